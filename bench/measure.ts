@@ -1,0 +1,98 @@
+// One run of one contender on the scripted model server: how long, how much memory, how much CPU, what it sent.
+// A run that did not do the work is an error, never a figure.
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { RecordedRequest } from "../test/support/model-server.ts";
+import type { RemoteModelServer } from "../test/support/model-server/control.ts";
+import { shellScript } from "../test/support/model-server/script.ts";
+import { peersDir, type Contender } from "./contenders.ts";
+import { endOrphans } from "./orphans.ts";
+import { promptTokens, type PromptTokens } from "./tokens.ts";
+import { watchTree, type Peak } from "./tree.ts";
+
+export type Scenario = {
+  name: string;
+  commands: string[];
+  /** One of these must be in the last request: the commands really ran. */
+  proof: string[];
+};
+
+export type Seat = { contender: Contender; home: string; cwd: string };
+
+export type Figures = {
+  wholeMs: number;
+  firstRequestMs: number;
+  cpuMs: number;
+  tokens: PromptTokens;
+  growthBytes: number;
+  peak: Peak | null;
+};
+
+const limitMs = 60_000;
+
+export function callsScenario(count: number): Scenario {
+  // The output is not in the command, so that only a command that ran can put it into a request.
+  const commands = Array.from({ length: count }, (_, index) => `echo out-$((1000 + ${index}))`);
+  return { name: `${count} calls`, commands, proof: [`out-${1000 + count - 1}`] };
+}
+
+/** 625,000 lines of 8 bytes. */
+export const bigScenario: Scenario = { name: "5 MB", commands: ["seq 1000001 1625000"], proof: ["1000002", "1624999"] };
+
+/** An empty home that stays for all runs, outside the temp directory, and an empty git repository to work in. */
+export async function takeSeat(contender: Contender, url: string): Promise<Seat> {
+  const home = join(peersDir, "homes", contender.name);
+  await rm(home, { recursive: true, force: true });
+  for (const [name, text] of Object.entries(contender.files(url))) {
+    await mkdir(dirname(join(home, name)), { recursive: true });
+    await Bun.write(join(home, name), text);
+  }
+  await mkdir(home, { recursive: true });
+  const cwd = await mkdtemp(join(tmpdir(), `bench-${contender.name}-`));
+  await Bun.spawn(["git", "init", "-q", cwd], { stdout: "ignore" }).exited;
+  return { contender, home, cwd };
+}
+
+/** Memory is sampled in runs of its own: sampling takes time from what it watches. */
+export async function measure(server: RemoteModelServer, seat: Seat, scenario: Scenario, watch: "time" | "memory"): Promise<Figures> {
+  await server.setScript(shellScript(scenario.commands));
+  await server.clear();
+  const marker = `BENCH_RUN=${crypto.randomUUID()}`;
+  const log = join(seat.home, "stdout.log");
+  const env = { ...cleanEnv(seat.home), ...seat.contender.env(server.url, seat.home), BENCH_RUN: marker.slice("BENCH_RUN=".length) };
+  const startedAt = performance.timeOrigin + performance.now();
+  const child = Bun.spawn(seat.contender.command("Run the commands."), {
+    cwd: seat.cwd,
+    env,
+    stdin: "ignore",
+    stdout: Bun.file(log),
+    stderr: Bun.file(`${log}.err`),
+    timeout: limitMs,
+    killSignal: "SIGKILL",
+  });
+  const watcher = watch === "memory" ? watchTree(child.pid) : null;
+  const exitCode = await child.exited;
+  const wholeMs = performance.timeOrigin + performance.now() - startedAt;
+  const peak = watcher?.stop() ?? null;
+  const orphans = await endOrphans(marker, [server.pid]);
+  const requests = (await server.requests()).filter((request) => request.number > 0);
+  const problem = findProblem(scenario, exitCode, requests);
+  if (problem !== null) throw new Error(`${seat.contender.name}, ${scenario.name}: ${problem}; see ${log}`);
+  const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0n) / 1000 + orphans.cpuMs;
+  const [first, last] = [requests[0]!, requests.at(-1)!];
+  const growthBytes = (Buffer.byteLength(last.text) - Buffer.byteLength(first.text)) / scenario.commands.length;
+  return { wholeMs, firstRequestMs: first.at - startedAt, cpuMs, tokens: promptTokens(first), growthBytes, peak };
+}
+
+function cleanEnv(home: string): Record<string, string> {
+  return { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: home, TMPDIR: tmpdir(), LANG: "C.UTF-8", TERM: "dumb", USER: "bench", SHELL: "/bin/bash" };
+}
+
+function findProblem(scenario: Scenario, exitCode: number, requests: RecordedRequest[]): string | null {
+  const wanted = scenario.commands.length + 1;
+  if (exitCode !== 0) return `exit code ${exitCode} after ${requests.length} requests`;
+  if (requests.length !== wanted) return `${requests.length} requests instead of ${wanted}`;
+  const last = requests.at(-1)?.text ?? "";
+  return scenario.proof.some((text) => last.includes(text)) ? null : "the output of the command is not in the last request";
+}

@@ -1,0 +1,93 @@
+// `npm run bench`: installs the peers, runs everyone in turn on one scripted model server, prints one table and
+// writes it to RESULTS.md. `-- --quick` makes one round and writes nothing, `-- --runs N` makes N, `-- --peers` leaves skein out.
+import { rm } from "node:fs/promises";
+import { cpus, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
+import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server/control.ts";
+import { shellScript } from "../test/support/model-server/script.ts";
+import { buildSkein, codex, installPeers, peerPackages, pi } from "./contenders.ts";
+import { bigScenario, callsScenario, measure, takeSeat, type Seat } from "./measure.ts";
+import { adoptOrphans } from "./orphans.ts";
+import { renderTables, type Round } from "./table.ts";
+
+const deadlineMs = 330_000;
+
+async function main(args: string[]): Promise<void> {
+  if (process.platform !== "linux") throw new Error("the bench reads /proc and runs on Linux only");
+  const isQuick = args.includes("--quick");
+  const rounds = isQuick ? 1 : Number(args[args.indexOf("--runs") + 1] ?? Number.NaN) || 5;
+  await installPeers();
+  const contenders = args.includes("--peers") ? [pi, codex] : [pi, codex, await buildSkein()];
+  const startedAt = Date.now();
+  adoptOrphans();
+  const server = await startRemoteModelServer(shellScript([]));
+  const seats: Seat[] = [];
+  try {
+    for (const contender of contenders) seats.push(await takeSeat(contender, server.url));
+    const results = await measureAll(server, seats, rounds, startedAt + deadlineMs);
+    const report = describeRun(seats, results, args) + renderTables(results);
+    console.log(report);
+    if (!isQuick) await Bun.write(join(import.meta.dir, "RESULTS.md"), report);
+  } finally {
+    await server.stop();
+    for (const seat of seats) await rm(seat.cwd, { recursive: true, force: true });
+  }
+  process.exit(0);
+}
+
+/** Interleaved: every contender once, then every contender again. The first pass only warms the homes. */
+async function measureAll(server: RemoteModelServer, seats: Seat[], rounds: number, deadline: number): Promise<Map<string, Round[]>> {
+  const results = new Map<string, Round[]>(seats.map((seat) => [seat.contender.name, []]));
+  for (const seat of seats) await measure(server, seat, callsScenario(2), "time");
+  for (let round = 1; round <= rounds; round += 1) {
+    if (Date.now() > deadline) {
+      console.error(`out of time after ${round - 1} rounds`);
+      break;
+    }
+    console.error(`round ${round} of ${rounds}`);
+    for (const [name, result] of await measureRound(server, seats)) results.get(name)?.push(result);
+  }
+  return results;
+}
+
+async function measureRound(server: RemoteModelServer, seats: Seat[]): Promise<Map<string, Round>> {
+  const parts = new Map<string, Partial<Round>>(seats.map((seat) => [seat.contender.name, {}]));
+  const plan = [
+    ["calls20", callsScenario(20), "time"],
+    ["calls100", callsScenario(100), "time"],
+    ["big", bigScenario, "time"],
+    ["memory20", callsScenario(20), "memory"],
+    ["memoryBig", bigScenario, "memory"],
+  ] as const;
+  for (const [key, scenario, watch] of plan) {
+    for (const seat of seats) parts.get(seat.contender.name)![key] = await measure(server, seat, scenario, watch);
+  }
+  return parts as Map<string, Round>;
+}
+
+function describeRun(seats: Seat[], results: Map<string, Round[]>, args: string[]): string {
+  const versions = seats.map(({ contender }) => `${contender.name} ${contender.version}`).join(", ");
+  const count = Math.min(...[...results.values()].map((rounds) => rounds.length));
+  const tokens = [...results].map(([name, rounds]) => {
+    const { system, tools, messages } = rounds[0]!.calls20.tokens;
+    return `${name} ${system} + ${tools} + ${messages}`;
+  });
+  const load = loadavg().map((value) => value.toFixed(1));
+  return `# Side by side
+
+${new Date().toISOString().slice(0, 10)}, \`npm run bench${args.length > 0 ? ` -- ${args.join(" ")}` : ""}\`; ${versions}; Bun ${Bun.version}, ${peerPackages.node} for pi; \
+${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, load ${load.join(" ")} at the end. Medians of ${count}, interleaved, warm homes, sandbox and approvals of the peers off, \
+one scripted model server over HTTP in its own process, its answers included in every time.
+
+- First request: from before the process is started to its arrival at the server. Overhead per call: (100 calls − 20 calls) / 80, the command (\`echo\`) included.
+- Memory: sum over the process tree, RSS every 5 ms without children between fork and exec, PSS every 20 ms, in runs of their own. CPU: user and system time of the tree, orphans included.
+- Tokens: o200k_base over the JSON of system + tools + messages: ${tokens.join("; ")}. Growth: bytes of the request body per call over 100 calls.
+- 5 MB: one command that prints 625,000 lines of 8 bytes.
+
+`;
+}
+
+void main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+});

@@ -1,0 +1,36 @@
+// What the first request costs, by one tokenizer (o200k_base) for all: the JSON text of system prompt, tool
+// definitions and messages, wherever a protocol puts them.
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import type { RecordedRequest } from "../test/support/model-server.ts";
+import { field, listOf, type Json } from "../test/support/model-server/json.ts";
+import type { ProtocolName } from "../test/support/model-server/protocol.ts";
+
+type Prompt = { system: Json; tools: Json; messages: Json };
+
+export type PromptTokens = { system: number; tools: number; messages: number; total: number };
+
+const prompts: Record<ProtocolName, (body: Json) => Prompt> = {
+  anthropic: (body) => ({ system: part(body, "system"), tools: part(body, "tools"), messages: part(body, "messages") }),
+  chat: (body) => ({ system: null, tools: part(body, "tools"), messages: part(body, "messages") }),
+  gemini: (body) => ({ system: part(body, "systemInstruction"), tools: part(body, "tools"), messages: part(body, "contents") }),
+  responses: (body) => {
+    const isTools = (item: Json): boolean => field(item, "type") === "additional_tools";
+    const input = listOf(field(body, "input"));
+    const tools = [...listOf(field(body, "tools")), ...input.filter(isTools).flatMap((item) => listOf(field(item, "tools")))];
+    return { system: part(body, "instructions"), tools, messages: input.filter((item) => !isTools(item)) };
+  },
+};
+
+export function promptTokens(request: RecordedRequest): PromptTokens {
+  const prompt = prompts[request.protocol ?? "chat"](request.body);
+  const [system, tools, messages] = [count(prompt.system), count(prompt.tools), count(prompt.messages)];
+  return { system, tools, messages, total: system + tools + messages };
+}
+
+function part(body: Json, key: string): Json {
+  return field(body, key) ?? null;
+}
+
+function count(value: Json): number {
+  return value === null ? 0 : countTokens(JSON.stringify(value));
+}

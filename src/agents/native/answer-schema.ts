@@ -1,0 +1,31 @@
+// Checks a final answer against the user's JSON schema. Loaded only when one is given.
+import Ajv from "ajv/dist/2020.js";
+import { Fault, messageOf } from "../../protocol/error.ts";
+
+/** Null when the text is JSON that satisfies the schema, else what is wrong with it. */
+export function checkAnswer(schema: Record<string, unknown>, text: string): string | null {
+  const validate = compile(schema);
+  let value: unknown;
+  try {
+    value = JSON.parse(unfenced(text));
+  } catch (error) {
+    return `It is not JSON: ${messageOf(error)}.`;
+  }
+  if (validate(value)) return null;
+  const first = validate.errors?.[0];
+  return `At ${first?.instancePath || "the top"}: ${first?.message ?? "invalid"}.`;
+}
+
+function compile(schema: Record<string, unknown>) {
+  try {
+    return new Ajv({ strict: false, allErrors: false, validateFormats: false }).compile(schema);
+  } catch (error) {
+    throw new Fault("usage", `the JSON schema is not valid: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Models like to wrap JSON into a fenced block. */
+export function unfenced(text: string): string {
+  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text);
+  return fenced?.[1] ?? text;
+}

@@ -1,0 +1,80 @@
+// One tool call: validate → run → bound → a node. Whatever goes wrong is a result that the model can act on.
+import { cutText } from "../../kit/text.ts";
+import { messageOf } from "../../protocol/error.ts";
+import type { Handle } from "../../protocol/handle.ts";
+import type { CallPart, ImageData, NewNode, Node, ResultPart } from "../../protocol/node.ts";
+import type { Executor, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { PassingBody } from "../../protocol/event.ts";
+import { delegateTask } from "./delegate.ts";
+import { outputEvents } from "./output-events.ts";
+import { readOutputPath } from "./read-output.ts";
+
+/** What a model is given of one result; the rest stays behind a handle. */
+export const resultBytes = 32 * 1024;
+
+export type CallTools = {
+  input: TurnInput;
+  path: () => Node[];
+  tools: ToolDefinition[];
+  executor: Executor;
+  context: TurnContext;
+  emit: (event: PassingBody) => void;
+};
+
+/** `failed` marks calls that could not even be tried, so that the loop can stop a model that repeats them. */
+export async function callTool(call: CallPart, to: CallTools): Promise<{ node: NewNode; failed: boolean }> {
+  const refusal = refuse(call, to.tools);
+  if (refusal !== null) return { node: resultNode(call, { text: refusal, isError: true }, null), failed: true };
+  to.emit({ type: "tool.started", call: call.id, name: call.name, input: call.input });
+  try {
+    const { outcome, handle } = await run(call, to);
+    return { node: resultNode(call, outcome, handle), failed: false };
+  } catch (error) {
+    return { node: resultNode(call, { text: messageOf(error), isError: true }, null), failed: false };
+  }
+}
+
+function refuse(call: CallPart, tools: ToolDefinition[]): string | null {
+  if (call.malformed !== undefined) {
+    return `The arguments of ${call.name} were not a JSON object: ${cutText(call.malformed, 200, { keep: "head" }).text}. Send them again.`;
+  }
+  const names = tools.map((tool) => tool.name);
+  return names.includes(call.name) ? null : `unknown tool: ${call.name}. The tools are: ${names.join(", ") || "none"}`;
+}
+
+async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcome; handle: Handle | null }> {
+  if (call.name === "spawn_session") return { outcome: await delegateTask(call, to), handle: null };
+  const stored = readOutputPath(call, to.path());
+  if (stored !== null) return { outcome: await stored.read(to.context), handle: null };
+
+  const events = outputEvents((text) => to.emit({ type: "tool.output", call: call.id, text }));
+  let sink: ReturnType<TurnContext["keepOutput"]> | null = null;
+  const outcome = await to.executor.callTool(call.name, call.input, {
+    session: to.input.session,
+    turn: to.input.turn,
+    cwd: to.input.directory,
+    env: { SKEIN_SESSION_ID: to.input.session },
+    signal: to.context.signal,
+    onOutput: (chunk) => {
+      sink ??= to.context.keepOutput(call.id, call.name);
+      sink.write(chunk);
+      events.push(chunk);
+    },
+  });
+  events.flush();
+  const metadata = { command: call.input["command"] as string, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
+  const handle = sink === null ? null : await (sink as ReturnType<TurnContext["keepOutput"]>).close(metadata, resultBytes);
+  return { outcome, handle };
+}
+
+type Answer = { text: string; isError: boolean; images?: ImageData[]; display?: string };
+
+function resultNode(call: CallPart, outcome: Answer, handle: Handle | null): NewNode {
+  const whole = handle === null ? "" : `\n[whole output, ${handle.metadata.bytes} bytes: read path "${handle.source}:${handle.identifier}"]`;
+  const cut = cutText(outcome.text, resultBytes, { keep: "both" });
+  const part: ResultPart = { kind: "result", call: call.id, name: call.name, text: cut.text + whole, isError: outcome.isError };
+  if (outcome.images !== undefined) part.images = outcome.images;
+  if (outcome.display !== undefined) part.display = outcome.display;
+  if (handle !== null) part.handle = handle;
+  return { author: "tool", parts: [part] };
+}

@@ -1,0 +1,128 @@
+// Compaction: when the window is nearly full, older work becomes one summary node. User messages stay verbatim,
+// the newest work stays whole, activated skills are kept, and moving back in the tree undoes it.
+import { cutText } from "../../kit/text.ts";
+import type { ModelEvent } from "../../models/model.ts";
+import { Fault } from "../../protocol/error.ts";
+import type { NewNode, Node, Part } from "../../protocol/node.ts";
+import type { AgentEvent } from "../../protocol/ports.ts";
+import { messagesOf, visible } from "./context.ts";
+import { addNode, agentNode, type TurnState } from "./state.ts";
+
+const bytesPerToken = 3;
+const smallestWindow = 2000;
+const skillBytes = 16 * 1024;
+
+const instruction = `Stop working for a moment: the conversation is about to be shortened. Write a summary of the work so far for yourself, because everything but the user's messages and the newest steps will be gone. Say under short headings: the goal, what was done (files as path:line), decisions and their reasons, what is known about the code, what failed, what is next. Facts only, no calls.`;
+
+export async function needsCompaction(state: TurnState): Promise<boolean> {
+  const size = sizeOf(state.path);
+  if (size < smallestWindow) return false;
+  const window = await state.model.window();
+  return window !== null && size > window - Math.min(16_000, window / 4);
+}
+
+/** Tokens of the next request: what the vendor counted last, and an estimate of what came after. */
+export function sizeOf(path: Node[]): number {
+  const compactedAt = path.findLastIndex((node) => node.note?.about === "compaction");
+  const countedAt = path.findLastIndex((node) => node.author === "agent" && node.usage !== undefined);
+  const usage = path[countedAt]?.usage;
+  if (usage === undefined || countedAt < compactedAt) return sum(visible(path));
+  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sum(path.slice(countedAt + 1));
+}
+
+function sum(nodes: Node[]): number {
+  return nodes.reduce((total, node) => total + estimate(node), 0);
+}
+
+function estimate(node: Node): number {
+  let bytes = 0;
+  for (const part of node.parts) bytes += part.kind === "image" ? 4000 : JSON.stringify(part).length;
+  return Math.ceil(bytes / bytesPerToken);
+}
+
+export async function* compact(state: TurnState): AsyncGenerator<AgentEvent> {
+  const window = (await state.model.window()) ?? 32_000;
+  const keptFrom = cutPoint(state.path, (window * 3) / 10);
+  const nodes = visible(state.path);
+  const cut = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
+  const older = nodes.slice(0, cut);
+  if (!older.some((node) => node.author !== "user")) {
+    throw new Fault("internal", `the conversation does not fit the window of ${state.model.name} and nothing of it can be shortened`, {
+      hint: "start a new session, or use a model with a larger window",
+    });
+  }
+  yield { type: "passing", event: { type: "warning.raised", message: "the window is nearly full: summarising older work" } };
+  const summary = await summarise(state, older, window);
+  const parts: Part[] = [{ kind: "text", text: `[Earlier work, summarised]\n${summary.text}` }, ...activatedSkills(older, state.skillPaths)];
+  const node: NewNode = { ...summary.node, author: "note", note: { about: "compaction", keptFrom }, parts };
+  yield* addNode(state, node);
+}
+
+/** The first node that stays whole: an agent or user node, so that no result is parted from its call. */
+function cutPoint(path: Node[], keepTokens: number): string | null {
+  const nodes = visible(path).filter((node) => node.note?.about !== "compaction");
+  let tokens = 0;
+  let cut: string | null = null;
+  for (const node of nodes.toReversed()) {
+    tokens += estimate(node);
+    const isNewest = cut === null && node.author === "agent";
+    if (tokens > keepTokens && !isNewest) break;
+    if (node.author !== "tool") cut = node.id;
+    if (tokens > keepTokens) break;
+  }
+  return cut;
+}
+
+type Summary = { text: string; node: Partial<NewNode> };
+
+/** Asks the model; when that fails, a plain list of what was called keeps the thread. */
+async function summarise(state: TurnState, older: Node[], window: number): Promise<Summary> {
+  const messages = messagesOf(bounded(older, window));
+  messages.push({ role: "user", parts: [{ kind: "text", text: instruction }] });
+  const request = { system: state.system, tools: state.tools, messages, cacheKey: state.input.session, maxOutputTokens: Math.floor(Math.min(4096, window / 5)) };
+  let last: ModelEvent | undefined;
+  for await (const event of state.model.stream(request, state.context.signal)) last = event;
+  if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
+  if (last?.type !== "done") return { text: listOfCalls(older), node: {} };
+  const text = last.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+  const { model, usage, costUsd } = await agentNode(state, [], last.usage);
+  return { text: text.trim() === "" ? listOfCalls(older) : text, node: { model, usage, costUsd } };
+}
+
+/** Long results are shortened for the summary request, so that it fits even after an overflow. */
+function bounded(nodes: Node[], window: number): Node[] {
+  const each = Math.max(400, Math.floor((window * bytesPerToken) / 2 / Math.max(1, nodes.length)));
+  return nodes.map((node) => ({
+    ...node,
+    parts: node.parts.map((part) => (part.kind === "result" ? { ...part, text: cutText(part.text, each, { keep: "both" }).text } : part)),
+  }));
+}
+
+function listOfCalls(nodes: Node[]): string {
+  const lines = nodes.flatMap((node) =>
+    node.parts.flatMap((part) => {
+      if (part.kind === "call") return [`- called ${part.name} ${cutText(JSON.stringify(part.input), 200, { keep: "head" }).text}`];
+      if (part.kind === "text" && node.author === "agent") return [`- said: ${cutText(part.text, 300, { keep: "head" }).text}`];
+      return [];
+    }),
+  );
+  return `(The model could not summarise; this is what was done.)\n${lines.slice(-200).join("\n")}`;
+}
+
+/** The bodies of skills that were read: they must not be lost, nor read twice. */
+function activatedSkills(nodes: Node[], skillPaths: string[]): Part[] {
+  const bodies = new Map<string, string>();
+  const paths = new Map<string, string>();
+  for (const part of nodes.flatMap((node) => node.parts)) {
+    if (part.kind === "call" && part.name === "read") {
+      const wanted = String(part.input["path"]);
+      const path = skillPaths.find((candidate) => candidate === wanted || candidate.endsWith(`/${wanted}`));
+      if (path !== undefined) paths.set(part.id, path);
+    }
+    const path = part.kind === "result" ? paths.get(part.call) : undefined;
+    if (part.kind === "result" && path !== undefined && !part.isError) bodies.set(path, part.text);
+  }
+  const kept: Part[] = nodes.flatMap((node) => (node.note?.about === "compaction" ? node.parts.filter((part) => part.kind === "text" && part.text.startsWith("[Skill ")) : []));
+  for (const [path, text] of bodies) kept.push({ kind: "text", text: `[Skill ${path}]\n${cutText(text, skillBytes, { keep: "head" }).text}` });
+  return kept;
+}

@@ -1,0 +1,188 @@
+// The native turn: ask the model, run what it calls, until it rests. Yields nodes and passing events, ends
+// with exactly one `end`, never throws for what a model, a tool or a server does.
+import { createFeed } from "../../kit/feed.ts";
+import type { ModelEvent } from "../../models/model.ts";
+import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
+import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/node.ts";
+import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { TurnEnd } from "../../protocol/turn.ts";
+import { noUsage } from "../../protocol/usage.ts";
+import { checkBudget } from "./budget.ts";
+import { callTool } from "./call-tool.ts";
+import { compact, needsCompaction } from "./compact.ts";
+import { messagesOf } from "./context.ts";
+import type { NativeParts } from "./native.ts";
+import { systemPrompt } from "./prompt.ts";
+import { addNode, agentNode, type TurnState } from "./state.ts";
+import { offeredTools } from "./tools.ts";
+
+const failedRoundsAllowed = 3;
+const continuationsAllowed = 2;
+
+export async function* takeTurn(parts: NativeParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+  try {
+    const state = await prepare(parts, input, context);
+    yield* runSteps(state);
+  } catch (error) {
+    yield { type: "end", end: endOf(error, context.signal) };
+  }
+}
+
+async function prepare(parts: NativeParts, input: TurnInput, context: TurnContext): Promise<TurnState> {
+  const tools = offeredTools(input);
+  const model = await parts.model(input.model);
+  const skills = tools.length > 0 ? parts.skills(input.directory, input.project) : { text: "", paths: [] };
+  const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
+  const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
+  if (input.limits.maxBudgetUsd !== null && (await model.price({ ...noUsage, input: 1 })) === null) {
+    throw new Fault("usage", `no price is known for ${model.name}, so --max-budget-usd can't be held`, {
+      hint: "use --max-tokens instead",
+    });
+  }
+  const spending = { usage: noUsage, costUsd: 0, steps: 0 };
+  return { input, context, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], spending };
+}
+
+async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
+  let failedRounds = 0;
+  let continuations = 0;
+  let repaired = false;
+  let overflowed = false;
+  for (;;) {
+    const over = checkBudget(state.spending, state.input.limits, state.context.spent());
+    if (over !== null) return yield end("budget", over);
+    if (await needsCompaction(state)) yield* compact(state);
+
+    const answer = yield* askModel(state);
+    if (answer.type === "failed" && answer.error.kind === "too-long" && !overflowed) {
+      overflowed = true;
+      yield* compact(state);
+      continue;
+    }
+    if (answer.type === "failed") return yield end(answer.error.kind, answer.error);
+    overflowed = false;
+
+    const calls = callsOf(answer.node);
+    if (calls.length > 0) {
+      failedRounds = (yield* runCalls(state, calls)) ? failedRounds + 1 : 0;
+      if (failedRounds === failedRoundsAllowed) return yield end("broken", repeatedFailure(state.model.name));
+      continue;
+    }
+    if (answer.stop === "refused") return yield end("refused", refusal(state.model.name));
+    if (answer.stop === "length") {
+      if (continuations++ === continuationsAllowed) return yield end("too-long", cutAnswer());
+      yield* addNode(state, correction("Your answer was cut at the output limit. Go on exactly where it stopped."));
+      continue;
+    }
+    const problem = state.input.answerSchema === null ? null : await schemaProblem(state.input.answerSchema, textOf(answer.node));
+    if (problem === null) return yield { type: "end", end: { status: "ok" } };
+    if (repaired) return yield end("broken", { kind: "broken", message: `the answer does not satisfy the JSON schema: ${problem}` });
+    repaired = true;
+    yield* addNode(state, correction(`The answer must be one JSON value that satisfies the schema. ${problem} Send only the corrected JSON.`));
+  }
+}
+
+type Answer =
+  | { type: "answered"; node: NewNode; stop: Extract<ModelEvent, { type: "done" }>["stop"] }
+  | { type: "failed"; error: TurnError };
+
+/** One step. What had arrived of a failed answer is kept as a node of its own. */
+async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
+  const { model, input, context } = state;
+  const request = {
+    system: schemaSystem(state),
+    tools: state.tools,
+    messages: messagesOf(state.path),
+    cacheKey: input.session,
+    maxOutputTokens: null,
+  };
+  const events = model.stream(request, context.signal)[Symbol.asyncIterator]();
+  let next = events.next();
+  if (state.tools.length > 0) state.parts.executor.warm();
+  for (;;) {
+    const { value: event, done } = await next;
+    if (done === true || event === undefined) break;
+    switch (event.type) {
+      case "done": {
+        const node = await agentNode(state, event.parts, event.usage);
+        yield* addNode(state, node);
+        return { type: "answered", node, stop: event.stop };
+      }
+      case "failed": {
+        const kept = event.parts.filter((part) => part.kind !== "call" && part.kind !== "thinking");
+        if (kept.length > 0) yield* addNode(state, await agentNode(state, kept, event.usage));
+        return { type: "failed", error: event.error };
+      }
+      case "retry":
+        yield { type: "passing", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };
+        break;
+      default:
+        yield { type: "passing", event };
+    }
+    next = events.next();
+  }
+  return { type: "failed", error: { kind: "broken", message: `${model.name} ended without an answer` } };
+}
+
+/** Runs independent calls together; results are recorded as they come. True when none could even be tried. */
+async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<AgentEvent, boolean> {
+  const feed = createFeed<{ node: NewNode } | { event: Extract<AgentEvent, { type: "passing" }>["event"] }>();
+  const to = {
+    input: state.input,
+    path: () => state.path,
+    tools: state.tools,
+    executor: state.parts.executor.get(),
+    context: state.context,
+    emit: (event: Extract<AgentEvent, { type: "passing" }>["event"]) => feed.push({ event }),
+  };
+  let failed = 0;
+  const running = calls.map(async (call) => {
+    const result = await callTool(call, to);
+    if (result.failed) failed++;
+    feed.push({ node: result.node });
+  });
+  void Promise.allSettled(running).then(() => feed.end());
+  for await (const item of feed) {
+    if ("node" in item) yield* addNode(state, item.node);
+    else yield { type: "passing", event: item.event };
+  }
+  if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
+  return failed === calls.length;
+}
+
+function schemaSystem(state: TurnState): string {
+  if (state.input.answerSchema === null) return state.system;
+  return `${state.system}\n\nYour final answer must be only JSON that satisfies this schema:\n${JSON.stringify(state.input.answerSchema)}`;
+}
+
+async function schemaProblem(schema: Record<string, unknown>, text: string): Promise<string | null> {
+  const { checkAnswer } = await import("./answer-schema.ts");
+  return checkAnswer(schema, text);
+}
+
+function correction(text: string): NewNode {
+  return { author: "note", note: { about: "correction" }, parts: [{ kind: "text", text }] };
+}
+
+function end(status: TurnEnd["status"], error: TurnError): AgentEvent {
+  return { type: "end", end: { status, error } };
+}
+
+function refusal(model: string): TurnError {
+  return { kind: "refused", message: `${model} refused to answer`, hint: "rephrase the task, or use another model with -m" };
+}
+
+function cutAnswer(): TurnError {
+  return { kind: "too-long", message: "the answer did not fit the model's output limit", hint: "ask for a shorter answer, or for a file" };
+}
+
+function repeatedFailure(model: string): TurnError {
+  return { kind: "broken", message: `${model} keeps sending tool calls that can't be run`, hint: "try another model with -m" };
+}
+
+function endOf(error: unknown, signal: AbortSignal): TurnEnd {
+  if (signal.aborted) return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" } };
+  const kind = error instanceof Fault && (error.code === "auth" || error.code === "sandbox-unavailable") ? error.code : "broken";
+  const hint = error instanceof Fault ? error.hint : undefined;
+  return { status: kind, error: { kind, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } };
+}

@@ -1,0 +1,18 @@
+// The tool that delegates. It is run by the loop, not by the executor: tools can't start turns.
+import type { ToolDefinition } from "../../protocol/ports.ts";
+
+export const spawnSession: ToolDefinition = {
+  name: "spawn_session",
+  description: "Give a self-contained task to a sub-session with its own context; returns its final answer. It can't spawn.",
+  parameters: {
+    type: "object",
+    properties: {
+      task: { type: "string" },
+      agent: { type: "string" },
+      provider: { type: "string" },
+      model: { type: "string" },
+      output_file: { type: "string", description: "Save the answer here" },
+    },
+    required: ["task"],
+  },
+};

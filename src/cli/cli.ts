@@ -1,0 +1,57 @@
+// The command line as a door: which command, its arguments, help, and how a fault is told. Returns the exit code.
+import { nearestWord } from "../kit/nearest.ts";
+import { exitCodeOf, Fault, messageOf } from "../protocol/error.ts";
+import { parseArgs } from "./args.ts";
+import type { Door } from "./command.ts";
+import { allCommands, commandNames, findCommand } from "./index.ts";
+
+export async function runCli(argv: string[], door: Door): Promise<number> {
+  try {
+    return await dispatch(argv, door);
+  } catch (error) {
+    door.err.write(faultText(error, door.env["SKEIN_DEBUG"] !== undefined));
+    return exitCodeOf(error);
+  }
+}
+
+async function dispatch(argv: string[], door: Door): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === undefined || first === "help" || first === "--help" || first === "-h") return help(rest[0], door, first === undefined);
+  if (first === "--version" || first === "-V") {
+    door.out.write(`skein ${door.version}\n`);
+    return 0;
+  }
+  // `skein -p "task"`: flags first means `run`.
+  const name = first.startsWith("-") ? "run" : first;
+  const command = await findCommand(name);
+  if (command === null) throw unknownCommand(name);
+  const own = first.startsWith("-") ? argv : rest;
+  if (asksForHelp(own)) return help(name, door, false);
+  return command.run(parseArgs(command, own), door);
+}
+
+function asksForHelp(argv: string[]): boolean {
+  const end = argv.indexOf("--");
+  return argv.slice(0, end < 0 ? argv.length : end).some((word) => word === "--help" || word === "-h");
+}
+
+async function help(name: string | undefined, door: Door, asUsage: boolean): Promise<number> {
+  const { commandHelp, mainHelp } = await import("./help.ts");
+  const command = name === undefined ? null : await findCommand(name);
+  if (name !== undefined && command === null) throw unknownCommand(name);
+  const text = command === null ? mainHelp(await allCommands(), door.version) : commandHelp(command);
+  (asUsage ? door.err : door.out).write(text.endsWith("\n") ? text : `${text}\n`);
+  return asUsage ? 2 : 0;
+}
+
+function unknownCommand(name: string): Fault {
+  const near = nearestWord(name, commandNames);
+  const hint = near === null ? "`skein --help` lists the commands" : `did you mean "skein ${near}"?`;
+  return new Fault("usage", `no command "${name}"`, { hint });
+}
+
+export function faultText(error: unknown, debug: boolean): string {
+  const hint = error instanceof Fault && error.hint !== undefined ? `\n       ${error.hint}` : "";
+  const stack = debug && error instanceof Error ? `\n${error.stack}` : "";
+  return `skein: ${messageOf(error)}${hint}${stack}\n`;
+}

@@ -1,0 +1,67 @@
+// The shape of a command: a row of data and one function. Help, completions and parsing come from the row.
+import type { Api } from "../protocol/api.ts";
+
+export type Flag = {
+  /** Without dashes: `max-steps`. */
+  name: string;
+  short?: string;
+  /** A flag without a value is a switch. */
+  value?: string;
+  /** Allowed values, also offered by completion. */
+  choices?: readonly string[];
+  repeat?: boolean;
+  summary: string;
+};
+
+export type Command = {
+  name: string;
+  aliases?: string[];
+  /** One line, for the list of commands. */
+  summary: string;
+  /** What follows the name: `"task" [flags]`. */
+  usage: string;
+  positionals: { min: number; max: number };
+  /** What the first positional may be: checked by parsing, offered by completion. */
+  verbs?: readonly string[];
+  flags: readonly Flag[];
+  /** Paragraphs and examples below the flags. */
+  notes?: string;
+  /** Returns the exit code. */
+  run: (args: Args, door: Door) => Promise<number>;
+};
+
+export type Args = {
+  positionals: string[];
+  /** Switches are true; repeatable flags are arrays. */
+  flags: Record<string, string | true | string[] | undefined>;
+};
+
+/** What a command sees of the world outside. */
+export type Door = {
+  /** Builds the house on first use. Overrides are flags that the configuration must know. */
+  api: (overrides?: HouseOverrides) => Promise<Api>;
+  cwd: string;
+  project: string;
+  env: Record<string, string | undefined>;
+  version: string;
+  stdin: { isTty: boolean; text: () => Promise<string> };
+  out: Screen;
+  err: Screen;
+  /** Called with the first Ctrl-C or SIGTERM; the second one leaves at once. */
+  onStop: (stop: (signal: "SIGINT" | "SIGTERM") => void) => void;
+};
+
+export type HouseOverrides = {
+  ephemeral?: boolean;
+  trust?: boolean;
+  /** Which executable environment variables and home the house is built with; the demo brings its own. */
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+};
+
+export type Screen = {
+  write: (text: string) => void;
+  isTty: boolean;
+  columns: number;
+  color: boolean;
+};

@@ -1,0 +1,211 @@
+// skein run: one turn from the command line. Checks everything it can before anything is written.
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { parseDuration } from "../../kit/duration.ts";
+import { absolutePath } from "../../kit/paths.ts";
+import type { SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
+import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
+import type { ImageData } from "../../protocol/node.ts";
+import { levelTools, type Policy, type PolicyName, type SandboxMode, type ToolLevel } from "../../protocol/policy.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { followTurn } from "../follow-turn.ts";
+import { printerFor, type OutputFormat } from "../print/printer.ts";
+import { runFlags } from "../run-flags.ts";
+
+export const run: Command = {
+  name: "run",
+  aliases: ["spawn"],
+  summary: "give an agent a task, and see it through",
+  usage: '"task" [flags]',
+  positionals: { min: 0, max: 1 },
+  flags: runFlags,
+  notes: `Piped input is joined to the task; "-" reads the task itself from stdin.
+\`skein -p "task"\` and \`skein spawn --task "task"\` are the same command.
+
+Examples:
+  skein run "make the tests pass"
+  git diff | skein run "review this" --tool-level none
+  skein run "go on" --continue --max-budget-usd 0.50
+  skein run "list the open TODOs" --output-format json | jq -r .result`,
+  run: runTask,
+};
+
+async function runTask(args: Args, door: Door): Promise<number> {
+  const flags = readFlags(args, door);
+  const task = await readTask(args, door, flags);
+  const api = await door.api({ ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
+  const settings = await api.config.values();
+  const turn = turnFrom(flags, settings, door);
+  const session = await api.session.open(sessionFrom(flags, settings, task, turn.toolLevel));
+  let stopped: "SIGINT" | "SIGTERM" | null = null;
+  door.onStop((signal) => {
+    stopped = signal;
+    void api.turn.cancel({ session: session.id });
+  });
+  const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
+  const result = await followTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), printer);
+  return stopped === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
+}
+
+type Flags = ReturnType<typeof readFlags>;
+
+/** Every value checked; nothing is built or opened yet. */
+function readFlags(args: Args, door: Door) {
+  const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
+  const on = (name: string) => args.flags[name] === true;
+  const home = door.env["HOME"] ?? "/";
+  const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd: door.cwd, home }));
+  const directory = path("cd") ?? door.cwd;
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--cd: no directory ${directory}`);
+  if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
+  onlyOne(args, ["session", "continue", "resume", "session-id"]);
+  if (on("json") && text("output-format") !== null && text("output-format") !== "json") throw new Fault("usage", "--json and --output-format exclude each other");
+  return {
+    text,
+    on,
+    directory,
+    format: (on("json") ? "json" : (text("output-format") ?? "text")) as OutputFormat,
+    trust: on("trust") ? true : on("no-trust") ? false : null,
+    maxSteps: mapped(text("max-steps"), (value) => positive("max-steps", value, true)),
+    maxTokens: mapped(text("max-tokens"), (value) => positive("max-tokens", value, true)),
+    maxBudgetUsd: mapped(text("max-budget-usd"), (value) => positive("max-budget-usd", value, false)),
+    timeoutMs: mapped(text("timeout"), (value) => duration("timeout", value)),
+    sessionId: mapped(text("session-id"), (value) => uuid("session-id", value)),
+    tools: mapped(text("tools"), (value) => value.split(",").map((name) => name.trim()).filter((name) => name !== "")),
+    schema: mapped(path("json-schema"), readSchema),
+    images: ((args.flags["image"] as string[] | undefined) ?? []).map((value) => readImage(absolutePath(value, { cwd: door.cwd, home }))),
+    outputFile: path("output-file"),
+    transcriptDir: path("transcript-dir"),
+  };
+}
+
+async function readTask(args: Args, door: Door, flags: Flags): Promise<string | null> {
+  const given = args.positionals[0] ?? flags.text("task");
+  if (args.positionals[0] !== undefined && flags.text("task") !== null) throw new Fault("usage", "the task was given twice: as an argument and with --task");
+  const piped = given === "-" || !door.stdin.isTty ? await door.stdin.text() : "";
+  const task = given === "-" ? piped : joined(given ?? "", piped);
+  if (task.trim() !== "") return task;
+  if (flags.text("resume") !== null && given === null) return null;
+  throw new Fault("usage", "there is no task", { hint: 'skein run "what to do"' });
+}
+
+function joined(task: string, piped: string): string {
+  if (piped.trim() === "") return task;
+  return task === "" ? piped : `${task}\n\nInput:\n${piped}`;
+}
+
+function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<TurnStart, "session" | "prompt"> {
+  const headless = !(door.stdin.isTty && door.out.isTty);
+  const toolLevel = (flags.text("tool-level") as ToolLevel | null) ?? settings.toolLevel;
+  return {
+    images: flags.images,
+    model: modelOf(flags),
+    toolLevel,
+    tools: flags.tools,
+    spawn: !flags.on("no-spawn"),
+    system: flags.text("system"),
+    appendSystem: flags.text("append-system"),
+    contextFiles: !flags.on("no-context-files") && settings.contextFiles,
+    fresh: flags.on("fresh"),
+    policy: policyFrom(flags, settings, toolLevel),
+    limits: {
+      maxSteps: flags.maxSteps ?? settings.maxSteps ?? (headless ? 200 : Number.MAX_SAFE_INTEGER),
+      maxTokens: flags.maxTokens ?? settings.maxTokens,
+      maxBudgetUsd: flags.maxBudgetUsd ?? settings.maxBudgetUsd,
+    },
+    timeoutMs: flags.timeoutMs ?? settings.timeoutMs ?? (headless ? 4 * 3_600_000 : null),
+    idleMs: settings.idleMs ?? (headless ? 600_000 : null),
+    answerSchema: flags.schema,
+    outputFile: flags.outputFile,
+  };
+}
+
+function policyFrom(flags: Flags, settings: Settings, toolLevel: ToolLevel): Policy {
+  const name = (flags.text("policy") as PolicyName | null) ?? (toolLevel === "readonly" ? "readonly" : settings.policy);
+  const chosen = (flags.text("sandbox") as SandboxMode | null) ?? settings.sandbox;
+  if (chosen === "off" && name !== "full") throw new Fault("usage", "--sandbox off goes only with --policy full");
+  const sandbox = chosen ?? (name === "readonly" || name === "plan" ? "required" : "auto");
+  return { name, sandbox, net: settings.net, allowWrite: [...settings.allowWrite] };
+}
+
+function modelOf(flags: Flags): string | null {
+  const model = flags.text("model");
+  const provider = flags.text("provider");
+  if (provider === null) return model;
+  return model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+}
+
+function sessionFrom(flags: Flags, settings: Settings, task: string | null, toolLevel: ToolLevel): SessionOpen {
+  const wanted = flags.text("resume") ?? flags.text("session");
+  const find: SessionOpen["find"] =
+    wanted !== null ? { by: "name", wanted, orCreate: flags.text("resume") === null } : flags.on("continue") ? { by: "latest" } : { by: "new" };
+  return {
+    find,
+    ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
+    directory: flags.directory,
+    task,
+    agent: flags.text("agent") ?? settings.agent,
+    model: modelOf(flags),
+    toolLevel,
+    parentSession: flags.text("parent-session"),
+    transcriptDir: flags.transcriptDir,
+  };
+}
+
+function toolNames(turn: Pick<TurnStart, "tools" | "toolLevel" | "spawn">): string[] {
+  return (turn.tools ?? levelTools[turn.toolLevel]).filter((name) => turn.spawn || name !== "spawn_session");
+}
+
+function onlyOne(args: Args, names: string[]): void {
+  const given = names.filter((name) => args.flags[name] !== undefined);
+  if (given.length > 1) throw new Fault("usage", `${given.map((name) => `--${name}`).join(" and ")} exclude each other`);
+}
+
+function positive(name: string, value: string, whole: boolean): number {
+  const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
+  if (number > 0 && Number.isFinite(number) && (!whole || Number.isSafeInteger(number))) return number;
+  throw new Fault("usage", `--${name} takes ${whole ? "a whole number" : "a number"} above 0, not "${value}"`);
+}
+
+function duration(name: string, value: string): number {
+  const ms = parseDuration(value);
+  if (ms !== null && ms > 0) return ms;
+  throw new Fault("usage", `--${name} takes seconds or 90s, 10m, 2h, not "${value}"`);
+}
+
+function uuid(name: string, value: string): string {
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value)) return value;
+  throw new Fault("usage", `--${name} takes a lower-case UUID, not "${value}"`);
+}
+
+function readSchema(path: string): Record<string, unknown> {
+  const problem = (why: string) => new Fault("usage", `--json-schema: ${why}`);
+  if (!existsSync(path)) throw problem(`no file ${path}`);
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch (error) {
+    throw problem(`${path} is not JSON: ${messageOf(error)}`);
+  }
+  throw problem(`${path} does not hold a JSON object`);
+}
+
+const imageKinds: [string, string][] = [
+  ["89504e47", "image/png"],
+  ["ffd8ff", "image/jpeg"],
+  ["47494638", "image/gif"],
+  ["52494646", "image/webp"],
+];
+
+function readImage(path: string): ImageData {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new Fault("usage", `--image: no file ${path}`);
+  const bytes = readFileSync(path);
+  const head = bytes.subarray(0, 4).toString("hex");
+  const mime = imageKinds.find(([magic]) => head.startsWith(magic))?.[1];
+  if (mime === undefined) throw new Fault("usage", `--image: ${path} is no png, jpeg, gif or webp`);
+  if (bytes.length > 5_000_000) throw new Fault("usage", `--image: ${path} is larger than 5 MB`);
+  return { mime, base64: bytes.toString("base64") };
+}
+
+function mapped<A, B>(value: A | null, map: (value: A) => B): B | null {
+  return value === null ? null : map(value);
+}

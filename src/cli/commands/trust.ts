@@ -1,0 +1,48 @@
+// skein trust: let a project's own files widen what skein does, as long as they stay as they are now.
+import { statSync } from "node:fs";
+import { absolutePath } from "../../kit/paths.ts";
+import { Fault } from "../../protocol/error.ts";
+import { jsonFlag, usageLine } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { plain, styleOf } from "../style.ts";
+
+export const trust: Command = {
+  name: "trust",
+  summary: "accept a project's config, roles and agents as they are now",
+  usage: "[directory] [--show | --revoke] [--json]",
+  positionals: { min: 0, max: 1 },
+  flags: [{ name: "show", summary: "only say whether it is trusted" }, { name: "revoke", summary: "take trust back" }, jsonFlag],
+  notes: `Until then a project may only narrow: its base URLs, keys, commands, wider
+policies, network and write paths are ignored. Any change to these files takes
+trust away again.`,
+  run: runTrust,
+};
+
+async function runTrust(args: Args, door: Door): Promise<number> {
+  if (args.flags["show"] && args.flags["revoke"]) throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
+  const directory = args.positionals[0] === undefined ? door.project : directoryFrom(args.positionals[0], door);
+  const api = await door.api();
+  const ask = args.flags["show"] ? api.trust.show : args.flags["revoke"] ? api.trust.revoke : api.trust.grant;
+  const state = await ask({ directory });
+  if (args.flags["json"]) {
+    door.out.write(jsonText(state));
+    return 0;
+  }
+  const style = styleOf(door.out);
+  const place = plain(state.directory);
+  if (state.files.length === 0) door.out.write(`${place}: nothing in this project needs trust\n`);
+  else door.out.write(`${place} is ${state.trusted ? style.green("trusted") : style.yellow("not trusted")}${state.trusted ? "" : because(state.reason)}\n`);
+  for (const file of state.files) door.out.write(`  ${plain(file)}\n`);
+  return 0;
+}
+
+function directoryFrom(text: string, door: Door): string {
+  const directory = absolutePath(text, { cwd: door.cwd, home: door.env["HOME"] || "/" });
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `there is no directory ${directory}`);
+  return directory;
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? "" : ` (${plain(reason)})`;
+}

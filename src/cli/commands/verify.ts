@@ -1,0 +1,32 @@
+// skein verify: is everything that was stored still whole?
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { plain, styleOf } from "../style.ts";
+
+export const verify: Command = {
+  name: "verify",
+  summary: "check the whole store, and list what is damaged",
+  usage: "[--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [jsonFlag],
+  notes: `Exit code 0 when all is well, 1 when there are problems.`,
+  run: runVerify,
+};
+
+async function runVerify(args: Args, door: Door): Promise<number> {
+  const api = await door.api();
+  const progress = door.err.isTty ? { onProgress: (checked: number) => door.err.write(`\r${checked.toLocaleString("en-US")} checked`) } : {};
+  const report = await api.store.verify(progress).finally(() => door.err.isTty && door.err.write("\r\x1b[K"));
+  const ok = report.problems.length === 0;
+  if (args.flags["json"]) {
+    door.out.write(jsonText({ ok, ...report }));
+    return ok ? 0 : 1;
+  }
+  const style = styleOf(door.out);
+  const counted = (["sessions", "turns", "nodes", "handles", "transcripts"] as const).map((name) => `${report[name].toLocaleString("en-US")} ${name}`).join(", ");
+  for (const problem of report.problems) door.out.write(`${style.red(plain(problem.kind))} ${plain(problem.subject)}: ${plain(problem.message)}\n`);
+  const found = report.problems.length;
+  door.out.write(ok ? `${style.green("ok")}: ${counted}\n` : `${style.red(`${found} ${found === 1 ? "problem" : "problems"}`)} in ${counted}\n`);
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,141 @@
+// Completion scripts for bash, zsh and fish, printed from the tables of commands. They start no process.
+import type { Command, Flag } from "./command.ts";
+
+export const shells = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof shells)[number];
+
+export function completionScript(shell: Shell, commands: readonly Command[]): string {
+  const rows = commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => ({ ...command, name })));
+  return { bash, zsh, fish }[shell](rows);
+}
+
+const help: Flag = { name: "help", short: "h", summary: "show help" };
+
+/** Flags whose value is a file or a directory, by the word that stands for the value. */
+const fileValues = new Set(["file", "directory", "path"]);
+
+function flagsOf(command: Command | undefined): Flag[] {
+  return [...(command?.flags ?? []), help];
+}
+
+function dashed(flag: Flag): string[] {
+  return flag.short ? [`--${flag.name}`, `-${flag.short}`] : [`--${flag.name}`];
+}
+
+function bash(commands: readonly Command[]): string {
+  const words = commands.map((command) => command.name).join(" ");
+  const cases = commands.map((command) => `    ${command.name})\n${bashCommand(command)}\n      ;;`).join("\n");
+  const first = flagsOf(commands.find((command) => command.name === "run")).map((flag) => `--${flag.name}`);
+  return `# bash completion for skein: source <(skein completions bash)
+_skein() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
+  local flags= verbs= choices=
+  COMPREPLY=()
+  if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
+    COMPREPLY=($(compgen -W "${words} help" -- "$cur"))
+    return
+  fi
+  if [[ $COMP_CWORD -eq 1 ]]; then
+    COMPREPLY=($(compgen -W "${first.join(" ")} --version" -- "$cur"))
+    return
+  fi
+  # The word break at "=" leaves --flag = value; look at the flag.
+  if [[ $prev == "=" ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
+  if [[ $cur == "=" ]]; then cur=; fi
+  if [[ $command == -* ]]; then command=run; fi
+  case $command in
+${cases}
+    help) verbs="${words}" ;;
+  esac
+  if [[ $choices == "<file>" ]]; then
+    COMPREPLY=($(compgen -f -- "$cur"))
+  elif [[ $choices == "<value>" ]]; then
+    COMPREPLY=()
+  elif [[ -n $choices ]]; then
+    COMPREPLY=($(compgen -W "$choices" -- "$cur"))
+  elif [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+  elif [[ $COMP_CWORD -eq 2 && -n $verbs ]]; then
+    COMPREPLY=($(compgen -W "$verbs" -- "$cur"))
+  else
+    COMPREPLY=($(compgen -f -- "$cur"))
+  fi
+}
+complete -o filenames -F _skein skein
+`;
+}
+
+function bashCommand(command: Command): string {
+  const values = command.flags
+    .filter((flag) => flag.value !== undefined)
+    .map((flag) => {
+      const offered = flag.choices ? flag.choices.join(" ") : fileValues.has(flag.value as string) ? "<file>" : "<value>";
+      return `        ${dashed(flag).join("|")}) choices="${offered}" ;;`;
+    });
+  const flags = flagsOf(command).map((flag) => `--${flag.name}`);
+  const choices = values.length > 0 ? `\n      case $prev in\n${values.join("\n")}\n      esac` : "";
+  return `      flags="${flags.join(" ")}" verbs="${command.verbs?.join(" ") ?? ""}"${choices}`;
+}
+
+function zsh(commands: readonly Command[]): string {
+  const names = commands.map((command) => `    ${quoted(`${command.name}:${command.summary}`)}`).join("\n");
+  const cases = commands.map((command) => `    ${command.name})\n      _arguments -s ${zshSpecs(command).join(" \\\n        ")}\n      ;;`).join("\n");
+  return `#compdef skein
+# zsh completion for skein: skein completions zsh > a directory of $fpath, as _skein
+_skein() {
+  local -a commands
+  commands=(
+${names}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${cases}
+  esac
+}
+if [[ \${funcstack[1]} == _skein ]]; then _skein "$@"; else compdef _skein skein; fi
+`;
+}
+
+function zshSpecs(command: Command): string[] {
+  const flags = flagsOf(command).flatMap((flag) => dashed(flag).map((word) => quoted(zshFlag(flag, word))));
+  const verbs = command.verbs ? [quoted(`1:what:(${command.verbs.join(" ")})`)] : [];
+  return [...flags, ...verbs, quoted("*:file:_files")];
+}
+
+function zshFlag(flag: Flag, word: string): string {
+  const text = flag.summary.replace(/[[\]\\:]/g, "\\$&");
+  const spec = `${flag.repeat ? "*" : ""}${word}${flag.value !== undefined && word.startsWith("--") ? "=" : ""}[${text}]`;
+  if (flag.value === undefined) return spec;
+  const offered = flag.choices ? `(${flag.choices.join(" ")})` : fileValues.has(flag.value) ? "_files" : " ";
+  return `${spec}:${flag.value.replace(/[[\]\\:]/g, "\\$&")}:${offered}`;
+}
+
+function fish(commands: readonly Command[]): string {
+  const lines = commands.flatMap((command) => {
+    const here = `-n ${quoted(`__fish_seen_subcommand_from ${command.name}`)}`;
+    const verbs = command.verbs ? [`complete -c skein ${here} -f -a ${quoted(command.verbs.join(" "))}`] : [];
+    return [
+      `complete -c skein -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.summary)}`,
+      ...verbs,
+      ...flagsOf(command).map((flag) => `complete -c skein ${here} ${fishFlag(flag)}`),
+    ];
+  });
+  return `# fish completion for skein: skein completions fish | source\n${lines.join("\n")}\n`;
+}
+
+function fishFlag(flag: Flag): string {
+  const short = flag.short ? ` -s ${flag.short}` : "";
+  const offered = flag.choices ? ` -f -a ${quoted(flag.choices.join(" "))}` : "";
+  return `-l ${flag.name}${short}${flag.value === undefined ? "" : " -r"}${offered} -d ${quoted(flag.summary)}`;
+}
+
+/** In single quotes, for all three shells. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'"'"'`)}'`;
+}

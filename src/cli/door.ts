@@ -1,0 +1,107 @@
+// The real world as a command sees it: streams, terminal, signals. The Api is made by whoever opens the door.
+import { fstatSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
+import type { Api } from "../protocol/api.ts";
+import type { Door, HouseOverrides, Screen } from "./command.ts";
+
+export type DoorParts = {
+  version: string;
+  project: string;
+  api: (overrides: HouseOverrides) => Promise<Api>;
+  /** Leaves now: the second Ctrl-C. */
+  leave: (code: number) => never;
+};
+
+export function realDoor(parts: DoorParts): Door {
+  const { env } = process;
+  let stop: ((signal: "SIGINT" | "SIGTERM") => void) | null = null;
+  let stops = 0;
+  const stopBy = (signal: "SIGINT" | "SIGTERM") => {
+    if (stop === null || stops++ > 0) parts.leave(signal === "SIGINT" ? 130 : 143);
+    stop(signal);
+  };
+  process.on("SIGINT", () => stopBy("SIGINT"));
+  process.on("SIGTERM", () => stopBy("SIGTERM"));
+  const onGone = () => stopBy("SIGTERM");
+  return {
+    api: (overrides = {}) => parts.api(overrides),
+    cwd: process.cwd(),
+    project: parts.project,
+    env,
+    version: parts.version,
+    stdin: { isTty: isatty(0), text: readStdin },
+    out: screen(1, env, onGone),
+    err: screen(2, env, () => {}),
+    onStop: (callback) => (stop = callback),
+  };
+}
+
+/** Writes at once and whole: a record is out before the next thing happens, and a slow reader slows only us. */
+function screen(fd: number, env: NodeJS.ProcessEnv, onGone: () => void): Screen {
+  const terminal = isatty(fd);
+  let gone = false;
+  return {
+    isTty: terminal,
+    columns: (terminal && (fd === 1 ? process.stdout : process.stderr).columns) || 80,
+    color: wantsColor(env, terminal),
+    write(text) {
+      if (gone) return;
+      try {
+        writeAll(fd, text);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+        gone = true;
+        onGone();
+      }
+    },
+  };
+}
+
+function writeAll(fd: number, text: string): void {
+  let bytes: Uint8Array = Buffer.from(text);
+  while (bytes.length > 0) {
+    try {
+      bytes = bytes.subarray(writeSync(fd, bytes));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Bun.sleepSync(1);
+    }
+  }
+}
+
+function wantsColor(env: NodeJS.ProcessEnv, terminal: boolean): boolean {
+  if (env["NO_COLOR"]) return false;
+  if (env["FORCE_COLOR"] && env["FORCE_COLOR"] !== "0") return true;
+  return terminal && env["TERM"] !== "dumb";
+}
+
+const firstByteMs = 3000;
+
+/** All of stdin; nothing when it is closed, or open and silent (a parent that forgot to close it). */
+async function readStdin(): Promise<string> {
+  let stat;
+  try {
+    stat = fstatSync(0);
+  } catch {
+    return "";
+  }
+  if (stat.isCharacterDevice()) return "";
+  const reader = Bun.stdin.stream().getReader();
+  const first = reader.read();
+  const timer = Promise.withResolvers<null>();
+  const timeout = setTimeout(() => timer.resolve(null), firstByteMs);
+  const begun = await Promise.race([first, timer.promise]);
+  clearTimeout(timeout);
+  if (begun === null) {
+    writeAll(2, "skein: stdin is open but silent; going on without it (close it with </dev/null)\n");
+    return "";
+  }
+  const decoder = new TextDecoder();
+  let text = begun.done ? "" : decoder.decode(begun.value, { stream: true });
+  for (let done = begun.done; !done; ) {
+    const next = await reader.read();
+    done = next.done;
+    if (!next.done) text += decoder.decode(next.value, { stream: true });
+  }
+  return text + decoder.decode();
+}

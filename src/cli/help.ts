@@ -1,0 +1,71 @@
+// Help for people in 80 columns, printed from the tables of commands and flags.
+import { usageLine } from "./args.ts";
+import type { Command, Flag } from "./command.ts";
+
+const width = 80;
+
+export function commandHelp(command: Command): string {
+  const aliases = command.aliases?.length ? `\nAlso: ${command.aliases.map((alias) => `skein ${alias}`).join(", ")}\n` : "";
+  const flags = [...command.flags, helpFlag].map((flag) => [flagWords(flag), flagText(flag)] as const);
+  const notes = command.notes ? `\n${command.notes.trim()}\n` : "";
+  return `${sentence(command.summary)}\n\nUsage: ${usageLine(command)}\n${aliases}\nFlags:\n${list(flags)}${notes}`;
+}
+
+export function mainHelp(commands: readonly Command[], version: string): string {
+  const rows = commands.map((command) => [command.name, command.summary] as const);
+  return `skein ${version}: one command line for every coding agent
+
+Usage: skein <command> [flags]
+       skein -p "task" [flags]      the same as skein run "task"
+
+Commands:
+${list(rows)}
+${examples}
+\`skein <command> --help\` says more about one of them.
+`;
+}
+
+const helpFlag: Flag = { name: "help", short: "h", summary: "show this" };
+
+const examples = `Examples:
+  skein run "explain what this project does"
+  git diff | skein run "review this change" --policy readonly
+  skein run "go on" --continue
+  skein doctor
+`;
+
+function flagWords(flag: Flag): string {
+  return `${flag.short ? `-${flag.short}, ` : "    "}--${flag.name}${flag.value === undefined ? "" : ` <${flag.value}>`}`;
+}
+
+function flagText(flag: Flag): string {
+  const choices = flag.choices ? ` [${flag.choices.join("|")}]` : "";
+  return `${flag.summary}${choices}${flag.repeat ? " (may be repeated)" : ""}`;
+}
+
+/** Two columns; a long left side stands on a line of its own. */
+function list(rows: readonly (readonly [string, string])[]): string {
+  const left = Math.min(30, Math.max(...rows.map(([words]) => words.length)));
+  const indent = " ".repeat(left + 4);
+  return rows
+    .map(([words, text]) => {
+      const lines = wrap(text, width - indent.length);
+      const head = words.length > left ? `  ${words}\n${indent}` : `  ${words.padEnd(left)}  `;
+      return `${head}${lines.join(`\n${indent}`)}`.trimEnd() + "\n";
+    })
+    .join("");
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1) as string;
+    if (line !== "" && line.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines;
+}
+
+function sentence(text: string): string {
+  return `${text[0]?.toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+}

@@ -1,0 +1,30 @@
+// The table of commands. A command's file is loaded only when it is asked for.
+import type { Command } from "./command.ts";
+
+type Row = { names: string[]; load: () => Promise<Command> };
+
+export const commandTable: readonly Row[] = [
+  { names: ["run", "spawn"], load: async () => (await import("./commands/run.ts")).run },
+  { names: ["demo"], load: async () => (await import("./commands/demo.ts")).demo },
+  { names: ["init"], load: async () => (await import("./commands/init.ts")).init },
+  { names: ["models"], load: async () => (await import("./commands/models.ts")).models },
+  { names: ["skills"], load: async () => (await import("./commands/skills.ts")).skills },
+  { names: ["usage"], load: async () => (await import("./commands/usage.ts")).usage },
+  { names: ["auth"], load: async () => (await import("./commands/auth.ts")).auth },
+  { names: ["config"], load: async () => (await import("./commands/config.ts")).config },
+  { names: ["trust"], load: async () => (await import("./commands/trust.ts")).trust },
+  { names: ["verify"], load: async () => (await import("./commands/verify.ts")).verify },
+  { names: ["doctor"], load: async () => (await import("./commands/doctor.ts")).doctor },
+  { names: ["completions"], load: async () => (await import("./commands/completions.ts")).completions },
+];
+
+export const commandNames: readonly string[] = commandTable.flatMap((row) => row.names);
+
+export async function findCommand(name: string): Promise<Command | null> {
+  const row = commandTable.find((candidate) => candidate.names.includes(name));
+  return row === undefined ? null : row.load();
+}
+
+export async function allCommands(): Promise<Command[]> {
+  return Promise.all(commandTable.map((row) => row.load()));
+}

@@ -1,0 +1,102 @@
+// The lines Claude Code made common: system/init, assistant, user, result. Ours rides under `skein`.
+import type { Event } from "../../protocol/event.ts";
+import type { Node, Part, ResultPart } from "../../protocol/node.ts";
+import type { ResultRecord } from "../../protocol/records.ts";
+import type { Usage } from "../../protocol/usage.ts";
+import type { Door } from "../command.ts";
+import { record, type Printer, type PrintOptions } from "./printer.ts";
+
+export function streamJsonPrinter(door: Door, options: PrintOptions): Printer {
+  let turn: string | null = null;
+  function event(event: Event): void {
+    if (event.type === "turn.started") {
+      turn = event.turnId;
+      record(door, initLine(event, options, door));
+    }
+    if (event.type !== "node.added" || event.turnId !== turn) return;
+    if (event.node.author === "agent") record(door, assistantLine(event.node));
+    if (event.node.author === "tool") record(door, userLine(event.node));
+  }
+  return { event, finish: (result) => record(door, resultLine(result)) };
+}
+
+function initLine(event: Extract<Event, { type: "turn.started" }>, options: PrintOptions, door: Door) {
+  return {
+    type: "system",
+    subtype: "init",
+    cwd: event.session.directory,
+    session_id: event.sessionId,
+    tools: options.tools,
+    mcp_servers: [],
+    model: event.turn.model,
+    permissionMode: "bypassPermissions",
+    apiKeySource: "none",
+    skein: { version: door.version, turn_id: event.turnId, agent: event.turn.agent, transcript_path: event.session.transcript },
+  };
+}
+
+function assistantLine(node: Node) {
+  return {
+    type: "assistant",
+    message: {
+      id: node.id,
+      type: "message",
+      role: "assistant",
+      model: node.model ?? null,
+      content: node.parts.flatMap(contentBlock),
+      stop_reason: null,
+      usage: usageFields(node.usage),
+    },
+    parent_tool_use_id: null,
+    session_id: node.session,
+  };
+}
+
+function userLine(node: Node) {
+  const content = node.parts.filter((part): part is ResultPart => part.kind === "result").map((part) => ({ type: "tool_result", tool_use_id: part.call, content: part.text, is_error: part.isError }));
+  return { type: "user", message: { role: "user", content }, parent_tool_use_id: null, session_id: node.session };
+}
+
+function contentBlock(part: Part): Record<string, unknown>[] {
+  if (part.kind === "text") return [{ type: "text", text: part.text }];
+  if (part.kind === "thinking") return [{ type: "thinking", thinking: part.text }];
+  if (part.kind === "call") return [{ type: "tool_use", id: part.id, name: part.name, input: part.input }];
+  return [];
+}
+
+function resultLine(result: ResultRecord) {
+  const isError = result.status !== "ok";
+  return {
+    type: "result",
+    subtype: subtypeOf(result),
+    is_error: isError,
+    result: isError && result.result === "" ? (result.error?.message ?? "") : result.result,
+    num_turns: result.steps,
+    duration_ms: result.duration_ms,
+    total_cost_usd: result.cost_usd ?? 0,
+    usage: {
+      input_tokens: result.usage.input,
+      output_tokens: result.usage.output,
+      cache_read_input_tokens: result.usage.cache_read,
+      cache_creation_input_tokens: result.usage.cache_write,
+    },
+    session_id: result.session_id,
+    skein: result,
+  };
+}
+
+function subtypeOf(result: ResultRecord): string {
+  if (result.status === "ok") return "success";
+  if (result.error?.limit === "steps") return "error_max_turns";
+  if (result.error?.limit === "money") return "error_max_budget_usd";
+  return "error_during_execution";
+}
+
+function usageFields(usage: Usage | undefined) {
+  return {
+    input_tokens: usage?.input ?? 0,
+    output_tokens: usage?.output ?? 0,
+    cache_read_input_tokens: usage?.cacheRead ?? 0,
+    cache_creation_input_tokens: usage?.cacheWrite ?? 0,
+  };
+}

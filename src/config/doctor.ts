@@ -1,0 +1,68 @@
+// What `skein doctor` says about configuration, directories and trust. Never throws: a problem is a failed check.
+import { accessSync, constants, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Fault, messageOf } from "../protocol/error.ts";
+import type { Check } from "../protocol/api.ts";
+import { checkConfigFile, loadConfig, type LoadOptions } from "./load.ts";
+import { trustState } from "./trust.ts";
+
+export function checkConfig(options: Omit<LoadOptions, "trusted">): Check[] {
+  const { paths, project } = options;
+  return [
+    fileCheck("user config", paths.userConfig),
+    fileCheck("project config", join(project, ".skein", "config.jsonc")),
+    environmentCheck(options),
+    ...(["config", "data", "state", "cache"] as const).map((name) => directoryCheck(`${name} directory`, paths[name])),
+    trustCheck(options),
+  ];
+}
+
+function fileCheck(name: string, path: string): Check {
+  try {
+    const found = checkConfigFile(path);
+    return { name, ok: true, optional: false, detail: found === "missing" ? `${path} (not there, not needed)` : path };
+  } catch (error) {
+    return failure(name, error);
+  }
+}
+
+/** Files are checked one by one above; what is left to fail here are variables. */
+function environmentCheck(options: Omit<LoadOptions, "trusted">): Check {
+  const name = "config variables";
+  const nowhere = join(options.paths.state, "no-such-directory");
+  try {
+    loadConfig({ ...options, project: nowhere, paths: { ...options.paths, userConfig: join(nowhere, "config.jsonc") }, trusted: () => false });
+    return { name, ok: true, optional: false, detail: "all usable" };
+  } catch (error) {
+    return failure(name, error);
+  }
+}
+
+function directoryCheck(name: string, path: string): Check {
+  try {
+    const existing = nearestExisting(path);
+    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a directory`);
+    accessSync(existing, constants.W_OK | constants.X_OK);
+    return { name, ok: true, optional: false, detail: existing === path ? path : `${path} (made when needed)` };
+  } catch (error) {
+    const hint = "make it writable, or set SKEIN_HOME to a directory that is";
+    return { name, ok: false, optional: false, detail: `${path} can't be written: ${messageOf(error)}`, hint };
+  }
+}
+
+function nearestExisting(path: string): string {
+  const parent = dirname(path);
+  return parent === path || statSync(path, { throwIfNoEntry: false }) !== undefined ? path : nearestExisting(parent);
+}
+
+function trustCheck({ paths, project }: Omit<LoadOptions, "trusted">): Check {
+  const state = trustState(paths, project);
+  const ok = state.trusted || state.files.length === 0;
+  const detail = `${project}: ${state.reason}`;
+  return ok ? { name: "trust", ok, optional: true, detail } : { name: "trust", ok, optional: true, detail, hint: "read its files, then run `skein trust`" };
+}
+
+function failure(name: string, error: unknown): Check {
+  const hint = error instanceof Fault ? error.hint : undefined;
+  return { name, ok: false, optional: false, detail: messageOf(error), ...(hint === undefined ? {} : { hint }) };
+}

@@ -1,0 +1,40 @@
+// Every environment variable that skein reads, for the documentation. Variables that set a configuration key
+// stand in keys.ts with their key; this table must not repeat them.
+
+export type EnvVariable = { name: string; group: EnvGroup; description: string };
+export type EnvGroup = "directories" | "behaviour" | "keys" | "base URLs" | "network";
+
+export const environment: readonly EnvVariable[] = [
+  { name: "SKEIN_HOME", group: "directories", description: "Moves all four directories to `config`, `data`, `state` and `cache` below it." },
+  { name: "XDG_CONFIG_HOME", group: "directories", description: "Configuration lies in `skein/` below it; `~/.config` without it." },
+  { name: "XDG_DATA_HOME", group: "directories", description: "The tree lies in `skein/` below it; `~/.local/share` without it." },
+  { name: "XDG_STATE_HOME", group: "directories", description: "State, logs and trust lie in `skein/` below it; `~/.local/state` without it." },
+  { name: "XDG_CACHE_HOME", group: "directories", description: "What can be made again lies in `skein/` below it; `~/.cache` without it." },
+  { name: "HOME", group: "directories", description: "The home directory: what `~` means." },
+  { name: "SKEIN_OFFLINE", group: "behaviour", description: "Set and not empty: skein makes no request that leaves this machine." },
+  { name: "NO_COLOR", group: "behaviour", description: "Set and not empty: no colours." },
+  { name: "FORCE_COLOR", group: "behaviour", description: "Colours although the output is no terminal; `0` means none." },
+  { name: "TERM", group: "behaviour", description: "`dumb` means no colours and no moving cursor." },
+  { name: "CI", group: "behaviour", description: "Set and not empty: nobody is there to answer." },
+  { name: "LC_ALL", group: "behaviour", description: "With `LC_CTYPE` and `LANG`: without UTF-8 in the first that is set, marks are plain ASCII." },
+  { name: "VISUAL", group: "behaviour", description: "Editor for long input and plans." },
+  { name: "EDITOR", group: "behaviour", description: "Editor, when VISUAL is not set." },
+  { name: "ANTHROPIC_API_KEY", group: "keys", description: "Key for `anthropic`." },
+  { name: "ANTHROPIC_AUTH_TOKEN", group: "keys", description: "Bearer token for an Anthropic gateway." },
+  { name: "OPENAI_API_KEY", group: "keys", description: "Key for `openai`." },
+  { name: "GEMINI_API_KEY", group: "keys", description: "Key for `gemini`." },
+  { name: "GOOGLE_API_KEY", group: "keys", description: "Key for `gemini`, when GEMINI_API_KEY is not set." },
+  { name: "OPENROUTER_API_KEY", group: "keys", description: "Key for `openrouter`." },
+  { name: "GROQ_API_KEY", group: "keys", description: "Key for `groq`." },
+  { name: "DEEPSEEK_API_KEY", group: "keys", description: "Key for `deepseek`." },
+  { name: "XAI_API_KEY", group: "keys", description: "Key for `xai`." },
+  { name: "MISTRAL_API_KEY", group: "keys", description: "Key for `mistral`." },
+  { name: "ANTHROPIC_BASE_URL", group: "base URLs", description: "Where requests to `anthropic` go." },
+  { name: "OPENAI_BASE_URL", group: "base URLs", description: "Where requests to `openai` go." },
+  { name: "GOOGLE_GEMINI_BASE_URL", group: "base URLs", description: "Where requests to `gemini` go." },
+  { name: "OLLAMA_HOST", group: "base URLs", description: "Where Ollama listens." },
+  { name: "HTTPS_PROXY", group: "network", description: "Proxy for https requests (also `https_proxy`)." },
+  { name: "HTTP_PROXY", group: "network", description: "Proxy for http requests (also `http_proxy`)." },
+  { name: "NO_PROXY", group: "network", description: "Hosts that are reached without a proxy (also `no_proxy`)." },
+  { name: "NODE_EXTRA_CA_CERTS", group: "network", description: "File with further certificate authorities." },
+];

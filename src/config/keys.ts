@@ -1,0 +1,202 @@
+// Every configuration key, once: parsing, `skein config`, the JSON schema and docs/CONFIG.md come from this table.
+// It holds data only; reading files and variables is done in load.ts.
+import { policyNames, sandboxModes, toolLevels } from "../protocol/policy.ts";
+
+export type KeyType = "string" | "integer" | "number" | "boolean" | "duration" | "url" | "choice" | "string-map" | "path-list";
+
+/** What the config of a project that nobody has trusted may do with a key. */
+export type ProjectRight = "yes" | "narrow" | "trusted";
+
+export type ConfigKey = {
+  /** Dotted; a `*` stands for any name. */
+  key: string;
+  type: KeyType;
+  choices?: readonly string[];
+  /** Null: decided where it is used, as the description says. */
+  default: unknown;
+  /** The variable that sets it. */
+  env?: string;
+  project: ProjectRight;
+  /** For `narrow`: values from the narrowest to the widest; null counts as the narrowest. Numbers narrow downwards. */
+  order?: readonly unknown[];
+  /** For `narrow` limits without a value: what holds for headless runs, in the unit of the value. */
+  ceiling?: number;
+  /** Shown as set or not set, never as its value. */
+  secret?: boolean;
+  description: string;
+};
+
+const hour = 3_600_000;
+const minute = 60_000;
+
+export const configKeys: readonly ConfigKey[] = [
+  {
+    key: "model",
+    type: "string",
+    default: null,
+    env: "SKEIN_MODEL",
+    project: "yes",
+    description: "Model as `vendor/id[:effort]`. Without it, the first vendor with a key decides.",
+  },
+  {
+    key: "agent",
+    type: "string",
+    default: "native",
+    env: "SKEIN_AGENT",
+    project: "yes",
+    description: "Agent that takes a turn when none is named.",
+  },
+  {
+    key: "tool_level",
+    type: "choice",
+    choices: toolLevels,
+    default: "orchestrator",
+    env: "SKEIN_TOOL_LEVEL",
+    project: "narrow",
+    order: ["none", "readonly", "minimal", "orchestrator"],
+    description: "Which tools the native agent has.",
+  },
+  {
+    key: "policy",
+    type: "choice",
+    choices: policyNames,
+    default: "workspace",
+    env: "SKEIN_POLICY",
+    project: "narrow",
+    order: ["readonly", "plan", "workspace", "full"],
+    description: "What a turn may read and write.",
+  },
+  {
+    key: "sandbox",
+    type: "choice",
+    choices: sandboxModes,
+    default: null,
+    env: "SKEIN_SANDBOX",
+    project: "narrow",
+    order: ["required", "auto", "off"],
+    description: "Whether a turn needs walls held by the kernel. Without it, `required` in `plan` and `readonly`, else `auto`; `off` only with policy `full`.",
+  },
+  {
+    key: "net",
+    type: "choice",
+    choices: ["off", "on"],
+    default: "off",
+    env: "SKEIN_NET",
+    project: "narrow",
+    order: ["off", "on"],
+    description: "Whether tools may reach the network.",
+  },
+  {
+    key: "allow_write",
+    type: "path-list",
+    default: [],
+    project: "trusted",
+    description: "Paths outside the project that tools may write. Relative ones count from the project, or from the home directory in the user's file.",
+  },
+  {
+    key: "max_steps",
+    type: "integer",
+    default: null,
+    env: "SKEIN_MAX_STEPS",
+    project: "narrow",
+    ceiling: 200,
+    description: "Model requests in one turn. Without it, 200 in headless runs and no limit when a person is there.",
+  },
+  {
+    key: "max_tokens",
+    type: "integer",
+    default: null,
+    env: "SKEIN_MAX_TOKENS",
+    project: "narrow",
+    description: "Input, output and cache-write tokens of a turn and all under it.",
+  },
+  {
+    key: "max_budget_usd",
+    type: "number",
+    default: null,
+    env: "SKEIN_MAX_BUDGET_USD",
+    project: "narrow",
+    description: "Dollars that a turn and all under it may cost.",
+  },
+  {
+    key: "timeout",
+    type: "duration",
+    default: null,
+    env: "SKEIN_TIMEOUT",
+    project: "narrow",
+    ceiling: 4 * hour,
+    description: "How long a turn may take in all. Without it, 4 h in headless runs and no limit when a person is there.",
+  },
+  {
+    key: "idle_timeout",
+    type: "duration",
+    default: null,
+    env: "SKEIN_IDLE_TIMEOUT",
+    project: "narrow",
+    ceiling: 10 * minute,
+    description: "How long a turn may be silent. Without it, 10 min in headless runs and no limit when a person is there.",
+  },
+  {
+    key: "context_files",
+    type: "boolean",
+    default: true,
+    env: "SKEIN_CONTEXT_FILES",
+    project: "narrow",
+    order: [false, true],
+    description: "Whether AGENTS.md (or CLAUDE.md) files go into the prompt.",
+  },
+  {
+    key: "skills",
+    type: "boolean",
+    default: true,
+    env: "SKEIN_SKILLS",
+    project: "narrow",
+    order: [false, true],
+    description: "Whether the catalog of skills goes into the prompt.",
+  },
+  {
+    key: "providers.*.base_url",
+    type: "url",
+    default: null,
+    project: "trusted",
+    description: "Where requests to this vendor go.",
+  },
+  {
+    key: "providers.*.api_key",
+    type: "string",
+    default: null,
+    project: "trusted",
+    secret: true,
+    description: "Key for this vendor; `$NAME` takes it from that variable and keeps it out of the file.",
+  },
+  {
+    key: "providers.*.wire",
+    type: "choice",
+    choices: ["anthropic", "openai-responses", "openai-chat", "gemini"],
+    default: null,
+    project: "trusted",
+    description: "Which protocol the vendor speaks; needed for a vendor that skein does not know (else `openai-chat`).",
+  },
+  {
+    key: "providers.*.headers",
+    type: "string-map",
+    default: null,
+    project: "trusted",
+    secret: true,
+    description: "Headers added to every request; a value `$NAME` is taken from that variable.",
+  },
+];
+
+/** The row for a dotted key; `providers.acme.wire` finds `providers.*.wire`. */
+export function findKey(dotted: string): ConfigKey | undefined {
+  const words = dotted.split(".");
+  return configKeys.find((row) => {
+    const pattern = row.key.split(".");
+    return pattern.length === words.length && pattern.every((word, at) => (word === "*" ? isOpenName(words[at]) : word === words[at]));
+  });
+}
+
+/** Names of vendors in open maps: plain, so that they can stand in `vendor/id`. */
+export function isOpenName(name: string | undefined): boolean {
+  return name !== undefined && /^[a-z0-9][a-z0-9_-]{0,63}$/i.test(name);
+}

@@ -1,0 +1,222 @@
+// The layers of the configuration: defaults < user < project < environment; flags are put on top by the caller.
+// On the road to the first request: synchronous, nothing heavy, one stat for a file that is not there.
+import { join } from "node:path";
+import { Fault } from "../protocol/error.ts";
+import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/policy.ts";
+import { nearestWord } from "../kit/nearest.ts";
+import { absolutePath } from "../kit/paths.ts";
+import { configKeys, findKey, isOpenName, type ConfigKey } from "./keys.ts";
+import type { Paths } from "./paths.ts";
+import { parseConfigText, readConfigText } from "./read-file.ts";
+import { checkValue, isPlainObject, jsonFromText } from "./value.ts";
+
+export type Config = {
+  readonly values: ConfigValues;
+  /** Dotted key → "default", the file, or `$VARIABLE`. */
+  readonly origins: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+  /** Dotted key → value as it was written, for `config`; secrets are in here too. */
+  readonly written: Readonly<Record<string, unknown>>;
+};
+
+export type ConfigValues = Readonly<{
+  model: string | null;
+  agent: string;
+  toolLevel: ToolLevel;
+  policy: PolicyName;
+  sandbox: SandboxMode | null;
+  net: "on" | "off";
+  allowWrite: readonly string[];
+  maxSteps: number | null;
+  maxTokens: number | null;
+  maxBudgetUsd: number | null;
+  timeoutMs: number | null;
+  idleMs: number | null;
+  contextFiles: boolean;
+  skills: boolean;
+  providers: Readonly<Record<string, ProviderConfig>>;
+}>;
+
+export type ProviderConfig = Readonly<{
+  baseUrl: string | null;
+  apiKey: string | null;
+  wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini" | null;
+  headers: Readonly<Record<string, string>>;
+}>;
+
+export type LoadOptions = {
+  project: string;
+  env: Record<string, string | undefined>;
+  paths: Paths;
+  /** Asked only when the project's config tries to widen something. */
+  trusted: () => boolean;
+};
+
+type Entry = { value: unknown; written: unknown; origin: string };
+type Entries = Map<string, Entry>;
+
+export function loadConfig(options: LoadOptions): Config {
+  const entries: Entries = new Map();
+  const warnings: string[] = [];
+  const userFile = options.paths.userConfig;
+  const projectFile = join(options.project, ".skein", "config.jsonc");
+  for (const [key, entry] of readLayer(userFile)) entries.set(key, entry);
+  const ignored = addProject(entries, readLayer(projectFile), options.trusted);
+  if (ignored.length > 0) warnings.push(untrustedWarning(projectFile, ignored));
+  addEnvironment(entries, options.env);
+  return freeze(entries, warnings, { ...options, userFile });
+}
+
+/** Checks a whole file without using it; throws the fault that loading would throw. */
+export function checkConfigFile(path: string): "missing" | "fine" {
+  return readLayer(path, { tellMissing: true }) === null ? "missing" : "fine";
+}
+
+/** "did you mean ..." for a key that does not exist. */
+export function unknownKeyHint(dotted: string): string {
+  const words = dotted.split(".");
+  const known = configKeys.map((row) =>
+    row.key
+      .split(".")
+      .map((word, at) => (word === "*" ? (words[at] ?? "<name>") : word))
+      .join("."),
+  );
+  const near = nearestWord(dotted, known);
+  return near ? `did you mean "${near}"?` : "`skein config` lists every key";
+}
+
+function readLayer(path: string): Entries;
+function readLayer(path: string, options: { tellMissing: true }): Entries | null;
+function readLayer(path: string, options: { tellMissing?: boolean } = {}): Entries | null {
+  const text = readConfigText(path);
+  const entries: Entries = new Map();
+  if (text === null) return options.tellMissing ? null : entries;
+  for (const [key, written] of flatten(parseConfigText(text, path), path)) {
+    const row = findKey(key) as ConfigKey;
+    const checked = checkValue(row, written);
+    if (!checked.ok) throw new Fault("config", `${path}: "${key}" must be ${checked.expected}`, { hint: `it is ${describe(row, written)}` });
+    entries.set(key, { value: checked.value, written, origin: path });
+  }
+  return entries;
+}
+
+/** The leaves of the file by dotted key. Null leaves a key unset. */
+function* flatten(object: Record<string, unknown>, path: string, prefix = ""): Generator<[string, unknown]> {
+  for (const [word, value] of Object.entries(object)) {
+    const key = prefix + word;
+    if (key === "$schema" || value === null) continue;
+    if (findKey(key)) {
+      yield [key, value];
+    } else if (isBranch(key)) {
+      if (!isPlainObject(value)) throw new Fault("config", `${path}: "${key}" must be an object`);
+      yield* flatten(value, path, `${key}.`);
+    } else {
+      throw new Fault("config", `${path}: unknown key "${key}"`, { hint: unknownKeyHint(key) });
+    }
+  }
+}
+
+function isBranch(key: string): boolean {
+  const words = key.split(".");
+  return configKeys.some((row) => {
+    const pattern = row.key.split(".");
+    return words.length < pattern.length && words.every((word, at) => (pattern[at] === "*" ? isOpenName(word) : pattern[at] === word));
+  });
+}
+
+/** Adds what a project may set, and returns the keys that only a trusted one may. */
+function addProject(entries: Entries, project: Entries, trusted: () => boolean): string[] {
+  const widening = [...project].filter(([key, entry]) => widens(findKey(key) as ConfigKey, entries.get(key)?.value, entry.value));
+  const ignored = widening.length > 0 && !trusted() ? widening.map(([key]) => key) : [];
+  for (const [key, entry] of project) if (!ignored.includes(key)) entries.set(key, entry);
+  return ignored;
+}
+
+function widens(row: ConfigKey, before: unknown, after: unknown): boolean {
+  if (row.project !== "narrow") return row.project === "trusted";
+  const from = before ?? row.default;
+  if (row.order) return row.order.indexOf(after) > Math.max(0, row.order.indexOf(from));
+  return (after as number) > ((from as number | null) ?? row.ceiling ?? Number.POSITIVE_INFINITY);
+}
+
+function untrustedWarning(file: string, ignored: string[]): string {
+  return `${file} is not trusted, so ${ignored.join(", ")} ${ignored.length === 1 ? "is" : "are"} ignored; read it, then run \`skein trust\``;
+}
+
+function addEnvironment(entries: Entries, env: LoadOptions["env"]): void {
+  for (const row of configKeys) {
+    const text = row.env === undefined ? undefined : env[row.env];
+    if (!text) continue;
+    const written = jsonFromText(row, text);
+    const checked = checkValue(row, written);
+    if (!checked.ok) throw new Fault("config", `${row.env} must be ${checked.expected}`, { hint: `it is ${describe(row, text)}` });
+    entries.set(row.key, { value: checked.value, written, origin: `$${row.env}` });
+  }
+}
+
+function freeze(entries: Entries, warnings: string[], options: LoadOptions & { userFile: string }): Config {
+  const get = <T>(key: string): T => (entries.get(key)?.value ?? findKey(key)?.default ?? null) as T;
+  const allowWrite = entries.get("allow_write");
+  const from = allowWrite?.origin === options.userFile ? options.paths.home : options.project;
+  const values: ConfigValues = Object.freeze({
+    model: get<string | null>("model"),
+    agent: get<string>("agent"),
+    toolLevel: get<ToolLevel>("tool_level"),
+    policy: get<PolicyName>("policy"),
+    sandbox: get<SandboxMode | null>("sandbox"),
+    net: get<"on" | "off">("net"),
+    allowWrite: Object.freeze(get<string[]>("allow_write").map((path) => absolutePath(path, { cwd: from, home: options.paths.home }))),
+    maxSteps: get<number | null>("max_steps"),
+    maxTokens: get<number | null>("max_tokens"),
+    maxBudgetUsd: get<number | null>("max_budget_usd"),
+    timeoutMs: get<number | null>("timeout"),
+    idleMs: get<number | null>("idle_timeout"),
+    contextFiles: get<boolean>("context_files"),
+    skills: get<boolean>("skills"),
+    providers: providersOf(entries, options.env, warnings),
+  });
+  const origins: Record<string, string> = {};
+  const written: Record<string, unknown> = {};
+  for (const [key, entry] of entries) {
+    origins[key] = entry.origin;
+    written[key] = entry.written;
+  }
+  return Object.freeze({ values, origins: Object.freeze(origins), written: Object.freeze(written), warnings: Object.freeze(warnings) });
+}
+
+function providersOf(entries: Entries, env: LoadOptions["env"], warnings: string[]): Record<string, ProviderConfig> {
+  const names = new Set([...entries.keys()].filter((key) => key.startsWith("providers.")).map((key) => key.split(".")[1] as string));
+  const resolve = (key: string, text: string): string | null => {
+    const name = variableNamed(text);
+    if (name === null) return text;
+    if (!env[name]) warnings.push(`${key} names the variable ${name}, which is not set`);
+    return env[name] || null;
+  };
+  const provider = (name: string): ProviderConfig => {
+    const get = <T>(field: string): T | null => (entries.get(`providers.${name}.${field}`)?.value ?? null) as T | null;
+    const key = get<string>("api_key");
+    const headers = Object.entries(get<Record<string, string>>("headers") ?? {})
+      .map(([header, text]) => [header, resolve(`providers.${name}.headers.${header}`, text)] as const)
+      .filter((pair): pair is readonly [string, string] => pair[1] !== null);
+    return Object.freeze({
+      baseUrl: get<string>("base_url"),
+      apiKey: key === null ? null : resolve(`providers.${name}.api_key`, key),
+      wire: get<NonNullable<ProviderConfig["wire"]>>("wire"),
+      headers: Object.freeze(Object.fromEntries(headers)),
+    });
+  };
+  return Object.freeze(Object.fromEntries([...names].map((name) => [name, provider(name)])));
+}
+
+
+/** `$NAME` and `${NAME}` stand for a variable. */
+export function variableNamed(text: string): string | null {
+  const match = /^\$(?:\{(\w+)\}|(\w+))$/.exec(text);
+  return match?.[1] ?? match?.[2] ?? null;
+}
+
+function describe(row: ConfigKey, value: unknown): string {
+  if (row.secret) return "something else";
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}

@@ -1,0 +1,84 @@
+// Where skein keeps its things, and which directory is the project. Everything that leaves here is absolute.
+import { realpathSync, statSync, type Stats } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { Fault, messageOf } from "../protocol/error.ts";
+import { absolutePath } from "../kit/paths.ts";
+
+export type Paths = Readonly<{
+  home: string;
+  config: string;
+  data: string;
+  state: string;
+  cache: string;
+  /** The user's config file. */
+  userConfig: string;
+}>;
+
+/** By XDG, `skein/` below each; SKEIN_HOME moves all four. Empty variables count as unset. */
+export function findPaths(env: Record<string, string | undefined>, cwd: string): Paths {
+  const home = absolutePath(env["HOME"] || homedir(), { cwd, home: cwd });
+  const absolute = (path: string): string => absolutePath(path, { cwd, home });
+  const root = env["SKEIN_HOME"] ? absolute(env["SKEIN_HOME"]) : null;
+  const directory = (name: string, variable: string, usual: string): string =>
+    root === null ? join(env[variable] ? absolute(env[variable]) : join(home, usual), "skein") : join(root, name);
+  const config = directory("config", "XDG_CONFIG_HOME", ".config");
+  return Object.freeze({
+    home,
+    config,
+    data: directory("data", "XDG_DATA_HOME", ".local/share"),
+    state: directory("state", "XDG_STATE_HOME", ".local/state"),
+    cache: directory("cache", "XDG_CACHE_HOME", ".cache"),
+    userConfig: join(config, "config.jsonc"),
+  });
+}
+
+/**
+ * The nearest ancestor with `.skein/` or `.git`, else the directory itself, as a real path. The home directory,
+ * `/` and places like /tmp count only when they are the start, and the climb never passes the home directory.
+ */
+export function findProject(directory: string, home: string): string {
+  const start = realDirectory(directory);
+  const top = realOr(home);
+  if (isMarked(start)) return start;
+  for (let at = start; at !== top; ) {
+    const parent = dirname(at);
+    if (parent === at || parent === top || dirname(parent) === parent) break;
+    at = parent;
+    if (isMarked(at)) return isOpenToAll(at) ? start : at;
+  }
+  return start;
+}
+
+function realDirectory(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch (error) {
+    throw new Fault("file-unreadable", `can't use ${directory} as a directory: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function realOr(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function isMarked(directory: string): boolean {
+  return statOr(join(directory, ".skein"))?.isDirectory() === true || statOr(join(directory, ".git")) !== undefined;
+}
+
+/** Like /tmp: everyone may put files there, so what lies there may be a stranger's. */
+function isOpenToAll(directory: string): boolean {
+  return ((statOr(directory)?.mode ?? 0) & 0o1002) === 0o1002;
+}
+
+function statOr(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}

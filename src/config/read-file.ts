@@ -1,0 +1,62 @@
+// Reads one config file as JSON with comments. Missing costs one stat; broken is a fault that names file and line.
+import { readFileSync, statSync, type Stats } from "node:fs";
+import { Fault, messageOf } from "../protocol/error.ts";
+import { isPlainObject } from "./value.ts";
+
+const maxBytes = 1_000_000;
+
+/** The text of a config file, or null when there is none. A pipe or a device is refused, not waited for. */
+export function readConfigText(path: string): string | null {
+  const stat = statOf(path);
+  if (stat === undefined) return null;
+  if (!stat.isFile()) throw new Fault("config", `${path} is not a file`, { hint: "remove it, or put a config file there" });
+  if (stat.size > maxBytes) throw new Fault("config", `${path} is larger than ${maxBytes} bytes`, { hint: "a config file holds settings only" });
+  try {
+    return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+  } catch (error) {
+    throw new Fault("config", `can't read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** An empty file, or one with comments only, is an empty object. */
+export function parseConfigText(text: string, path: string): Record<string, unknown> {
+  // The parser ignores what follows a value, so a mark is put there and must be seen.
+  if (parseInBrackets(`${text}\n"end"]`).values?.[0] === "end") return {};
+  const { values, problem } = parseInBrackets(`${text}\n,"end"]`);
+  if (values === null) {
+    const hint = "JSON with // comments and trailing commas is expected";
+    throw new Fault("config", `${path}:${brokenLine(text, problem)}: ${problem}`, { hint });
+  }
+  const [value, mark, ...more] = values;
+  if (!isPlainObject(value) || mark !== "end" || more.length > 0) throw new Fault("config", `${path}: one JSON object is expected`);
+  return value;
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw new Fault("config", `can't read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** The parser does not say where it stopped: the first line after which it fails in the same way is the place. */
+function brokenLine(text: string, problem: string): number {
+  const lines = text.split("\n");
+  let low = 1;
+  let high = lines.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (parseInBrackets(lines.slice(0, middle).join("\n")).problem === problem) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function parseInBrackets(rest: string): { values: unknown[]; problem: null } | { values: null; problem: string } {
+  try {
+    return { values: Bun.JSONC.parse(`[${rest}`) as unknown[], problem: null };
+  } catch (error) {
+    return { values: null, problem: messageOf(error).replace(/^JSONC Parse error: /, "") };
+  }
+}

@@ -1,0 +1,120 @@
+import { afterAll, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { findPaths, type Paths } from "./paths.ts";
+import { grantTrust, revokeTrust, trustSources, trustState } from "./trust.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-trust-")));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+
+function place(files: Record<string, string>): { paths: Paths; project: string; write: (path: string, text: string) => void } {
+  const home = join(root, String((count += 1)));
+  const project = join(home, "project");
+  mkdirSync(project, { recursive: true });
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), text);
+  };
+  for (const [path, text] of Object.entries(files)) write(path, text);
+  return { paths: findPaths({ HOME: home }, project), project, write };
+}
+
+test("a project without files that could widen has nothing to trust, and nothing is written for it", () => {
+  const { paths, project } = place({ "README.md": "x", ".skein/sessions/a.jsonl": "x" });
+  expect(trustState(paths, project)).toEqual({ directory: project, trusted: false, files: [], reason: "nothing in this project needs trust" });
+  grantTrust(paths, project);
+  expect(() => statSync(paths.state)).toThrow();
+});
+
+test("trust is given to the content, taken back by any change, and found again when the change is undone", () => {
+  const { paths, project, write } = place({ ".skein/config.jsonc": "{}", ".skein/roles/a.md": "role", ".claude/agents/b.md": "agent" });
+  expect(trustState(paths, project)).toMatchObject({ trusted: false, reason: "not trusted yet" });
+  expect(grantTrust(paths, project)).toMatchObject({ trusted: true, files: [".skein/config.jsonc", ".skein/roles/a.md", ".claude/agents/b.md"] });
+  write(".skein/config.jsonc", "{ }");
+  expect(trustState(paths, project)).toMatchObject({ trusted: false, reason: "changed since it was trusted" });
+  write(".skein/config.jsonc", "{}");
+  expect(trustState(paths, project).trusted).toBe(true);
+  expect(revokeTrust(paths, project).trusted).toBe(false);
+  expect(revokeTrust(paths, project).trusted).toBe(false);
+});
+
+test("a file that appears in any of the places takes trust away", () => {
+  for (const source of trustSources.filter((name) => !name.endsWith(".jsonc"))) {
+    const { paths, project, write } = place({ ".skein/config.jsonc": "{}" });
+    grantTrust(paths, project);
+    write(`${source}/x/SKILL.md`, "text");
+    expect(trustState(paths, project).trusted).toBe(false);
+  }
+});
+
+test("moving bytes from one file to the next changes the content", () => {
+  const { paths, project, write } = place({ ".skein/roles/a": "12", ".skein/roles/b": "3" });
+  grantTrust(paths, project);
+  write(".skein/roles/a", "1");
+  write(".skein/roles/b", "23");
+  expect(trustState(paths, project).trusted).toBe(false);
+});
+
+test("trust of one directory is not trust of another with the same content", () => {
+  const first = place({ ".skein/config.jsonc": "{}" });
+  const second = place({ ".skein/config.jsonc": "{}" });
+  grantTrust(first.paths, first.project);
+  expect(trustState(first.paths, second.project).trusted).toBe(false);
+});
+
+test("the record is private, and a damaged one trusts nothing", () => {
+  const { paths, project } = place({ ".skein/config.jsonc": "{}" });
+  grantTrust(paths, project);
+  const directory = join(paths.state, "trust");
+  const names = readdirSync(directory);
+  expect(names).toHaveLength(1);
+  const record = join(directory, names[0] as string);
+  expect(statSync(record).mode & 0o777).toBe(0o600);
+  for (const text of ["", "null", '{"digest":""}', '{"digest":1}', "{"]) {
+    writeFileSync(record, text);
+    expect(trustState(paths, project).trusted).toBe(false);
+  }
+});
+
+test("writers of many processes lose nothing", async () => {
+  const places = Array.from({ length: 6 }, () => place({ ".skein/config.jsonc": "{}" }));
+  const state = places[0]?.paths as Paths;
+  const script = `import { grantTrust } from ${JSON.stringify(join(import.meta.dir, "trust.ts"))};
+    for (let n = 0; n < 20; n += 1) grantTrust(JSON.parse(process.argv[1]), process.argv[2]);`;
+  const writers = places.map(({ project }) => Bun.spawn([process.execPath, "-e", script, JSON.stringify(state), project], { stdout: "ignore", stderr: "inherit" }).exited);
+  expect(await Promise.all(writers)).toEqual(places.map(() => 0));
+  expect(places.map(({ project }) => trustState(state, project).trusted)).toEqual(places.map(() => true));
+  expect(readdirSync(join(state.state, "trust"))).toHaveLength(6);
+});
+
+test("too many files, a pipe or a device can't be trusted and say why", () => {
+  const many = place(Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`.skein/skills/${n}`, ""])));
+  expect(trustState(many.paths, many.project)).toMatchObject({ trusted: false, reason: "more than 1000 files to read before trusting them" });
+  expect(() => grantTrust(many.paths, many.project)).toThrow("can't trust");
+  const pipe = place({ ".skein/config.jsonc": "{}" });
+  execFileSync("mkfifo", [join(pipe.project, ".skein", "roles")]);
+  expect(trustState(pipe.paths, pipe.project).reason).toBe(".skein/roles is neither a file nor a directory");
+});
+
+test("links are followed to their content, and loops end", () => {
+  const { paths, project, write } = place({ ".skein/config.jsonc": "{}", "elsewhere/SKILL.md": "one" });
+  mkdirSync(join(project, ".skein", "skills"));
+  symlinkSync(join(project, "elsewhere"), join(project, ".skein", "skills", "linked"));
+  symlinkSync(join(project, ".skein", "skills"), join(project, ".skein", "skills", "loop"));
+  symlinkSync(join(project, "nowhere"), join(project, ".skein", "skills", "dangling"));
+  expect(grantTrust(paths, project)).toMatchObject({ trusted: true, files: [".skein/config.jsonc", ".skein/skills/linked/SKILL.md"] });
+  write("elsewhere/SKILL.md", "two");
+  expect(trustState(paths, project).trusted).toBe(false);
+});
+
+test("a directory is the same by whatever link it is named", () => {
+  const { paths, project } = place({ ".skein/config.jsonc": "{}" });
+  const link = `${project}-link`;
+  symlinkSync(project, link);
+  grantTrust(paths, link);
+  expect(trustState(paths, project)).toMatchObject({ directory: project, trusted: true });
+  expect(() => trustState(paths, `${project}-gone`)).toThrow("can't use");
+});

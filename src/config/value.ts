@@ -1,0 +1,85 @@
+// One value of one key: from JSON or from text (a variable, `config set`) to what the program uses.
+// Knows nothing of files and layers.
+import { parseDuration } from "../kit/duration.ts";
+import type { ConfigKey } from "./keys.ts";
+
+/** The value as the program uses it (durations in ms), or what was expected instead. */
+export type Checked = { ok: true; value: unknown } | { ok: false; expected: string };
+
+export function checkValue(row: ConfigKey, value: unknown): Checked {
+  const good = { ok: true as const, value };
+  const bad = { ok: false as const, expected: expectedOf(row) };
+  switch (row.type) {
+    case "string":
+      return typeof value === "string" && value !== "" ? good : bad;
+    case "integer":
+      return Number.isSafeInteger(value) && (value as number) > 0 ? good : bad;
+    case "number":
+      return typeof value === "number" && Number.isFinite(value) && value > 0 ? good : bad;
+    case "boolean":
+      return typeof value === "boolean" ? good : bad;
+    case "choice":
+      return typeof value === "string" && row.choices?.includes(value) ? good : bad;
+    case "url":
+      return typeof value === "string" && isHttpUrl(value) ? good : bad;
+    case "duration": {
+      const ms = typeof value === "number" || typeof value === "string" ? durationMs(value) : null;
+      return ms === null ? bad : { ok: true, value: ms };
+    }
+    case "string-map":
+      return isPlainObject(value) && Object.values(value).every((item) => typeof item === "string") ? good : bad;
+    case "path-list":
+      return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "") ? good : bad;
+  }
+}
+
+/** Text as a variable or a command line carries it, as the JSON value that a file would hold. */
+export function jsonFromText(row: ConfigKey, text: string): unknown {
+  switch (row.type) {
+    case "integer":
+    case "number":
+      return text.trim() === "" ? text : Number(text);
+    case "boolean":
+      return booleans[text.trim().toLowerCase()] ?? text;
+    case "string-map":
+    case "path-list":
+      try {
+        return JSON.parse(text);
+      } catch {
+        return row.type === "path-list" ? [text] : text;
+      }
+    default:
+      return text;
+  }
+}
+
+export function expectedOf(row: ConfigKey): string {
+  return row.type === "choice" ? `one of ${row.choices?.join(", ")}` : expectations[row.type];
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const booleans: Record<string, boolean> = { true: true, on: true, yes: true, "1": true, false: false, off: false, no: false, "0": false };
+
+const expectations: Record<Exclude<ConfigKey["type"], "choice">, string> = {
+  string: "a text that is not empty",
+  integer: "a whole number above 0",
+  number: "a number above 0",
+  boolean: "true or false",
+  duration: 'seconds, or a time like "90s", "10m" or "2h"',
+  url: "a URL that starts with http:// or https://",
+  "string-map": "an object whose values are texts",
+  "path-list": "a list of paths",
+};
+
+function durationMs(value: number | string): number | null {
+  const ms = parseDuration(String(value));
+  return ms !== null && Number.isFinite(ms) && ms > 0 ? ms : null;
+}
+
+function isHttpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === "http:" || url.protocol === "https:") && url.host !== "";
+}

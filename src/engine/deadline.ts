@@ -1,0 +1,58 @@
+// Total and idle time limits of a turn, and its cancellation, as one signal with a reason.
+import type { TurnError } from "../protocol/error.ts";
+
+export type Deadline = {
+  signal: AbortSignal;
+  /** Something happened: the idle clock starts again. */
+  touch: () => void;
+  cancel: () => void;
+  /** Why the turn was stopped, or null. */
+  reason: () => TurnError | null;
+  clear: () => void;
+};
+
+export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | null }, outer: AbortSignal | null): Deadline {
+  const controller = new AbortController();
+  let reason: TurnError | null = null;
+  let touchedAt = Date.now();
+
+  function stop(why: TurnError): void {
+    if (reason !== null) return;
+    reason = why;
+    controller.abort(new Error(why.message));
+  }
+  function cancel(): void {
+    stop({ kind: "cancelled", message: "the turn was stopped", hint: "go on with --resume" });
+  }
+  function checkIdle(): void {
+    const quiet = Date.now() - touchedAt;
+    const limit = limits.idleMs as number;
+    if (quiet >= limit) stop({ kind: "stalled", message: `nothing happened for ${seconds(limit)}`, hint: "raise idle_timeout in the config, or go on with --resume" });
+    else idle = setTimeout(checkIdle, limit - quiet);
+  }
+
+  const { timeoutMs } = limits;
+  const total =
+    timeoutMs === null
+      ? null
+      : setTimeout(() => stop({ kind: "timed-out", message: `the turn took longer than ${seconds(timeoutMs)}`, hint: "raise --timeout, or go on with --resume" }), timeoutMs);
+  let idle = limits.idleMs === null ? null : setTimeout(checkIdle, limits.idleMs);
+  if (outer?.aborted === true) cancel();
+  outer?.addEventListener("abort", cancel, { once: true });
+
+  return {
+    signal: controller.signal,
+    touch: () => (touchedAt = Date.now()),
+    cancel,
+    reason: () => reason,
+    clear() {
+      if (total !== null) clearTimeout(total);
+      if (idle !== null) clearTimeout(idle);
+      outer?.removeEventListener("abort", cancel);
+    },
+  };
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1000} s`;
+}

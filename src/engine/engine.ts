@@ -1,0 +1,62 @@
+// The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
+import { createFeed } from "../kit/feed.ts";
+import type { Api } from "../protocol/api.ts";
+import type { Event } from "../protocol/event.ts";
+import type { Agent } from "../protocol/ports.ts";
+import type { Session } from "../protocol/turn.ts";
+import type { Store } from "../store/store.ts";
+import { openSession } from "./sessions.ts";
+import { runTurn, type RunningTurns } from "./turn.ts";
+
+export type EngineParts = {
+  /** Opened on first use. */
+  store: () => Promise<Store>;
+  agents: Agent[];
+  /** A full `vendor/id[:effort]` from a name, a vendor, or nothing. Throws when nothing can be asked. */
+  chooseModel: (name: string | null) => Promise<string>;
+  /** One vocabulary: an agent's name, or a vendor's, which means native on that vendor. */
+  chooseAgent: (name: string, model: string | null) => { agent: string; model: string | null };
+  projectOf: (directory: string) => string;
+  transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => string | null;
+  transcriptElsewhere: (session: Session) => string;
+  copyTranscript: (session: Session, to: string) => Promise<void>;
+  warn: (message: string) => void;
+  /** Rows that belong to no session; their rooms implement them. */
+  rows: Pick<Api, "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
+  close: () => Promise<void>;
+};
+
+export function createEngine(parts: EngineParts): Api {
+  const running: RunningTurns = new Map();
+  return {
+    ...parts.rows,
+    session: {
+      open: (params) => openSession(parts, params),
+      list: async (params) => (await parts.store()).listSessions(params),
+      tree: async ({ session }) => treeOf(await parts.store(), session),
+    },
+    turn: {
+      start(params) {
+        const feed = createFeed<Event>();
+        runTurn(parts, running, params, (event) => feed.push(event), null).then(
+          () => feed.end(),
+          (error: unknown) => feed.fail(error),
+        );
+        return feed;
+      },
+      cancel: async ({ session }) => running.get(session)?.cancel(),
+    },
+    usage: { report: async ({ by, project }) => (await parts.store()).usage(by, project) },
+    store: { verify: async (params) => (await parts.store()).verify(params) },
+    close: () => parts.close(),
+  };
+}
+
+async function treeOf(store: Store, wanted: string) {
+  const session = await store.findSession(wanted, null);
+  const nodes = await store.treeNodes(session.tree);
+  const all = await store.listSessions({ project: null, subSessions: true });
+  const sessions = all.filter((candidate) => candidate.tree === session.tree);
+  const turns = (await Promise.all(sessions.map((candidate) => store.turnsOf(candidate.id)))).flat();
+  return { nodes, sessions, turns };
+}

@@ -1,0 +1,81 @@
+// The one writer of a running turn: event → store → transcript → watchers, in that order and nowhere else.
+import type { LastingEvent, PassingBody, Event } from "../protocol/event.ts";
+import { messageOf } from "../protocol/error.ts";
+import type { NewNode, Node } from "../protocol/node.ts";
+import type { Turn } from "../protocol/turn.ts";
+import { addUsage, noUsage, type Usage } from "../protocol/usage.ts";
+import type { Lease, NewTurn, Store, TurnClose, Written } from "../store/store.ts";
+import type { Transcript } from "../store/transcript.ts";
+import { keepDrafts, type Drafts } from "./drafts.ts";
+
+export class Recorder {
+  readonly #store: Store;
+  readonly #lease: Lease;
+  readonly #transcript: Transcript | null;
+  readonly #publish: (event: Event) => void;
+  #drafts: Drafts | null = null;
+  #turn = "";
+  #seq = 0;
+  #passed = 0;
+  usage: Usage = noUsage;
+  costUsd = 0;
+
+  constructor(store: Store, lease: Lease, transcript: Transcript | null, publish: (event: Event) => void) {
+    this.#store = store;
+    this.#lease = lease;
+    this.#transcript = transcript;
+    this.#publish = publish;
+  }
+
+  async startTurn(turn: NewTurn): Promise<Turn> {
+    const written = await this.#store.startTurn(this.#lease, turn);
+    this.#turn = written.value.id;
+    this.#drafts = keepDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
+    return this.#show(written);
+  }
+
+  async addNode(node: NewNode, turn: string = this.#turn): Promise<Node> {
+    const written = await this.#store.appendNode(this.#lease, turn, node);
+    this.#drafts?.drop(completedBy(node));
+    this.usage = addUsage(this.usage, node.usage ?? noUsage);
+    this.costUsd += node.costUsd ?? 0;
+    return this.#show(written);
+  }
+
+  pass(body: PassingBody): void {
+    this.#drafts?.note(body);
+    this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.#turn, at: Date.now(), ...body });
+  }
+
+  async endTurn(end: TurnClose, turn: string = this.#turn, below?: { usage: Usage; costUsd: number }): Promise<Turn> {
+    await this.#drafts?.stop();
+    const written = await this.#store.endTurn(this.#lease, turn, end);
+    if (below !== undefined) for (const event of written.events) if (event.type === "turn.ended") event.below = below;
+    return this.#show(written);
+  }
+
+  #show<T>(written: Written<T>): T {
+    for (const event of written.events) {
+      this.#seq = event.seq;
+      this.#passed = 0;
+      this.#write(event);
+      this.#publish(event);
+    }
+    return written.value;
+  }
+
+  /** The store is the truth: a transcript that can't be written is told, and made up for later. */
+  #write(event: LastingEvent): void {
+    if (event.type !== "node.added" || this.#transcript === null) return;
+    try {
+      this.#transcript.append(event.node);
+    } catch (error) {
+      this.pass({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
+    }
+  }
+}
+
+function completedBy(node: NewNode): string[] {
+  if (node.author === "agent") return ["text", "thinking"];
+  return node.parts.flatMap((part) => (part.kind === "result" ? [part.call] : []));
+}

@@ -1,0 +1,37 @@
+// The transcript of a session: made with its first turn, found again and brought up to date by later ones.
+import { existsSync } from "node:fs";
+import { messageOf } from "../protocol/error.ts";
+import type { Session } from "../protocol/turn.ts";
+import type { Store } from "../store/store.ts";
+import { catchUp, Transcript } from "../store/transcript.ts";
+import type { EngineParts } from "./engine.ts";
+
+/** Null when the session keeps none. What can't be written where it should goes to the data directory. */
+export async function openTranscript(parts: EngineParts, store: Store, session: Session): Promise<Transcript | null> {
+  if (session.transcript === null) return null;
+  if (existsSync(session.transcript)) {
+    const transcript = Transcript.open(session.transcript, { session, provider: providerOf(session) });
+    await catchUp(transcript, await store.sessionNodes(session.id));
+    return transcript;
+  }
+  const transcript = await createAnywhere(parts, store, session, session.transcript);
+  await catchUp(transcript, await store.sessionNodes(session.id));
+  return transcript;
+}
+
+async function createAnywhere(parts: EngineParts, store: Store, session: Session, path: string): Promise<Transcript> {
+  const provider = providerOf(session);
+  try {
+    return Transcript.create(path, session, { provider });
+  } catch (error) {
+    const elsewhere = parts.transcriptElsewhere(session);
+    if (elsewhere === path) throw error;
+    parts.warn(`the transcript goes to ${elsewhere}: ${messageOf(error)}`);
+    await store.updateSession(session.id, { transcript: elsewhere });
+    return Transcript.create(elsewhere, { ...session, transcript: elsewhere }, { provider });
+  }
+}
+
+function providerOf(session: Session): string {
+  return session.model?.split("/", 1)[0] ?? session.agent;
+}

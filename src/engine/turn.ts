@@ -1,0 +1,155 @@
+// One turn, whoever takes it: take the session, mend what a dead process left, record the prompt, let the agent
+// work, record what it yields, record how it ended.
+import type { TurnStart } from "../protocol/api.ts";
+import { Fault, type TurnError } from "../protocol/error.ts";
+import type { Event } from "../protocol/event.ts";
+import { textOf, type NewNode, type Node } from "../protocol/node.ts";
+import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
+import type { Session, Turn, TurnEnd } from "../protocol/turn.ts";
+import { countedTokens } from "../protocol/usage.ts";
+import type { Lease, Store } from "../store/store.ts";
+import { deadlineOf, type Deadline } from "./deadline.ts";
+import { delegation } from "./delegate.ts";
+import type { EngineParts } from "./engine.ts";
+import { Recorder } from "./recorder.ts";
+import { recover } from "./recover.ts";
+import { openTranscript } from "./transcripts.ts";
+
+export type RunningTurns = Map<string, Deadline>;
+
+export type TurnOutcome = { turn: Turn; session: Session; answer: string };
+
+export async function runTurn(
+  parts: EngineParts,
+  running: RunningTurns,
+  params: TurnStart,
+  publish: (event: Event) => void,
+  outer: AbortSignal | null,
+): Promise<TurnOutcome> {
+  const store = await parts.store();
+  const session = await sessionOf(store, params.session);
+  const agent = agentOf(parts, session.agent);
+  const model = await parts.chooseModel(params.model ?? session.model);
+  const enforced = await agent.enforced(params.policy);
+  const lease = await store.acquire(session.id);
+  const deadline = deadlineOf(params, outer);
+  running.set(session.id, deadline);
+  let transcript = null;
+  try {
+    transcript = await openTranscript(parts, store, { ...session, model: session.model ?? model });
+    const recorder = new Recorder(store, lease, transcript, publish);
+    await recover(store, recorder, session.id);
+    if (params.prompt === null) await checkResumable(store, session);
+    const turn = await recorder.startTurn({ agent: agent.name, model, policy: params.policy, enforced, prompt: promptNode(params) });
+    const runBelow: Driven["runBelow"] = (below, watch, signal) => runTurn(parts, running, below, watch, signal);
+    return await drive({ parts, runBelow, params, store, lease, recorder, deadline, agent, turn, session });
+  } finally {
+    deadline.clear();
+    running.delete(session.id);
+    transcript?.close();
+    await store.release(lease);
+  }
+}
+
+export type Driven = {
+  parts: EngineParts;
+  /** Runs a turn below this one. */
+  runBelow: (params: TurnStart, publish: (event: Event) => void, signal: AbortSignal) => Promise<TurnOutcome>;
+  params: TurnStart;
+  store: Store;
+  lease: Lease;
+  recorder: Recorder;
+  deadline: Deadline;
+  agent: Agent;
+  turn: Turn;
+  session: Session;
+};
+
+async function drive(driven: Driven): Promise<TurnOutcome> {
+  const { params, recorder, deadline, agent, turn } = driven;
+  const { input, context, spent } = await turnInput(driven);
+  let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
+  let answer: Node | null = null;
+  for await (const event of agent.takeTurn(input, context)) {
+    deadline.touch();
+    if (event.type === "passing") recorder.pass(event.event);
+    else if (event.type === "end") end = event.end;
+    else {
+      const node = await recorder.addNode(event.node);
+      if (node.author === "agent") answer = node;
+      event.recorded(node);
+    }
+  }
+  end = endedBy(deadline.reason(), end);
+  const closed = { status: end.status, error: end.error ?? null, nativeId: end.nativeId ?? null, enforced: turn.enforced };
+  const ended = await recorder.endTurn(closed, turn.id, spent());
+  const session = await sessionOf(driven.store, turn.session);
+  if (params.outputFile !== null) await driven.parts.copyTranscript(session, params.outputFile);
+  return { turn: ended, session, answer: answer === null ? "" : textOf(answer) };
+}
+
+async function turnInput(driven: Driven): Promise<{ input: TurnInput; context: TurnContext; spent: () => { usage: Turn["usage"]; costUsd: number } }> {
+  const { params, store, lease, deadline, turn, session } = driven;
+  const tip = (await sessionOf(store, session.id)).tip;
+  const whole = tip === null ? [] : await store.path(tip);
+  const { delegate, spent } = delegation(driven);
+  const input: TurnInput = {
+    ...params,
+    session: session.id,
+    turn: turn.id,
+    path: params.fresh ? whole.slice(-1) : whole,
+    model: turn.model,
+    directory: session.directory,
+    project: session.project,
+  };
+  const context: TurnContext = {
+    signal: deadline.signal,
+    keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
+    readOutput: (handle) => store.readOutput(handle.identifier),
+    delegate,
+    spent: () => ({ tokens: countedTokens(spent().usage), costUsd: spent().costUsd }),
+  };
+  return { input, context, spent };
+}
+
+/** Output counts as a sign of life, also between the events that watchers get. */
+function touching(sink: OutputSink, deadline: Deadline): OutputSink {
+  return {
+    write(chunk) {
+      deadline.touch();
+      sink.write(chunk);
+    },
+    close: (metadata, inlineBytes) => sink.close(metadata, inlineBytes),
+  };
+}
+
+function promptNode(params: TurnStart): NewNode | null {
+  if (params.prompt === null) return null;
+  const images = params.images.map((image) => ({ kind: "image" as const, ...image }));
+  return { author: "user", parts: [{ kind: "text", text: params.prompt }, ...images] };
+}
+
+/** A limit or a person stopped it: that is how it ended, unless it was finished anyway. */
+function endedBy(reason: TurnError | null, end: TurnEnd): TurnEnd {
+  if (reason === null || end.status === "ok") return end;
+  return { ...end, status: reason.kind, error: reason };
+}
+
+async function checkResumable(store: Store, session: Session): Promise<void> {
+  const last = (await store.turnsOf(session.id)).at(-1);
+  if (last !== undefined && last.status !== "ok") return;
+  throw new Fault("usage", "there is no interrupted turn to go on with", { hint: 'give a task: skein run --resume <session> "task"' });
+}
+
+async function sessionOf(store: Store, id: string): Promise<Session> {
+  const session = await store.session(id);
+  if (session === null) throw new Fault("session-unknown", `no session ${id}`);
+  return session;
+}
+
+function agentOf(parts: EngineParts, name: string): Agent {
+  const agent = parts.agents.find((candidate) => candidate.name === name);
+  if (agent !== undefined) return agent;
+  const known = parts.agents.map((candidate) => candidate.name).join(", ");
+  throw new Fault("not-installed", `no agent "${name}"`, { hint: `the agents are: ${known}` });
+}

@@ -1,0 +1,60 @@
+// The loop's side of the wire: starts the executor (inside the sandbox, when the command says so), sends calls and
+// settles each of them, whatever happens to that process. It runs no tool itself.
+import { Fault } from "../protocol/error.ts";
+import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
+import { endFamily } from "../kit/processes.ts";
+import { Connection } from "./connection.ts";
+import { toolEnvironment } from "./environment.ts";
+import { callMark, newMark } from "./mark.ts";
+import { definitions } from "./tools/definitions.ts";
+import type { CallRequest } from "./wire.ts";
+
+export type ExecutorStart = {
+  /** The program that calls `serveExecutor`, behind whatever launcher sets up its walls. */
+  command: string[];
+  /** The user's environment; only what tools may see is passed on. */
+  env: Record<string, string | undefined>;
+  cwd: string;
+  readyMs?: number;
+};
+
+/** `ready` rejects with `sandbox-unavailable` when the process ends or stays silent instead of getting ready. */
+export function startExecutor(start: ExecutorStart): Executor & { ready: Promise<void> } {
+  const mark = newMark();
+  const open = (): Connection => {
+    const made = new Connection({ ...start, env: toolEnvironment(start.env), readyMs: start.readyMs ?? 2000 });
+    // What an executor leaves when it does not end by itself is found by its mark.
+    void made.ended.then(({ isClean }) => (isClean ? undefined : endFamily({ root: null, mark: mark.beginning }, 0)));
+    return made;
+  };
+  let connection = open();
+  let calls = 0;
+  let isClosed = false;
+
+  const living = (): Connection => {
+    if (isClosed) throw new Fault("executor-gone", "the executor is closed");
+    if (connection.isGone) connection = open();
+    return connection;
+  };
+
+  const callTool = async (name: string, input: Record<string, unknown>, options: ToolCallOptions): Promise<ToolOutcome> => {
+    if (options.signal.aborted) return { text: "cancelled before it ran", isError: true };
+    const target = living();
+    await target.ready;
+    const call = (calls += 1);
+    const own = callMark(mark, call);
+    const { session, turn, cwd, env } = options;
+    const request: CallRequest = { call, name, input, session, turn, cwd, env: { ...env, ...own.env }, mark: own.entry };
+    return target.call(request, options);
+  };
+
+  return {
+    ready: connection.ready,
+    listTools: async () => Object.values(definitions),
+    callTool,
+    close: async () => {
+      isClosed = true;
+      await connection.close();
+    },
+  };
+}

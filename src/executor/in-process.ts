@@ -1,0 +1,45 @@
+// The executor without a process of its own: the same tools behind the same interface, for tests and for work
+// that leaves nothing behind. It has no walls; what a policy forbids is not forbidden here.
+import type { Executor } from "../protocol/ports.ts";
+import { endFamily } from "../kit/processes.ts";
+import { openWorkshop, runTool } from "./run-tool.ts";
+import { callMark, newMark } from "./mark.ts";
+import { definitions } from "./tools/definitions.ts";
+import { failure } from "./tools/tool.ts";
+
+export function createInProcessExecutor(options: { env: Record<string, string | undefined> }): Executor {
+  const workshop = openWorkshop(options.env);
+  const mark = newMark();
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  let calls = 0;
+
+  return {
+    listTools: async () => Object.values(definitions),
+    callTool: (name, input, { session, cwd, env, signal, onOutput }) => {
+      if (closing.signal.aborted) return Promise.resolve(failure("the executor is closed"));
+      const own = callMark(mark, (calls += 1));
+      const done = runTool(
+        {
+          name,
+          input,
+          session,
+          cwd,
+          env: { ...env, ...own.env },
+          mark: own.entry,
+          signal: AbortSignal.any([signal, closing.signal]),
+          onOutput,
+        },
+        workshop,
+      );
+      running.add(done);
+      return done.finally(() => running.delete(done));
+    },
+    close: async () => {
+      closing.abort();
+      await Promise.allSettled(running);
+      if (calls === 0) return;
+      await endFamily({ root: null, mark: mark.beginning }, 0);
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// Runs one call of a tool: finds it, checks its input, waits for a free place, and turns whatever happens into
+// an outcome. The same for the executor's own process and for one without.
+import type { ToolOutcome } from "../protocol/ports.ts";
+import { nearestWord } from "../kit/nearest.ts";
+import { createSlots, type Slots } from "../kit/slots.ts";
+import { toolEnvironment } from "./environment.ts";
+import { tools } from "./tools/index.ts";
+import { failure, type ToolRun } from "./tools/tool.ts";
+import { validateInput } from "./validate.ts";
+
+export type Workshop = {
+  /** The environment that every call starts from. */
+  env: Record<string, string>;
+  commands: Slots;
+};
+
+export type Call = Omit<ToolRun, "home"> & { name: string; input: unknown; session: string };
+
+const mostCommands = 32;
+
+export function openWorkshop(env: Record<string, string | undefined>): Workshop {
+  return { env: toolEnvironment(env), commands: createSlots(mostCommands) };
+}
+
+export async function runTool(call: Call, workshop: Workshop): Promise<ToolOutcome> {
+  const tool = tools.find(({ definition }) => definition.name === call.name);
+  if (!tool) return failure(unknownTool(call.name));
+  const { input, problem } = validateInput(tool.definition, call.input);
+  if (problem !== null) return failure(problem);
+
+  const env: Record<string, string> = { ...workshop.env, ...call.env, SKEIN_SESSION_ID: call.session };
+  let giveBack: (() => void) | undefined;
+  try {
+    if (tool.definition.name === "bash") giveBack = await workshop.commands.take(call.signal);
+    call.signal.throwIfAborted();
+    return await tool.run(input, { ...call, env, home: env.HOME ?? "/" });
+  } catch (error) {
+    if (call.signal.aborted) return failure("cancelled before it ran");
+    return failure(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    giveBack?.();
+  }
+}
+
+function unknownTool(name: string): string {
+  const known = tools.map(({ definition }) => definition.name);
+  const nearest = nearestWord(name, known);
+  return `unknown tool: ${name.slice(0, 80)}${nearest ? `; did you mean ${nearest}?` : ""}`;
+}

@@ -1,0 +1,128 @@
+// The executor's side of the wire: takes calls from stdin, runs tools, sends output and results to stdout. It
+// lives as long as its stdin: when that ends, everything it has started is killed.
+import { loadLibc } from "../kit/libc.ts";
+import { descendantsOf, killAll } from "../kit/processes.ts";
+import { frameTypes, FrameReader, type CallRequest, type CancelRequest, type Frame, jsonFrame, outputHeader, readJson } from "./wire.ts";
+
+export type ServerOptions = {
+  /** What the tools' programs see; each call adds to it. */
+  env: Record<string, string | undefined>;
+  stdin?: ReadableStream<Uint8Array>;
+  stdout?: Output;
+};
+
+export type Output = { write: (bytes: Uint8Array) => unknown; flush: () => unknown };
+
+/** Resolves when stdin has ended or SIGTERM came and nothing that was started is alive; then the process should exit. */
+export async function serveExecutor(options: ServerOptions): Promise<void> {
+  const reader = (options.stdin ?? Bun.stdin.stream()).getReader();
+  const frames = new FrameReader();
+  const stop = (): void => void reader.cancel().catch(() => undefined);
+  const calls = new Calls(new Sender(options.stdout ?? Bun.file(1).writer(), stop), options.env);
+  for (const name of ["SIGTERM", "SIGHUP"] as const) process.on(name, stop);
+  process.on("SIGINT", () => undefined);
+
+  calls.ready();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      for (const frame of frames.push(value)) calls.take(frame);
+    }
+  } catch {
+    // A broken pipe or a frame that is none: there is nobody to serve.
+  }
+  killAll(() => descendantsOf(process.pid));
+}
+
+/** The running calls, by number. */
+class Calls {
+  readonly #sender: Sender;
+  readonly #env: ServerOptions["env"];
+  readonly #running = new Map<number, AbortController>();
+  #tools: Promise<Tools> | undefined;
+
+  constructor(sender: Sender, env: ServerOptions["env"]) {
+    this.#sender = sender;
+    this.#env = env;
+  }
+
+  /** Says so first and loads the rest while nobody waits for it. */
+  ready(): void {
+    this.#sender.send(jsonFrame(frameTypes.ready, { pid: process.pid }));
+    setTimeout(() => void this.#load().catch(() => undefined), 0);
+  }
+
+  take(frame: Frame): void {
+    if (frame.type === frameTypes.call) void this.#run(readJson<CallRequest>(frame.payload));
+    if (frame.type === frameTypes.cancel) this.#running.get(readJson<CancelRequest>(frame.payload).call)?.abort();
+  }
+
+  async #run(request: CallRequest): Promise<void> {
+    const { call } = request;
+    const controller = new AbortController();
+    this.#running.set(call, controller);
+    const onOutput = (chunk: Uint8Array): void | Promise<void> => this.#sender.sendOutput(call, chunk);
+    const { runTool, workshop } = await this.#load();
+    const outcome = await runTool({ ...request, signal: controller.signal, onOutput }, workshop);
+    this.#running.delete(call);
+    this.#sender.send(jsonFrame(frameTypes.result, { call, outcome }));
+  }
+
+  #load(): Promise<Tools> {
+    this.#tools ??= loadTools(this.#env);
+    return this.#tools;
+  }
+}
+
+type Tools = { runTool: typeof import("./run-tool.ts").runTool; workshop: import("./run-tool.ts").Workshop };
+
+async function loadTools(env: ServerOptions["env"]): Promise<Tools> {
+  const [{ runTool, openWorkshop }, libc] = await Promise.all([import("./run-tool.ts"), loadLibc()]);
+  libc?.adoptOrphans();
+  return { runTool, workshop: openWorkshop(env) };
+}
+
+/** Writes frames one after the other. Output waits while the reader is slow; results do not, they are small. */
+class Sender {
+  readonly #out: Output;
+  readonly #onBroken: () => void;
+  #pending: Promise<void> | null = null;
+
+  constructor(out: Output, onBroken: () => void) {
+    this.#out = out;
+    this.#onBroken = onBroken;
+  }
+
+  send(frame: Uint8Array): void {
+    this.#write([frame]);
+  }
+
+  sendOutput(call: number, chunk: Uint8Array): void | Promise<void> {
+    const sent = (): void | Promise<void> => {
+      this.#write([outputHeader(call, chunk.length), chunk]);
+      return this.#pending ?? undefined;
+    };
+    return this.#pending ? this.#pending.then(sent) : sent();
+  }
+
+  #write(pieces: Uint8Array[]): void {
+    try {
+      for (const piece of pieces) this.#note(this.#out.write(piece));
+      this.#note(this.#out.flush());
+    } catch {
+      this.#onBroken();
+    }
+  }
+
+  #note(result: unknown): void {
+    if (!(result instanceof Promise)) return;
+    const pending: Promise<void> = Promise.all([this.#pending, result]).then(
+      () => {
+        if (this.#pending === pending) this.#pending = null;
+      },
+      () => this.#onBroken(),
+    );
+    this.#pending = pending;
+  }
+}

@@ -1,0 +1,24 @@
+// What a tool is: a definition for the model and one function. A failure is an outcome, never an exception.
+import type { ToolDefinition, ToolOutcome } from "../../protocol/ports.ts";
+
+export type Tool = {
+  definition: ToolDefinition;
+  /** The input has been checked against the definition. */
+  run: (input: Record<string, unknown>, run: ToolRun) => Promise<ToolOutcome>;
+};
+
+export type ToolRun = {
+  cwd: string;
+  home: string;
+  /** The whole environment of what the tool starts. */
+  env: Record<string, string>;
+  /** Entry of `env` by which processes of this call are found. */
+  mark: string;
+  signal: AbortSignal;
+  /** Output waits while a returned promise is pending. */
+  onOutput: (chunk: Uint8Array) => void | Promise<void>;
+};
+
+export function failure(text: string): ToolOutcome {
+  return { text, isError: true };
+}

@@ -1,0 +1,59 @@
+// The write tool: a whole file, new or in place of what was there; parent directories are made.
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { absolutePath } from "../../kit/paths.ts";
+import { groupDigits } from "../../kit/text.ts";
+import { definitions } from "./definitions.ts";
+import { directoryProblem, fileProblem, specialFileProblem } from "./file-problem.ts";
+import { writeInPlace } from "./place.ts";
+import { failure, type Tool } from "./tool.ts";
+
+const largestKept = 16 << 20;
+const largestDiff = 1 << 20;
+
+export const writeTool: Tool = {
+  definition: definitions.write,
+  run: async (input, { cwd, home }) => {
+    const path = absolutePath(String(input.path), { cwd, home });
+    const content = Buffer.from(String(input.content));
+    const before = contentBefore(path);
+    if (typeof before === "object" && before !== null && "problem" in before) return failure(before.problem);
+    try {
+      if (before === null) mkdirSync(dirname(path), { recursive: true });
+      writeInPlace(path, content, before);
+    } catch (error) {
+      return failure(fileProblem(error, "write", path));
+    }
+    const lines = countLines(content);
+    const size = `${groupDigits(lines)} ${lines === 1 ? "line" : "lines"}, ${groupDigits(content.length)} bytes`;
+    const display = await diffOf(before, content, path);
+    return { text: `wrote ${String(input.path)}: ${size}`, isError: false, display: display || size };
+  },
+};
+
+function contentBefore(path: string): Buffer | null | "unknown" | { problem: string } {
+  try {
+    const found = statSync(path);
+    if (found.isDirectory()) return { problem: directoryProblem(path) };
+    if (!found.isFile()) return { problem: specialFileProblem(path) };
+    return found.size <= largestKept ? readFileSync(path) : "unknown";
+  } catch (error) {
+    const code = (error as { code?: string }).code;
+    if (code === "ENOENT") return null;
+    // A file may be writable and not readable.
+    return code === "EACCES" ? "unknown" : { problem: fileProblem(error, "write", path) };
+  }
+}
+
+async function diffOf(before: Buffer | null | "unknown", content: Buffer, path: string): Promise<string> {
+  if (before === "unknown" || content.length + (before?.length ?? 0) > largestDiff) return "";
+  if (before?.includes(0) || content.includes(0)) return "";
+  const { unifiedDiff } = await import("./diff.ts");
+  return unifiedDiff(before?.toString() ?? null, content.toString(), path);
+}
+
+function countLines(content: Buffer): number {
+  let lines = content.length > 0 && content.at(-1) !== 10 ? 1 : 0;
+  for (let at = content.indexOf(10); at !== -1; at = content.indexOf(10, at + 1)) lines += 1;
+  return lines;
+}

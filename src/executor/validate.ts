@@ -1,0 +1,53 @@
+// Checks what a model sent against a tool's parameters. One line says what is wrong; nothing is guessed but a
+// number that was sent as text.
+import type { ToolDefinition, ToolProperty } from "../protocol/ports.ts";
+import { nearestWord } from "../kit/nearest.ts";
+
+export type Validated = { input: Record<string, unknown>; problem: null } | { input: null; problem: string };
+
+export function validateInput(definition: ToolDefinition, input: unknown): Validated {
+  const { properties, required } = definition.parameters;
+  const wrong = (problem: string): Validated => ({ input: null, problem: `${definition.name}: ${problem}` });
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return wrong("the arguments must be an object");
+
+  const checked: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(input)) {
+    if (!Object.hasOwn(properties, name)) return wrong(unknownProperty(name, Object.keys(properties)));
+    // Some models send null for what they leave out.
+    if (value === null && !required.includes(name)) continue;
+    const fitted = fit(value, properties[name]!.type);
+    if (fitted === undefined) return wrong(`"${name}" must be ${article[properties[name]!.type]}, not ${kindOf(value)}`);
+    checked[name] = fitted;
+  }
+  const missing = required.find((name) => !Object.hasOwn(checked, name));
+  return missing === undefined ? { input: checked, problem: null } : wrong(`"${missing}" is missing`);
+}
+
+const article: Record<ToolProperty["type"], string> = {
+  string: "a string",
+  integer: "an integer",
+  number: "a number",
+  boolean: "true or false",
+};
+
+function unknownProperty(name: string, known: string[]): string {
+  const nearest = nearestWord(name, known);
+  const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+  return `unknown parameter ${shown}; ${nearest ? `did you mean "${nearest}"?` : `it takes ${known.join(", ")}`}`;
+}
+
+/** The value in the wanted type, or undefined. */
+function fit(value: unknown, type: ToolProperty["type"]): unknown {
+  if (type === "string" || type === "boolean") return typeof value === type ? value : undefined;
+  const isNumeric = typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value);
+  const number = typeof value === "number" ? value : isNumeric ? Number(value) : Number.NaN;
+  if (!Number.isFinite(number)) return undefined;
+  return type === "integer" && !Number.isSafeInteger(number) ? undefined : number;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "string") return value.length <= 40 ? JSON.stringify(value) : "a string";
+  return typeof value === "object" ? "an object" : String(value);
+}

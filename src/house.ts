@@ -1,0 +1,111 @@
+// The composition root: configuration, store, models, executor and agents become one engine. The only place that
+// knows them all, and the only one below the doors that sees configuration.
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readContextFiles } from "./agents/native/context-files.ts";
+import { nativeAgent } from "./agents/native/native.ts";
+import { loadConfig, type Config } from "./config/load.ts";
+import { findPaths, findProject, type Paths } from "./config/paths.ts";
+import { trustState } from "./config/trust.ts";
+import { createEngine } from "./engine/engine.ts";
+import { startExecutor } from "./executor/client.ts";
+import { bindModel } from "./house/bind-model.ts";
+import { rowsOf } from "./house/rows.ts";
+import { chooseModel } from "./models/choose.ts";
+import { vendorNamed, type VendorConfig } from "./models/providers.ts";
+import type { Api } from "./protocol/api.ts";
+import { Fault, messageOf } from "./protocol/error.ts";
+import type { Executor } from "./protocol/ports.ts";
+import type { Session } from "./protocol/turn.ts";
+import { scanSkills } from "./skills/scan.ts";
+import { catalogText } from "./skills/catalog.ts";
+import { openStore } from "./store/sqlite-store.ts";
+import type { Store } from "./store/store.ts";
+import { transcriptPath } from "./store/transcript.ts";
+
+export type HouseInput = {
+  env: Record<string, string | undefined>;
+  cwd: string;
+  ephemeral: boolean;
+  /** Set by --trust and --no-trust; null asks what was granted. */
+  trust: boolean | null;
+  /** How this program starts itself again. */
+  self: string[];
+  warn: (message: string) => void;
+};
+
+/** What the rows beside the engine are made from. */
+export type Ground = HouseInput & { paths: Paths; project: string; config: Config; isTrusted: () => boolean; providers: Record<string, VendorConfig> };
+
+export function buildHouse(input: HouseInput): Api {
+  const ground = lay(input);
+  const { config, paths, env } = ground;
+  for (const warning of config.warnings) input.warn(warning);
+
+  let opened: Promise<Store> | null = null;
+  const store = () => (opened ??= openStore(input.ephemeral ? { path: ":memory:", outputsDir: null } : { path: join(paths.data, "skein.db"), outputsDir: join(paths.data, "outputs") }));
+
+  let executor: Executor | null = null;
+  const getExecutor = () => (executor ??= startExecutor({ command: [...input.self, "__executor"], env, cwd: input.cwd }));
+
+  const native = nativeAgent({
+    model: async (name) => bindModel(await choose(name), ground),
+    executor: { warm: getExecutor, get: getExecutor },
+    contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
+    skills: (directory, project) => skillsOf(ground, directory, project),
+  });
+  const choosing = { env, providers: ground.providers, configured: config.values.model };
+  const choose = async (name: string | null) => (await chooseModel(name, choosing)).model;
+
+  return createEngine({
+    store,
+    agents: [native],
+    chooseModel: choose,
+    chooseAgent: (name, model) => (vendorNamed(name) === undefined || name === "native" ? { agent: name, model } : { agent: "native", model: model ?? name }),
+    projectOf: (directory) => findProject(directory, paths.home),
+    transcriptFor: (session) => (input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session)),
+    transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
+    copyTranscript,
+    warn: input.warn,
+    rows: rowsOf(ground, store),
+    close: async () => {
+      await executor?.close();
+      await (await opened)?.close();
+    },
+  });
+}
+
+function lay(input: HouseInput): Ground {
+  const paths = findPaths(input.env, input.cwd);
+  const project = findProject(input.cwd, paths.home);
+  const isTrusted = () => input.trust ?? trustState(paths, project).trusted;
+  const config = loadConfig({ project, env: input.env, paths, trusted: isTrusted });
+  const providers = Object.fromEntries(Object.entries(config.values.providers).map(([name, row]) => [name, withoutNulls(row)]));
+  return { ...input, paths, project, config, isTrusted, providers };
+}
+
+function withoutNulls(row: Config["values"]["providers"][string]): VendorConfig {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as VendorConfig;
+}
+
+/** In the project where there is one, else with skein's own data. */
+function transcriptDir(project: string, paths: Paths): string {
+  const isProject = existsSync(join(project, ".skein")) || existsSync(join(project, ".git"));
+  return isProject ? join(project, ".skein", "sessions") : join(paths.data, "sessions");
+}
+
+async function copyTranscript(session: Session, to: string): Promise<void> {
+  if (session.transcript === null) throw new Fault("usage", "--output-file needs a transcript; leave --ephemeral out");
+  try {
+    mkdirSync(dirname(to), { recursive: true });
+    copyFileSync(session.transcript, to);
+  } catch (error) {
+    throw new Fault("file-unwritable", `can't write ${to}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function skillsOf(ground: Ground, directory: string, project: string): { text: string; paths: string[] } {
+  if (!ground.config.values.skills) return { text: "", paths: [] };
+  const { skills } = scanSkills({ directory, project, home: ground.paths.home, configDir: ground.paths.config, trusted: false });
+  return { text: catalogText(skills), paths: skills.map((skill) => skill.path) };
+}

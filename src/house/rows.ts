@@ -1,0 +1,56 @@
+// The Api rows that belong to no session, put together from the rooms that know the answers.
+import type { Ground } from "../house.ts";
+import type { Api, AuthRow, ModelRow } from "../protocol/api.ts";
+import type { Store } from "../store/store.ts";
+
+type Rows = Pick<Api, "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
+
+export function rowsOf(ground: Ground, store: () => Promise<Store>): Rows {
+  const { paths, project, config } = ground;
+  return {
+    models: { list: () => listModels(ground) },
+    auth: { status: () => authStatus(ground) },
+    skills: {
+      async list({ directory }) {
+        const { scanSkills } = await import("../skills/scan.ts");
+        return scanSkills({ directory, project, home: paths.home, configDir: paths.config, trusted: ground.isTrusted() });
+      },
+    },
+    config: {
+      show: async () => (await import("../config/rows.ts")).configRows(config),
+      values: async () => config.values,
+      set: async (params) => (await import("../config/set.ts")).setConfigValue({ ...params, paths, project }),
+      paths: async () => ({ user: paths.userConfig, project: `${project}/.skein/config.jsonc`, config: paths.config, data: paths.data, state: paths.state, cache: paths.cache }),
+      schema: async () => (await import("../config/schema.ts")).configSchema(),
+    },
+    trust: {
+      show: async ({ directory }) => (await import("../config/trust.ts")).trustState(paths, directory),
+      grant: async ({ directory }) => (await import("../config/trust.ts")).grantTrust(paths, directory),
+      revoke: async ({ directory }) => (await import("../config/trust.ts")).revokeTrust(paths, directory),
+    },
+    doctor: { check: async () => (await import("./doctor.ts")).checkMachine(ground, store) },
+  };
+}
+
+export async function authStatus(ground: Ground): Promise<AuthRow[]> {
+  const { authRow, vendors } = await import("../models/providers.ts");
+  const names = new Set([...vendors.map((vendor) => vendor.name), ...Object.keys(ground.providers)]);
+  return [...names].map((name) => authRow(name, { env: ground.env, config: ground.providers[name] }));
+}
+
+async function listModels(ground: Ground): Promise<ModelRow[]> {
+  const [{ listModels: list }, { chooseModel }, { localModels }] = await Promise.all([
+    import("../models/catalog.ts"),
+    import("../models/choose.ts"),
+    import("../models/providers.ts"),
+  ]);
+  const auth = await authStatus(ground);
+  const isReady = (vendor: string) => auth.some((row) => row.vendor === vendor && row.ready);
+  const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model }).catch(() => null);
+  const local = await localModels(auth.find((row) => row.vendor === "ollama")?.baseUrl ?? "");
+  const rows = [
+    ...(await list()).map((row) => ({ ...row, ready: isReady(row.vendor) })),
+    ...local.map((id) => ({ name: `ollama/${id}`, vendor: "ollama", ready: true, contextWindow: null, inputPrice: 0, outputPrice: 0 })),
+  ];
+  return rows.map((row) => ({ ...row, isDefault: row.name === chosen?.model }));
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { formatDuration, parseDuration } from "./duration.ts";
+
+test("durations are seconds or have a unit; anything else is none", () => {
+  const cases: [string, number | null][] = [
+    ["90", 90_000],
+    ["90s", 90_000],
+    ["10m", 600_000],
+    ["2h", 7_200_000],
+    ["30d", 2_592_000_000],
+    ["1.5m", 90_000],
+    ["250ms", 250],
+    [" 5 s ", 5_000],
+    ["0", 0],
+    ["", null],
+    ["-5", null],
+    ["5x", null],
+    ["1e3", null],
+    ["m", null],
+    ["99999999999999999999h", null],
+  ];
+  for (const [text, ms] of cases) expect([text, parseDuration(text)]).toEqual([text, ms]);
+});
+
+test("durations are shown in the units that matter", () => {
+  const cases: [number, string][] = [
+    [0, "0 ms"],
+    [340.4, "340 ms"],
+    [1240, "1.2 s"],
+    [59_940, "59.9 s"],
+    [59_990, "1 m 00 s"],
+    [185_000, "3 m 05 s"],
+    [7_800_000, "2 h 10 m"],
+  ];
+  for (const [ms, text] of cases) expect(formatDuration(ms)).toBe(text);
+});

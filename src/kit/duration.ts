@@ -1,0 +1,21 @@
+// Spans of time as people write and read them.
+
+const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** "90", "90s", "10m", "2h", "30d" → milliseconds; null for anything else. A bare number is seconds. */
+export function parseDuration(text: string): number | null {
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(text.trim());
+  if (!match) return null;
+  const ms = Math.round(Number(match[1]) * unitMs[match[2] ?? "s"]!);
+  return Number.isSafeInteger(ms) ? ms : null;
+}
+
+/** "340 ms", "1.2 s", "3 m 05 s", "2 h 10 m". */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, "0")} s`;
+  const minutes = Math.floor(seconds / 60);
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+}

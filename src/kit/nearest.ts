@@ -1,0 +1,37 @@
+// "Did you mean": the known word that is closest to what was typed.
+
+/** Null when nothing is close: more than a third of the letters, or more than three, would have to change. */
+export function nearestWord(typed: string, known: Iterable<string>): string | null {
+  const wanted = typed.toLowerCase();
+  const limit = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)));
+  let best: string | null = null;
+  let bestDistance = limit + 1;
+  for (const word of known) {
+    if (Math.abs(word.length - wanted.length) >= bestDistance) continue;
+    const distance = editDistance(wanted, word.toLowerCase());
+    if (distance < bestDistance) {
+      best = word;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Insertions, deletions, changes and swaps of neighbours that turn one word into the other. */
+export function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const change = a[row - 1] === b[column - 1] ? 0 : 1;
+      let cost = Math.min(previous[column]! + 1, current[column - 1]! + 1, previous[column - 1]! + change);
+      const isSwap = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isSwap) cost = Math.min(cost, before[column - 2]! + 1);
+      current.push(cost);
+    }
+    before = previous;
+    previous = current;
+  }
+  return previous[b.length]!;
+}

@@ -1,0 +1,165 @@
+// Runs one program to its end: own session and process group, no stdin, stdout and stderr through one pipe in the
+// order they were written, bounded memory, and no member of its family left when it is stopped.
+import { closeSync } from "node:fs";
+import { type Libc, loadLibc } from "./libc.ts";
+import { adoptedZombies, endFamily } from "./processes.ts";
+
+export type ProcessRequest = {
+  command: string[];
+  cwd: string;
+  env: Record<string, string>;
+  timeoutMs: number | null;
+  signal: AbortSignal;
+  /** The program waits while a returned promise is pending. */
+  onOutput: (chunk: Uint8Array) => void | Promise<void>;
+  killGraceMs?: number;
+  /** `NAME=value`: an entry of `env` by which members that left the group are found. */
+  mark?: string;
+};
+
+export type ProcessEnd = {
+  /** Null when a signal ended it. */
+  exitCode: number | null;
+  signal: string | null;
+  timedOut: boolean;
+  aborted: boolean;
+  durationMs: number;
+  bytes: number;
+};
+
+/** Rejects only when the program can't be started. What it left in the background goes on, its output unread by us. */
+export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
+  const startedAt = performance.now();
+  const libc = await loadLibc();
+  if (request.signal.aborted) return notStarted();
+  const child = start(request, libc);
+  running.add(child.process.pid);
+  const output = new OutputReader(child.output, request.onOutput, child.release);
+
+  const stop = stopCause(request);
+  const stopped = await Promise.race([child.process.exited.then(() => null), stop.cause]);
+  if (stopped) {
+    await endFamily({ root: child.process.pid, mark: request.mark ?? null }, request.killGraceMs ?? 1500);
+  }
+  await child.process.exited;
+  if (stopped) await output.rest(longestRestMs);
+  else await Promise.race([output.rest(Infinity), stop.cause]);
+  output.letGo();
+  stop.forget();
+  running.delete(child.process.pid);
+  if (libc) for (const pid of adoptedZombies(running)) libc.reap(pid);
+
+  return {
+    exitCode: child.process.signalCode ? null : child.process.exitCode,
+    signal: child.process.signalCode === null ? null : String(child.process.signalCode),
+    timedOut: stopped === "timeout",
+    aborted: stopped === "abort",
+    durationMs: performance.now() - startedAt,
+    bytes: output.bytes,
+  };
+}
+
+/** Programs of ours that have not ended; their exit status belongs to the runtime. */
+const running = new Set<number>();
+
+function notStarted(): ProcessEnd {
+  return { exitCode: null, signal: null, timedOut: false, aborted: true, durationMs: 0, bytes: 0 };
+}
+
+type Child = { process: Bun.Subprocess; output: ReadableStream<Uint8Array>; release: () => void };
+
+function start(request: ProcessRequest, libc: Libc | null): Child {
+  const options = { cwd: request.cwd, env: request.env, detached: true } as const;
+  const pipe = libc?.pipe() ?? null;
+  if (!pipe) {
+    const command = ["sh", "-c", 'exec "$@" 2>&1', "sh", ...request.command];
+    const child = Bun.spawn(command, { ...options, stdio: ["ignore", "pipe", "ignore"] });
+    return { process: child, output: child.stdout, release: () => {} };
+  }
+  try {
+    const child = Bun.spawn(request.command, { ...options, stdio: ["ignore", pipe.write, pipe.write] });
+    return { process: child, output: Bun.file(pipe.read).stream(), release: () => closeSync(pipe.read) };
+  } catch (error) {
+    closeSync(pipe.read);
+    throw error;
+  } finally {
+    closeSync(pipe.write);
+  }
+}
+
+const longestTimer = 2 ** 31 - 1;
+
+function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort">; forget: () => void } {
+  const { promise, resolve } = Promise.withResolvers<"timeout" | "abort">();
+  const onAbort = (): void => resolve("abort");
+  const limit = request.timeoutMs;
+  const timer = limit === null || limit > longestTimer ? undefined : setTimeout(() => resolve("timeout"), limit);
+  request.signal.addEventListener("abort", onAbort, { once: true });
+  const forget = (): void => {
+    clearTimeout(timer);
+    request.signal.removeEventListener("abort", onAbort);
+  };
+  return { cause: promise, forget };
+}
+
+const quietMs = 100;
+const longestWaitMs = 1000;
+const mostBytesAfterExit = 1 << 20;
+const longestRestMs = 5000;
+
+/** Reads the pipe to its end. Once let go it only empties it, so that a background writer is not stopped by it. */
+class OutputReader {
+  bytes = 0;
+  readonly #ended: Promise<void>;
+  #isListening = true;
+  #isReading = false;
+
+  constructor(stream: ReadableStream<Uint8Array>, onOutput: ProcessRequest["onOutput"], release: () => void) {
+    this.#ended = this.#read(stream, onOutput).catch(() => undefined).finally(release);
+  }
+
+  /** After the program's exit: the end of the pipe, or a silence that says only background writers hold it. */
+  async rest(limitMs: number): Promise<void> {
+    const giveUpAt = performance.now() + limitMs;
+    const bytesAtExit = this.bytes;
+    let waitedMs = 0;
+    let seenBytes = this.bytes;
+    let silentMs = 0;
+    while (this.bytes - bytesAtExit < mostBytesAfterExit && waitedMs < longestWaitMs) {
+      const tick = 10;
+      const isOver = await Promise.race([this.#ended.then(() => true), sleep(tick).then(() => false)]);
+      if (isOver || performance.now() >= giveUpAt) return;
+      // Time in which the listener is busy is not silence of the program.
+      if (!this.#isReading) continue;
+      waitedMs += tick;
+      silentMs = this.bytes === seenBytes ? silentMs + tick : 0;
+      seenBytes = this.bytes;
+      if (silentMs >= quietMs) return;
+    }
+  }
+
+  letGo(): void {
+    this.#isListening = false;
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>, onOutput: ProcessRequest["onOutput"]): Promise<void> {
+    const reader = stream.getReader();
+    for (;;) {
+      this.#isReading = true;
+      const { done, value } = await reader.read();
+      this.#isReading = false;
+      if (done) return;
+      if (!this.#isListening) continue;
+      this.bytes += value.length;
+      try {
+        await onOutput(value);
+      } catch {
+        this.#isListening = false;
+      }
+    }
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,43 @@
+// argv → door. The only file that ends the process; a door is loaded only when it is asked for.
+// Re-executed with a marker it is the executor, and then nothing else is loaded.
+
+if (process.argv[2] === "__executor") {
+  void import("./executor/server.ts")
+    .then(({ serveExecutor }) => serveExecutor({ env: process.env }))
+    .then(() => process.exit(0));
+} else {
+  void main(process.argv.slice(2)).then((code) => process.exit(code));
+}
+
+async function main(argv: string[]): Promise<number> {
+  const [{ realDoor }, { runCli }, { version }] = await Promise.all([import("./cli/door.ts"), import("./cli/cli.ts"), import("./version.ts")]);
+  const { findProject } = await import("./config/paths.ts");
+  let close: (() => Promise<void>) | null = null;
+  const door = realDoor({
+    version,
+    project: findProject(process.cwd(), process.env["HOME"] ?? "/"),
+    leave: (code) => process.exit(code),
+    async api(overrides) {
+      const { buildHouse } = await import("./house.ts");
+      const api = buildHouse({
+        env: overrides.env ?? process.env,
+        cwd: overrides.cwd ?? process.cwd(),
+        ephemeral: overrides.ephemeral ?? false,
+        trust: overrides.trust ?? null,
+        self: selfCommand(),
+        warn: (message) => door.err.write(`skein: ${message}\n`),
+      });
+      close = api.close;
+      return api;
+    },
+  });
+  const code = await runCli(argv, door);
+  await (close as (() => Promise<void>) | null)?.();
+  return code;
+}
+
+/** How this program starts itself again. An untrusted directory's bunfig.toml and .env must not be loaded. */
+function selfCommand(): string[] {
+  if (Bun.isStandaloneExecutable) return [process.execPath];
+  return [process.execPath, "--config=/dev/null", "--no-env-file", Bun.main];
+}

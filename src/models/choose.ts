@@ -1,0 +1,54 @@
+// From what a person named, or did not name, to the model that will be asked. Checks that it can be asked.
+import { Fault } from "../protocol/error.ts";
+import { endpointFor, localModels, parseModelName, pickDefault, vendorNamed, vendors, type Environment, type VendorConfig } from "./providers.ts";
+
+export type Choosing = {
+  env: Environment;
+  providers: Record<string, VendorConfig>;
+  configured: string | null;
+};
+
+export type ChosenModel = { model: string; because: string | null };
+
+/** `vendor/id[:effort]`, a vendor alone, or nothing. */
+export async function chooseModel(name: string | null, from: Choosing): Promise<ChosenModel> {
+  const wanted = name ?? from.configured;
+  if (wanted === null) return chooseDefault(from);
+  const vendor = vendorNamed(wanted);
+  if (vendor !== undefined) return { model: await vendorDefault(vendor.name, from), because: null };
+  const parsed = parseModelName(wanted);
+  if (parsed.vendor !== "replay") endpointFor(parsed.vendor, { env: from.env, config: from.providers[parsed.vendor] });
+  return { model: `${parsed.vendor}/${parsed.model}${parsed.effort === null ? "" : `:${parsed.effort}`}`, because: null };
+}
+
+async function chooseDefault(from: Choosing): Promise<ChosenModel> {
+  const keyed = pickDefault({ env: from.env, ollamaModels: [] });
+  if (keyed !== null) return keyed;
+  for (const vendor of vendors) {
+    if (vendor.defaultModel !== "" && from.providers[vendor.name]?.apiKey) {
+      return { model: `${vendor.name}/${vendor.defaultModel}`, because: `providers.${vendor.name}.api_key is set` };
+    }
+  }
+  const local = pickDefault({ env: {}, ollamaModels: await ollamaModels(from) });
+  if (local !== null) return local;
+  throw new Fault("auth", "no model can be asked: there is no key and no local server", {
+    hint: [
+      "set one of these and run again, or start Ollama (`ollama serve`) on this machine:",
+      ...vendors.filter((vendor) => !vendor.isLocal).map((vendor) => `         export ${vendor.keyVariables[0]?.name}=...   (get one at ${vendor.keyUrl})`),
+      "       `skein demo` needs no key",
+    ].join("\n"),
+  });
+}
+
+async function vendorDefault(vendor: string, from: Choosing): Promise<string> {
+  const row = vendorNamed(vendor);
+  endpointFor(vendor, { env: from.env, config: from.providers[vendor] });
+  if (row?.defaultModel) return `${vendor}/${row.defaultModel}`;
+  const [first] = vendor === "ollama" ? await ollamaModels(from) : [];
+  if (first !== undefined) return `${vendor}/${first}`;
+  throw new Fault("usage", `${vendor} has no default model`, { hint: `name one: -m ${vendor}/<id>` });
+}
+
+async function ollamaModels(from: Choosing): Promise<string[]> {
+  return localModels(endpointFor("ollama", { env: from.env, config: from.providers["ollama"] }).baseUrl);
+}

@@ -1,0 +1,88 @@
+// What a server said instead of a stream: an error body of any shape and size, and how long it asks us to wait.
+import type { Problem } from "./model.ts";
+import { isJson, type Json, listAt, objectAt, textAt } from "./wire/json.ts";
+
+const bodyBound = 64 * 1024;
+
+export async function readProblem(response: Response): Promise<Problem> {
+  const text = await boundedText(response);
+  const found = describe(text);
+  const wait = retryAfter(response.headers, Date.now()) ?? found.retryAfterMs;
+  return {
+    status: response.status === 200 ? found.status : response.status,
+    code: found.code,
+    message: found.message || response.statusText,
+    ...(wait !== undefined && { retryAfterMs: wait }),
+  };
+}
+
+/** Ends the body as soon as it is over the bound; what came before a broken connection is enough. */
+async function boundedText(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    while (reader && text.length < bodyBound) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    return text;
+  }
+  void reader?.cancel().catch(() => {});
+  return text;
+}
+
+function describe(text: string): Problem {
+  const body = unwrap(text);
+  if (!body) {
+    const isMarkup = text.trimStart().startsWith("<");
+    const plain = isMarkup ? text.replace(/<(script|style)[\s\S]*?<\/\1>|<[^>]*>/gi, " ") : text;
+    return { status: null, code: "", message: plain.trim().slice(0, 2000) };
+  }
+  const error = objectAt(body, "error") ?? body;
+  const raw = textAt(objectAt(error, "metadata"), "raw");
+  const detail = typeof body.detail === "string" ? body.detail : body.detail ? JSON.stringify(body.detail) : "";
+  const message = textAt(error, "message") || textAt(body, "error") || textAt(body, "message") || detail || text;
+  const status = Number(error.code ?? error.status);
+  return {
+    status: status >= 400 && status < 600 ? status : null,
+    code: codeOf(error),
+    message: (raw === "" ? message : `${message}: ${raw}`).slice(0, 2000),
+    ...delayIn(error),
+  };
+}
+
+function unwrap(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const first: unknown = Array.isArray(value) ? value[0] : value;
+    return isJson(first) ? first : null;
+  } catch {
+    return null;
+  }
+}
+
+function codeOf(error: Json): string {
+  const reason = listAt(error, "details").map((detail) => textAt(detail, "reason")).find((word) => word === "API_KEY_INVALID");
+  if (reason) return "invalid_api_key";
+  return textAt(error, "code") || textAt(error, "status") || textAt(error, "type");
+}
+
+/** Google puts the wait into the body: `{"retryDelay": "34s"}`. */
+function delayIn(error: Json): { retryAfterMs?: number } {
+  const delay = listAt(error, "details").map((detail) => textAt(detail, "retryDelay")).find((word) => word !== "");
+  const seconds = Number.parseFloat(delay ?? "");
+  return Number.isFinite(seconds) ? { retryAfterMs: seconds * 1000 } : {};
+}
+
+export function retryAfter(headers: Headers, now: number): number | undefined {
+  const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
+  if (Number.isFinite(ms)) return Math.max(0, ms);
+  const value = headers.get("retry-after")?.trim() ?? "";
+  if (value === "") return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

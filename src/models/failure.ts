@@ -1,0 +1,196 @@
+// Every way a request can fail, in the words of the turn: one table from what vendors and networks say to a kind,
+// a hint and whether trying again can help. A message is one bounded line and never holds a key.
+import { messageOf, type TurnError, type TurnStatus } from "../protocol/error.ts";
+import type { Endpoint, Problem } from "./model.ts";
+import { keyHint, vendorNamed, withoutSecrets } from "./providers.ts";
+
+export type Failure = {
+  error: TurnError;
+  /** "once" for what a second try either mends or never will. */
+  retry: "never" | "once" | "backoff";
+  retryAfterMs?: number;
+};
+
+export type Target = { endpoint: Endpoint; model: string };
+
+type Rule = {
+  statuses?: number[];
+  codes?: RegExp;
+  words?: RegExp;
+  kind: TurnStatus;
+  retry: Failure["retry"];
+  hint?: (target: Target) => string;
+};
+
+const serverFailed = (): string => "the vendor's server failed; try again later or with another model";
+const noCredit = ({ endpoint }: Target): string => `the ${endpoint.vendor} account has no credit or quota left: see its billing page`;
+
+/** The first rule that fits decides: one of its statuses, its codes or its words. */
+const rules: Rule[] = [
+  {
+    statuses: [401, 403],
+    codes: /^(authentication_error|permission_error|invalid_api_key|invalid_authentication|UNAUTHENTICATED|PERMISSION_DENIED)$/,
+    words: /api key not valid|(invalid|incorrect) (x-)?api[- ]key/i,
+    kind: "auth",
+    retry: "never",
+    hint: authHint,
+  },
+  {
+    statuses: [402],
+    codes: /insufficient_quota|billing/,
+    words: /credit balance is too low|insufficient (credits|balance|funds)/i,
+    kind: "rate-limited",
+    retry: "never",
+    hint: noCredit,
+  },
+  {
+    statuses: [503, 529],
+    codes: /overloaded|^UNAVAILABLE$|^slow_down$|service_unavailable/,
+    kind: "overloaded",
+    retry: "backoff",
+    hint: ({ endpoint }) => `${endpoint.vendor} is overloaded; try again later or with another model`,
+  },
+  {
+    statuses: [429],
+    codes: /rate_limit|^RESOURCE_EXHAUSTED$|too_many_requests/,
+    kind: "rate-limited",
+    retry: "backoff",
+    hint: ({ endpoint }) => `the rate limit of ${endpoint.vendor}; try again later or with another model`,
+  },
+  {
+    statuses: [413],
+    codes: /context_length|request_too_large|string_above_max_length/,
+    words:
+      /(prompt|input|request) (is )?too long|maximum context|context[ _](length|window|size)|exceeds? (the )?(context|maximum (number of )?(input )?tokens)|token count .{0,40}exceeds|too many (input )?tokens|reduce the length of/i,
+    kind: "too-long",
+    retry: "never",
+    hint: () => "the conversation is longer than the model's window: start fresh, go back, or use a model with a larger one",
+  },
+  {
+    codes: /content_filter|content_policy|invalid_prompt|bio_policy|cyber_policy/,
+    kind: "refused",
+    retry: "never",
+    hint: () => "the vendor refused the request",
+  },
+  {
+    statuses: [404],
+    codes: /^(not_found_error|model_not_found|NOT_FOUND)$/,
+    kind: "broken",
+    retry: "never",
+    hint: missingHint,
+  },
+  {
+    statuses: [408, 409, 425, 500, 502, 504, 520, 521, 522, 523, 524],
+    codes: /^(api_error|server_error|internal_error|timeout_error|INTERNAL|DEADLINE_EXCEEDED|ABORTED|UNKNOWN)$/,
+    kind: "overloaded",
+    retry: "backoff",
+    hint: serverFailed,
+  },
+  {
+    codes: /^(MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|OTHER|invalid-json)$/,
+    kind: "broken",
+    retry: "once",
+    hint: () => "the model's answer could not be read; try again or use another model",
+  },
+  {
+    statuses: [301, 302, 303, 307, 308],
+    kind: "broken",
+    retry: "never",
+    hint: ({ endpoint }) => `${withoutSecrets(endpoint.baseUrl)} redirects elsewhere; keys are not sent on: check the base URL`,
+  },
+];
+
+export function classify(problem: Problem, target: Target): Failure {
+  const { status, code, message } = problem;
+  const rule =
+    rules.find(
+      (row) =>
+        (status !== null && row.statuses?.includes(status)) ||
+        (code !== "" && row.codes?.test(code)) ||
+        (row.words?.test(message) && (status === null || status < 500)),
+    ) ?? (status !== null && status >= 500 ? { kind: "overloaded" as const, retry: "backoff" as const, hint: serverFailed } : undefined);
+  const said = message === "" ? code || "no message" : message;
+  const where = status === null ? target.endpoint.vendor : `${target.endpoint.vendor} answered ${status}`;
+  return {
+    error: fault(rule?.kind ?? "broken", `${where}: ${said}`, target, rule?.hint?.(target)),
+    retry: rule?.retry ?? "never",
+    retryAfterMs: problem.retryAfterMs,
+  };
+}
+
+function authHint({ endpoint }: Target): string {
+  const vendor = vendorNamed(endpoint.vendor);
+  if (!vendor || vendor.isLocal) return `check the key of ${endpoint.vendor} in the config`;
+  return `the key was refused: ${keyHint(vendor)}`;
+}
+
+function missingHint({ endpoint, model }: Target): string {
+  if (endpoint.vendor === "ollama") return `\`ollama pull ${model}\` gets it; \`skein models\` lists what is there`;
+  return "`skein models` lists the models; check the base URL if one is set";
+}
+
+/** The connection could not be made, or broke. */
+export function networkFailure(cause: unknown, target: Target): Failure {
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
+  const url = withoutSecrets(target.endpoint.baseUrl);
+  const isTls = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|SIGNATURE/i.test(code);
+  const local = vendorNamed(target.endpoint.vendor)?.isLocal ? `is ${target.endpoint.vendor} running?` : "check the connection and the proxy";
+  const hint = isTls
+    ? `the certificate of ${url} is not trusted; NODE_EXTRA_CA_CERTS can name another authority`
+    : `no answer from ${url}: ${local}`;
+  const said = messageOf(cause).replace(/\s*For more information, pass `verbose: true`.*$/s, "");
+  return { error: fault("network", `${target.endpoint.vendor}: ${said}`, target, hint), retry: isTls ? "never" : "backoff" };
+}
+
+export function droppedFailure(target: Target): Failure {
+  const hint = `the connection to ${withoutSecrets(target.endpoint.baseUrl)} was lost; ask it to go on`;
+  return { error: fault("network", `${target.endpoint.vendor}: the answer stopped before its end`, target, hint), retry: "backoff" };
+}
+
+export function stalledFailure(idleMs: number, target: Target): Failure {
+  const message = `${target.endpoint.vendor}: nothing came for ${secondsOf(idleMs)}`;
+  return { error: fault("stalled", message, target, "the server holds the connection but sends nothing; try again"), retry: "once" };
+}
+
+export function cancelledFailure(): Failure {
+  return { error: { kind: "cancelled", message: "stopped while the model was answering" }, retry: "never" };
+}
+
+export function emptyFailure(target: Target): Failure {
+  const message = `${target.endpoint.vendor}: empty answer from ${target.model}`;
+  return { error: fault("broken", message, target, "the model said nothing; try again or use another model"), retry: "once" };
+}
+
+export function brokenFailure(message: string, target: Target, hint?: string): Failure {
+  return { error: fault("broken", `${target.endpoint.vendor}: ${message}`, target, hint), retry: "never" };
+}
+
+/** The same failure, for a server that wants us to wait longer than we may. */
+export function waitingTooLong(failure: Failure, askedMs: number): TurnError {
+  return { ...failure.error, hint: `the server asked to wait ${secondsOf(askedMs)}; try again then or use another model` };
+}
+
+function secondsOf(ms: number): string {
+  const seconds = Math.round(ms / 100) / 10;
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}
+
+function fault(kind: TurnStatus, message: string, target: Target, hint?: string): TurnError {
+  const clean = boundLine(redact(message, target.endpoint));
+  return { kind, message: clean, ...(hint && { hint: redact(hint, target.endpoint) }) };
+}
+
+const keyShapes = /\b(sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|\bBearer\s+\S+/g;
+
+function redact(text: string, endpoint: Endpoint): string {
+  const secrets = [endpoint.apiKey, ...Object.values(endpoint.headers)].filter((secret) => secret.length >= 4);
+  let clean = text;
+  for (const secret of secrets) clean = clean.replaceAll(secret, "[key]").replaceAll(encodeURIComponent(secret), "[key]");
+  return clean.replace(keyShapes, "[key]");
+}
+
+function boundLine(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  const line = text.slice(0, 10_000).replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
+  return line.length <= 300 ? line : `${line.slice(0, 299).toWellFormed().replace(/\uFFFD$/, "")}…`;
+}

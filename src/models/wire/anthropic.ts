@@ -1,0 +1,249 @@
+// The Anthropic Messages wire: breakpoints for the prompt cache, signed thinking, streamed tool input.
+import type { Part, ResultPart } from "../../protocol/node.ts";
+import { noUsage, type Usage } from "../../protocol/usage.ts";
+import type { Effort, Endpoint, ModelRequest, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
+import { type Json, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import { callFrom, fitCallId, notJson, opaqueOf, type Side, sidesOf, stopFor } from "./parts.ts";
+
+export const anthropic: Wire = {
+  name: "anthropic",
+  request: writeRequest,
+  reader: (model) => new AnthropicReader(model),
+};
+
+const breakpoint = { type: "ephemeral" };
+
+function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
+  const maxTokens = request.maxOutputTokens ?? outputLimit(request.model);
+  const body = {
+    model: request.model,
+    max_tokens: maxTokens,
+    stream: true,
+    ...thinkingFor(request.model, request.effort, maxTokens),
+    ...(request.tools.length > 0 && { tools: writeTools(request) }),
+    ...(request.system !== "" && { system: [{ type: "text", text: request.system, cache_control: breakpoint }] }),
+    messages: writeMessages(request),
+  };
+  return {
+    url: `${endpoint.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages`,
+    headers: {
+      "anthropic-version": "2023-06-01",
+      ...(endpoint.apiKey !== "" && !("authorization" in endpoint.headers) && { "x-api-key": endpoint.apiKey }),
+    },
+    body: JSON.stringify(body),
+  };
+}
+
+/** The API wants a number; older families refuse a bigger one than they can write. */
+function outputLimit(model: string): number {
+  if (/^claude-(2|instant|3-(opus|sonnet|haiku))/.test(model)) return 4096;
+  if (/^claude-3-5/.test(model)) return 8192;
+  return 32_000;
+}
+
+const budgets: Record<Effort, number> = { low: 2048, medium: 8192, high: 16_384, xhigh: 30_000 };
+
+/** Current models think adaptively by effort; up to 4.5 they take a budget, and before 3.7 they don't think. */
+function thinkingFor(model: string, effort: Effort | null, maxTokens: number): Json {
+  if (effort === null || /^claude-(2|instant|3-(5|opus|sonnet|haiku))/.test(model)) return {};
+  const takesBudget = /^claude-3-7|^claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|-latest)?$/.test(model);
+  if (takesBudget) {
+    const budget = Math.min(budgets[effort], maxTokens - 1024);
+    return budget < 1024 ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
+  }
+  const known = effort === "xhigh" && /-4-6/.test(model) ? "high" : effort;
+  return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: known } };
+}
+
+function writeTools(request: ModelRequest): Json[] {
+  const tools: Json[] = request.tools.map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    input_schema: tool.parameters,
+  }));
+  const last = tools.at(-1);
+  if (last) last.cache_control = breakpoint;
+  return tools;
+}
+
+function writeMessages(request: ModelRequest): Json[] {
+  const messages = sidesOf(request, "anthropic").map((side) =>
+    side.role === "assistant"
+      ? { role: "assistant", content: side.parts.map(writeSpoken) }
+      : { role: "user", content: writeHeard(side) },
+  );
+  // The end that moves, and the end of the request before: there the longest cached prefix is looked up.
+  for (const message of messages.filter(({ role }) => role === "user").slice(-2)) {
+    const block = message.content.at(-1);
+    if (block) block.cache_control = breakpoint;
+  }
+  return messages;
+}
+
+function writeSpoken(part: Extract<Side, { role: "assistant" }>["parts"][number]): Json {
+  if (part.kind === "text") return { type: "text", text: part.text };
+  if (part.kind === "call") return { type: "tool_use", id: callId(part.id), name: part.name, input: part.input };
+  const data = opaqueOf(part);
+  if (data && "redacted" in data) return { type: "redacted_thinking", data: data.redacted };
+  return { type: "thinking", thinking: part.text, signature: data?.signature };
+}
+
+function writeHeard(side: Extract<Side, { role: "user" }>): Json[] {
+  const content = side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)));
+  return [...side.results.map(writeResult), ...content];
+}
+
+function writeResult(result: ResultPart): Json {
+  const images = result.images ?? [];
+  const text = result.text === "" ? [] : [{ type: "text", text: result.text }];
+  const content = images.length > 0 ? [...text, ...images.map(writeImage)] : result.text;
+  return {
+    type: "tool_result",
+    tool_use_id: callId(result.call),
+    ...(content !== "" && { content }),
+    ...(result.isError && { is_error: true }),
+  };
+}
+
+function writeImage(image: { mime: string; base64: string }): Json {
+  return { type: "image", source: { type: "base64", media_type: image.mime, data: image.base64 } };
+}
+
+function callId(id: string): string {
+  return fitCallId(id, /^[a-zA-Z0-9_-]+$/, 64);
+}
+
+type Block = { type: string; id: string; name: string; text: string; signature: string; whole: boolean };
+
+const stops: Record<string, StopReason> = {
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  refusal: "refused",
+};
+
+class AnthropicReader implements WireReader {
+  readonly #model: string;
+  readonly #blocks = new Map<number, Block>();
+  #usage: Usage = noUsage;
+  #stop: StopReason | null = null;
+  #ended = false;
+
+  constructor(model: string) {
+    this.#model = model;
+  }
+
+  push(event: ServerEvent): WireEvent[] {
+    const data = parseJson(event.data);
+    if (!data) return [{ type: "failed", problem: notJson }];
+    switch (textAt(data, "type")) {
+      case "message_start":
+        this.#count(objectAt(objectAt(data, "message"), "usage"));
+        return [];
+      case "content_block_start":
+        return this.#start(numberAt(data, "index") ?? 0, objectAt(data, "content_block"));
+      case "content_block_delta":
+        return this.#grow(numberAt(data, "index") ?? 0, objectAt(data, "delta"));
+      case "content_block_stop":
+        this.#close(numberAt(data, "index") ?? 0);
+        return [];
+      case "message_delta":
+        this.#count(objectAt(data, "usage"));
+        this.#stop = stops[textAt(objectAt(data, "delta"), "stop_reason")] ?? "end";
+        return [];
+      case "message_stop":
+        this.#ended = true;
+        return [];
+      case "error": {
+        const error = objectAt(data, "error");
+        return [{ type: "failed", problem: { status: null, code: textAt(error, "type"), message: textAt(error, "message") } }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  finish(): ReturnType<WireReader["finish"]> {
+    if (!this.#ended || this.#stop === null) return null;
+    const parts = this.#parts([...this.#blocks.values()]);
+    return { parts, usage: this.#usage, stop: stopFor(this.#stop, parts) };
+  }
+
+  partial(): { parts: Part[]; usage: Usage } {
+    const kept = [...this.#blocks.values()].filter((block) => block.whole || block.type !== "tool_use");
+    return { parts: this.#parts(kept), usage: this.#usage };
+  }
+
+  ended(): boolean {
+    return this.#ended;
+  }
+
+  #start(index: number, content: Json | undefined): WireEvent[] {
+    const type = textAt(content, "type");
+    const block: Block = { type, id: textAt(content, "id"), name: textAt(content, "name"), text: "", signature: "", whole: false };
+    this.#blocks.set(index, block);
+    if (type === "tool_use") {
+      const input = objectAt(content, "input");
+      if (input && Object.keys(input).length > 0) block.text = JSON.stringify(input);
+      return [{ type: "call.started", call: block.id, name: block.name }];
+    }
+    if (type === "redacted_thinking") block.signature = textAt(content, "data");
+    if (type === "thinking") block.signature = textAt(content, "signature");
+    const text = type === "thinking" ? textAt(content, "thinking") : type === "text" ? textAt(content, "text") : "";
+    return text === "" ? [] : this.#add(block, text);
+  }
+
+  #grow(index: number, delta: Json | undefined): WireEvent[] {
+    const block = this.#blocks.get(index);
+    if (!block) return [];
+    switch (textAt(delta, "type")) {
+      case "text_delta":
+        return this.#add(block, textAt(delta, "text"));
+      case "thinking_delta":
+        return this.#add(block, textAt(delta, "thinking"));
+      case "input_json_delta":
+        block.text += textAt(delta, "partial_json");
+        return [];
+      case "signature_delta":
+        block.signature += textAt(delta, "signature");
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  #add(block: Block, text: string): WireEvent[] {
+    if (text === "") return [];
+    block.text += text;
+    return [{ type: block.type === "thinking" ? "thinking.delta" : "text.delta", text }];
+  }
+
+  #close(index: number): void {
+    const block = this.#blocks.get(index);
+    if (block) block.whole = true;
+  }
+
+  /** Counts are cumulative, and a later event may leave some out. */
+  #count(usage: Json | undefined): void {
+    this.#usage = {
+      input: numberAt(usage, "input_tokens") ?? this.#usage.input,
+      output: numberAt(usage, "output_tokens") ?? this.#usage.output,
+      cacheRead: numberAt(usage, "cache_read_input_tokens") ?? this.#usage.cacheRead,
+      cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? this.#usage.cacheWrite,
+    };
+  }
+
+  #parts(blocks: Block[]): Part[] {
+    return blocks.flatMap((block): Part[] => {
+      if (block.type === "tool_use") return [callFrom(block.id, block.name, block.text)];
+      if (block.type === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text }];
+      if (block.type === "redacted_thinking") return [{ kind: "thinking", text: "", opaque: this.#sign({ redacted: block.signature }) }];
+      if (block.type !== "thinking") return [];
+      if (block.signature !== "") return [{ kind: "thinking", text: block.text, opaque: this.#sign({ signature: block.signature }) }];
+      return block.text === "" ? [] : [{ kind: "thinking", text: block.text }];
+    });
+  }
+
+  #sign(data: Json): { wire: string; model: string; data: Json } {
+    return { wire: "anthropic", model: this.#model, data };
+  }
+}

@@ -1,0 +1,111 @@
+// The Chat Completions wire that many vendors and local servers speak, with the dialects of those we know.
+import type { Effort, Endpoint, ModelRequest, Wire } from "../model.ts";
+import { ChatReader } from "./openai-chat-reader.ts";
+import type { Json } from "./json.ts";
+import { fitCallId, imageUrl, opaqueOf, type Side, sidesOf } from "./parts.ts";
+
+export const openaiChat: Wire = {
+  name: "openai-chat",
+  request: writeRequest,
+  reader: (model) => new ChatReader(model),
+};
+
+type Dialect = {
+  effort: (effort: Effort) => Json;
+  limit: "max_tokens" | "max_completion_tokens";
+  /** Whether usage must be asked for; some refuse to be. */
+  asksUsage: boolean;
+  callId: (id: string) => string;
+};
+
+const plain: Dialect = {
+  effort: (effort) => ({ reasoning_effort: effort }),
+  limit: "max_tokens",
+  asksUsage: true,
+  callId: (id) => fitCallId(id, /^[\w.:|-]+$/, 64),
+};
+const threeEfforts: Dialect = { ...plain, effort: (effort) => ({ reasoning_effort: effort === "xhigh" ? "high" : effort }) };
+
+const dialects: Record<string, Dialect> = {
+  openai: { ...plain, limit: "max_completion_tokens" },
+  openrouter: { ...plain, effort: (effort) => ({ reasoning: { effort } }) },
+  mistral: {
+    effort: (effort) => ({ reasoning_effort: effort === "low" ? "none" : "high" }),
+    limit: "max_tokens",
+    asksUsage: false,
+    callId: (id) => fitCallId(id, /^[a-zA-Z0-9]{9}$/, 9),
+  },
+  groq: threeEfforts,
+  deepseek: threeEfforts,
+  xai: threeEfforts,
+  ollama: threeEfforts,
+  lmstudio: threeEfforts,
+  llamacpp: threeEfforts,
+};
+
+function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
+  const dialect = dialects[endpoint.vendor] ?? plain;
+  const system = request.system === "" ? [] : [{ role: "system", content: request.system }];
+  const body = {
+    model: request.model,
+    stream: true,
+    ...(dialect.asksUsage && { stream_options: { include_usage: true } }),
+    ...(request.effort && dialect.effort(request.effort)),
+    ...(request.maxOutputTokens !== null && { [dialect.limit]: request.maxOutputTokens }),
+    ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", function: tool })) }),
+    messages: [
+      ...system,
+      ...sidesOf(request, "openai-chat").flatMap((side) =>
+        side.role === "assistant" ? [writeSpoken(side, dialect)] : writeHeard(side, dialect),
+      ),
+    ],
+  };
+  return {
+    url: `${endpoint.baseUrl.replace(/\/+$/, "")}/chat/completions`,
+    headers: endpoint.apiKey === "" ? {} : { authorization: `Bearer ${endpoint.apiKey}` },
+    body: JSON.stringify(body),
+  };
+}
+
+function writeSpoken(side: Extract<Side, { role: "assistant" }>, dialect: Dialect): Json {
+  const text = side.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
+  const thoughts = side.parts.filter((part) => part.kind === "thinking");
+  const calls = side.parts.filter((part) => part.kind === "call");
+  const details = thoughts.flatMap((part) => {
+    const found = opaqueOf(part)?.reasoning_details;
+    return Array.isArray(found) ? (found as unknown[]) : [];
+  });
+  const content = thoughts.flatMap((part) => (opaqueOf(part)?.field === "reasoning_content" ? [part.text] : []));
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...(content.length > 0 && { reasoning_content: content.join("\n\n") }),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map((call) => ({
+        id: dialect.callId(call.id),
+        type: "function",
+        function: { name: call.name, arguments: JSON.stringify(call.input) },
+      })),
+    }),
+  };
+}
+
+/** A tool message holds text only: its images follow in a message of the user, after all results. */
+function writeHeard(side: Extract<Side, { role: "user" }>, dialect: Dialect): Json[] {
+  const messages: Json[] = side.results.map((result) => ({
+    role: "tool",
+    tool_call_id: dialect.callId(result.call),
+    content: result.text === "" && result.images?.length ? "(image below)" : result.text,
+  }));
+  const shown = side.results.flatMap((result) => result.images ?? []).map(writeImage);
+  const content = [...shown, ...side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)))];
+  const only = side.content[0];
+  if (content.length === 1 && only?.kind === "text") messages.push({ role: "user", content: only.text });
+  else if (content.length > 0) messages.push({ role: "user", content });
+  return messages;
+}
+
+function writeImage(image: { mime: string; base64: string }): Json {
+  return { type: "image_url", image_url: { url: imageUrl(image) } };
+}

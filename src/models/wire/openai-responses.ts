@@ -1,0 +1,207 @@
+// The OpenAI Responses wire: nothing is stored at the vendor, reasoning travels encrypted with the request.
+import type { Part, ResultPart } from "../../protocol/node.ts";
+import { noUsage, type Usage } from "../../protocol/usage.ts";
+import type { Endpoint, ModelRequest, Problem, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
+import { type Json, isJson, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import { callFrom, fitCallId, imageUrl, notJson, opaqueOf, type Side, sidesOf, stopFor } from "./parts.ts";
+
+export const openaiResponses: Wire = {
+  name: "openai-responses",
+  request: writeRequest,
+  reader: (model) => new ResponsesReader(model),
+};
+
+function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
+  const reasons = !/^(ft:)?(gpt-[34]|chatgpt-4)|-chat(-latest)?$/.test(request.model);
+  const body = {
+    model: request.model,
+    stream: true,
+    store: false,
+    ...(reasons && { include: ["reasoning.encrypted_content"] }),
+    ...(reasons && request.effort && { reasoning: { effort: request.effort, summary: "auto" } }),
+    ...(request.maxOutputTokens !== null && { max_output_tokens: request.maxOutputTokens }),
+    prompt_cache_key: request.cacheKey,
+    ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", ...tool, strict: false })) }),
+    ...(request.system !== "" && { instructions: request.system }),
+    input: sidesOf(request, "openai-responses").flatMap((side) =>
+      side.role === "assistant" ? writeSpoken(side) : writeHeard(side),
+    ),
+  };
+  return {
+    url: `${endpoint.baseUrl.replace(/\/+$/, "")}/responses`,
+    headers: endpoint.apiKey === "" ? {} : { authorization: `Bearer ${endpoint.apiKey}` },
+    body: JSON.stringify(body),
+  };
+}
+
+function writeSpoken(side: Extract<Side, { role: "assistant" }>): Json[] {
+  return side.parts.map((part) => {
+    if (part.kind === "thinking") return { type: "reasoning", ...opaqueOf(part) };
+    if (part.kind === "call") {
+      return { type: "function_call", call_id: callId(part.id), name: part.name, arguments: JSON.stringify(part.input) };
+    }
+    return { role: "assistant", content: [{ type: "output_text", text: part.text }], ...opaqueOf(part) };
+  });
+}
+
+function writeHeard(side: Extract<Side, { role: "user" }>): Json[] {
+  const items: Json[] = side.results.map(writeResult);
+  const content = side.content.map((part) =>
+    part.kind === "text" ? { type: "input_text", text: part.text } : { type: "input_image", image_url: imageUrl(part) },
+  );
+  if (content.length > 0) items.push({ role: "user", content });
+  return items;
+}
+
+function writeResult(result: ResultPart): Json {
+  const images = result.images ?? [];
+  const text = result.text === "" ? [] : [{ type: "input_text", text: result.text }];
+  const output =
+    images.length === 0
+      ? result.text
+      : [...text, ...images.map((image) => ({ type: "input_image", image_url: imageUrl(image) }))];
+  return { type: "function_call_output", call_id: callId(result.call), output };
+}
+
+function callId(id: string): string {
+  return fitCallId(id, /^[a-zA-Z0-9_-]+$/, 64);
+}
+
+type Item = { type: string; id: string; name: string; text: string; whole: boolean; final: Json | null };
+
+class ResponsesReader implements WireReader {
+  readonly #model: string;
+  readonly #items = new Map<number, Item>();
+  #usage: Usage = noUsage;
+  #stop: StopReason | null = null;
+
+  constructor(model: string) {
+    this.#model = model;
+  }
+
+  push(event: ServerEvent): WireEvent[] {
+    if (event.data === "[DONE]") return [];
+    const data = parseJson(event.data);
+    if (!data) return [{ type: "failed", problem: notJson }];
+    const item = this.#items.get(numberAt(data, "output_index") ?? 0);
+    switch (textAt(data, "type") || event.event) {
+      case "response.output_item.added":
+        return this.#start(numberAt(data, "output_index") ?? 0, objectAt(data, "item"));
+      case "response.output_text.delta":
+      case "response.refusal.delta":
+        return grow(item, "text.delta", textAt(data, "delta"));
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        return grow(item, "thinking.delta", textAt(data, "delta"));
+      case "response.reasoning_summary_part.added":
+        return item && item.text !== "" ? grow(item, "thinking.delta", "\n\n") : [];
+      case "response.function_call_arguments.delta":
+        if (item) item.text += textAt(data, "delta");
+        return [];
+      case "response.output_item.done":
+        return this.#close(numberAt(data, "output_index") ?? 0, objectAt(data, "item"));
+      case "response.completed":
+      case "response.incomplete":
+        return this.#end(objectAt(data, "response"));
+      case "response.failed":
+        return [{ type: "failed", problem: problemOf(objectAt(objectAt(data, "response"), "error")) }];
+      case "error":
+        return [{ type: "failed", problem: problemOf(objectAt(data, "error") ?? data) }];
+      default:
+        return [];
+    }
+  }
+
+  finish(): ReturnType<WireReader["finish"]> {
+    if (this.#stop === null) return null;
+    const parts = this.#parts([...this.#items.values()]);
+    return { parts, usage: this.#usage, stop: stopFor(this.#stop, parts) };
+  }
+
+  partial(): { parts: Part[]; usage: Usage } {
+    const kept = [...this.#items.values()].filter((item) => item.whole || item.type !== "function_call");
+    return { parts: this.#parts(kept), usage: this.#usage };
+  }
+
+  ended(): boolean {
+    return this.#stop !== null;
+  }
+
+  #start(index: number, content: Json | undefined): WireEvent[] {
+    const type = textAt(content, "type");
+    const item: Item = { type, id: textAt(content, "call_id"), name: textAt(content, "name"), text: "", whole: false, final: null };
+    this.#items.set(index, item);
+    return type === "function_call" ? [{ type: "call.started", call: item.id, name: item.name }] : [];
+  }
+
+  /** The finished item is the truth; its deltas only came early. */
+  #close(index: number, content: Json | undefined): WireEvent[] {
+    if (!content) return [];
+    const events = this.#items.has(index) ? [] : this.#start(index, content);
+    const item = this.#items.get(index)!;
+    item.whole = true;
+    item.final = content;
+    const said = item.text;
+    if (item.type === "function_call") item.text = textAt(content, "arguments") || said;
+    if (item.type === "message") {
+      const text = listAt(content, "content").map((piece) => textAt(piece, "text") || textAt(piece, "refusal")).join("");
+      if (said === "" && text !== "") events.push({ type: "text.delta", text });
+      item.text = text || said;
+    }
+    return events;
+  }
+
+  #end(response: Json | undefined): WireEvent[] {
+    const usage = objectAt(response, "usage");
+    const details = objectAt(usage, "input_tokens_details");
+    const cacheRead = numberAt(details, "cached_tokens") ?? 0;
+    const cacheWrite = numberAt(details, "cache_write_tokens") ?? 0;
+    this.#usage = {
+      input: Math.max(0, (numberAt(usage, "input_tokens") ?? 0) - cacheRead - cacheWrite),
+      output: numberAt(usage, "output_tokens") ?? 0,
+      cacheRead,
+      cacheWrite,
+    };
+    const reason = textAt(objectAt(response, "incomplete_details"), "reason");
+    this.#stop = reason === "content_filter" || this.#refused() ? "refused" : reason === "" ? "end" : "length";
+    return [];
+  }
+
+  #refused(): boolean {
+    return [...this.#items.values()].some((item) => listAt(item.final ?? {}, "content").some((piece) => piece.type === "refusal"));
+  }
+
+  #parts(items: Item[]): Part[] {
+    return items.flatMap((item): Part[] => {
+      if (item.type === "function_call") return [callFrom(item.id, item.name, item.text)];
+      if (item.type === "message") {
+        const phase = textAt(item.final ?? {}, "phase");
+        const opaque = phase === "" ? {} : { opaque: this.#own({ phase }) };
+        return item.text === "" ? [] : [{ kind: "text", text: item.text, ...opaque }];
+      }
+      if (item.type !== "reasoning") return [];
+      const encrypted = textAt(item.final ?? {}, "encrypted_content");
+      if (encrypted === "") return item.text === "" ? [] : [{ kind: "thinking", text: item.text }];
+      const data = { id: textAt(item.final ?? {}, "id"), summary: summaryOf(item.final), encrypted_content: encrypted };
+      return [{ kind: "thinking", text: item.text, opaque: this.#own(data) }];
+    });
+  }
+
+  #own(data: Json): { wire: string; model: string; data: Json } {
+    return { wire: "openai-responses", model: this.#model, data };
+  }
+}
+
+function grow(item: Item | undefined, type: "text.delta" | "thinking.delta", text: string): WireEvent[] {
+  if (!item || text === "") return [];
+  item.text += text;
+  return [{ type, text }];
+}
+
+function summaryOf(item: Json | null): unknown[] {
+  return Array.isArray(item?.summary) ? item.summary.filter(isJson) : [];
+}
+
+function problemOf(error: Json | undefined): Problem {
+  return { status: null, code: textAt(error, "code") || textAt(error, "type"), message: textAt(error, "message") };
+}

@@ -1,0 +1,178 @@
+// The one object that doors know. The engine implements it, the hub will serve it, its client mirrors it:
+// a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
+import type { Event } from "./event.ts";
+import type { ImageData, Node } from "./node.ts";
+import type { Limits } from "./ports.ts";
+import type { Policy, ToolLevel } from "./policy.ts";
+import type { Session, Turn } from "./turn.ts";
+import type { Usage } from "./usage.ts";
+
+export type Api = {
+  session: {
+    open: (params: SessionOpen) => Promise<Session>;
+    list: (params: { project: string | null; limit?: number }) => Promise<Session[]>;
+    tree: (params: { session: string }) => Promise<TreeView>;
+  };
+  turn: {
+    /** Runs to the end whoever watches; leaving the feed does not stop it. */
+    start: (params: TurnStart) => AsyncIterable<Event>;
+    cancel: (params: { session: string }) => Promise<void>;
+  };
+  usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageRow[]> };
+  store: { verify: (params: { onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
+  models: { list: () => Promise<ModelRow[]> };
+  auth: { status: () => Promise<AuthRow[]> };
+  skills: { list: (params: { directory: string }) => Promise<SkillList> };
+  config: {
+    show: () => Promise<ConfigRow[]>;
+    values: () => Promise<Settings>;
+    set: (params: { key: string; value: string; scope: "user" | "project" }) => Promise<{ path: string }>;
+    paths: () => Promise<ConfigPaths>;
+    schema: () => Promise<Record<string, unknown>>;
+  };
+  trust: {
+    show: (params: { directory: string }) => Promise<TrustState>;
+    grant: (params: { directory: string }) => Promise<TrustState>;
+    revoke: (params: { directory: string }) => Promise<TrustState>;
+  };
+  doctor: { check: () => Promise<DoctorReport> };
+  close: () => Promise<void>;
+};
+
+/** Which session a turn goes to: an existing one, the latest of the project, or a new one. */
+export type SessionOpen = {
+  find: { by: "name"; wanted: string; orCreate: boolean } | { by: "latest" } | { by: "new" };
+  id?: string;
+  name?: string;
+  /** Absolute; the project is the one it belongs to. */
+  directory: string;
+  task: string | null;
+  agent: string;
+  model: string | null;
+  toolLevel: ToolLevel;
+  parentSession: string | null;
+  transcriptDir: string | null;
+};
+
+export type TurnStart = {
+  session: string;
+  /** Null goes on with what an interrupted turn left. */
+  prompt: string | null;
+  images: ImageData[];
+  model: string | null;
+  toolLevel: ToolLevel;
+  tools: string[] | null;
+  spawn: boolean;
+  system: string | null;
+  appendSystem: string | null;
+  contextFiles: boolean;
+  /** Leaves the earlier conversation out of the request. */
+  fresh: boolean;
+  policy: Policy;
+  limits: Limits;
+  /** Null: no limit. */
+  timeoutMs: number | null;
+  idleMs: number | null;
+  answerSchema: Record<string, unknown> | null;
+  outputFile: string | null;
+};
+
+export type TreeView = { nodes: Node[]; sessions: Session[]; turns: Turn[] };
+
+export type UsageKey = "day" | "agent" | "model" | "project";
+export type UsageRow = { key: string; turns: number; usage: Usage; costUsd: number; unpriced: number };
+
+export type VerifyProblem = { kind: string; subject: string; message: string };
+export type VerifyReport = {
+  sessions: number;
+  nodes: number;
+  turns: number;
+  handles: number;
+  transcripts: number;
+  problems: VerifyProblem[];
+};
+
+export type ModelRow = {
+  name: string;
+  vendor: string;
+  /** Whether a key or a server is there for it. */
+  ready: boolean;
+  isDefault: boolean;
+  contextWindow: number | null;
+  /** Dollars for a million tokens. */
+  inputPrice: number | null;
+  outputPrice: number | null;
+};
+
+export type AuthRow = {
+  vendor: string;
+  ready: boolean;
+  /** The variable or config key it comes from; never its value. */
+  source: string | null;
+  baseUrl: string;
+  hint: string;
+};
+
+export type SkillRow = {
+  name: string;
+  description: string;
+  path: string;
+  scope: "project" | "user";
+  trusted: boolean;
+  /** For people only: it is not in the model's catalog. */
+  hidden?: boolean;
+};
+export type SkillList = { skills: SkillRow[]; problems: { path: string; message: string }[] };
+
+/** The configuration as a door uses it: resolved, in milliseconds and absolute paths; null is decided by the door. */
+export type Settings = {
+  model: string | null;
+  agent: string;
+  toolLevel: ToolLevel;
+  policy: Policy["name"];
+  sandbox: Policy["sandbox"] | null;
+  net: Policy["net"];
+  allowWrite: readonly string[];
+  maxSteps: number | null;
+  maxTokens: number | null;
+  maxBudgetUsd: number | null;
+  timeoutMs: number | null;
+  idleMs: number | null;
+  contextFiles: boolean;
+};
+
+export type ConfigRow = {
+  key: string;
+  /** As the program uses it: times in ms, paths absolute. A secret only says that it is set. */
+  value: unknown;
+  /** As it was written, where that differs: "2h". */
+  written?: unknown;
+  origin: string;
+  description: string;
+};
+export type ConfigPaths = {
+  user: string;
+  project: string;
+  data: string;
+  state: string;
+  cache: string;
+  config: string;
+};
+
+export type TrustState = {
+  directory: string;
+  trusted: boolean;
+  /** The files that could widen something, relative to the directory. */
+  files: string[];
+  reason?: string;
+};
+
+export type Check = {
+  name: string;
+  ok: boolean;
+  /** A failed check that only matters for some uses. */
+  optional: boolean;
+  detail: string;
+  hint?: string;
+};
+export type DoctorReport = { checks: Check[]; ok: boolean };

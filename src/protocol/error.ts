@@ -1,0 +1,102 @@
+// What can go wrong, in two families: how a turn ended (a value), and a fault (the one error class).
+
+export const turnStatuses = [
+  "ok",
+  "refused",
+  "auth",
+  "rate-limited",
+  "overloaded",
+  "network",
+  "too-long",
+  "stalled",
+  "timed-out",
+  "killed",
+  "cancelled",
+  "budget",
+  "needs-input",
+  "not-installed",
+  "sandbox-unavailable",
+  "broken",
+] as const;
+
+export type TurnStatus = (typeof turnStatuses)[number];
+
+export type TurnError = {
+  kind: TurnStatus;
+  message: string;
+  hint?: string;
+  /** Which budget was crossed. */
+  limit?: "money" | "tokens" | "steps" | "children";
+};
+
+/** Exit codes by how the turn ended; `usage` and `config` are faults before a turn. */
+export const exitCodes: Record<TurnStatus | "usage" | "config", number> = {
+  ok: 0,
+  refused: 1,
+  "too-long": 1,
+  broken: 1,
+  killed: 1,
+  usage: 2,
+  config: 3,
+  "not-installed": 3,
+  auth: 4,
+  "rate-limited": 5,
+  overloaded: 5,
+  network: 6,
+  budget: 7,
+  "needs-input": 8,
+  "sandbox-unavailable": 9,
+  "timed-out": 124,
+  stalled: 124,
+  cancelled: 130,
+};
+
+/** `noun-problem` codes say what a program can do about it; the message says it to a person. */
+export type FaultCode =
+  | "usage"
+  | "config"
+  | "auth"
+  | "sandbox-unavailable"
+  | "not-installed"
+  | "session-unknown"
+  | "session-ambiguous"
+  | "session-busy"
+  | "session-exists"
+  | "lease-lost"
+  | "node-unknown"
+  | "store-broken"
+  | "store-newer"
+  | "store-full"
+  | "store-busy"
+  | "file-unreadable"
+  | "file-unwritable"
+  | "executor-gone"
+  | "internal";
+
+export class Fault extends Error {
+  readonly code: FaultCode;
+  readonly hint: string | undefined;
+
+  constructor(code: FaultCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "Fault";
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+const faultExits: Partial<Record<FaultCode, number>> = {
+  usage: 2,
+  config: 3,
+  "not-installed": 3,
+  auth: 4,
+  "sandbox-unavailable": 9,
+};
+
+export function exitCodeOf(error: unknown): number {
+  return (error instanceof Fault && faultExits[error.code]) || 1;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

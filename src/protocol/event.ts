@@ -1,0 +1,26 @@
+// The one stream that comes back up from a turn. Lasting events are stored before anyone sees them;
+// passing ones only carry an increment and may be lost by a slow reader.
+import type { TurnError } from "./error.ts";
+import type { Node } from "./node.ts";
+import type { Session, Turn } from "./turn.ts";
+import type { Usage } from "./usage.ts";
+
+export type LastingBody =
+  | { type: "turn.started"; turn: Turn; session: Session }
+  | { type: "node.added"; node: Node }
+  /** `below` is what its sub-sessions used; only the live event carries it. */
+  | { type: "turn.ended"; turn: Turn; session: Session; below?: { usage: Usage; costUsd: number } };
+
+export type PassingBody =
+  | { type: "text.delta"; text: string }
+  | { type: "thinking.delta"; text: string }
+  | { type: "call.started"; call: string; name: string }
+  | { type: "tool.started"; call: string; name: string; input: Record<string, unknown> }
+  | { type: "tool.output"; call: string; text: string }
+  | { type: "model.retried"; attempt: number; waitMs: number; error: TurnError }
+  | { type: "warning.raised"; message: string };
+
+/** `seq` counts the lasting events of a session; a passing one has the last seq and its own count `n`. */
+export type LastingEvent = { seq: number; sessionId: string; turnId: string; at: number } & LastingBody;
+export type PassingEvent = { seq: number; n: number; sessionId: string; turnId: string; at: number } & PassingBody;
+export type Event = LastingEvent | PassingEvent;

@@ -1,0 +1,81 @@
+// The nodes of the tree. A node is immutable: nothing in here is ever changed after it was stored.
+import type { Handle } from "./handle.ts";
+import type { Usage } from "./usage.ts";
+
+export type Author = "user" | "agent" | "tool" | "note";
+
+/** Vendor data that must be sent back as it came, and only to the wire and model that made it. */
+export type Opaque = { wire: string; model: string; data: unknown };
+
+export type TextPart = { kind: "text"; text: string; opaque?: Opaque };
+export type ThinkingPart = { kind: "thinking"; text: string; opaque?: Opaque };
+export type CallPart = {
+  kind: "call";
+  id: string;
+  name: string;
+  input: Record<string, unknown>;
+  /** What the model sent, when it was no JSON object; `input` is then empty. */
+  malformed?: string;
+  opaque?: Opaque;
+};
+export type ResultPart = {
+  kind: "result";
+  call: string;
+  name: string;
+  text: string;
+  isError: boolean;
+  images?: ImageData[];
+  /** Where the whole output is, when `text` is an excerpt. */
+  handle?: Handle;
+  /** For people, not for the model: a unified diff, say. */
+  display?: string;
+};
+export type ImagePart = { kind: "image" } & ImageData;
+export type HandlePart = { kind: "handle"; handle: Handle; excerpt: string };
+
+export type Part = TextPart | ThinkingPart | CallPart | ResultPart | ImagePart | HandlePart;
+
+export type ImageData = { mime: string; base64: string };
+
+/** What a note is about; user, agent and tool nodes have none. */
+export type Note =
+  | { about: "compaction"; keptFrom: string | null }
+  | { about: "interruption" }
+  | { about: "correction" };
+
+/** A node as an agent makes it: the engine gives it an id, a parent and a place. */
+export type NewNode = {
+  author: Author;
+  parts: Part[];
+  note?: Note;
+  /** `vendor/id` that wrote an agent node, what it used and what that cost. */
+  model?: string;
+  usage?: Usage;
+  costUsd?: number | null;
+};
+
+export type Node = NewNode & {
+  id: string;
+  parent: string | null;
+  tree: string;
+  session: string;
+  turn: string | null;
+  at: number;
+};
+
+/** The short form of an id: its last eight hex digits (the first ones are a clock). */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}
+
+/** The text of a node as a person reads it, without thinking, calls or results. */
+export function textOf(node: { parts: Part[] }): string {
+  return node.parts
+    .filter((part) => part.kind === "text")
+    .map((part) => part.text)
+    .join("\n\n");
+}
+
+export function callsOf(node: { parts: Part[] }): CallPart[] {
+  return node.parts.filter((part) => part.kind === "call");
+}

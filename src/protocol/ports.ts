@@ -1,0 +1,128 @@
+// What the rooms are given and may not import: the engine knows an Agent, an agent knows tools and a model,
+// and neither knows how they are made. `house` injects the real ones.
+import type { PassingBody } from "./event.ts";
+import type { Handle, HandleMetadata } from "./handle.ts";
+import type { ImageData, NewNode, Node } from "./node.ts";
+import type { Enforced, Policy, ToolLevel } from "./policy.ts";
+import type { TurnEnd } from "./turn.ts";
+
+// --- agents ---------------------------------------------------------------------------------------------
+
+export type Limits = {
+  maxSteps: number;
+  maxTokens: number | null;
+  maxBudgetUsd: number | null;
+};
+
+/** Everything a turn is asked to do. The path ends with the prompt (or with what an interrupted turn left). */
+export type TurnInput = {
+  session: string;
+  turn: string;
+  path: Node[];
+  model: string | null;
+  directory: string;
+  project: string;
+  toolLevel: ToolLevel;
+  tools: string[] | null;
+  spawn: boolean;
+  system: string | null;
+  appendSystem: string | null;
+  contextFiles: boolean;
+  policy: Policy;
+  limits: Limits;
+  /** JSON schema that the final answer must satisfy. */
+  answerSchema: Record<string, unknown> | null;
+};
+
+/** What an agent yields. A `node` is stored before the agent is asked to go on. Exactly one `end`, at the end. */
+export type AgentEvent =
+  | { type: "node"; node: NewNode; recorded: (node: Node) => void }
+  | { type: "passing"; event: PassingBody }
+  | { type: "end"; end: TurnEnd };
+
+export type TurnContext = {
+  signal: AbortSignal;
+  /** Where whole outputs are kept; opened per tool call, written as it arrives. */
+  keepOutput: (call: string, source: string) => OutputSink;
+  /** The whole of an output that a node on this path points at. */
+  readOutput: (handle: Handle) => Promise<ReadableStream<Uint8Array>>;
+  /** Start a sub-session and wait for its end. */
+  delegate: (request: Delegation) => Promise<DelegationResult>;
+  /** What sub-sessions under this turn have used so far. */
+  spent: () => { tokens: number; costUsd: number };
+};
+
+export type Delegation = {
+  task: string;
+  agent: string | null;
+  model: string | null;
+  signal: AbortSignal;
+  onEvent: (event: PassingBody) => void;
+};
+
+export type DelegationResult = {
+  session: string;
+  status: TurnEnd["status"];
+  answer: string;
+  transcript: string | null;
+  costUsd: number | null;
+  error?: TurnEnd["error"];
+};
+
+export type Agent = {
+  name: string;
+  takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
+  /** What this machine really enforces for such a turn. */
+  enforced: (policy: Policy) => Promise<Enforced>;
+};
+
+/** Takes output as it arrives; memory is bounded however much that is. */
+export type OutputSink = {
+  write: (chunk: Uint8Array) => void;
+  /** Ends the output. A handle comes back when it was too big for a node, else null. */
+  close: (metadata: HandleMetadata, inlineBytes: number) => Promise<Handle | null>;
+};
+
+// --- tools ----------------------------------------------------------------------------------------------
+
+export type ToolDefinition = {
+  name: string;
+  description: string;
+  /** JSON schema of an object with flat properties. */
+  parameters: { type: "object"; properties: Readonly<Record<string, ToolProperty>>; required: readonly string[] };
+};
+
+export type ToolProperty = {
+  type: "string" | "integer" | "number" | "boolean";
+  description?: string;
+};
+
+export type ToolCallOptions = {
+  session: string;
+  turn: string;
+  cwd: string;
+  /** Added to the executor's own allow-listed environment. */
+  env: Record<string, string>;
+  signal: AbortSignal;
+  /** Raw output as it is printed (bash only). */
+  onOutput: (chunk: Uint8Array) => void;
+};
+
+/** `text` is bounded by the tool only where it must not be held in memory (bash keeps head and tail). */
+export type ToolOutcome = {
+  text: string;
+  isError: boolean;
+  images?: ImageData[];
+  display?: string;
+  /** bash: exit code (null when killed by a signal), time, and bytes printed in all. */
+  exitCode?: number | null;
+  durationMs?: number;
+  bytes?: number;
+};
+
+/** The tools behind their boundary; the same in this process and over stdio. */
+export type Executor = {
+  listTools: () => Promise<ToolDefinition[]>;
+  callTool: (name: string, input: Record<string, unknown>, options: ToolCallOptions) => Promise<ToolOutcome>;
+  close: () => Promise<void>;
+};

@@ -1,0 +1,171 @@
+// Everything that leaves the process as JSON: snake_case, ISO times. docs/JSON.md lists these records, and a test
+// holds every printed one to the schemas beside. What a model or a user wrote (tool input, metadata) stays as it is.
+import type { TurnError, TurnStatus } from "./error.ts";
+import type { Event } from "./event.ts";
+import type { Handle } from "./handle.ts";
+import type { Node, Part } from "./node.ts";
+import type { Enforced } from "./policy.ts";
+import type { Session, Turn } from "./turn.ts";
+import { addUsage, noUsage, type Usage } from "./usage.ts";
+
+export function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}
+
+export function usageRecord(usage: Usage) {
+  return { input: usage.input, output: usage.output, cache_read: usage.cacheRead, cache_write: usage.cacheWrite };
+}
+
+export function handleRecord(handle: Handle) {
+  return { source: handle.source, source_version: handle.sourceVersion, identifier: handle.identifier, metadata: handle.metadata };
+}
+
+export function partRecord(part: Part) {
+  switch (part.kind) {
+    case "text":
+    case "thinking":
+      return { kind: part.kind, text: part.text };
+    case "call":
+      return { kind: part.kind, id: part.id, name: part.name, input: part.input, ...(part.malformed === undefined ? {} : { malformed: part.malformed }) };
+    case "result":
+      return {
+        kind: part.kind,
+        call: part.call,
+        name: part.name,
+        text: part.text,
+        is_error: part.isError,
+        ...(part.images === undefined ? {} : { images: part.images }),
+        ...(part.handle === undefined ? {} : { handle: handleRecord(part.handle) }),
+        ...(part.display === undefined ? {} : { display: part.display }),
+      };
+    case "image":
+      return { kind: part.kind, mime: part.mime, base64: part.base64 };
+    case "handle":
+      return { kind: part.kind, handle: handleRecord(part.handle), excerpt: part.excerpt };
+  }
+}
+
+export function nodeRecord(node: Node) {
+  return {
+    id: node.id,
+    parent_id: node.parent,
+    tree_id: node.tree,
+    session_id: node.session,
+    turn_id: node.turn,
+    author: node.author,
+    at: isoTime(node.at),
+    parts: node.parts.map(partRecord),
+    ...(node.note === undefined ? {} : { note: node.note.about }),
+    ...(node.model === undefined ? {} : { model: node.model }),
+    ...(node.usage === undefined ? {} : { usage: usageRecord(node.usage), cost_usd: node.costUsd ?? null }),
+  };
+}
+
+export function sessionRecord(session: Session) {
+  return {
+    id: session.id,
+    name: session.name,
+    tree_id: session.tree,
+    tip: session.tip,
+    agent: session.agent,
+    model: session.model,
+    directory: session.directory,
+    project: session.project,
+    task: session.task,
+    tool_level: session.toolLevel,
+    parent_session_id: session.parentSession,
+    transcript_path: session.transcript,
+    created_at: isoTime(session.createdAt),
+    updated_at: isoTime(session.updatedAt),
+    archived_at: session.archivedAt === null ? null : isoTime(session.archivedAt),
+  };
+}
+
+export function turnRecord(turn: Turn) {
+  return {
+    id: turn.id,
+    session_id: turn.session,
+    parent: turn.parent,
+    tip: turn.tip,
+    agent: turn.agent,
+    model: turn.model,
+    usage: usageRecord(turn.usage),
+    cost_usd: turn.costUsd,
+    steps: turn.steps,
+    started_at: isoTime(turn.startedAt),
+    ended_at: turn.endedAt === null ? null : isoTime(turn.endedAt),
+    status: turn.status,
+    enforced: turn.enforced === null ? null : enforcedRecord(turn.enforced),
+    ...(turn.error === null ? {} : { error: turn.error }),
+  };
+}
+
+export function enforcedRecord(enforced: Enforced) {
+  const { policy, tier, fs, net, secrets, processes, missing } = enforced;
+  return { policy, tier, fs, net, secrets, processes, missing };
+}
+
+export function eventRecord(event: Event) {
+  const head = { type: event.type, seq: event.seq, ...("n" in event ? { n: event.n } : {}), session_id: event.sessionId, turn_id: event.turnId, at: isoTime(event.at) };
+  switch (event.type) {
+    case "turn.started":
+    case "turn.ended":
+      return { ...head, turn: turnRecord(event.turn), session: sessionRecord(event.session) };
+    case "node.added":
+      return { ...head, node: nodeRecord(event.node) };
+    case "text.delta":
+    case "thinking.delta":
+      return { ...head, text: event.text };
+    case "call.started":
+      return { ...head, call: event.call, name: event.name };
+    case "tool.started":
+      return { ...head, call: event.call, name: event.name, input: event.input };
+    case "tool.output":
+      return { ...head, call: event.call, text: event.text };
+    case "model.retried":
+      return { ...head, attempt: event.attempt, wait_ms: event.waitMs, error: event.error };
+    case "warning.raised":
+      return { ...head, message: event.message };
+  }
+}
+
+export type ResultRecord = {
+  type: "result";
+  status: TurnStatus;
+  result: string;
+  session_id: string;
+  turn_id: string;
+  node_id: string | null;
+  parent_session_id: string | null;
+  agent: string;
+  model: string | null;
+  usage: ReturnType<typeof usageRecord>;
+  cost_usd: number | null;
+  steps: number;
+  duration_ms: number;
+  transcript_path: string | null;
+  enforced: ReturnType<typeof enforcedRecord> | null;
+  error?: TurnError;
+};
+
+/** The result object of a turn; usage and cost include its sub-sessions. */
+export function resultRecord(turn: Turn, session: Session, answer: string, below?: { usage: Usage; costUsd: number }): ResultRecord {
+  return {
+    type: "result",
+    status: turn.status ?? "broken",
+    result: answer,
+    session_id: session.id,
+    turn_id: turn.id,
+    node_id: turn.tip,
+    parent_session_id: session.parentSession,
+    agent: turn.agent,
+    model: turn.model,
+    usage: usageRecord(addUsage(turn.usage, below?.usage ?? noUsage)),
+    cost_usd: turn.costUsd === null ? null : turn.costUsd + (below?.costUsd ?? 0),
+    steps: turn.steps,
+    duration_ms: (turn.endedAt ?? turn.startedAt) - turn.startedAt,
+    transcript_path: session.transcript,
+    enforced: turn.enforced === null ? null : enforcedRecord(turn.enforced),
+    ...(turn.error === null ? {} : { error: turn.error }),
+  };
+}

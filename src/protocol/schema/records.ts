@@ -1,0 +1,213 @@
+// The schemas of everything skein prints as JSON, for docs/JSON.md and for the tests that hold the output to them.
+// Fields are only ever added.
+import { z } from "zod";
+import { turnStatuses } from "../error.ts";
+import { policyNames, toolLevels } from "../policy.ts";
+
+const id = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/).describe("UUIDv7");
+const time = z.iso.datetime({ precision: 3 }).describe("ISO 8601, UTC, milliseconds");
+const count = z.number().int().nonnegative();
+
+export const usage = z.strictObject({ input: count, output: count, cache_read: count, cache_write: count });
+
+export const error = z.strictObject({
+  kind: z.enum(turnStatuses),
+  message: z.string(),
+  hint: z.string().optional(),
+  limit: z.enum(["money", "tokens", "steps", "children"]).optional(),
+});
+
+export const enforced = z.strictObject({
+  policy: z.enum(policyNames),
+  tier: z.enum(["namespaces", "landlock", "seatbelt", "none"]),
+  fs: z.boolean(),
+  net: z.enum(["off", "gateway", "vendor", "on"]),
+  secrets: z.boolean(),
+  processes: z.boolean(),
+  missing: z.array(z.string()),
+});
+
+export const result = z.strictObject({
+  type: z.literal("result"),
+  status: z.enum(turnStatuses),
+  result: z.string().describe("the final answer"),
+  session_id: id,
+  turn_id: id,
+  node_id: id.nullable(),
+  parent_session_id: id.nullable(),
+  agent: z.string(),
+  model: z.string().nullable(),
+  usage: usage.describe("sub-sessions included"),
+  cost_usd: z.number().nullable().describe("null when a price is not known"),
+  steps: count,
+  duration_ms: count,
+  transcript_path: z.string().nullable(),
+  enforced: enforced.nullable(),
+  error: error.optional(),
+});
+
+const handle = z.strictObject({
+  source: z.string(),
+  source_version: z.string(),
+  identifier: z.string(),
+  metadata: z.record(z.string(), z.unknown()),
+});
+const image = z.strictObject({ mime: z.string(), base64: z.string() });
+
+export const part = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("text"), text: z.string() }),
+  z.strictObject({ kind: z.literal("thinking"), text: z.string() }),
+  z.strictObject({ kind: z.literal("call"), id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()), malformed: z.string().optional() }),
+  z.strictObject({
+    kind: z.literal("result"),
+    call: z.string(),
+    name: z.string(),
+    text: z.string(),
+    is_error: z.boolean(),
+    images: z.array(image).optional(),
+    handle: handle.optional(),
+    display: z.string().optional(),
+  }),
+  z.strictObject({ kind: z.literal("image"), mime: z.string(), base64: z.string() }),
+  z.strictObject({ kind: z.literal("handle"), handle, excerpt: z.string() }),
+]);
+
+export const node = z.strictObject({
+  id,
+  parent_id: id.nullable(),
+  tree_id: id,
+  session_id: id,
+  turn_id: id.nullable(),
+  author: z.enum(["user", "agent", "tool", "note"]),
+  at: time,
+  parts: z.array(part),
+  note: z.enum(["compaction", "interruption", "correction"]).optional(),
+  model: z.string().optional(),
+  usage: usage.optional(),
+  cost_usd: z.number().nullable().optional(),
+});
+
+export const session = z.strictObject({
+  id,
+  name: z.string().nullable(),
+  tree_id: id,
+  tip: id.nullable(),
+  agent: z.string(),
+  model: z.string().nullable(),
+  directory: z.string(),
+  project: z.string(),
+  task: z.string().nullable(),
+  tool_level: z.enum(toolLevels),
+  parent_session_id: id.nullable(),
+  transcript_path: z.string().nullable(),
+  created_at: time,
+  updated_at: time,
+  archived_at: time.nullable(),
+});
+
+export const turn = z.strictObject({
+  id,
+  session_id: id,
+  parent: id.nullable(),
+  tip: id.nullable(),
+  agent: z.string(),
+  model: z.string().nullable(),
+  usage,
+  cost_usd: z.number().nullable(),
+  steps: count,
+  started_at: time,
+  ended_at: time.nullable(),
+  status: z.enum(turnStatuses).nullable(),
+  enforced: enforced.nullable(),
+  error: error.optional(),
+});
+
+const lasting = { seq: count.describe("counts the lasting events of the session"), session_id: id, turn_id: id, at: time };
+const passing = { ...lasting, n: count.describe("counts the passing events since `seq`") };
+
+export const event = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("turn.started"), ...lasting, turn, session }),
+  z.strictObject({ type: z.literal("node.added"), ...lasting, node }),
+  z.strictObject({ type: z.literal("turn.ended"), ...lasting, turn, session }),
+  z.strictObject({ type: z.literal("text.delta"), ...passing, text: z.string() }),
+  z.strictObject({ type: z.literal("thinking.delta"), ...passing, text: z.string() }),
+  z.strictObject({ type: z.literal("call.started"), ...passing, call: z.string(), name: z.string() }),
+  z.strictObject({ type: z.literal("tool.started"), ...passing, call: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ type: z.literal("tool.output"), ...passing, call: z.string(), text: z.string() }),
+  z.strictObject({ type: z.literal("model.retried"), ...passing, attempt: count, wait_ms: count, error }),
+  z.strictObject({ type: z.literal("warning.raised"), ...passing, message: z.string() }),
+]);
+
+const claudeUsage = z.strictObject({ input_tokens: count, output_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count });
+const block = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text"), text: z.string() }),
+  z.strictObject({ type: z.literal("thinking"), thinking: z.string() }),
+  z.strictObject({ type: z.literal("tool_use"), id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ type: z.literal("tool_result"), tool_use_id: z.string(), content: z.string(), is_error: z.boolean() }),
+]);
+
+export const streamLine = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("system"),
+    subtype: z.literal("init"),
+    cwd: z.string(),
+    session_id: id,
+    tools: z.array(z.string()),
+    mcp_servers: z.array(z.never()),
+    model: z.string().nullable(),
+    permissionMode: z.string(),
+    apiKeySource: z.string(),
+    skein: z.strictObject({ version: z.string(), turn_id: id, agent: z.string(), transcript_path: z.string().nullable() }),
+  }),
+  z.strictObject({
+    type: z.literal("assistant"),
+    message: z.strictObject({ id, type: z.literal("message"), role: z.literal("assistant"), model: z.string().nullable(), content: z.array(block), stop_reason: z.null(), usage: claudeUsage }),
+    parent_tool_use_id: z.string().nullable(),
+    session_id: id,
+  }),
+  z.strictObject({
+    type: z.literal("user"),
+    message: z.strictObject({ role: z.literal("user"), content: z.array(block) }),
+    parent_tool_use_id: z.string().nullable(),
+    session_id: id,
+  }),
+  z.strictObject({
+    type: z.literal("result"),
+    subtype: z.enum(["success", "error_max_turns", "error_max_budget_usd", "error_during_execution"]),
+    is_error: z.boolean(),
+    result: z.string(),
+    num_turns: count,
+    duration_ms: count,
+    total_cost_usd: z.number(),
+    usage: claudeUsage,
+    session_id: id,
+    skein: result,
+  }),
+]);
+
+export const transcriptHeader = z.strictObject({
+  session_id: id,
+  started_at: time,
+  agent: z.string(),
+  provider: z.string(),
+  model: z.string().nullable(),
+  task: z.string().nullable(),
+  parent_session_id: id.nullable(),
+  is_sub_session: z.boolean(),
+  tool_level: z.enum(toolLevels),
+  forked_from: z.strictObject({ session_id: id, node_id: id }).optional(),
+});
+
+export const transcriptLine = z.strictObject({
+  id,
+  part: count,
+  parent_id: id.nullable(),
+  timestamp: time,
+  role: z.enum(["user", "assistant", "thinking", "tool_call", "tool_result", "note"]),
+  content: z.string(),
+  tool_name: z.string().optional(),
+  tool_id: z.string().optional(),
+  is_error: z.boolean().optional(),
+  token_usage: usage.optional(),
+  handle: handle.optional(),
+});

@@ -1,0 +1,49 @@
+// Sessions and turns: the movable pointers, and the record of who took up a prompt and how it ended.
+import type { TurnError, TurnStatus } from "./error.ts";
+import type { Enforced, Policy, ToolLevel } from "./policy.ts";
+import type { Usage } from "./usage.ts";
+
+export type Session = {
+  id: string;
+  name: string | null;
+  tree: string;
+  /** The node this session points at; null before its first message. */
+  tip: string | null;
+  agent: string;
+  model: string | null;
+  /** Where its tools work, and the project that directory belongs to; both absolute. */
+  directory: string;
+  project: string;
+  task: string | null;
+  toolLevel: ToolLevel;
+  parentSession: string | null;
+  forkedFrom: { session: string; node: string } | null;
+  transcript: string | null;
+  createdAt: number;
+  updatedAt: number;
+  archivedAt: number | null;
+};
+
+export type Turn = {
+  id: string;
+  session: string;
+  /** The tip before the prompt, and the last node of the turn so far. */
+  parent: string | null;
+  tip: string | null;
+  agent: string;
+  model: string | null;
+  nativeId: string | null;
+  policy: Policy;
+  enforced: Enforced | null;
+  usage: Usage;
+  /** Null when some request had no known price. */
+  costUsd: number | null;
+  steps: number;
+  startedAt: number;
+  endedAt: number | null;
+  status: TurnStatus | null;
+  error: TurnError | null;
+};
+
+/** How a turn ended, as the agent saw it. */
+export type TurnEnd = { status: TurnStatus; error?: TurnError; nativeId?: string };

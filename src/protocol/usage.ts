@@ -1,0 +1,24 @@
+// Tokens and money. `input` never contains the cached tokens: the four counts add up to what was processed.
+
+export type Usage = {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+};
+
+export const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+  };
+}
+
+/** What `--max-tokens` counts: cached input is read for almost nothing and does not count. */
+export function countedTokens(usage: Usage): number {
+  return usage.input + usage.output + usage.cacheWrite;
+}

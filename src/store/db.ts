@@ -1,0 +1,81 @@
+// One connection to one SQLite file: how it is opened and how a write is made.
+// Knows nothing of sessions or nodes; the tables are in migrations.ts.
+import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { codeOf, faultOf } from "./faults.ts";
+import { migrate } from "./migrations.ts";
+
+export class Db {
+  readonly path: string;
+  readonly #sqlite: Database;
+
+  private constructor(path: string, sqlite: Database) {
+    this.path = path;
+    this.#sqlite = sqlite;
+  }
+
+  static open(path: string): Db {
+    try {
+      if (path !== ":memory:") createPrivately(path);
+      const db = new Db(path, new Database(path));
+      db.run("pragma busy_timeout = 5000");
+      db.run("pragma synchronous = normal");
+      db.run(`pragma wal_autocheckpoint = ${checkpointPages}`);
+      migrate(db);
+      return db;
+    } catch (error) {
+      throw faultOf(error, path);
+    }
+  }
+
+  /** Prepared once per connection. */
+  query<Row>(sql: string): Statement<Row, SQLQueryBindings[]> {
+    return this.#sqlite.query<Row, SQLQueryBindings[]>(sql);
+  }
+
+  run(sql: string): void {
+    this.#sqlite.run(sql);
+  }
+
+  /** Takes the write lock first, so that two writers wait for each other and never collide half-way. */
+  write<T>(change: () => T): T {
+    this.query("begin immediate").run();
+    try {
+      const value = change();
+      this.query("commit").run();
+      return value;
+    } catch (error) {
+      if (this.#sqlite.inTransaction) this.query("rollback").run();
+      throw error;
+    }
+  }
+
+  /** Like `write`, and on the disk when it returns: for the beginning and the end of a turn. */
+  writeThrough<T>(change: () => T): T {
+    this.run("pragma synchronous = full");
+    try {
+      return this.write(change);
+    } finally {
+      this.run("pragma synchronous = normal");
+    }
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+}
+
+/** A larger log than SQLite's own 1,000 pages: fewer appends pay for copying it back. */
+const checkpointPages = 2000;
+
+/** SQLite gives its log and index files the mode of the file itself. */
+function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, "a", 0o600));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, "a", 0o600));
+  }
+}

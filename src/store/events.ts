@@ -1,0 +1,67 @@
+// Lasting events: small rows that say what happened and point at the turn or node that tells it whole.
+import { Fault } from "../protocol/error.ts";
+import type { LastingBody, LastingEvent } from "../protocol/event.ts";
+import type { Node } from "../protocol/node.ts";
+import type { Session, Turn } from "../protocol/turn.ts";
+import type { Db } from "./db.ts";
+import { asStarted, type NodeRow, nodeColumns, selectTurns, sessionRow, toNodes, toSession, toTurn, type TurnRow } from "./rows.ts";
+
+type Kind = LastingBody["type"];
+
+const kinds: Record<Kind, number> = { "turn.started": 1, "node.added": 2, "turn.ended": 3 };
+
+export type EventRow = { session: number; seq: number; kind: Kind; turn: number | null; node: number | null; at: number };
+
+export function recordEvent(db: Db, row: EventRow): void {
+  db.query("insert into events (session, seq, kind, turn, node, at) values (?, ?, ?, ?, ?, ?)").run(
+    row.session, row.seq, kinds[row.kind], row.turn, row.node, row.at,
+  );
+}
+
+/** A node that was added outside a turn has an empty `turnId`. */
+export function eventOf(seq: number, session: string, turn: string | null, at: number, body: LastingBody): LastingEvent {
+  return { seq, sessionId: session, turnId: turn ?? "", at, ...body };
+}
+
+type Found = { seq: number; kind: number; turn_id: string | null; node: number | null; at: number };
+
+export function events(db: Db, session: string, afterSeq: number): LastingEvent[] {
+  const row = sessionRow(db, session);
+  const found = db
+    .query<Found>(
+      `select e.seq, e.kind, t.id as turn_id, e.node, e.at from events e left join turns t on t.n = e.turn
+       where e.session = ? and e.seq > ? order by e.seq`,
+    )
+    .all(row.n, afterSeq);
+  const nodes = nodesOf(db, row.n, afterSeq);
+  const turns = turnsOf(db, row.n);
+  const owner = toSession(row);
+  return found.map((event) =>
+    eventOf(event.seq, session, event.turn_id, event.at, bodyOf(event, owner, event.turn_id ? turns.get(event.turn_id) : undefined, nodes.get(event.seq))),
+  );
+}
+
+function bodyOf(event: Found, session: Session, turn: Turn | undefined, node: Node | undefined): LastingBody {
+  if (event.kind === kinds["node.added"] && node) return { type: "node.added", node };
+  if (event.kind === kinds["turn.started"] && turn) return { type: "turn.started", turn: asStarted(turn), session };
+  if (event.kind === kinds["turn.ended"] && turn) return { type: "turn.ended", turn, session };
+  throw new Fault("store-broken", `Event ${event.seq} of session ${session.id} tells of something that is not there.`, {
+    hint: "`skein verify` lists what is damaged.",
+  });
+}
+
+function nodesOf(db: Db, session: number, afterSeq: number): Map<number, Node> {
+  const rows = db
+    .query(
+      `select ${nodeColumns.replaceAll(/\w+/g, "c.$&")}, e.seq from events e join nodes c on c.n = e.node
+       where e.session = ? and e.seq > ? order by e.seq`,
+    )
+    .values(session, afterSeq) as [...NodeRow, seq: number][];
+  const nodes = toNodes(db, rows.map((row) => row.slice(0, 7) as NodeRow));
+  return new Map(rows.map((row, index) => [row[7], nodes[index]!]));
+}
+
+function turnsOf(db: Db, session: number): Map<string, Turn> {
+  const rows = db.query<TurnRow>(`${selectTurns} where t.session = ? order by t.n`).all(session);
+  return new Map(rows.map((row) => [row.id, toTurn(row)]));
+}

@@ -1,0 +1,135 @@
+// Who writes a session: one process at a time, known by machine start, pid namespace, pid and start time, so that
+// a dead holder can't keep it. Every write checks the epoch here, inside its own transaction.
+import { readFileSync, readlinkSync } from "node:fs";
+import { Fault } from "../protocol/error.ts";
+import type { Db } from "./db.ts";
+import { codeOf } from "./faults.ts";
+import { sessionRow } from "./rows.ts";
+import type { Lease } from "./store.ts";
+
+export type Holder = {
+  boot: string;
+  /** Empty where there are no pid namespaces. */
+  namespace: string;
+  pid: number;
+  /** When the process began, in the system's own words. */
+  started: string;
+  /** Where the holder can be talked to. */
+  socket: string | null;
+};
+
+export function acquire(db: Db, session: string, holder: Holder): Lease {
+  return db.write(() => {
+    const row = sessionRow(db, session);
+    const held = heldLease(db, row.n);
+    if (held && isAlive(held, holder)) throw busy(row.name ?? row.id, held);
+    const { epoch } = db
+      .query<{ epoch: number }>(
+        `insert into leases (session, epoch, boot, namespace, pid, started, socket, acquired_at) values (?, 1, ?, ?, ?, ?, ?, ?)
+         on conflict (session) do update set epoch = epoch + 1, boot = excluded.boot, namespace = excluded.namespace,
+           pid = excluded.pid, started = excluded.started, socket = excluded.socket, acquired_at = excluded.acquired_at
+         returning epoch`,
+      )
+      .get(row.n, holder.boot, holder.namespace, holder.pid, holder.started, holder.socket, Date.now())!;
+    return { session, epoch };
+  });
+}
+
+/** Gives the session up; a lease that was already lost is not an error. */
+export function release(db: Db, lease: Lease): void {
+  db.write(() =>
+    db
+      .query("update leases set pid = null where epoch = ? and session = (select n from sessions where id = ?)")
+      .run(lease.epoch, lease.session),
+  );
+}
+
+export type Ground = { n: number; tree: number; tip: number | null; seq: number; epoch: number | null; pid: number | null };
+
+/** The session to write to, or `lease-lost`. Call it inside the transaction that writes. */
+export function requireLease(db: Db, lease: Lease): Ground {
+  const ground = db
+    .query<Ground>(
+      `select s.n, s.tree, s.tip, s.seq, l.epoch, l.pid from sessions s left join leases l on l.session = s.n where s.id = ?`,
+    )
+    .get(lease.session);
+  if (ground && ground.pid !== null && ground.epoch === lease.epoch) return ground;
+  throw new Fault("lease-lost", `This process no longer writes session ${lease.session}: it was given up or taken over.`, {
+    hint: "Open the session again to go on with what is recorded.",
+  });
+}
+
+export function isHeld(db: Db, session: number, self: Holder): boolean {
+  const held = heldLease(db, session);
+  return held !== null && isAlive(held, self);
+}
+
+/** This process, as other processes will judge it. */
+export function thisProcess(): Holder {
+  return {
+    boot: bootId(),
+    namespace: pidNamespace(),
+    pid: process.pid,
+    started: startOf(process.pid) ?? "",
+    socket: null,
+  };
+}
+
+type HeldLease = Holder & { acquired_at: number };
+
+function heldLease(db: Db, session: number): HeldLease | null {
+  return db.query<HeldLease>("select * from leases where session = ? and pid is not null").get(session);
+}
+
+function isAlive(held: Holder, self: Holder): boolean {
+  if (held.boot !== self.boot) return false;
+  // From another namespace its pid can't be looked up: it may well be alive.
+  if (held.namespace !== self.namespace) return true;
+  const started = startOf(held.pid);
+  return started === null ? isHidden(held.pid) : started === held.started;
+}
+
+/** Whether a process exists that belongs to someone else and shows nothing of itself. */
+function isHidden(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+}
+
+function busy(name: string, held: HeldLease): Fault {
+  const since = new Date(held.acquired_at).toISOString();
+  return new Fault("session-busy", `Session ${name} is in use by process ${held.pid} since ${since}.`, {
+    hint: "Wait for it to end, or work in another session with --session <other name>.",
+  });
+}
+
+function bootId(): string {
+  if (process.platform === "darwin") return printed(["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]) ?? "";
+  return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+}
+
+function pidNamespace(): string {
+  return process.platform === "darwin" ? "" : readlinkSync("/proc/self/ns/pid");
+}
+
+/** Null when there is no such process, or only its remains. */
+function startOf(pid: number): string | null {
+  if (process.platform === "darwin") return printed(["/bin/ps", "-o", "lstart=", "-p", String(pid)]);
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may hold spaces and parentheses itself; the state follows it.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
+  } catch {
+    return null;
+  }
+}
+
+function printed(command: string[]): string | null {
+  const { exitCode, stdout } = Bun.spawnSync(command, { stdin: "ignore", stderr: "ignore", env: { LC_ALL: "C", TZ: "UTC" } });
+  const text = stdout.toString().trim();
+  return exitCode === 0 && text !== "" ? text : null;
+}

@@ -1,0 +1,59 @@
+// Full-text search over the words of nodes. Nodes are indexed after their turn, outside the transaction that adds
+// them; a search first indexes what is still missing, so that a crashed turn is found too.
+import type { Db } from "./db.ts";
+import { nodesPerTree } from "./migrations.ts";
+import { Names, type NodeRow, nodeColumns, toNodes } from "./rows.ts";
+import type { SearchHit } from "./store.ts";
+
+type Hit = { n: number; session: number; rank: number };
+
+export function search(db: Db, query: string, filter: { project: string | null; limit: number }): SearchHit[] {
+  const match = matchOf(query);
+  if (match === null) return [];
+  while (indexSome(db) > 0);
+  const hits = db
+    .query<Hit>(
+      `select words.rowid as n, c.session, words.rank from words join nodes c on c.n = words.rowid
+       join sessions s on s.n = c.session
+       where words match ?1 and (?2 is null or s.project = ?2) order by words.rank limit ?3`,
+    )
+    .all(match, filter.project, filter.limit);
+  const names = new Names(db);
+  return hits.map((hit) => {
+    const [node] = toNodes(db, db.query(`select ${nodeColumns} from nodes where n = ?`).values(hit.n) as NodeRow[]);
+    const cut = db
+      .query<{ snippet: string }>("select snippet(words, 0, '[', ']', '…', 24) as snippet from words where words match ? and rowid = ?")
+      .get(match, hit.n);
+    return { node: node!, session: names.of("sessions", hit.session), snippet: cut?.snippet ?? "", rank: hit.rank };
+  });
+}
+
+const batch = 500;
+
+/** Indexes up to a batch of one tree's nodes (a session's, or whichever waits) in a transaction of its own. */
+export function indexSome(db: Db, session: string | null = null): number {
+  const waiting = db.query<{ n: number; last: number; indexed: number }>(
+    `select n, last, indexed from trees where indexed < last and (?1 is null or n = (select tree from sessions where id = ?1))
+     order by n limit 1`,
+  );
+  if (!waiting.get(session)) return 0;
+  return db.write(() => {
+    const tree = waiting.get(session);
+    if (!tree) return 0;
+    const upto = Math.min(tree.last, tree.indexed + batch);
+    const floor = tree.n * nodesPerTree;
+    db.query("insert into words (rowid, text) select n, text from node_text where n > ? and n <= ?").run(floor + tree.indexed, floor + upto);
+    db.query("update trees set indexed = ? where n = ?").run(upto, tree.n);
+    return upto - tree.indexed;
+  });
+}
+
+/** Every word must occur; "quoted words" as they stand; the last word may go on. Null when nothing is asked. */
+export function matchOf(query: string): string | null {
+  const terms = [...query.replaceAll("\0", " ").matchAll(/"([^"]*)"|([^\s"]+)/g)]
+    .map((found) => ({ text: found[1] ?? found[2] ?? "", isWord: found[1] === undefined }))
+    .filter((term) => /[\p{L}\p{N}_]/u.test(term.text));
+  if (terms.length === 0) return null;
+  const last = terms.at(-1);
+  return terms.map((term) => `"${term.text}"${term === last && term.isWord ? "*" : ""}`).join(" ");
+}

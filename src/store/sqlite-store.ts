@@ -1,0 +1,124 @@
+// The embedded store: the rooms of this folder put together behind the Store interface, one SQLite file.
+// Every failure that leaves here is a Fault that says what to do.
+import { Db } from "./db.ts";
+import { events } from "./events.ts";
+import { faultOf } from "./faults.ts";
+import { acquire, type Holder, release, thisProcess } from "./lease.ts";
+import { appendNode, children, findNode, node, path, sessionNodes, treeNodes } from "./nodes.ts";
+import { OutputFiles, readOutput } from "./output-files.ts";
+import { Output, type OutputBounds, outputBounds } from "./outputs.ts";
+import { indexSome, search } from "./search.ts";
+import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
+import type { Lease, Store } from "./store.ts";
+import { drafts, endTurn, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
+import { verify } from "./verify.ts";
+
+export type StoreOptions = {
+  path: string | ":memory:";
+  /** Where whole outputs go; null keeps them in files without a name, which end with the process. */
+  outputsDir: string | null;
+  /** Who writes; this process unless said otherwise. */
+  holder?: Partial<Holder>;
+  bounds?: Partial<OutputBounds>;
+};
+
+export async function openStore(options: StoreOptions): Promise<Store> {
+  return storeOn(Db.open(options.path), options);
+}
+
+function storeOn(db: Db, options: StoreOptions): Store {
+  const files = new OutputFiles(options.outputsDir);
+  const bounds = { ...outputBounds, ...options.bounds };
+  const leases = new Set<Lease>();
+  let self: Holder | null = null;
+  const holder = () => (self ??= { ...thisProcess(), ...options.holder });
+  const indexing = new Indexing(db);
+
+  /** Runs on the database; what goes wrong there is told as a fault. */
+  const on =
+    <Params extends unknown[], Result>(act: (db: Db, ...params: Params) => Result) =>
+    async (...params: Params): Promise<Awaited<Result>> => {
+      try {
+        return await act(db, ...params);
+      } catch (error) {
+        throw faultOf(error, db.path);
+      }
+    };
+
+  return {
+    createSession: on(createSession),
+    session: on(session),
+    findSession: on(findSession),
+    listSessions: on(listSessions),
+    updateSession: on(updateSession),
+    forkSession: on(forkSession),
+    acquire: on((_, wanted: string) => {
+      const lease = acquire(db, wanted, holder());
+      leases.add(lease);
+      return lease;
+    }),
+    release: on((_, lease: Lease) => {
+      release(db, lease);
+      leases.delete(lease);
+    }),
+    startTurn: on(startTurn),
+    appendNode: on(appendNode),
+    endTurn: on((_, ...params: Parameters<Store["endTurn"]>) => {
+      const written = endTurn(db, ...params);
+      indexing.add(params[0].session);
+      return written;
+    }),
+    saveDraft: on(saveDraft),
+    openOutput: (lease, call, source) => new Output(db, files, lease, call, source, bounds),
+    node: on(node),
+    findNode: on(findNode),
+    path: on(path),
+    children: on(children),
+    treeNodes: on(treeNodes),
+    sessionNodes: on(sessionNodes),
+    turn: on(turn),
+    turnsOf: on(turnsOf),
+    openTurns: on(openTurns),
+    drafts: on(drafts),
+    events: on(events),
+    readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
+    search: on(search),
+    usage: on(usage),
+    verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
+    close: on(() => {
+      indexing.finish();
+      for (const lease of leases) release(db, lease);
+      leases.clear();
+      files.close();
+      db.close();
+    }),
+  };
+}
+
+/** Makes ended turns searchable once whoever ended them has been answered. */
+class Indexing {
+  readonly #db: Db;
+  readonly #sessions = new Set<string>();
+  #timer: Timer | null = null;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  add(session: string): void {
+    this.#sessions.add(session);
+    this.#timer ??= setTimeout(() => this.finish(), 0);
+  }
+
+  finish(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const sessions = [...this.#sessions];
+    this.#sessions.clear();
+    try {
+      for (const session of sessions) indexSome(this.#db, session);
+    } catch {
+      // A full disk or a busy file: the next search indexes what is missing, and says what is wrong.
+    }
+  }
+}

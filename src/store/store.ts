@@ -1,0 +1,95 @@
+// The store as the rest of the house sees it: asynchronous, and without a word of the database behind it.
+// One conformance suite runs against every implementation.
+import type { UsageKey, UsageRow, VerifyReport } from "../protocol/api.ts";
+import type { TurnError, TurnStatus } from "../protocol/error.ts";
+import type { LastingEvent } from "../protocol/event.ts";
+import type { NewNode, Node } from "../protocol/node.ts";
+import type { OutputSink } from "../protocol/ports.ts";
+import type { Enforced } from "../protocol/policy.ts";
+import type { Session, Turn } from "../protocol/turn.ts";
+
+export type Store = {
+  // sessions
+  createSession: (session: NewSession) => Promise<Session>;
+  session: (id: string) => Promise<Session | null>;
+  /** By full id, unambiguous tail (4 or more hex digits) or name; names are looked up in the project first. */
+  findSession: (wanted: string, project: string | null) => Promise<Session>;
+  listSessions: (filter: SessionFilter) => Promise<Session[]>;
+  updateSession: (id: string, change: SessionChange) => Promise<Session>;
+  /** A new session at an old node. Copies no nodes. */
+  forkSession: (from: string, node: string, fork: { id?: string; name: string | null }) => Promise<Session>;
+
+  // writing under a lease: every write checks the lease's epoch in its own transaction
+  /** Takes the session, also from a dead holder. Throws `session-busy` naming the holder when it is alive. */
+  acquire: (session: string) => Promise<Lease>;
+  release: (lease: Lease) => Promise<void>;
+  startTurn: (lease: Lease, turn: NewTurn) => Promise<Written<Turn>>;
+  /** Adds the node below the session's tip, moves the tip and drops the drafts that it completes. */
+  appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<Written<Node>>;
+  endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<Written<Turn>>;
+  /** Keeps what is streaming, so that a crash loses at most the time between two calls. */
+  saveDraft: (lease: Lease, turn: string, draft: Draft) => Promise<void>;
+  openOutput: (lease: Lease, call: string, source: string) => OutputSink;
+
+  // reading
+  node: (id: string) => Promise<Node | null>;
+  /** By full id or unambiguous tail. */
+  findNode: (wanted: string) => Promise<Node>;
+  /** From the root to the node. */
+  path: (node: string) => Promise<Node[]>;
+  children: (node: string) => Promise<Node[]>;
+  /** Every node of a tree, oldest first. */
+  treeNodes: (tree: string) => Promise<Node[]>;
+  /** The nodes a session wrote, oldest first. */
+  sessionNodes: (session: string) => Promise<Node[]>;
+  turn: (id: string) => Promise<Turn | null>;
+  turnsOf: (session: string) => Promise<Turn[]>;
+  /** Turns that never ended, whose holder may be dead. */
+  openTurns: (session: string) => Promise<Turn[]>;
+  drafts: (turn: string) => Promise<Draft[]>;
+  events: (session: string, afterSeq: number) => Promise<LastingEvent[]>;
+  readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
+  search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;
+  usage: (by: UsageKey, project: string | null) => Promise<UsageRow[]>;
+  verify: (options: { onProgress?: (checked: number) => void }) => Promise<VerifyReport>;
+  close: () => Promise<void>;
+};
+
+/** `tree` continues an existing tree; without it the session starts one. */
+export type NewSession = Omit<Session, "id" | "tree" | "createdAt" | "updatedAt" | "archivedAt" | "forkedFrom" | "tip"> & {
+  id?: string;
+};
+
+export type SessionFilter = {
+  project: string | null;
+  archived?: boolean;
+  /** Leaves sub-sessions out unless asked. */
+  subSessions?: boolean;
+  limit?: number;
+};
+
+export type SessionChange = Partial<Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript">>;
+
+/** Proof that this process writes a session. */
+export type Lease = { session: string; epoch: number };
+
+export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced"> & {
+  id?: string;
+  /** The prompt's node, written in the same transaction; none when an interrupted turn goes on. */
+  prompt: NewNode | null;
+};
+
+export type TurnClose = {
+  status: TurnStatus;
+  error: TurnError | null;
+  nativeId: string | null;
+  enforced: Enforced | null;
+};
+
+/** `key` is "text", "thinking" or the id of a running call. */
+export type Draft = { key: string; text: string };
+
+/** The value, with the events that its transaction recorded (a started turn may also add its prompt). */
+export type Written<T> = { value: T; events: LastingEvent[] };
+
+export type SearchHit = { node: Node; session: string; snippet: string; rank: number };

@@ -1,0 +1,49 @@
+// From a request and a script to the answer, before it is put into a protocol. Pure.
+import type { JsonObject } from "./json.ts";
+import { callId, type Position } from "./position.ts";
+import type { Answer, AnswerCall, DeclaredTool, Reading } from "./protocol.ts";
+import type { Call, Fault, Script, Step, TokenCounts } from "./script.ts";
+import { hasShellTool, translateCall } from "./tools.ts";
+import { tokensOf } from "./cache.ts";
+
+/** Titles, classifiers and the like: the script needs tools and this request declares none of them. */
+export function isSideRequest(script: Script, tools: DeclaredTool[]): boolean {
+  const names = script.steps.flatMap((step) => step.calls ?? []).map((call) => call.name ?? "shell");
+  if (names.length === 0 || hasShellTool(tools)) return false;
+  return !tools.some((tool) => names.includes(tool.name));
+}
+
+export function stepAt(script: Script, index: number): Step {
+  return script.steps[index] ?? { text: script.final };
+}
+
+export function composeAnswer(given: {
+  model: string;
+  number: number;
+  reading: Reading;
+  position: Position;
+  step: Step;
+  fault: Fault | null;
+  prompt: Omit<TokenCounts, "output">;
+}): Answer {
+  const { step, fault, reading } = given;
+  const isEmpty = fault?.type === "empty";
+  const isGarbage = fault?.type === "garbage-args";
+  const calls = isEmpty ? [] : (step.calls ?? []).map((call, index) => answerCall(call, callId(given.position, index), reading.tools, isGarbage));
+  const text = isEmpty ? "" : (step.text ?? "");
+  const thinking = isEmpty ? "" : (step.thinking ?? "");
+  const written = [thinking, text, ...calls.map((call) => call.inputText)].join("");
+  const usage = { ...given.prompt, output: tokensOf(Buffer.byteLength(written)), ...step.usage };
+  const malformed = isGarbage && calls.length > 0;
+  return { model: given.model, number: given.number, thinking, text, calls, usage, reportUsage: reading.wantsUsage, malformed };
+}
+
+function answerCall(call: Call, id: string, tools: DeclaredTool[], isGarbage: boolean): AnswerCall {
+  const translated = translateCall(call.name ?? "shell", call.input, tools);
+  const whole = typeof translated.input === "string" ? translated.input : JSON.stringify(translated.input);
+  return { id, ...translated, inputText: isGarbage ? garbageOf(call.input) : whole };
+}
+
+function garbageOf(input: JsonObject): string {
+  return `${JSON.stringify(input).slice(0, -2)}, oops`;
+}

@@ -1,0 +1,72 @@
+// Steers a model server that runs in another process: its script, its faults and its record, over HTTP under /_control.
+// Both ends are here: the routes and the client.
+import type { ModelServer, RecordedRequest } from "../model-server.ts";
+import type { Fault, Script } from "./script.ts";
+
+type FaultOrder = { fault: Fault | null; request?: number };
+
+/** Null for any path that is not ours. */
+export function controlRoute(server: () => ModelServer): (request: Request, path: string) => Promise<Response | null> | null {
+  return (request, path) => (path.startsWith("/_control/") ? control(server(), request, path) : null);
+}
+
+export type RemoteModelServer = {
+  url: string;
+  pid: number;
+  setScript: (script: Script) => Promise<void>;
+  setFault: (fault: Fault | null, request?: number) => Promise<void>;
+  /** The record so far, oldest first. */
+  requests: () => Promise<RecordedRequest[]>;
+  /** Forgets the record and starts numbering anew. */
+  clear: () => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+/** Starts a server in a process of its own, so that it shares no event loop with the caller. */
+export async function startRemoteModelServer(script: Script): Promise<RemoteModelServer> {
+  const main = new URL("../model-server-main.ts", import.meta.url).pathname;
+  const child = Bun.spawn([process.execPath, main], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+  const url = await firstLine(child.stdout);
+  const put = async (path: string, body: unknown): Promise<void> => {
+    await fetch(`${url}/_control/${path}`, { method: "PUT", body: JSON.stringify(body) });
+  };
+  const remote: RemoteModelServer = {
+    url,
+    pid: child.pid,
+    setScript: (next) => put("script", next),
+    setFault: (fault, request) => put("fault", { fault, request } satisfies FaultOrder),
+    requests: async () => (await (await fetch(`${url}/_control/requests`)).json()) as RecordedRequest[],
+    clear: async () => {
+      await fetch(`${url}/_control/requests`, { method: "DELETE" });
+    },
+    stop: async () => {
+      await child.stdin.end();
+      await child.exited;
+    },
+  };
+  await remote.setScript(script);
+  return remote;
+}
+
+async function control(server: ModelServer, request: Request, path: string): Promise<Response | null> {
+  const order = `${request.method} ${path.slice("/_control/".length)}`;
+  if (order === "GET requests") return Response.json(server.requests);
+  if (order === "DELETE requests") server.clear();
+  else if (order === "PUT script") server.setScript((await request.json()) as Script);
+  else if (order === "PUT fault") {
+    const { fault, request: number } = (await request.json()) as FaultOrder;
+    server.setFault(fault, number);
+  } else return null;
+  return new Response(null, { status: 204 });
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of stream) {
+    text += decoder.decode(bytes, { stream: true });
+    const end = text.indexOf("\n");
+    if (end >= 0) return text.slice(0, end);
+  }
+  throw new Error("the model server ended before it printed its address");
+}
