@@ -60,9 +60,19 @@ async function measureRound(server: RemoteModelServer, seats: Seat[]): Promise<M
     ["memoryBig", bigScenario, "memory"],
   ] as const;
   for (const [key, scenario, watch] of plan) {
-    for (const seat of seats) parts.get(seat.contender.name)![key] = await measure(server, seat, scenario, watch);
+    for (const seat of seats) parts.get(seat.contender.name)![key] = await measureTwice(() => measure(server, seat, scenario, watch));
   }
   return parts as Map<string, Round>;
+}
+
+/** A run that failed is made once more, visibly; a second failure ends the bench. */
+async function measureTwice<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}; once more`);
+    return run();
+  }
 }
 
 function describeRun(seats: Seat[], results: Map<string, Round[]>, args: string[]): string {

@@ -7,8 +7,8 @@ const width = 80;
 export function commandHelp(command: Command): string {
   const aliases = command.aliases?.length ? `\nAlso: ${command.aliases.map((alias) => `skein ${alias}`).join(", ")}\n` : "";
   const flags = [...command.flags, helpFlag].map((flag) => [flagWords(flag), flagText(flag)] as const);
-  const notes = command.notes ? `\n${command.notes.trim()}\n` : "";
-  return `${sentence(command.summary)}\n\nUsage: ${usageLine(command)}\n${aliases}\nFlags:\n${list(flags)}${notes}`;
+  const notes = command.notes ? `\n${paragraphs(command.notes.trim())}\n` : "";
+  return `${sentence(command.summary)}\n\nUsage: ${wrap(usageLine(command), width - 9).join("\n         ")}\n${aliases}\nFlags:\n${list(flags)}${notes}`;
 }
 
 export function mainHelp(commands: readonly Command[], version: string): string {
@@ -54,6 +54,14 @@ function list(rows: readonly (readonly [string, string])[]): string {
       return `${head}${lines.join(`\n${indent}`)}`.trimEnd() + "\n";
     })
     .join("");
+}
+
+/** Lines of prose are wrapped; indented ones are examples and stay. */
+function paragraphs(text: string): string {
+  return text
+    .split("\n")
+    .flatMap((line) => (line.startsWith(" ") ? [line] : wrap(line, width)))
+    .join("\n");
 }
 
 function wrap(text: string, columns: number): string[] {

@@ -20,7 +20,11 @@ export function tableText(rows: readonly (readonly string[])[], options: TableOp
 
 /** `text` in at most `width` columns of a terminal, with an ellipsis when something is missing. */
 export function fit(text: string, width: number): string {
-  return Bun.stringWidth(text) <= width ? text : Bun.sliceAnsi(text, 0, Math.max(0, width - 1)).trimEnd() + "…";
+  if (Bun.stringWidth(text) <= width) return text;
+  let room = Math.max(0, width - 1);
+  // A wide character on the edge is kept by the slice.
+  while (room > 0 && Bun.stringWidth(Bun.sliceAnsi(text, 0, room)) > width - 1) room -= 1;
+  return `${Bun.sliceAnsi(text, 0, room).trimEnd()}…`;
 }
 
 function line(cells: readonly string[], widths: number[], { columns, width }: TableOptions): string {

@@ -23,6 +23,5 @@ test("frames come out the same however the bytes are cut", () => {
 test("a length that no frame has is refused before memory is taken for it", () => {
   const header = Buffer.alloc(5);
   header.writeUInt32LE(longestFrame + 1);
-  expect(() => [...new FrameReader().push(header)]).not.toThrow();
-  expect(() => [...new FrameReader().push(Buffer.concat([header, Buffer.from("x")]))]).toThrow("over the bound");
+  expect(() => [...new FrameReader().push(header)]).toThrow("over the bound");
 });

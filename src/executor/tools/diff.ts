@@ -18,14 +18,6 @@ export function unifiedDiff(before: string | null, after: string, path: string):
   return [`--- ${before === null ? "/dev/null" : path}`, `+++ ${path}`, ...shown].join("\n");
 }
 
-export function countChanges(before: string, after: string): { added: number; removed: number } {
-  const rows = diffRows(splitLines(before), splitLines(after));
-  return {
-    added: rows.filter((row) => row.sign === "+").length,
-    removed: rows.filter((row) => row.sign === "-").length,
-  };
-}
-
 /** Line endings do not show; a missing one at the end does. */
 function splitLines(text: string): string[] {
   if (text === "") return [];

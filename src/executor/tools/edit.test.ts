@@ -1,0 +1,144 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { chmodSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { editTool } from "./edit.ts";
+import { writeTool } from "./write.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "edit-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const run = { cwd: directory, home: directory, env: {}, mark: "", signal: new AbortController().signal, onOutput: () => {} };
+const path = join(directory, "f");
+const content = () => readFileSync(path).toString("latin1");
+
+async function edit(before: string, oldText: string, newText: string) {
+  writeFileSync(path, Buffer.from(before, "latin1"));
+  const outcome = await editTool.run({ path: "f", old_text: oldText, new_text: newText }, run);
+  if (outcome.isError) expect(content()).toBe(before);
+  return outcome;
+}
+
+describe("edit", () => {
+  const cases: [string, string, string, string, string][] = [
+    ["one place is replaced", "a\nb\nc\n", "b", "X\nY", "a\nX\nY\nc\n"],
+    ["text is taken literally", "a $& b\n", "$&", "$1$&\\n", "a $1$&\\n b\n"],
+    ["a deletion", "a\nb\nc\n", "b\n", "", "a\nc\n"],
+    ["CRLF stays, though the model writes LF", "a\r\nb\r\nc\r\n", "a\nb", "a\nX\nb", "a\r\nX\r\nb\r\nc\r\n"],
+    ["CRLF stays when a line becomes two", "a\r\nb\r\n", "b", "b\nc", "a\r\nb\r\nc\r\n"],
+    ["CRLF from the model is not doubled", "a\r\nb\r\n", "a\r\nb", "a\r\nX", "a\r\nX\r\n"],
+    ["a text that starts with a line end", "a\r\nb\r\nc\r\n", "\nb", "\nX", "a\r\nX\r\nc\r\n"],
+    ["LF stays, though the model writes CRLF", "a\nb\nc\n", "a\r\nb", "a\r\nX", "a\nX\nc\n"],
+    ["mixed endings stay around the place", "a\r\nb\nc\nd\r\n", "b\nc", "X\nY", "a\r\nX\nY\nd\r\n"],
+    ["mixed endings within the place", "p\nq\na\r\nb\nc\r\nd\r\n", "a\nb\nc", "X\nY", "p\nq\nX\r\nY\r\nd\r\n"],
+    ["a BOM stays", "\xef\xbb\xbfa\nb\n", "a\n", "X\n", "\xef\xbb\xbfX\nb\n"],
+    ["bytes that are no UTF-8 stay", "\xff\xfe\xe9 a\n", "a", "b", "\xff\xfe\xe9 b\n"],
+  ];
+  for (const [title, before, oldText, newText, after] of cases) {
+    test(title, async () => {
+      expect(await edit(before, oldText, newText)).toMatchObject({ isError: false });
+      expect(content()).toBe(after);
+    });
+  }
+
+  test("the model gets one line, people get a diff", async () => {
+    const outcome = await edit("a\nb\nc\n", "b", "X");
+    expect(outcome).toEqual({
+      text: "edited f at line 2",
+      isError: false,
+      display: `--- ${path}\n+++ ${path}\n@@ -1,3 +1,3 @@\n a\n-b\n+X\n c`,
+    });
+  });
+
+  const failures: [string, string, string, string, string][] = [
+    ["not unique", "a\nb\na\n", "a", "c", "old_text occurs 2 times (lines 1, 3)"],
+    ["overlapping", "aaa\n", "aa", "c", "old_text occurs 2 times (lines 1, 1)"],
+    ["not unique across line endings", "a\r\nb\r\na\r\nb\r\n", "a\nb", "c", "old_text occurs 2 times (lines 1, 3)"],
+    ["absent", "a\nb\n", "zzz", "c", "old_text was not found; read the file again"],
+    ["other white space", "if (x) {\n\treturn 1;\n}\n", "if (x) {\n    return 1;\n}", "c", "lines 1-3 differ only in white space"],
+    ["other white space inside a line", "let  a = 1; // one\n", "let a = 1;", "c", "line 1 differs only in white space"],
+    ["a line that differs", "p\na\nb\nc\n", "a\nb\nX", "c", 'it matches from line 2, but line 4 is "c"'],
+    ["a line past the end", "p\na", "a\nb", "c", "it matches from line 2, but line 3 is past the end of the file"],
+    ["empty", "a\n", "", "c", "old_text is empty"],
+    ["the same", "a\n", "a", "a", "are the same"],
+    ["the same but for line endings", "a\r\nb\r\n", "a\nb", "a\r\nb", "the same but for their line endings"],
+  ];
+  for (const [title, before, oldText, newText, problem] of failures) {
+    test(`nothing changes when the text is ${title}`, async () => {
+      const outcome = await edit(before, oldText, newText);
+      expect(outcome.isError).toBe(true);
+      expect(outcome.text).toContain(problem);
+    });
+  }
+
+  test("the inode, its links and its mode stay", async () => {
+    writeFileSync(path, "a\n");
+    chmodSync(path, 0o750);
+    linkSync(path, join(directory, "link"));
+    const { ino } = statSync(path);
+    await editTool.run({ path: "f", old_text: "a", new_text: "a much longer text" }, run);
+    await editTool.run({ path: "f", old_text: "a much longer text", new_text: "b" }, run);
+    expect([statSync(path).ino, statSync(path).mode & 0o777]).toEqual([ino, 0o750]);
+    expect(readFileSync(join(directory, "link"), "utf8")).toBe("b\n");
+  });
+
+  test("parallel edits of one file all count", async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `<${index}>`);
+    writeFileSync(path, names.join("\n"));
+    await Promise.all(names.map((name) => editTool.run({ path: "f", old_text: name, new_text: `done ${name}` }, run)));
+    expect(content()).toBe(names.map((name) => `done ${name}`).join("\n"));
+  });
+
+  test("what can't be edited says why", async () => {
+    const at = (target: string) => editTool.run({ path: target, old_text: "a", new_text: "b" }, run);
+    expect((await at("missing")).text).toBe(`${directory}/missing does not exist`);
+    expect((await at(".")).text).toContain("is a directory");
+    expect((await at("/dev/null")).text).toContain("not a regular file");
+  });
+});
+
+describe("write", () => {
+  const write = (target: string, text: string) => writeTool.run({ path: target, content: text }, run);
+
+  test("parents are made, lines and bytes are told", async () => {
+    expect(await write("x/y/z.txt", "é\nb")).toEqual({
+      text: "wrote x/y/z.txt: 2 lines, 4 bytes",
+      isError: false,
+      display: `--- /dev/null\n+++ ${directory}/x/y/z.txt\n@@ -0,0 +1,2 @@\n+é\n+b\n\\ No newline at end of file`,
+    });
+    expect(readFileSync(join(directory, "x/y/z.txt"), "utf8")).toBe("é\nb");
+    expect((await write("empty", "")).text).toBe("wrote empty: 0 lines, 0 bytes");
+  });
+
+  test("a file is replaced in place and shortened", async () => {
+    writeFileSync(path, "a long old content\n");
+    chmodSync(path, 0o640);
+    const { ino } = statSync(path);
+    expect((await write("f", "b\n")).display).toContain("-a long old content\n+b");
+    expect([readFileSync(path, "utf8"), statSync(path).ino, statSync(path).mode & 0o777]).toEqual(["b\n", ino, 0o640]);
+  });
+
+  test("what can't be written says why", async () => {
+    expect((await write(".", "x")).text).toContain("is a directory");
+    expect((await write("/dev/null", "x")).text).toContain("not a regular file");
+    expect((await write("f/below", "x")).text).toContain("not a directory");
+    expect((await write("/proc/nothing/here", "x")).isError).toBe(true);
+    expect((await write(`${"n".repeat(300)}`, "x")).text).toContain("too long");
+  });
+
+  test("a full disk leaves neither half a file nor a changed one", async () => {
+    const { writeInPlace } = await import("./place.ts");
+    const script = `const { writeInPlace } = await import(${JSON.stringify(join(import.meta.dir, "place.ts"))});
+      const fs = await import("node:fs");
+      const tries = [[${JSON.stringify(join(directory, "kept"))}, Buffer.from("old content\\n")], [${JSON.stringify(join(directory, "fresh"))}, null]];
+      for (const [path, before] of tries) {
+        if (before) fs.writeFileSync(path, before);
+        try { writeInPlace(path, Buffer.alloc(200_000, 120), before); console.log("no error"); } catch (error) { console.log(error.code); }
+      }`;
+    const limited = Bun.spawnSync(["bash", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$0" -e "$1"', process.execPath, script]);
+    expect(limited.stdout.toString()).toBe("EFBIG\nEFBIG\n");
+    expect(readFileSync(join(directory, "kept"), "utf8")).toBe("old content\n");
+    expect(await Bun.file(join(directory, "fresh")).exists()).toBe(false);
+    expect(writeInPlace).toBeFunction();
+  });
+});

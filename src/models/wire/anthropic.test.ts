@@ -1,0 +1,212 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { afterAll, describe, expect, test } from "bun:test";
+import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
+import { callsOf, textOf } from "../../protocol/node.ts";
+import type { ModelRequest } from "../model.ts";
+import { anthropic } from "./anthropic.ts";
+
+let fixture = "text";
+const server = serve(() => streamOf(recorded("anthropic", fixture), 7));
+afterAll(() => server.stop());
+const endpoint = { wire: "anthropic" as const, vendor: "anthropic", baseUrl: server.url, apiKey: "k" };
+
+async function both(name: string) {
+  fixture = name;
+  const events = await ours({ model: "claude-opus-5-5" }, endpoint);
+  const client = new Anthropic({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
+  const theirs = await client.messages
+    .stream({ model: "claude-opus-5-5", max_tokens: 100, messages: [{ role: "user", content: "hi" }] })
+    .finalMessage();
+  return { events, done: doneOf(events), theirs };
+}
+
+const request = (change: Partial<ModelRequest> = {}) => {
+  const full: ModelRequest = {
+    model: "claude-opus-5-5",
+    effort: null,
+    system: "You are brief.",
+    tools: ["read", "bash"].map((name) => ({ name, description: name, parameters: { type: "object", properties: {}, required: [] } })),
+    messages: [asking("hi")],
+    cacheKey: "s",
+    maxOutputTokens: null,
+    ...change,
+  };
+  return anthropic.request(full, { ...endpoint, headers: {} });
+};
+const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(request(change).body) as Record<string, never>;
+
+describe("the Anthropic wire reads what the vendor's SDK reads", () => {
+  for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
+    test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
+      const { events, done, theirs } = await both(name);
+      const text = theirs.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+      const thinking = theirs.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : []));
+      const calls = theirs.content.flatMap((block) => (block.type === "tool_use" ? [{ id: block.id, name: block.name, input: block.input }] : []));
+      expect(textOf(done)).toBe(text.join("\n\n"));
+      expect(joined(events, "text.delta")).toBe(text.join(""));
+      expect(joined(events, "thinking.delta")).toBe(thinking.join(""));
+      expect(callsOf(done).map(({ id, name: called, input }) => ({ id, name: called, input: input as unknown }))).toEqual(calls);
+      expect(events.flatMap((event) => (event.type === "call.started" ? [event.call] : []))).toEqual(calls.map(({ id }) => id));
+      expect(done.usage).toEqual({
+        input: theirs.usage.input_tokens,
+        output: theirs.usage.output_tokens,
+        cacheRead: theirs.usage.cache_read_input_tokens ?? 0,
+        cacheWrite: theirs.usage.cache_creation_input_tokens ?? 0,
+      });
+    });
+  }
+
+  test("cache tokens of the recording arrive as cache tokens", async () => {
+    const { done } = await both("cache-usage");
+    expect(done.usage).toEqual({ input: 12, output: 7, cacheRead: 2100, cacheWrite: 340 });
+  });
+
+  test("thinking keeps its signature, and redacted thinking its data, for the same model", async () => {
+    const { done, theirs } = await both("thinking");
+    const sent = bodyOf({ messages: [asking("hi"), { role: "assistant", parts: done.parts }, asking("go on")] }).messages as { content: unknown[] }[];
+    expect(sent[1]?.content).toEqual(theirs.content.map((block) => (block.type === "text" ? { type: "text", text: block.text } : block)));
+    const other = bodyOf({ model: "claude-sonnet-5", messages: [asking("hi"), { role: "assistant", parts: done.parts }] }).messages as { content: unknown[] }[];
+    expect(other[1]?.content).toEqual([{ type: "text", text: "4" }]);
+  });
+
+  test("a refusal, a full length and malformed arguments have their own ends", async () => {
+    fixture = "refusal";
+    expect(doneOf(await ours({}, endpoint)).stop).toBe("refused");
+    fixture = "length";
+    const cut = doneOf(await ours({}, endpoint));
+    expect(cut.stop).toBe("length");
+    expect(callsOf(cut)[0]).toMatchObject({ input: {}, malformed: '{"path":"x","content":"abc' });
+    fixture = "malformed-arguments";
+    const bad = doneOf(await ours({}, endpoint));
+    expect(bad.stop).toBe("calls");
+    expect(callsOf(bad).map(({ input, malformed }) => ({ input, malformed }))).toEqual([
+      { input: {}, malformed: '{"command": ls}' },
+      { input: {}, malformed: '["ls"]' },
+    ]);
+  });
+
+  test("an error in mid-stream fails with its kind and what had arrived", async () => {
+    fixture = "error-mid-stream";
+    const failed = failedOf(await ours({}, endpoint));
+    expect(failed.error.kind).toBe("overloaded");
+    expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
+    expect(failed.usage.input).toBe(25);
+  });
+});
+
+describe("the Anthropic wire writes requests", () => {
+  const call = (id: string) => ({ kind: "call" as const, id, name: "bash", input: { command: id } });
+  const result = (id: string, text: string) => ({ kind: "result" as const, call: id, name: "bash", text, isError: false });
+  const history: ModelRequest["messages"] = [
+    asking("one"),
+    { role: "assistant", parts: [call("c1"), call("c2")] },
+    { role: "tool", parts: [result("c1", "r1")] },
+    { role: "tool", parts: [result("c2", "r2")] },
+    { role: "assistant", parts: [call("c3")] },
+    { role: "tool", parts: [result("c3", "r3")] },
+  ];
+
+  test("with four breakpoints: tools, system, the end of the history and the end before it", () => {
+    const { text } = { text: request({ messages: history }).body };
+    expect(text.split('"cache_control":{"type":"ephemeral"}')).toHaveLength(5);
+    const body = bodyOf({ messages: history }) as unknown as { tools: object[]; system: object[]; messages: { role: string; content: object[] }[] };
+    expect(body.tools.map((tool) => "cache_control" in tool)).toEqual([false, true]);
+    expect(body.system[0]).toHaveProperty("cache_control");
+    expect(body.messages.map(({ role, content }) => [role, content.map((block) => "cache_control" in block)])).toEqual([
+      ["user", [false]],
+      ["assistant", [false, false]],
+      ["user", [false, true]],
+      ["assistant", [false]],
+      ["user", [true]],
+    ]);
+  });
+
+  // A breakpoint is a note to the cache, not part of what is cached: it moves with the end of the history. So the bytes
+  // before the messages never change, and without the markers the earlier request is a prefix of the later one.
+  test("so that an earlier request is a prefix of a later one but for the moving breakpoints", () => {
+    const bodies = [1, 4, 6].map((length) => request({ messages: history.slice(0, length) }).body);
+    const heads = bodies.map((body) => body.slice(0, body.indexOf('"messages":[')));
+    expect(new Set(heads).size).toBe(1);
+    const plain = bodies.map((body) => body.replaceAll(',"cache_control":{"type":"ephemeral"}', "").slice(0, -2));
+    expect(plain[1]?.startsWith(plain[0]!)).toBe(true);
+    expect(plain[2]?.startsWith(plain[1]!)).toBe(true);
+    // Where the last request ended, this one still has its breakpoint: there the cache is read.
+    expect(bodies[1]?.startsWith(bodies[0]!.slice(0, -2))).toBe(true);
+  });
+
+  test("with images of the user and of results where the vendor wants them", () => {
+    const image = { mime: "image/png", base64: "AAAA" };
+    const block = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
+    const { messages } = bodyOf({
+      messages: [
+        { role: "user", parts: [{ kind: "image", ...image }, { kind: "text", text: "what?" }] },
+        { role: "assistant", parts: [call("c1")] },
+        { role: "tool", parts: [{ ...result("c1", "a.png"), images: [image] }] },
+      ],
+    }) as unknown as { messages: { content: object[] }[] };
+    expect(messages[0]?.content[0]).toEqual(block);
+    expect(messages[2]?.content[0]).toMatchObject({ type: "tool_result", tool_use_id: "c1", content: [{ type: "text", text: "a.png" }, block] });
+  });
+
+  test("with handles as their excerpt, malformed calls as empty ones, and ids the vendor takes", () => {
+    const { messages } = bodyOf({
+      messages: [
+        { role: "user", parts: [{ kind: "handle", excerpt: "tail of it", handle: { source: "bash", sourceVersion: "1", identifier: "s/1", metadata: {} } }] },
+        { role: "assistant", parts: [{ kind: "call", id: "functions.bash:0", name: "bash", input: {}, malformed: "{x" }] },
+        { role: "tool", parts: [{ ...result("functions.bash:0", ""), isError: true }] },
+      ],
+    }) as unknown as { messages: { content: { id: string; tool_use_id: string }[] }[] };
+    expect(messages[0]?.content[0]).toMatchObject({ type: "text", text: "tail of it" });
+    expect(messages[1]?.content[0]).toMatchObject({ type: "tool_use", input: {} });
+    expect(messages[1]?.content[0]?.id).toMatch(/^[\w-]+$/);
+    expect(messages[2]?.content[0]?.tool_use_id).toBe(messages[1]!.content[0]!.id);
+    expect(messages[2]?.content[0]).toMatchObject({ is_error: true });
+  });
+
+  test("without empty text, and without thinking that led to nothing", () => {
+    const opaque = { wire: "anthropic", model: "claude-opus-5-5", data: { signature: "s" } };
+    const { messages } = bodyOf({
+      messages: [asking("a"), { role: "assistant", parts: [{ kind: "thinking", text: "hm", opaque }, { kind: "text", text: "" }] }, asking("b")],
+    }) as unknown as { messages: { role: string; content: object[] }[] };
+    expect(messages).toHaveLength(1);
+    expect(messages[0]?.content).toHaveLength(2);
+  });
+
+  const limits: [string, number][] = [
+    ["claude-3-opus-20240229", 4096],
+    ["claude-3-5-haiku-latest", 8192],
+    ["claude-3-7-sonnet-latest", 32_000],
+    ["claude-sonnet-4-5", 32_000],
+    ["claude-opus-5-5", 32_000],
+  ];
+  test("with an output limit by family, unless one was given", () => {
+    for (const [model, limit] of limits) expect(bodyOf({ model }).max_tokens).toBe(limit as never);
+    expect(bodyOf({ maxOutputTokens: 77 }).max_tokens).toBe(77 as never);
+  });
+
+  const efforts: [string, ModelRequest["effort"], unknown, unknown][] = [
+    ["claude-opus-5-5", null, undefined, undefined],
+    ["claude-opus-5-5", "xhigh", { type: "adaptive", display: "summarized" }, { effort: "xhigh" }],
+    ["claude-sonnet-4-6", "xhigh", { type: "adaptive", display: "summarized" }, { effort: "high" }],
+    ["claude-haiku-4-5-20251001", "low", { type: "enabled", budget_tokens: 2048 }, undefined],
+    ["claude-opus-4-20250514", "medium", { type: "enabled", budget_tokens: 8192 }, undefined],
+    ["claude-3-5-haiku-latest", "high", undefined, undefined],
+  ];
+  test("with an effort in the way each generation takes it", () => {
+    for (const [model, effort, thinking, config] of efforts) {
+      const body = bodyOf({ model, effort });
+      expect(body.thinking as unknown).toEqual(thinking);
+      expect(body.output_config as unknown).toEqual(config);
+    }
+  });
+
+  test("to the vendor's path, with a key or a bearer token, never both", () => {
+    for (const baseUrl of ["http://x", "http://x/", "http://x/v1", "http://x/v1/"]) {
+      const full = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
+      expect(anthropic.request(full, { ...endpoint, baseUrl, headers: {} }).url).toBe("http://x/v1/messages");
+      const bearer = anthropic.request(full, { ...endpoint, headers: { authorization: "Bearer k" } });
+      expect(bearer.headers).not.toHaveProperty("x-api-key");
+    }
+    expect(request().headers["x-api-key"]).toBe("k");
+  });
+});

@@ -1,0 +1,372 @@
+// What every store must do, whatever is behind it. A test file names a store and says how to open one.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Fault, type FaultCode } from "../protocol/error.ts";
+import { agent, endedWell, everyKind, newSession, newTurn, usage, user } from "./fixtures/samples.ts";
+import type { Store } from "./store.ts";
+
+/** `close` ends the store and takes away what it left. */
+export type OpenedStore = { store: Store; close: () => Promise<void> };
+
+export function describeStore(name: string, open: () => Promise<OpenedStore>): void {
+  describe(name, () => {
+    const at: { opened: OpenedStore | null } = { opened: null };
+    beforeEach(async () => {
+      at.opened = await open();
+    });
+    afterEach(async () => {
+      await at.opened?.close();
+      at.opened = null;
+    });
+    const store = () => at.opened!.store;
+    describeSessions(store);
+    describeLeases(store);
+    describeNodes(store);
+    describeTurns(store);
+    describeOutputs(store);
+    describeSearch(store);
+  });
+}
+
+export async function faultCode(act: Promise<unknown>): Promise<FaultCode | null> {
+  try {
+    await act;
+    return null;
+  } catch (error) {
+    if (error instanceof Fault) return error.code;
+    throw error;
+  }
+}
+
+/** A session with a turn that waits for nodes. */
+export async function begin(store: Store, change: Parameters<typeof newSession>[0] = {}) {
+  const session = await store.createSession(newSession(change));
+  const lease = await store.acquire(session.id);
+  const { value: turn, events } = await store.startTurn(lease, newTurn());
+  return { session, lease, turn, events };
+}
+
+function describeSessions(store: () => Store): void {
+  test("a session comes back as it was made", async () => {
+    const made = await store().createSession(newSession({ name: "one" }));
+    expect(made).toMatchObject({ ...newSession({ name: "one" }), tip: null, forkedFrom: null, archivedAt: null });
+    expect(await store().session(made.id)).toEqual(made);
+    expect(await store().session("0")).toBeNull();
+  });
+
+  test("a session keeps an id that was given, and only one can have it", async () => {
+    const id = Bun.randomUUIDv7();
+    expect((await store().createSession(newSession({ id }))).id).toBe(id);
+    expect(await faultCode(store().createSession(newSession({ id })))).toBe("session-exists");
+  });
+
+  test("a name is taken once in a project, and free again when its session is archived", async () => {
+    const first = await store().createSession(newSession({ name: "one" }));
+    expect(await faultCode(store().createSession(newSession({ name: "one" })))).toBe("session-exists");
+    await store().createSession(newSession({ name: "one", project: "/other" }));
+    await store().updateSession(first.id, { archivedAt: 5 });
+    const second = await store().createSession(newSession({ name: "one" }));
+    expect((await store().findSession("one", "/project")).id).toBe(second.id);
+    expect(await faultCode(store().updateSession(first.id, { archivedAt: null }))).toBe("session-exists");
+  });
+
+  test("a session is found by id, by tail and by name, in the project first", async () => {
+    const here = await store().createSession(newSession({ name: "fix" }));
+    const there = await store().createSession(newSession({ name: "fix", project: "/other" }));
+    expect((await store().findSession(here.id, null)).id).toBe(here.id);
+    expect((await store().findSession(here.id.toUpperCase(), null)).id).toBe(here.id);
+    expect((await store().findSession(here.id.slice(-8), null)).id).toBe(here.id);
+    expect((await store().findSession(there.id.slice(-20), null)).id).toBe(there.id);
+    expect((await store().findSession("fix", "/other")).id).toBe(there.id);
+    expect(await faultCode(store().findSession("fix", null))).toBe("session-ambiguous");
+    expect(await faultCode(store().findSession("nothing", null))).toBe("session-unknown");
+    expect(await faultCode(store().findSession(here.id.slice(-3), null))).toBe("session-unknown");
+  });
+
+  test("a tail that two sessions share is refused, and a longer one decides", async () => {
+    const ids = ["0190-aaaa-1beef", "0190-aaaa-2beef"];
+    for (const id of ids) await store().createSession(newSession({ id }));
+    expect(await faultCode(store().findSession("beef", null))).toBe("session-ambiguous");
+    expect((await store().findSession("2beef", null)).id).toBe(ids[1]!);
+  });
+
+  test("a list holds a project's sessions, newest first, without sub-sessions and archived ones", async () => {
+    const [a, b] = [await store().createSession(newSession()), await store().createSession(newSession())];
+    const child = await store().createSession(newSession({ parentSession: a.id }));
+    const gone = await store().createSession(newSession());
+    await store().createSession(newSession({ project: "/other" }));
+    await store().updateSession(gone.id, { archivedAt: 5 });
+    const ids = async (filter: Parameters<Store["listSessions"]>[0]) => (await store().listSessions(filter)).map((session) => session.id);
+    expect(await ids({ project: "/project" })).toEqual([b.id, a.id]);
+    expect(await ids({ project: "/project", limit: 1 })).toEqual([b.id]);
+    expect(await ids({ project: "/project", archived: true })).toEqual([gone.id]);
+    expect(await ids({ project: "/project", subSessions: true })).toEqual([child.id, b.id, a.id]);
+    expect(await ids({ project: null })).toHaveLength(3);
+  });
+
+  test("a session moves within its tree only", async () => {
+    const { session, lease, turn } = await begin(store());
+    const first = (await store().appendNode(lease, turn.id, agent("a"))).value;
+    await store().appendNode(lease, turn.id, agent("b"));
+    const moved = await store().updateSession(session.id, { tip: first.id, name: "moved", transcript: "/t.jsonl" });
+    expect(moved).toMatchObject({ tip: first.id, name: "moved", transcript: "/t.jsonl" });
+    expect((await store().appendNode(lease, turn.id, agent("c"))).value.parent).toBe(first.id);
+    expect(await store().children(first.id)).toHaveLength(2);
+    const other = await begin(store());
+    expect(await faultCode(store().updateSession(other.session.id, { tip: first.id }))).toBe("node-unknown");
+    expect(await faultCode(store().updateSession("none", { name: "x" }))).toBe("session-unknown");
+  });
+
+  test("a fork copies no nodes", async () => {
+    const { session, lease, turn } = await begin(store());
+    const first = (await store().appendNode(lease, turn.id, agent("a"))).value;
+    await store().appendNode(lease, turn.id, agent("b"));
+    const before = await store().treeNodes(session.tree);
+    const fork = await store().forkSession(session.id, first.id, { name: "side" });
+    expect(fork).toMatchObject({ tip: first.id, tree: session.tree, name: "side", forkedFrom: { session: session.id, node: first.id } });
+    expect(await store().treeNodes(session.tree)).toEqual(before);
+    const own = await store().acquire(fork.id);
+    const added = (await store().appendNode(own, null, user("other way"))).value;
+    expect((await store().path(added.id)).slice(0, 2)).toEqual(before.slice(0, 2));
+    expect((await store().sessionNodes(fork.id)).map((node) => node.id)).toEqual([added.id]);
+    expect((await store().session(session.id))?.tip).toBe(before.at(-1)!.id);
+    expect(await faultCode(store().forkSession(session.id, "none", { name: null }))).toBe("node-unknown");
+  });
+}
+
+function describeLeases(store: () => Store): void {
+  test("a session has one writer at a time, and the next one after it", async () => {
+    const { session, lease } = await begin(store());
+    expect(await faultCode(store().acquire(session.id))).toBe("session-busy");
+    await store().release(lease);
+    const next = await store().acquire(session.id);
+    expect(next.epoch).toBeGreaterThan(lease.epoch);
+    await store().release(lease);
+    expect(await faultCode(store().acquire(session.id))).toBe("session-busy");
+    expect(await faultCode(store().acquire("none"))).toBe("session-unknown");
+  });
+
+  test("a lost lease writes nothing", async () => {
+    const { session, lease, turn } = await begin(store());
+    await store().release(lease);
+    await store().acquire(session.id);
+    const before = await store().events(session.id, 0);
+    expect(await faultCode(store().appendNode(lease, turn.id, agent("late")))).toBe("lease-lost");
+    expect(await faultCode(store().saveDraft(lease, turn.id, { key: "text", text: "late" }))).toBe("lease-lost");
+    expect(await faultCode(store().endTurn(lease, turn.id, endedWell))).toBe("lease-lost");
+    expect(await faultCode(store().startTurn(lease, newTurn()))).toBe("lease-lost");
+    expect(await store().events(session.id, 0)).toEqual(before);
+    expect(await store().drafts(turn.id)).toEqual([]);
+  });
+}
+
+function describeNodes(store: () => Store): void {
+  test("every kind of node comes back as it was given, each below the one before", async () => {
+    const { session, lease, turn } = await begin(store());
+    const prompt = (await store().session(session.id))!.tip!;
+    const written = [];
+    for (const node of everyKind) written.push((await store().appendNode(lease, turn.id, node)).value);
+    for (const [index, node] of written.entries()) {
+      expect(node).toMatchObject({ ...everyKind[index]!, parent: written[index - 1]?.id ?? prompt, session: session.id, tree: session.tree, turn: turn.id });
+      expect(await store().node(node.id)).toEqual(node);
+    }
+    expect((await store().path(written.at(-1)!.id)).slice(1)).toEqual(written);
+    expect(await store().children(prompt)).toEqual([written[0]!]);
+    expect((await store().sessionNodes(session.id)).slice(1)).toEqual(written);
+    expect((await store().session(session.id))?.tip).toBe(written.at(-1)!.id);
+    expect(await store().node("none")).toBeNull();
+  });
+
+  test("a node is found by id and by tail", async () => {
+    const { lease, turn } = await begin(store());
+    const node = (await store().appendNode(lease, turn.id, agent("a"))).value;
+    expect(await store().findNode(node.id)).toEqual(node);
+    expect(await store().findNode(node.id.slice(-8).toUpperCase())).toEqual(node);
+    expect(await faultCode(store().findNode("zzzz"))).toBe("node-unknown");
+    expect(await faultCode(store().path("none"))).toBe("node-unknown");
+  });
+
+  test("a path between many branches is the path", async () => {
+    const { session, lease, turn } = await begin(store());
+    const kept: string[] = [];
+    for (let index = 0; index < 60; index++) {
+      const tip = (await store().appendNode(lease, turn.id, user(`kept ${index}`))).value.id;
+      kept.push(tip);
+      for (let side = 0; side < index % 7; side++) {
+        await store().appendNode(lease, turn.id, user("side"));
+        await store().updateSession(session.id, { tip });
+      }
+    }
+    expect((await store().path(kept.at(-1)!)).slice(1).map((node) => node.id)).toEqual(kept);
+  });
+}
+
+function describeTurns(store: () => Store): void {
+  test("a turn adds up what its nodes used", async () => {
+    const { lease, turn } = await begin(store());
+    expect(turn).toMatchObject({ steps: 0, costUsd: 0, endedAt: null, status: null, parent: null });
+    await store().appendNode(lease, turn.id, agent("a"));
+    const last = (await store().appendNode(lease, turn.id, agent("b"))).value;
+    await store().appendNode(lease, turn.id, { ...agent("c"), usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: null });
+    expect(await store().turn(turn.id)).toMatchObject({ steps: 3, costUsd: 0.5, usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 } });
+    await store().appendNode(lease, turn.id, agent("d", null));
+    expect(await store().turn(turn.id)).toMatchObject({ steps: 4, costUsd: null });
+    expect(last.usage).toEqual(usage);
+  });
+
+  test("a turn ends once, with how it ended", async () => {
+    const { session, lease, turn } = await begin(store());
+    expect((await store().openTurns(session.id)).map((open) => open.id)).toEqual([turn.id]);
+    const error = { kind: "budget" as const, message: "too much", limit: "money" as const };
+    const ended = (await store().endTurn(lease, turn.id, { status: "budget", error, nativeId: "n1", enforced: null })).value;
+    expect(ended).toMatchObject({ status: "budget", error, nativeId: "n1" });
+    expect(await store().turnsOf(session.id)).toEqual([ended]);
+    expect(await store().openTurns(session.id)).toEqual([]);
+    expect(await faultCode(store().endTurn(lease, turn.id, endedWell))).toBe("internal");
+    expect(await faultCode(store().appendNode(lease, turn.id, agent("late")))).toBe("internal");
+  });
+
+  test("events are told again as they were recorded", async () => {
+    const { session, lease, turn, events } = await begin(store());
+    const told = [...events];
+    for (const node of everyKind) told.push(...(await store().appendNode(lease, turn.id, node)).events);
+    told.push(...(await store().endTurn(lease, turn.id, endedWell)).events);
+    told.push(...(await store().appendNode(lease, null, user("outside"))).events);
+    const now = (await store().session(session.id))!;
+    const expected = told.map((event) => ("session" in event ? { ...event, session: now } : event));
+    expect(await store().events(session.id, 0)).toEqual(expected);
+    expect(await store().events(session.id, 3)).toEqual(expected.slice(3));
+    expect(expected.map((event) => event.seq)).toEqual(expected.map((_, index) => index + 1));
+    expect(expected[0]).toMatchObject({ type: "turn.started", turnId: turn.id, turn: { endedAt: null, tip: null } });
+  });
+
+  test("a turn without a prompt goes on at the tip", async () => {
+    const { session, lease, turn } = await begin(store());
+    await store().endTurn(lease, turn.id, endedWell);
+    const tip = (await store().session(session.id))!.tip;
+    const next = await store().startTurn(lease, newTurn(null));
+    expect(next.value).toMatchObject({ parent: tip, tip: null });
+    expect(next.events).toHaveLength(1);
+  });
+
+  test("a draft is kept until the node that completes it", async () => {
+    const { lease, turn } = await begin(store());
+    const save = (key: string, text: string) => store().saveDraft(lease, turn.id, { key, text });
+    await save("text", "He");
+    await save("text", "Hello \u0000 ü");
+    await save("thinking", "hm");
+    await save("c1", "one");
+    await save("c2", "two");
+    expect(await store().drafts(turn.id)).toContainEqual({ key: "text", text: "Hello \u0000 ü" });
+    await store().appendNode(lease, turn.id, agent("Hello"));
+    expect((await store().drafts(turn.id)).map((draft) => draft.key).sort()).toEqual(["c1", "c2"]);
+    await store().appendNode(lease, turn.id, { author: "tool", parts: [{ kind: "result", call: "c1", name: "bash", text: "one", isError: false }] });
+    expect(await store().drafts(turn.id)).toEqual([{ key: "c2", text: "two" }]);
+  });
+
+  test("the bill is broken down by agent, model, project and day", async () => {
+    const one = await begin(store());
+    await store().appendNode(one.lease, one.turn.id, agent("a"));
+    const two = await begin(store(), { project: "/other" });
+    await store().appendNode(two.lease, two.turn.id, agent("b", null));
+    const sums = { turns: 2, usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 }, costUsd: 0.25, unpriced: 1 };
+    expect(await store().usage("agent", null)).toEqual([{ key: "native", ...sums }]);
+    expect(await store().usage("model", null)).toEqual([{ key: "replay/one", ...sums }]);
+    expect((await store().usage("day", null))[0]?.key).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(await store().usage("project", null)).toHaveLength(2);
+    expect(await store().usage("project", "/other")).toEqual([{ key: "/other", turns: 1, usage, costUsd: 0, unpriced: 1 }]);
+  });
+}
+
+function describeOutputs(store: () => Store): void {
+  const whole = async (identifier: string) => new Uint8Array(await new Response(await store().readOutput(identifier)).arrayBuffer());
+
+  test("a small output stays in its node", async () => {
+    const { lease } = await begin(store());
+    const output = store().openOutput(lease, "c1", "bash");
+    output.write(new TextEncoder().encode("few words"));
+    expect(await output.close({ command: "echo" }, 32_768)).toBeNull();
+  });
+
+  test("5 MB of bytes that are no text come back whole", async () => {
+    const { session, lease } = await begin(store());
+    const bytes = new Uint8Array(5 << 20).map((_, index) => (index * 31) % 256);
+    const output = store().openOutput(lease, "c1", "bash");
+    for (let at = 0; at < bytes.length; at += 10_007) output.write(bytes.subarray(at, at + 10_007));
+    const handle = await output.close({ command: "cat", exitCode: 0, durationMs: 3 }, 32_768);
+    expect(handle).toMatchObject({ source: "bash", identifier: `${session.id}/1`, metadata: { command: "cat", exitCode: 0, bytes: bytes.length, keptBytes: bytes.length } });
+    expect(handle!.metadata.sha256).toBe(new Bun.CryptoHasher("sha256").update(bytes).digest("hex"));
+    expect(Buffer.compare(await whole(handle!.identifier), bytes)).toBe(0);
+  });
+
+  test("outputs of calls that run together are numbered apart, also when some need no file in the end", async () => {
+    const { lease } = await begin(store());
+    const outputs = [1, 2, 3].map((call) => store().openOutput(lease, `c${call}`, "bash"));
+    for (const output of outputs) output.write(new Uint8Array(40_000).fill(66));
+    const inline = await outputs[0]!.close({}, 64_000);
+    const handles = await Promise.all(outputs.slice(1).map((output) => output.close({}, 1000)));
+    expect(inline).toBeNull();
+    const small = store().openOutput(lease, "c4", "bash");
+    small.write(new Uint8Array(2000).fill(67));
+    handles.push(await small.close({}, 1000));
+    expect(new Set(handles.map((handle) => handle?.identifier)).size).toBe(3);
+    expect((await whole(handles[2]!.identifier)).length).toBe(2000);
+  });
+
+  test("an output that nobody knows is refused", async () => {
+    for (const name of ["x/1", "../../etc/passwd", "", "x"]) expect(await faultCode(store().readOutput(name))).toBe("file-unreadable");
+  });
+
+  test("an output can't be recorded under a lost lease", async () => {
+    const { lease } = await begin(store());
+    const output = store().openOutput(lease, "c1", "bash");
+    output.write(new Uint8Array(10));
+    await store().release(lease);
+    expect(await faultCode(output.close({}, 1))).toBe("lease-lost");
+  });
+}
+
+function describeSearch(store: () => Store): void {
+  test("words are found wherever they were said, in a turn that never ended too", async () => {
+    const { session, lease, turn } = await begin(store());
+    for (const node of everyKind) await store().appendNode(lease, turn.id, node);
+    const found = async (query: string) => (await store().search(query, { project: null, limit: 10 })).map((hit) => hit.node.author);
+    expect(await found("GROSSER")).toEqual([]);
+    expect(await found("größer")).toEqual(["user"]);
+    expect(await found("grosser OR größer")).toEqual([]);
+    expect(await found("bad arg")).toEqual(["tool"]);
+    expect(await found('"arguments bad"')).toEqual([]);
+    expect(await found("bash ls")).toEqual(["agent"]);
+    expect(await found("summ")).toEqual(["note"]);
+    const [hit] = await store().search("arguments", { project: "/project", limit: 10 });
+    expect(hit).toMatchObject({ session: session.id, snippet: expect.stringContaining("[arguments]") });
+    expect(await store().search("arguments", { project: "/other", limit: 10 })).toEqual([]);
+  });
+
+  test("the better match comes first, within the limit", async () => {
+    const { lease, turn } = await begin(store());
+    await store().appendNode(lease, turn.id, agent(`needle ${"hay ".repeat(200)}`));
+    const best = (await store().appendNode(lease, turn.id, agent("needle needle"))).value;
+    await store().endTurn(lease, turn.id, endedWell);
+    const hits = await store().search("needle", { project: null, limit: 1 });
+    expect(hits.map((hit) => hit.node.id)).toEqual([best.id]);
+  });
+
+  test("no query is an error", async () => {
+    const { lease, turn } = await begin(store());
+    await store().appendNode(lease, turn.id, agent('a "b" c AND d'));
+    for (const query of ["", " ", '"', '"a', 'a"b', "*", "^a", "a*", "NEAR(a b)", "AND", "a AND", "col:a", "-a", "(", "a)b", "'", "\0", "{a}", "+", "a+b", "é\ud800"]) {
+      expect(Array.isArray(await store().search(query, { project: null, limit: 5 }))).toBe(true);
+    }
+  });
+
+  test("a store that holds together has no problems", async () => {
+    const { lease, turn } = await begin(store());
+    for (const node of everyKind) await store().appendNode(lease, turn.id, node);
+    await store().endTurn(lease, turn.id, endedWell);
+    await store().search("a", { project: null, limit: 1 });
+    let checked = 0;
+    const report = await store().verify({ onProgress: (count) => (checked = count) });
+    expect(report).toEqual({ sessions: 1, nodes: everyKind.length + 1, turns: 1, handles: 0, transcripts: 0, problems: [] });
+    expect(checked).toBeGreaterThan(0);
+  });
+}

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Node } from "../protocol/node.ts";
+import type { Session } from "../protocol/turn.ts";
+import { everyKind, newSession } from "./fixtures/samples.ts";
+import { catchUp, readTranscript, Transcript, transcriptPath } from "./transcript.ts";
+import { linesOf } from "./transcript-lines.ts";
+
+let root = "";
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "skein-transcript-"));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const session: Session = {
+  ...newSession({ parentSession: "parent" }),
+  id: "01900000-0000-7000-8000-0000deadbeef",
+  tree: "t",
+  tip: null,
+  forkedFrom: { session: "s0", node: "n0" },
+  createdAt: Date.UTC(2026, 10, 16, 1, 2, 3, 456),
+  updatedAt: 0,
+  archivedAt: null,
+};
+
+const nodes: Node[] = everyKind.map((node, index) => ({
+  ...node,
+  id: `n${index}`,
+  parent: index === 0 ? null : `n${index - 1}`,
+  tree: "t",
+  session: session.id,
+  turn: null,
+  at: session.createdAt + index,
+}));
+
+function fresh(): string {
+  return transcriptPath(join(root, Bun.randomUUIDv7(), ".skein", "sessions"), session);
+}
+
+function written(count = nodes.length): string {
+  const path = fresh();
+  const transcript = Transcript.create(path, session, { provider: "replay" });
+  for (const node of nodes.slice(0, count)) transcript.append(node);
+  transcript.close();
+  return path;
+}
+
+test("a transcript begins with what the session is", async () => {
+  const path = written(0);
+  expect(path).toEndWith(join(".skein", "sessions", "2026-11-16-01-02-03-deadbeef.jsonl"));
+  expect((await readTranscript(path)).header).toEqual({
+    session_id: session.id,
+    started_at: "2026-11-16T01:02:03.456Z",
+    agent: "native",
+    provider: "replay",
+    model: "replay/one",
+    task: "do it",
+    parent_session_id: "parent",
+    is_sub_session: true,
+    tool_level: "orchestrator",
+    forked_from: { session_id: "s0", node_id: "n0" },
+  });
+});
+
+test("each part is one line with fields for role, tool and error", async () => {
+  const { lines, torn } = await readTranscript(written());
+  expect(torn).toBe(false);
+  expect(lines.map((line) => `${line.id}.${line.part} ${line.role}`)).toEqual([
+    "n0.0 user", "n0.1 user", "n1.0 thinking", "n1.1 assistant", "n1.2 tool_call", "n1.3 tool_call",
+    "n2.0 tool_result", "n2.1 tool_result", "n3.0 note", "n4.0 note", "n5.0 user",
+  ]);
+  expect(lines[1]!.content).toBe("[image image/png, 5 bytes]");
+  expect(lines[4]).toEqual({
+    id: "n1", part: 2, parent_id: "n0", timestamp: "2026-11-16T01:02:03.457Z", role: "tool_call",
+    content: '{"command":"ls","nested":{"deep":[1,2]}}', tool_name: "bash", tool_id: "c1",
+  });
+  expect(lines[5]).toMatchObject({ content: "{oops", token_usage: { input: 100, output: 20, cache_read: 5, cache_write: 7 } });
+  expect(lines[6]).toMatchObject({
+    content: "a\nb\n[image image/gif, 2 bytes]", tool_id: "c1", is_error: false,
+    handle: { source: "bash", source_version: "1", identifier: "a/1", metadata: { exit_code: 0, duration_ms: 12 } },
+  });
+  expect(lines[7]).toMatchObject({ is_error: true });
+  expect(lines[8]!.note).toEqual({ about: "compaction", kept_from: null });
+  expect(lines.filter((line) => line.token_usage)).toHaveLength(1);
+});
+
+test("a transcript is private, made once, and kept out of commits", () => {
+  const path = written(1);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
+  expect(readFileSync(join(path, "..", "..", ".gitignore"), "utf8")).toBe("sessions/\n");
+  expect(() => Transcript.create(path, session, { provider: null })).toThrow("can't be written");
+});
+
+test("a torn last line is read around, and taken away when the session goes on", async () => {
+  const whole = readFileSync(written(), "utf8");
+  for (const lost of [1, 5, 60, 200, whole.length - whole.indexOf("\n") - 2]) {
+    const path = written();
+    truncateSync(path, Buffer.byteLength(whole) - lost);
+    const before = await readTranscript(path);
+    expect(before.torn).toBe(true);
+    const transcript = Transcript.open(path);
+    expect(transcript.last?.id ?? null).toBe(before.lines.at(-1)?.id ?? null);
+    expect((await readTranscript(path)).torn).toBe(false);
+    await catchUp(transcript, nodes);
+    transcript.close();
+    expect(readFileSync(path, "utf8")).toBe(whole);
+  }
+});
+
+test("nodes that a crash kept from the file are added", async () => {
+  const path = written(2);
+  const transcript = Transcript.open(path);
+  expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(linesOf).length);
+  expect(await catchUp(transcript, nodes)).toBe(0);
+  transcript.close();
+  expect(readFileSync(path, "utf8")).toBe(readFileSync(written(), "utf8"));
+});
+
+test("a last line that is no JSON does not make everything be written twice", async () => {
+  const path = written(2);
+  appendFileSync(path, "garbage\n");
+  const transcript = Transcript.open(path);
+  expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(linesOf).length);
+  transcript.close();
+});
+
+test("a file that lost even its header gets it again", async () => {
+  const path = written();
+  writeFileSync(path, '{"session_id":"01');
+  const transcript = Transcript.open(path, { session, provider: "replay" });
+  await catchUp(transcript, nodes);
+  transcript.close();
+  expect(readFileSync(path, "utf8")).toBe(readFileSync(written(), "utf8"));
+});
+
+test("a very long line is no obstacle", async () => {
+  const path = written(1);
+  const long: Node = { ...nodes[0]!, id: "long", parts: [{ kind: "text", text: "y".repeat(3 << 20) }] };
+  const first = Transcript.open(path);
+  first.append(long);
+  first.close();
+  appendFileSync(path, "z".repeat(200_000));
+  const second = Transcript.open(path);
+  expect(second.last).toEqual({ id: "long", part: 0 });
+  second.close();
+  expect((await readTranscript(path)).lines).toHaveLength(3);
+});
+
+test("a transcript that is not there is said to be so", () => {
+  expect(() => Transcript.open(join(root, "none.jsonl"))).toThrow("is not there");
+});

@@ -1,0 +1,82 @@
+// Runs the real program in a temporary house: an empty home, a git project, no key but what a test gives.
+// Every process it starts is waited for or killed.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "..", "..");
+
+export type TemporaryHouse = {
+  root: string;
+  home: string;
+  project: string;
+  env: Record<string, string>;
+  run: (args: string[], options?: RunOptions) => Promise<Ran>;
+  start: (args: string[], options?: RunOptions) => ReturnType<typeof Bun.spawn<"ignore" | "pipe", "pipe", "pipe">>;
+  [Symbol.dispose]: () => void;
+};
+
+export type RunOptions = { env?: Record<string, string>; cwd?: string; stdin?: string };
+export type Ran = { code: number; out: string; err: string; lines: () => unknown[]; json: () => Record<string, unknown> };
+
+/** `using house = temporaryHouse()` cleans up behind itself. */
+export function temporaryHouse(env: Record<string, string> = {}): TemporaryHouse {
+  const base = mkdtempSync(join(tmpdir(), "skein-walk-"));
+  const home = join(base, "home");
+  const project = join(base, "project");
+  mkdirSync(join(project, ".git"), { recursive: true });
+  mkdirSync(home);
+  const own = { PATH: process.env["PATH"] ?? "", HOME: home, SKEIN_HOME: join(base, "skein"), LANG: "C.UTF-8", OLLAMA_HOST: "127.0.0.1:9", ...env };
+
+  function start(args: string[], options: RunOptions = {}) {
+    return Bun.spawn([...skeinCommand(), ...args], {
+      cwd: options.cwd ?? project,
+      env: { ...own, ...options.env },
+      stdin: options.stdin === undefined ? "ignore" : new Blob([options.stdin]),
+      stdout: "pipe",
+      stderr: "pipe",
+    }) as ReturnType<TemporaryHouse["start"]>;
+  }
+  return {
+    root: base,
+    home,
+    project,
+    env: own,
+    start,
+    async run(args, options) {
+      const child = start(args, options);
+      const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+      const lines = () => out.trim().split("\n").map((line) => JSON.parse(line) as unknown);
+      return { code, out, err, lines, json: () => JSON.parse(out) as Record<string, unknown> };
+    },
+    [Symbol.dispose]: () => rmSync(base, { recursive: true, force: true }),
+  };
+}
+
+/** What bin/skein runs, without the shell before it. SKEIN_TEST_BINARY tests a built executable instead. */
+export function skeinCommand(): string[] {
+  const built = process.env["SKEIN_TEST_BINARY"];
+  if (built !== undefined) return [built];
+  return [process.execPath, "--config=/dev/null", "--no-env-file", join(root, "src", "main.ts")];
+}
+
+/** The environment that points every vendor at a scripted server. */
+export function vendorEnv(url: string): Record<string, string> {
+  return {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: "key-anthropic",
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_KEY: "key-openai",
+    GOOGLE_GEMINI_BASE_URL: url,
+    GEMINI_API_KEY: "key-gemini",
+    OLLAMA_HOST: url,
+  };
+}
+
+/** One model per wire. */
+export const wireModels = {
+  anthropic: "anthropic/claude-sonnet-4-5",
+  "openai-responses": "openai/gpt-5.2",
+  "openai-chat": "ollama/qwen3:8b",
+  gemini: "gemini/gemini-3-pro-preview",
+};
