@@ -22,6 +22,7 @@ async function main(argv: string[]): Promise<number> {
       const api = buildHouse({
         env: overrides.env ?? process.env,
         cwd: overrides.cwd ?? process.cwd(),
+        startedIn: process.cwd(),
         ephemeral: overrides.ephemeral ?? false,
         trust: overrides.trust ?? null,
         self: selfCommand(),
@@ -36,8 +37,8 @@ async function main(argv: string[]): Promise<number> {
   return code;
 }
 
-/** How this program starts itself again. An untrusted directory's bunfig.toml and .env must not be loaded. */
+/** How this program starts itself again. An untrusted directory's bunfig.toml, .env and tsconfig.json must not be loaded. */
 function selfCommand(): string[] {
   if (Bun.isStandaloneExecutable) return [process.execPath];
-  return [process.execPath, "--config=/dev/null", "--no-env-file", Bun.main];
+  return [process.execPath, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", Bun.main];
 }

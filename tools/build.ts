@@ -1,22 +1,28 @@
 // Builds skein: `dist/skein`, one self-contained executable, and with --bundle `dist/main.js` with its bytecode,
-// which is what the npm package carries. Neither loads a directory's .env or bunfig.toml.
+// which is what the npm package carries; --outfile <path> puts the executable elsewhere and leaves `dist` alone.
+// None of them loads a directory's .env, bunfig.toml or tsconfig.json.
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
 
 const root = `${import.meta.dir}/..`;
 const wantsBundle = process.argv.includes("--bundle");
+const given = process.argv.indexOf("--outfile");
 
-rmSync(`${root}/dist`, { recursive: true, force: true });
-mkdirSync(`${root}/dist`);
-await (wantsBundle ? bundle() : compile());
+if (given > 0) await compile(resolve(process.argv[given + 1] ?? "skein"));
+else {
+  rmSync(`${root}/dist`, { recursive: true, force: true });
+  mkdirSync(`${root}/dist`);
+  await (wantsBundle ? bundle() : compile(`${root}/dist/skein`));
+}
 
 async function bundle(): Promise<void> {
   await build(["--target=bun", "--format=cjs", "--bytecode", "--minify", "--outdir", "dist"]);
 }
 
-async function compile(): Promise<void> {
-  const closed = ["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
-  await build(["--compile", "--bytecode", "--minify", ...closed, "--outfile", "dist/skein"]);
-  chmodSync(`${root}/dist/skein`, 0o755);
+async function compile(outfile: string): Promise<void> {
+  const closed = ["dotenv", "bunfig", "tsconfig", "package-json"].map((file) => `--no-compile-autoload-${file}`);
+  await build(["--compile", "--bytecode", "--minify", ...closed, "--outfile", outfile]);
+  chmodSync(outfile, 0o755);
 }
 
 async function build(flags: string[]): Promise<void> {

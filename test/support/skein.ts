@@ -57,7 +57,7 @@ export function temporaryHouse(env: Record<string, string> = {}): TemporaryHouse
 export function skeinCommand(): string[] {
   const built = process.env["SKEIN_TEST_BINARY"];
   if (built !== undefined) return [built];
-  return [process.execPath, "--config=/dev/null", "--no-env-file", join(root, "src", "main.ts")];
+  return [process.execPath, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", join(root, "src", "main.ts")];
 }
 
 /** The environment that points every vendor at a scripted server. */
