@@ -1,11 +1,12 @@
 // `npm run bench`: installs the peers, runs everyone in turn on one scripted model server, prints one table and
 // writes it to RESULTS.md. `-- --quick` makes one round and writes nothing, `-- --runs N` makes N, `-- --peers` leaves skein out.
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server/control.ts";
 import { shellScript } from "../test/support/model-server/script.ts";
-import { buildSkein, codex, installPeers, peerPackages, pi } from "./contenders.ts";
+import { buildSkein, codex, installPeers, peerPackages, peersDir, pi } from "./contenders.ts";
 import { bigScenario, callsScenario, measure, takeSeat, type Seat } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
 import { renderTables, type Round } from "./table.ts";
@@ -16,6 +17,7 @@ async function main(args: string[]): Promise<void> {
   if (process.platform !== "linux") throw new Error("the bench reads /proc and runs on Linux only");
   const isQuick = args.includes("--quick");
   const rounds = isQuick ? 1 : Number(args[args.indexOf("--runs") + 1] ?? Number.NaN) || 5;
+  using _lock = takeLock();
   await installPeers();
   const contenders = args.includes("--peers") ? [pi, codex] : [pi, codex, await buildSkein()];
   const startedAt = Date.now();
@@ -32,7 +34,16 @@ async function main(args: string[]): Promise<void> {
     await server.stop();
     for (const seat of seats) await rm(seat.cwd, { recursive: true, force: true });
   }
-  process.exit(0);
+}
+
+/** Two benches at once would spoil each other's figures and homes. */
+function takeLock(): Disposable {
+  const file = join(peersDir, "lock");
+  mkdirSync(peersDir, { recursive: true });
+  const owner = existsSync(file) ? readFileSync(file, "utf8") : "";
+  if (owner !== "" && existsSync(`/proc/${owner}`)) throw new Error(`another bench is running (process ${owner})`);
+  writeFileSync(file, String(process.pid));
+  return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
 }
 
 /** Interleaved: every contender once, then every contender again. The first pass only warms the homes. */
@@ -90,14 +101,17 @@ ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, load ${load.join
 one scripted model server over HTTP in its own process, its answers included in every time.
 
 - First request: from before the process is started to its arrival at the server. Overhead per call: (100 calls − 20 calls) / 80, the command (\`echo\`) included.
-- Memory: sum over the process tree, RSS every 5 ms without children between fork and exec, PSS every 20 ms, in runs of their own. CPU: user and system time of the tree, orphans included.
+- Memory: sum over the process tree without children between fork and exec, RSS every 5 ms, PSS every 20 ms, in runs of their own. CPU: user and system time of the tree, orphans included.
 - Tokens: o200k_base over the JSON of system + tools + messages: ${tokens.join("; ")}. Growth: bytes of the request body per call over 100 calls.
 - 5 MB: one command that prints 625,000 lines of 8 bytes.
 
 `;
 }
 
-void main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
-});
+void main(process.argv.slice(2)).then(
+  () => process.exit(0),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  },
+);

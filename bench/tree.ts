@@ -1,8 +1,8 @@
 // Peak memory of a process and everything under it, sampled from /proc. The rule:
 // - a process belongs to the tree if its parent did when it was first seen; one that is orphaned later stays in;
-// - RSS: the sum of resident pages every 5 ms, without a child that for up to 100 ms still shows its parent's
-//   executable and arguments (between fork and exec it shows the parent's pages a second time);
-// - PSS: the sum of smaps_rollup every 20 ms, where shared pages are divided by the number of their users.
+// - a child that for up to 100 ms still shows its parent's executable and arguments is not counted: between fork and
+//   exec it shows the parent's pages a second time (after a vfork in PSS too);
+// - RSS is the sum of resident pages every 5 ms, PSS the sum of smaps_rollup every 20 ms.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export type Peak = { rssBytes: number; pssBytes: number; samples: number };
@@ -18,8 +18,9 @@ export function watchTree(root: number): { stop: () => Peak } {
   const peak: Peak = { rssBytes: 0, pssBytes: 0, samples: 0 };
   const timer = setInterval(() => {
     updateMembers(members, strangers);
-    peak.rssBytes = Math.max(peak.rssBytes, sum(members, (pid, member) => (isCopy(pid, member) ? 0 : residentBytes(pid))));
-    if (peak.samples % 4 === 0) peak.pssBytes = Math.max(peak.pssBytes, sum(members, proportionalBytes));
+    const counted = [...members].flatMap(([pid, member]) => (isCopy(pid, member) ? [] : [pid]));
+    peak.rssBytes = Math.max(peak.rssBytes, sum(counted, residentBytes));
+    if (peak.samples % 4 === 0) peak.pssBytes = Math.max(peak.pssBytes, sum(counted, proportionalBytes));
     peak.samples += 1;
   }, 5);
   return {
@@ -70,10 +71,8 @@ function identity(pid: number): string {
   }
 }
 
-function sum(members: Map<number, Member>, bytes: (pid: number, member: Member) => number): number {
-  let total = 0;
-  for (const [pid, member] of members) total += bytes(pid, member);
-  return total;
+function sum(pids: number[], bytes: (pid: number) => number): number {
+  return pids.reduce((total, pid) => total + bytes(pid), 0);
 }
 
 function residentBytes(pid: number): number {

@@ -26,6 +26,8 @@ import { transcriptPath } from "./store/transcript.ts";
 export type HouseInput = {
   env: Record<string, string | undefined>;
   cwd: string;
+  /** Where relative paths in the environment count from. */
+  startedIn: string;
   ephemeral: boolean;
   /** Set by --trust and --no-trust; null asks what was granted. */
   trust: boolean | null;
@@ -42,8 +44,9 @@ export function buildHouse(input: HouseInput): Api {
   const { config, paths, env } = ground;
   for (const warning of config.warnings) input.warn(warning);
 
+  const storePath = join(paths.data, "skein.db");
   let opened: Promise<Store> | null = null;
-  const store = () => (opened ??= openStore(input.ephemeral ? { path: ":memory:", outputsDir: null } : { path: join(paths.data, "skein.db"), outputsDir: join(paths.data, "outputs") }));
+  const store = () => (opened ??= openStore(input.ephemeral ? { path: ":memory:", outputsDir: null } : { path: storePath, outputsDir: join(paths.data, "outputs") }));
 
   let executor: Executor | null = null;
   const getExecutor = () => (executor ??= startExecutor({ command: [...input.self, "__executor"], env, cwd: input.cwd }));
@@ -55,10 +58,16 @@ export function buildHouse(input: HouseInput): Api {
     skills: (directory, project) => skillsOf(ground, directory, project),
   });
   const choosing = { env, providers: ground.providers, configured: config.values.model };
-  const choose = async (name: string | null) => (await chooseModel(name, choosing)).model;
+  const chosen = new Map<string | null, Promise<string>>();
+  const choose = (name: string | null) => {
+    const known = chosen.get(name) ?? chooseModel(name, choosing).then(({ model }) => model);
+    chosen.set(name, known);
+    return known;
+  };
 
   return createEngine({
     store,
+    hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     agents: [native],
     chooseModel: choose,
     chooseAgent: (name, model) => (vendorNamed(name) === undefined || name === "native" ? { agent: name, model } : { agent: "native", model: model ?? name }),
@@ -76,7 +85,7 @@ export function buildHouse(input: HouseInput): Api {
 }
 
 function lay(input: HouseInput): Ground {
-  const paths = findPaths(input.env, input.cwd);
+  const paths = findPaths(input.env, input.startedIn);
   const project = findProject(input.cwd, paths.home);
   const isTrusted = () => input.trust ?? trustState(paths, project).trusted;
   const config = loadConfig({ project, env: input.env, paths, trusted: isTrusted });

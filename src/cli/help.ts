@@ -29,7 +29,7 @@ const helpFlag: Flag = { name: "help", short: "h", summary: "show this" };
 
 const examples = `Examples:
   skein run "explain what this project does"
-  git diff | skein run "review this change" --policy readonly
+  git diff | skein run "review this change" --tool-level none
   skein run "go on" --continue
   skein doctor
 `;

@@ -2,7 +2,7 @@
 // It holds data only; reading files and variables is done in load.ts.
 import { policyNames, sandboxModes, toolLevels } from "../protocol/policy.ts";
 
-export type KeyType = "string" | "integer" | "number" | "boolean" | "duration" | "url" | "choice" | "string-map" | "path-list";
+export type KeyType = "string" | "integer" | "number" | "boolean" | "duration" | "url" | "choice" | "string-map" | "path-list" | "variable-list";
 
 /** What the config of a project that nobody has trusted may do with a key. */
 export type ProjectRight = "yes" | "narrow" | "trusted";
@@ -92,6 +92,13 @@ export const configKeys: readonly ConfigKey[] = [
     default: [],
     project: "trusted",
     description: "Paths outside the project that tools may write. Relative ones count from the project, or from the home directory in the user's file.",
+  },
+  {
+    key: "tool_env",
+    type: "variable-list",
+    default: [],
+    project: "trusted",
+    description: "Names of environment variables that tools may see besides the usual ones; a skill may need some. Keys of model vendors can't be among them.",
   },
   {
     key: "max_steps",
@@ -185,18 +192,33 @@ export const configKeys: readonly ConfigKey[] = [
     secret: true,
     description: "Headers added to every request; a value `$NAME` is taken from that variable.",
   },
+  {
+    key: "providers.*.context_window",
+    type: "integer",
+    default: null,
+    project: "trusted",
+    description: "Tokens that fit into one request to this vendor's models; older work is summarised before they are used up. Without it, what the price list says of the model.",
+  },
 ];
+
+const plainKeys = new Map(configKeys.filter((row) => !row.key.includes("*")).map((row) => [row.key, row]));
+const openKeys = configKeys.filter((row) => row.key.includes("*")).map((row) => ({ row, pattern: row.key.split(".") }));
 
 /** The row for a dotted key; `providers.acme.wire` finds `providers.*.wire`. */
 export function findKey(dotted: string): ConfigKey | undefined {
+  const plain = plainKeys.get(dotted);
+  if (plain !== undefined || !dotted.includes(".")) return plain;
   const words = dotted.split(".");
-  return configKeys.find((row) => {
-    const pattern = row.key.split(".");
-    return pattern.length === words.length && pattern.every((word, at) => (word === "*" ? isOpenName(words[at]) : word === words[at]));
-  });
+  return openKeys.find(({ pattern }) => pattern.length === words.length && matches(words, pattern))?.row;
 }
 
-/** Names of vendors in open maps: plain, so that they can stand in `vendor/id`. */
-export function isOpenName(name: string | undefined): boolean {
-  return name !== undefined && /^[a-z0-9][a-z0-9_-]{0,63}$/i.test(name);
+/** Whether there are keys below this one: `providers`, `providers.acme`. */
+export function isBranch(dotted: string): boolean {
+  const words = dotted.split(".");
+  return openKeys.some(({ pattern }) => words.length < pattern.length && matches(words, pattern));
+}
+
+/** Names in open maps are plain, so that they can stand in `vendor/id`. */
+function matches(words: readonly string[], pattern: readonly string[]): boolean {
+  return words.every((word, at) => (pattern[at] === "*" ? /^[a-z0-9][a-z0-9_-]{0,63}$/i.test(word) : pattern[at] === word));
 }

@@ -5,7 +5,7 @@ import { Fault } from "../protocol/error.ts";
 import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/policy.ts";
 import { nearestWord } from "../kit/nearest.ts";
 import { absolutePath } from "../kit/paths.ts";
-import { configKeys, findKey, isOpenName, type ConfigKey } from "./keys.ts";
+import { configKeys, findKey, isBranch, type ConfigKey } from "./keys.ts";
 import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
 import { checkValue, isPlainObject, jsonFromText } from "./value.ts";
@@ -27,6 +27,7 @@ export type ConfigValues = Readonly<{
   sandbox: SandboxMode | null;
   net: "on" | "off";
   allowWrite: readonly string[];
+  toolEnv: readonly string[];
   maxSteps: number | null;
   maxTokens: number | null;
   maxBudgetUsd: number | null;
@@ -42,6 +43,7 @@ export type ProviderConfig = Readonly<{
   apiKey: string | null;
   wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini" | null;
   headers: Readonly<Record<string, string>>;
+  contextWindow: number | null;
 }>;
 
 export type LoadOptions = {
@@ -116,14 +118,6 @@ function* flatten(object: Record<string, unknown>, path: string, prefix = ""): G
   }
 }
 
-function isBranch(key: string): boolean {
-  const words = key.split(".");
-  return configKeys.some((row) => {
-    const pattern = row.key.split(".");
-    return words.length < pattern.length && words.every((word, at) => (pattern[at] === "*" ? isOpenName(word) : pattern[at] === word));
-  });
-}
-
 /** Adds what a project may set, and returns the keys that only a trusted one may. */
 function addProject(entries: Entries, project: Entries, trusted: () => boolean): string[] {
   const widening = [...project].filter(([key, entry]) => widens(findKey(key) as ConfigKey, entries.get(key)?.value, entry.value));
@@ -166,6 +160,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     sandbox: get<SandboxMode | null>("sandbox"),
     net: get<"on" | "off">("net"),
     allowWrite: Object.freeze(get<string[]>("allow_write").map((path) => absolutePath(path, { cwd: from, home: options.paths.home }))),
+    toolEnv: Object.freeze([...get<string[]>("tool_env")]),
     maxSteps: get<number | null>("max_steps"),
     maxTokens: get<number | null>("max_tokens"),
     maxBudgetUsd: get<number | null>("max_budget_usd"),
@@ -203,6 +198,7 @@ function providersOf(entries: Entries, env: LoadOptions["env"], warnings: string
       apiKey: key === null ? null : resolve(`providers.${name}.api_key`, key),
       wire: get<NonNullable<ProviderConfig["wire"]>>("wire"),
       headers: Object.freeze(Object.fromEntries(headers)),
+      contextWindow: get<number>("context_window"),
     });
   };
   return Object.freeze(Object.fromEntries([...names].map((name) => [name, provider(name)])));

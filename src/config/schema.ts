@@ -46,6 +46,8 @@ function shape(row: ConfigKey): Schema {
       return { type: ["object", "null"], additionalProperties: { type: "string" } };
     case "path-list":
       return { type: ["array", "null"], items: { type: "string", minLength: 1 } };
+    case "variable-list":
+      return { type: ["array", "null"], items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } };
     case "string":
       return { type: ["string", "null"], minLength: 1 };
   }

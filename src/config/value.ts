@@ -1,6 +1,7 @@
 // One value of one key: from JSON or from text (a variable, `config set`) to what the program uses.
 // Knows nothing of files and layers.
 import { parseDuration } from "../kit/duration.ts";
+import { environment } from "./env.ts";
 import type { ConfigKey } from "./keys.ts";
 
 /** The value as the program uses it (durations in ms), or what was expected instead. */
@@ -30,6 +31,8 @@ export function checkValue(row: ConfigKey, value: unknown): Checked {
       return isPlainObject(value) && Object.values(value).every((item) => typeof item === "string") ? good : bad;
     case "path-list":
       return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "") ? good : bad;
+    case "variable-list":
+      return Array.isArray(value) && value.every((item) => typeof item === "string" && isToolVariable(item)) ? good : bad;
   }
 }
 
@@ -43,10 +46,11 @@ export function jsonFromText(row: ConfigKey, text: string): unknown {
       return booleans[text.trim().toLowerCase()] ?? text;
     case "string-map":
     case "path-list":
+    case "variable-list":
       try {
         return JSON.parse(text);
       } catch {
-        return row.type === "path-list" ? [text] : text;
+        return row.type === "string-map" ? text : [text];
       }
     default:
       return text;
@@ -72,11 +76,16 @@ const expectations: Record<Exclude<ConfigKey["type"], "choice">, string> = {
   url: "a URL that starts with http:// or https://",
   "string-map": "an object whose values are texts",
   "path-list": "a list of paths",
+  "variable-list": "a list of names of variables, none of them the key of a model vendor",
 };
 
 function durationMs(value: number | string): number | null {
   const ms = parseDuration(String(value));
   return ms !== null && Number.isFinite(ms) && ms > 0 ? ms : null;
+}
+
+function isToolVariable(name: string): boolean {
+  return /^[A-Za-z_]\w*$/.test(name) && !environment.some((row) => row.group === "keys" && row.name === name);
 }
 
 function isHttpUrl(text: string): boolean {

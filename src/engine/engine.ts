@@ -6,11 +6,13 @@ import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
 import { openSession } from "./sessions.ts";
-import { runTurn, type RunningTurns } from "./turn.ts";
+import { checkTurn, runTurn, type RunningTurns } from "./turn.ts";
 
 export type EngineParts = {
   /** Opened on first use. */
   store: () => Promise<Store>;
+  /** Whether there is one to look into; looking must not make one. */
+  hasStore: () => boolean;
   agents: Agent[];
   /** A full `vendor/id[:effort]` from a name, a vendor, or nothing. Throws when nothing can be asked. */
   chooseModel: (name: string | null) => Promise<string>;
@@ -36,6 +38,7 @@ export function createEngine(parts: EngineParts): Api {
       tree: async ({ session }) => treeOf(await parts.store(), session),
     },
     turn: {
+      check: (params) => checkTurn(parts, params),
       start(params) {
         const feed = createFeed<Event>();
         runTurn(parts, running, params, (event) => feed.push(event), null).then(

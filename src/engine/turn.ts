@@ -1,6 +1,6 @@
 // One turn, whoever takes it: take the session, mend what a dead process left, record the prompt, let the agent
 // work, record what it yields, record how it ended.
-import type { TurnStart } from "../protocol/api.ts";
+import type { TurnCheck, TurnStart } from "../protocol/api.ts";
 import { Fault, type TurnError } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import { textOf, type NewNode, type Node } from "../protocol/node.ts";
@@ -49,6 +49,14 @@ export async function runTurn(
     transcript?.close();
     await store.release(lease);
   }
+}
+
+export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
+  const chosen = parts.chooseAgent(params.agent, params.model);
+  const agent = agentOf(parts, chosen.agent);
+  const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.model);
+  await agent.check({ ...params, model });
+  await agent.enforced(params.policy);
 }
 
 export type Driven = {

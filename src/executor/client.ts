@@ -5,7 +5,7 @@ import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.t
 import { endFamily } from "../kit/processes.ts";
 import { Connection } from "./connection.ts";
 import { toolEnvironment } from "./environment.ts";
-import { callMark, newMark } from "./mark.ts";
+import { callMark, type Mark, newMark } from "./mark.ts";
 import { definitions } from "./tools/definitions.ts";
 import type { CallRequest } from "./wire.ts";
 
@@ -20,41 +20,40 @@ export type ExecutorStart = {
 
 /** `ready` rejects with `sandbox-unavailable` when the process ends or stays silent instead of getting ready. */
 export function startExecutor(start: ExecutorStart): Executor & { ready: Promise<void> } {
-  const mark = newMark();
-  const open = (): Connection => {
-    const made = new Connection({ ...start, env: toolEnvironment(start.env), readyMs: start.readyMs ?? 2000 });
-    // What an executor leaves when it does not end by itself is found by its mark.
-    void made.ended.then(({ isClean }) => (isClean ? undefined : endFamily({ root: null, mark: mark.beginning }, 0)));
-    return made;
-  };
-  let connection = open();
-  let calls = 0;
   let isClosed = false;
+  let calls = 0;
+  let swept: Promise<unknown> = Promise.resolve();
 
-  const living = (): Connection => {
-    if (isClosed) throw new Fault("executor-gone", "the executor is closed");
-    if (connection.isGone) connection = open();
-    return connection;
+  const open = (): { connection: Connection; mark: Mark } => {
+    const connection = new Connection({ ...start, env: toolEnvironment(start.env), readyMs: start.readyMs ?? 2000 });
+    const mark = newMark();
+    // What an executor leaves when it does not end by itself is found by its mark.
+    swept = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, mark: mark.beginning }, 0)));
+    return { connection, mark };
   };
+  let current = open();
 
   const callTool = async (name: string, input: Record<string, unknown>, options: ToolCallOptions): Promise<ToolOutcome> => {
     if (options.signal.aborted) return { text: "cancelled before it ran", isError: true };
-    const target = living();
-    await target.ready;
+    if (isClosed) throw new Fault("executor-gone", "the executor is closed");
+    if (current.connection.isGone) current = open();
+    const { connection, mark } = current;
+    await connection.ready;
     const call = (calls += 1);
     const own = callMark(mark, call);
     const { session, turn, cwd, env } = options;
     const request: CallRequest = { call, name, input, session, turn, cwd, env: { ...env, ...own.env }, mark: own.entry };
-    return target.call(request, options);
+    return connection.call(request, options);
   };
 
   return {
-    ready: connection.ready,
+    ready: current.connection.ready,
     listTools: async () => Object.values(definitions),
     callTool,
     close: async () => {
       isClosed = true;
-      await connection.close();
+      await current.connection.close();
+      await swept;
     },
   };
 }

@@ -39,7 +39,10 @@ export class Connection {
       isReady.reject(unavailable(`was not ready within ${options.readyMs} ms`, this.#complaints));
       this.kill();
     }, options.readyMs);
-    void this.ready.then(() => clearTimeout(patience), () => clearTimeout(patience));
+    void this.ready.then(
+      () => clearTimeout(patience),
+      () => clearTimeout(patience),
+    );
     void this.ended.then(({ how }) => {
       isReady.reject(unavailable(how, this.#complaints));
       this.#giveUp(how);
@@ -140,7 +143,7 @@ export class Connection {
 
   #giveUp(how: string): void {
     this.isGone = true;
-    for (const { settle } of [...this.#pending.values()]) settle(gone(how));
+    for (const { settle } of this.#pending.values()) settle(gone(how));
   }
 }
 

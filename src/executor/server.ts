@@ -2,6 +2,7 @@
 // lives as long as its stdin: when that ends, everything it has started is killed.
 import { loadLibc } from "../kit/libc.ts";
 import { descendantsOf, killAll } from "../kit/processes.ts";
+import type { runTool, Workshop } from "./run-tool.ts";
 import { frameTypes, FrameReader, type CallRequest, type CancelRequest, type Frame, jsonFrame, outputHeader, readJson } from "./wire.ts";
 
 export type ServerOptions = {
@@ -63,8 +64,8 @@ class Calls {
     const controller = new AbortController();
     this.#running.set(call, controller);
     const onOutput = (chunk: Uint8Array): void | Promise<void> => this.#sender.sendOutput(call, chunk);
-    const { runTool, workshop } = await this.#load();
-    const outcome = await runTool({ ...request, signal: controller.signal, onOutput }, workshop);
+    const loaded = await this.#load();
+    const outcome = await loaded.runTool({ ...request, signal: controller.signal, onOutput }, loaded.workshop);
     this.#running.delete(call);
     this.#sender.send(jsonFrame(frameTypes.result, { call, outcome }));
   }
@@ -75,12 +76,12 @@ class Calls {
   }
 }
 
-type Tools = { runTool: typeof import("./run-tool.ts").runTool; workshop: import("./run-tool.ts").Workshop };
+type Tools = { runTool: typeof runTool; workshop: Workshop };
 
 async function loadTools(env: ServerOptions["env"]): Promise<Tools> {
-  const [{ runTool, openWorkshop }, libc] = await Promise.all([import("./run-tool.ts"), loadLibc()]);
+  const [loaded, libc] = await Promise.all([import("./run-tool.ts"), loadLibc()]);
   libc?.adoptOrphans();
-  return { runTool, workshop: openWorkshop(env) };
+  return { runTool: loaded.runTool, workshop: loaded.openWorkshop(env) };
 }
 
 /** Writes frames one after the other. Output waits while the reader is slow; results do not, they are small. */

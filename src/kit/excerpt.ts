@@ -22,7 +22,7 @@ export class Excerpt {
     this.bytes += chunk.length;
     const room = Math.min(chunk.length, this.#headBytes + slack - this.#headFilled);
     if (room > 0) {
-      this.#head.push(chunk.slice(0, room));
+      this.#head.push(new Uint8Array(chunk.subarray(0, room)));
       this.#headFilled += room;
     }
     if (room < chunk.length) this.#pushTail(chunk.subarray(room));

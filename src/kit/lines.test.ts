@@ -24,6 +24,14 @@ test("lines are the same however the bytes are cut into chunks", () => {
   }
 });
 
+test("a buffer that is used again for the next chunk spoils nothing", () => {
+  const splitter = new LineSplitter(100);
+  const buffer = Buffer.from("abc");
+  splitter.push(buffer);
+  buffer.fill("x");
+  expect(splitter.push(bytes("\n")).map((line) => line.text)).toEqual(["abc"]);
+});
+
 test("a torn last line comes out at the end and says so", () => {
   expect(split([bytes("a\nb")])).toEqual([
     { text: "a", cutBytes: 0, torn: false },

@@ -36,12 +36,19 @@ export class LineSplitter {
     return this.#keptBytes + this.#cutBytes > 0 ? this.#take(true) : null;
   }
 
+  /** Bytes of the line that has not ended yet. */
+  get pendingBytes(): number {
+    return this.#keptBytes + this.#cutBytes;
+  }
+
   /** A piece that outlives this push is copied, so that it does not hold on to the whole chunk. */
   #keep(piece: Uint8Array, how: "borrow" | "copy"): void {
     const room = Math.min(piece.length, this.#maxBytes - this.#keptBytes);
     this.#cutBytes += piece.length - room;
     if (room === 0) return;
-    this.#kept.push(how === "copy" ? piece.slice(0, room) : piece.subarray(0, room));
+    const kept = piece.subarray(0, room);
+    // A Buffer's own `slice` would not copy.
+    this.#kept.push(how === "copy" ? new Uint8Array(kept) : kept);
     this.#keptBytes += room;
   }
 
@@ -68,7 +75,7 @@ export async function* readLines(stream: AsyncIterable<Uint8Array>, maxBytes: nu
 }
 
 /** How many bytes are left when a UTF-8 character torn at the end is dropped. */
-export function wholeCharacters(bytes: Uint8Array): number {
+function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!;
     if ((byte & 0xc0) === 0x80) continue;

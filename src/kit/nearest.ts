@@ -18,7 +18,7 @@ export function nearestWord(typed: string, known: Iterable<string>): string | nu
 }
 
 /** Insertions, deletions, changes and swaps of neighbours that turn one word into the other. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {

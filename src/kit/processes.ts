@@ -58,7 +58,10 @@ export function killAll(find: () => number[]): void {
 export function adoptedZombies(started: ReadonlySet<number>): number[] {
   const children = readText(`/proc/self/task/${process.pid}/children`)?.trim();
   if (!children) return [];
-  const strangers = children.split(" ").map(Number).filter((pid) => !started.has(pid));
+  const strangers = children
+    .split(" ")
+    .map(Number)
+    .filter((pid) => !started.has(pid));
   return strangers.filter((pid) => rowOf(pid)?.isZombie);
 }
 

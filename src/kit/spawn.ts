@@ -115,7 +115,9 @@ class OutputReader {
   #isReading = false;
 
   constructor(stream: ReadableStream<Uint8Array>, onOutput: ProcessRequest["onOutput"], release: () => void) {
-    this.#ended = this.#read(stream, onOutput).catch(() => undefined).finally(release);
+    this.#ended = this.#read(stream, onOutput)
+      .catch(() => undefined)
+      .finally(release);
   }
 
   /** After the program's exit: the end of the pipe, or a silence that says only background writers hold it. */

@@ -130,10 +130,17 @@ function clusterAround(text: string, index: number): { start: number; end: numbe
   let from = index - 1;
   while (from > 0 && index - from < lookBack && !isSafeBefore(text, from)) from -= 1;
   if (splitsPair(text, from)) from -= 1;
+  // Flags are pairs counted from the first of a row.
+  while (isRegional(text, from) && isRegional(text, from - 2)) from -= 2;
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   const found = segmenter.segment(text.slice(from, index + longestCluster * 2)).containing(index - from);
   if (!found || found.index === index - from) return null;
   return { start: from + found.index, end: from + found.index + found.segment.length };
+}
+
+function isRegional(text: string, index: number): boolean {
+  const code = text.codePointAt(index) ?? 0;
+  return index >= 0 && code >= 0x1f1e6 && code <= 0x1f1ff;
 }
 
 /** Whether a cluster surely starts at `index`: before an ASCII character, but for the LF of a CRLF. */
@@ -143,15 +150,17 @@ function isSafeBefore(text: string, index: number): boolean {
 }
 
 const longestEscape = 64;
-const escapeSequence = /^\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])/;
+const esc = "\x1b";
+const bell = "\x07";
+const escapeSequence = new RegExp(`^${esc}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${bell}${esc}]*(?:${bell}|${esc}\\\\)|[ -/]*[0-Z\\\\^-~])`);
+const escapeBeginning = new RegExp(`^${esc}(?:\\[[0-?]*[ -/]*|\\][^${bell}${esc}]*)?$`);
 
 /** The terminal escape sequence that a cut at `index` would split, or null. */
 function escapeAround(text: string, index: number): { start: number; end: number } | null {
-  const start = text.lastIndexOf("\x1b", index - 1);
+  const start = text.lastIndexOf(esc, index - 1);
   if (index <= 0 || start < 0 || index - start > longestEscape) return null;
-  const window = text.slice(start, index + longestEscape);
-  const whole = escapeSequence.exec(window);
-  const end = whole ? start + whole[0].length : null;
-  if (end === null) return /^\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*)?$/.test(text.slice(start, index)) ? { start, end: index } : null;
+  const whole = escapeSequence.exec(text.slice(start, index + longestEscape));
+  if (!whole) return escapeBeginning.test(text.slice(start, index)) ? { start, end: index } : null;
+  const end = start + whole[0].length;
   return end > index ? { start, end } : null;
 }

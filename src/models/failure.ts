@@ -190,7 +190,6 @@ function redact(text: string, endpoint: Endpoint): string {
 }
 
 function boundLine(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  const line = text.slice(0, 10_000).replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
+  const line = text.slice(0, 10_000).replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length <= 300 ? line : `${line.slice(0, 299).toWellFormed().replace(/\uFFFD$/, "")}…`;
 }

@@ -29,6 +29,7 @@ export type ModelEvent =
   | { type: "thinking.delta"; text: string }
   /** A tool call was announced; its arguments are whole only in `done`. */
   | { type: "call.started"; call: string; name: string }
+  /** Before it is tried again: `attempt` 1 is the first retry. Nothing of the answer was shown before. */
   | { type: "retry"; attempt: number; waitMs: number; error: TurnError }
   | { type: "done"; parts: Part[]; usage: Usage; stop: StopReason }
   /** What had arrived by then is kept. */

@@ -29,8 +29,6 @@ export type StreamOptions = {
   loadWire?: (name: WireName) => Promise<Wire>;
 };
 
-export const defaultRetry = { attempts: 4, maxWaitMs: 60_000 };
-
 const wires: Record<WireName, () => Promise<Wire>> = {
   anthropic: async () => (await import("./wire/anthropic.ts")).anthropic,
   "openai-responses": async () => (await import("./wire/openai-responses.ts")).openaiResponses,
@@ -104,7 +102,8 @@ async function* tryOnce(request: ModelRequest, target: Target, options: StreamOp
   } catch (error) {
     if (options.signal.aborted) return fail(cancelledFailure());
     if (watch.hasFired) return fail(stalledFailure(options.idleMs ?? 0, target));
-    return fail(error instanceof TypeError && !("code" in error) ? brokenFailure(messageOf(error), target) : networkFailure(error, target));
+    // What the network did carries a code; anything else is a fault of ours or of a wire.
+    return fail(error instanceof Error && "code" in error ? networkFailure(error, target) : brokenFailure(messageOf(error), target));
   } finally {
     watch.stop();
   }

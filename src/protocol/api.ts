@@ -14,6 +14,8 @@ export type Api = {
     tree: (params: { session: string }) => Promise<TreeView>;
   };
   turn: {
+    /** Throws what would stop such a turn before it starts, so that nothing is written for it. */
+    check: (params: TurnCheck) => Promise<void>;
     /** Runs to the end whoever watches; leaving the feed does not stop it. */
     start: (params: TurnStart) => AsyncIterable<Event>;
     cancel: (params: { session: string }) => Promise<void>;
@@ -75,6 +77,12 @@ export type TurnStart = {
   idleMs: number | null;
   answerSchema: Record<string, unknown> | null;
   outputFile: string | null;
+};
+
+export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {
+  agent: string;
+  /** A session that exists brings its own model when none is named. */
+  isNew: boolean;
 };
 
 export type TreeView = { nodes: Node[]; sessions: Session[]; turns: Turn[] };

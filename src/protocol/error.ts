@@ -56,6 +56,7 @@ export type FaultCode =
   | "usage"
   | "config"
   | "auth"
+  | "too-long"
   | "sandbox-unavailable"
   | "not-installed"
   | "session-unknown"
@@ -91,6 +92,10 @@ const faultExits: Partial<Record<FaultCode, number>> = {
   "not-installed": 3,
   auth: 4,
   "sandbox-unavailable": 9,
+  "session-unknown": 2,
+  "session-ambiguous": 2,
+  "session-exists": 2,
+  "node-unknown": 2,
 };
 
 export function exitCodeOf(error: unknown): number {

@@ -69,8 +69,13 @@ export type DelegationResult = {
   error?: TurnEnd["error"];
 };
 
+/** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
+export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema">;
+
 export type Agent = {
   name: string;
+  /** Throws a fault for a turn that can't be taken as asked. */
+  check: (turn: PlannedTurn) => Promise<void>;
   takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
   /** What this machine really enforces for such a turn. */
   enforced: (policy: Policy) => Promise<Enforced>;

@@ -19,6 +19,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     });
     const store = () => at.opened!.store;
     describeSessions(store);
+    describeMoves(store);
     describeLeases(store);
     describeNodes(store);
     describeTurns(store);
@@ -102,7 +103,9 @@ function describeSessions(store: () => Store): void {
     expect(await ids({ project: "/project", subSessions: true })).toEqual([child.id, b.id, a.id]);
     expect(await ids({ project: null })).toHaveLength(3);
   });
+}
 
+function describeMoves(store: () => Store): void {
   test("a session moves within its tree only", async () => {
     const { session, lease, turn } = await begin(store());
     const first = (await store().appendNode(lease, turn.id, agent("a"))).value;
@@ -314,6 +317,14 @@ function describeOutputs(store: () => Store): void {
 
   test("an output that nobody knows is refused", async () => {
     for (const name of ["x/1", "../../etc/passwd", "", "x"]) expect(await faultCode(store().readOutput(name))).toBe("file-unreadable");
+  });
+
+  test("an output that can't be kept says so at its end, not while it is printed", async () => {
+    const { lease } = await begin(store());
+    const output = store().openOutput(lease, "c1", "bash");
+    await store().release(lease);
+    for (let index = 0; index < 3; index++) output.write(new Uint8Array(40_000));
+    expect(await faultCode(output.close({}, 1))).toBe("lease-lost");
   });
 
   test("an output can't be recorded under a lost lease", async () => {

@@ -9,6 +9,7 @@ import { migrate } from "./migrations.ts";
 export class Db {
   readonly path: string;
   readonly #sqlite: Database;
+  #writes = 0;
 
   private constructor(path: string, sqlite: Database) {
     this.path = path;
@@ -16,15 +17,17 @@ export class Db {
   }
 
   static open(path: string): Db {
+    let db: Db | null = null;
     try {
       if (path !== ":memory:") createPrivately(path);
-      const db = new Db(path, new Database(path));
+      db = new Db(path, new Database(path));
       db.run("pragma busy_timeout = 5000");
       db.run("pragma synchronous = normal");
       db.run(`pragma wal_autocheckpoint = ${checkpointPages}`);
       migrate(db);
       return db;
     } catch (error) {
+      db?.close();
       throw faultOf(error, path);
     }
   }
@@ -44,6 +47,7 @@ export class Db {
     try {
       const value = change();
       this.query("commit").run();
+      this.#writes += 1;
       return value;
     } catch (error) {
       if (this.#sqlite.inTransaction) this.query("rollback").run();
@@ -61,13 +65,23 @@ export class Db {
     }
   }
 
+  /** Copies the log back into the file, if that is due. Takes some milliseconds, and keeps no writer waiting. */
+  settle(): void {
+    if (this.#writes < checkpointWrites) return;
+    this.#writes = 0;
+    this.run("pragma wal_checkpoint(passive)");
+  }
+
   close(): void {
     this.#sqlite.close();
   }
 }
 
-/** A larger log than SQLite's own 1,000 pages: fewer appends pay for copying it back. */
-const checkpointPages = 2000;
+/** The most that the log may hold; it is copied back between turns, and only a very long turn pays for it itself. */
+const checkpointPages = 4000;
+
+/** From about this many writes on it is worth copying the log back. */
+const checkpointWrites = 100;
 
 /** SQLite gives its log and index files the mode of the file itself. */
 function createPrivately(path: string): void {

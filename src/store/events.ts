@@ -8,7 +8,7 @@ import { asStarted, type NodeRow, nodeColumns, selectTurns, sessionRow, toNodes,
 
 type Kind = LastingBody["type"];
 
-const kinds: Record<Kind, number> = { "turn.started": 1, "node.added": 2, "turn.ended": 3 };
+export const kinds: Record<Kind, number> = { "turn.started": 1, "node.added": 2, "turn.ended": 3 };
 
 export type EventRow = { session: number; seq: number; kind: Kind; turn: number | null; node: number | null; at: number };
 

@@ -44,13 +44,24 @@ export function release(db: Db, lease: Lease): void {
   );
 }
 
-export type Ground = { n: number; tree: number; tip: number | null; seq: number; epoch: number | null; pid: number | null };
+/** Where a session stands: its row, its tree with the place of that tree's last node, its tip and its last event. */
+export type Ground = {
+  n: number;
+  tree: number;
+  last: number;
+  stale: number;
+  tip: number | null;
+  seq: number;
+  epoch: number | null;
+  pid: number | null;
+};
 
 /** The session to write to, or `lease-lost`. Call it inside the transaction that writes. */
 export function requireLease(db: Db, lease: Lease): Ground {
   const ground = db
     .query<Ground>(
-      `select s.n, s.tree, s.tip, s.seq, l.epoch, l.pid from sessions s left join leases l on l.session = s.n where s.id = ?`,
+      `select s.n, s.tree, t.last, t.stale, s.tip, s.seq, l.epoch, l.pid
+       from sessions s join trees t on t.n = s.tree left join leases l on l.session = s.n where s.id = ?`,
     )
     .get(lease.session);
   if (ground && ground.pid !== null && ground.epoch === lease.epoch) return ground;

@@ -75,9 +75,10 @@ const steps = [
     id text not null unique,
     created_at integer not null,
     last integer not null default 0,
-    indexed integer not null default 0
+    indexed integer not null default 0,
+    stale integer not null default 0
   );
-  create index trees_to_index on trees (n) where indexed < last;
+  create index trees_to_index on trees (n) where stale = 1;
 
   create table sessions (
     n integer primary key,

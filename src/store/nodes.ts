@@ -6,7 +6,7 @@ import type { Db } from "./db.ts";
 import { eventOf, recordEvent } from "./events.ts";
 import { type Ground, requireLease } from "./lease.ts";
 import { nodesPerTree } from "./migrations.ts";
-import { Names, type NodeRow, nodeColumns, sessionRow, toNodes, treeOf, withPlace } from "./rows.ts";
+import { Names, type NodeRow, nodeColumns, sessionRow, toNodes, treeOf } from "./rows.ts";
 import { isTail } from "./sessions.ts";
 import type { Lease, Written } from "./store.ts";
 
@@ -34,8 +34,7 @@ export function addNode(db: Db, session: string, ground: Ground, turn: OpenTurn 
   const id = Bun.randomUUIDv7();
   const names = new Names(db);
   const parent = ground.tip;
-  const place = db.query<{ last: number }>("update trees set last = last + 1 where n = ? returning last").get(ground.tree)!.last;
-  const n = ground.tree * nodesPerTree + place;
+  const n = takePlace(db, ground);
   const seq = ground.seq + 1;
   db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(
     n, parent, ground.n, turn?.n ?? null, at, id, JSON.stringify(node),
@@ -48,15 +47,25 @@ export function addNode(db: Db, session: string, ground: Ground, turn: OpenTurn 
   }
   ground.tip = n;
   ground.seq = seq;
-  const value = withPlace({ ...node }, {
+  const value: Node = {
+    ...node,
     id,
     parent: parent === null ? null : names.of("nodes", parent),
     tree: names.of("trees", ground.tree),
     session,
     turn: turn?.id ?? null,
     at,
-  });
+  };
   return { value, event: eventOf(seq, session, turn?.id ?? null, at, { type: "node.added", node: value }) };
+}
+
+/** The number of the next node. `stale` is written only when it changes: every write of it costs a page of its index. */
+function takePlace(db: Db, ground: Ground): number {
+  ground.last += 1;
+  if (ground.stale) db.query("update trees set last = ? where n = ?").run(ground.last, ground.tree);
+  else db.query("update trees set last = ?, stale = 1 where n = ?").run(ground.last, ground.tree);
+  ground.stale = 1;
+  return ground.tree * nodesPerTree + ground.last;
 }
 
 function account(db: Db, turn: number, tip: number, node: NewNode): void {
@@ -69,10 +78,10 @@ function account(db: Db, turn: number, tip: number, node: NewNode): void {
   const cost = node.costUsd ?? null;
   db.query(
     `update turns set tip = ?, input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
-     cost_usd = cost_usd + ?, unpriced = unpriced + ?, steps = steps + ? where n = ?`,
+     cost_usd = cost_usd + ?, unpriced = unpriced + ?, steps = steps + 1 where n = ?`,
   ).run(
     tip, usage.input, usage.output, usage.cacheRead, usage.cacheWrite,
-    cost ?? 0, cost === null && used ? 1 : 0, node.author === "agent" ? 1 : 0, turn,
+    cost ?? 0, cost === null && used ? 1 : 0, turn,
   );
 }
 

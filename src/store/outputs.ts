@@ -34,6 +34,7 @@ export class Output implements OutputSink {
   #total = 0;
   #head = 0;
   #tail: Tail | null = null;
+  #failure: unknown = null;
   #isClosed = false;
 
   constructor(db: Db, files: OutputFiles, lease: Lease, call: string, source: string, bounds: OutputBounds) {
@@ -45,9 +46,10 @@ export class Output implements OutputSink {
     this.#bounds = bounds;
   }
 
+  /** Never throws: what went wrong is told by `close`, and nothing more is kept. */
   write(chunk: Uint8Array): void {
-    if (this.#isClosed) throw new Fault("internal", `The output of call ${this.#call} was closed before its last byte.`);
     this.#total += chunk.length;
+    if (this.#failure !== null || this.#isClosed) return;
     if (this.#file === null && this.#total <= this.#bounds.memoryBytes) {
       this.#memory.push(chunk.slice());
       return;
@@ -56,7 +58,8 @@ export class Output implements OutputSink {
       this.#spill();
       this.#keep(chunk);
     } catch (error) {
-      throw faultOf(error, this.#db.path);
+      this.#failure = error;
+      this.#memory = [];
     }
   }
 
@@ -64,6 +67,7 @@ export class Output implements OutputSink {
     if (this.#isClosed) throw new Fault("internal", `The output of call ${this.#call} was closed twice.`);
     this.#isClosed = true;
     try {
+      if (this.#failure !== null) throw this.#failure;
       return this.#total <= inlineBytes ? this.#discard() : this.#record(metadata);
     } catch (error) {
       throw faultOf(error, this.#db.path);

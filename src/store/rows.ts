@@ -1,6 +1,6 @@
 // Rows of the database as the values that the rest of the house knows. Reads nothing but the ids that rows point at.
 import { Fault } from "../protocol/error.ts";
-import type { NewNode, Node } from "../protocol/node.ts";
+import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import type { Db } from "./db.ts";
 import { nodesPerTree } from "./migrations.ts";
@@ -148,51 +148,58 @@ export type NodeRow = [
 /** The ids behind the integers of node rows, remembered for one reading. */
 export class Names {
   readonly #db: Db;
-  readonly #known = new Map<string, string>();
+  readonly #known = { trees: new Map<number, string>(), sessions: new Map<number, string>(), turns: new Map<number, string>(), nodes: new Map<number, string>() };
 
   constructor(db: Db) {
     this.#db = db;
   }
 
   of(table: "trees" | "sessions" | "turns" | "nodes", n: number): string {
-    const key = `${table}${n}`;
-    const known = this.#known.get(key);
+    const known = this.#known[table].get(n);
     if (known !== undefined) return known;
     const row = this.#db.query<{ id: string }>(`select id from ${table} where n = ?`).get(n);
     if (!row) {
       throw new Fault("store-broken", `The store lacks row ${n} of its ${table}.`, { hint: "`skein verify` lists what is damaged." });
     }
-    this.#known.set(key, row.id);
+    this.#known[table].set(n, row.id);
     return row.id;
   }
 }
 
 export function toNodes(db: Db, rows: NodeRow[]): Node[] {
   const names = new Names(db);
-  const ids = new Map<number, string>();
-  const last = { session: -1, sessionId: "", turn: -1, turnId: "", tree: -1, treeId: "" };
-  for (const row of rows) ids.set(row[0], row[5]);
-  return rows.map(([n, parent, session, turn, at, id, body]) => {
-    const tree = treeOf(n);
-    if (tree !== last.tree) Object.assign(last, { tree, treeId: names.of("trees", tree) });
-    if (session !== last.session) Object.assign(last, { session, sessionId: names.of("sessions", session) });
-    if (turn !== null && turn !== last.turn) Object.assign(last, { turn, turnId: names.of("turns", turn) });
-    return withPlace(JSON.parse(body) as NewNode, {
-      id,
-      parent: parent === null ? null : (ids.get(parent) ?? names.of("nodes", parent)),
-      tree: last.treeId,
-      session: last.sessionId,
-      turn: turn === null ? null : last.turnId,
-      at,
-    });
+  const ids = idsOf(rows);
+  let tree = -1;
+  let treeId = "";
+  let session = -1;
+  let sessionId = "";
+  return rows.map((row, index) => {
+    const [n, parent, writer, turn, at, id, body] = row;
+    if (treeOf(n) !== tree) {
+      tree = treeOf(n);
+      treeId = names.of("trees", tree);
+    }
+    if (writer !== session) {
+      session = writer;
+      sessionId = names.of("sessions", session);
+    }
+    const before = rows[index - 1];
+    const node = JSON.parse(body) as Node;
+    node.id = id;
+    node.parent = parent === null ? null : before?.[0] === parent ? before[5] : (ids().get(parent) ?? names.of("nodes", parent));
+    node.tree = treeId;
+    node.session = sessionId;
+    node.turn = turn === null ? null : names.of("turns", turn);
+    node.at = at;
+    return node;
   });
+}
+
+function idsOf(rows: NodeRow[]): () => Map<number, string> {
+  let ids: Map<number, string> | null = null;
+  return () => (ids ??= new Map(rows.map((row) => [row[0], row[5]])));
 }
 
 export function treeOf(n: number): number {
   return Math.floor(n / nodesPerTree);
-}
-
-/** Puts a node in its place. The given object becomes the node. */
-export function withPlace(node: NewNode, place: Omit<Node, keyof NewNode>): Node {
-  return Object.assign(node, place);
 }

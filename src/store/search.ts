@@ -33,7 +33,7 @@ const batch = 500;
 /** Indexes up to a batch of one tree's nodes (a session's, or whichever waits) in a transaction of its own. */
 export function indexSome(db: Db, session: string | null = null): number {
   const waiting = db.query<{ n: number; last: number; indexed: number }>(
-    `select n, last, indexed from trees where indexed < last and (?1 is null or n = (select tree from sessions where id = ?1))
+    `select n, last, indexed from trees where stale = 1 and (?1 is null or n = (select tree from sessions where id = ?1))
      order by n limit 1`,
   );
   if (!waiting.get(session)) return 0;
@@ -43,7 +43,7 @@ export function indexSome(db: Db, session: string | null = null): number {
     const upto = Math.min(tree.last, tree.indexed + batch);
     const floor = tree.n * nodesPerTree;
     db.query("insert into words (rowid, text) select n, text from node_text where n > ? and n <= ?").run(floor + tree.indexed, floor + upto);
-    db.query("update trees set indexed = ? where n = ?").run(upto, tree.n);
+    db.query("update trees set indexed = ?, stale = ? where n = ?").run(upto, upto < tree.last ? 1 : 0, tree.n);
     return upto - tree.indexed;
   });
 }

@@ -82,7 +82,7 @@ describe("the file of a store", () => {
     for (let index = 0; index < 50; index++) await store.appendNode(lease, turn.id, agent("x".repeat(2000)));
     await store.close();
     const bytes = readFileSync(at.path);
-    bytes.fill(0xaa, 4096 * 20);
+    bytes.fill(0xaa, 4096 * 40);
     writeFileSync(at.path, bytes);
     const again = await openStore(at);
     expect(await faultCode(again.sessionNodes(session.id))).toBe("store-broken");
@@ -155,6 +155,25 @@ describe("verify", () => {
     expect(kinds).toContain("of its 5 events");
     raw.close();
     await store.close();
+  });
+
+  test("a damaged full-text index is noticed", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { lease, turn } = await begin(store);
+    await store.appendNode(lease, turn.id, agent("needle"));
+    expect(await store.search("needle", { project: null, limit: 5 })).toHaveLength(1);
+    await store.close();
+    const raw = new Database(at.path);
+    const { rootpage } = raw.query<{ rootpage: number }, []>("select rootpage from sqlite_schema where name = 'words_data'").get()!;
+    raw.close();
+    const bytes = readFileSync(at.path);
+    const page = bytes.subarray((rootpage - 1) * 4096, rootpage * 4096);
+    page.fill(0xff, page.indexOf("needle") - 2, page.indexOf("needle") + 6);
+    writeFileSync(at.path, bytes);
+    const damaged = await openStore(at);
+    expect((await damaged.verify({})).problems.map((problem) => problem.kind)).toContain("database");
+    await damaged.close();
   });
 
   test("an output that was changed, cut or lost is named", async () => {

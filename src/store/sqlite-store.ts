@@ -32,7 +32,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
   const leases = new Set<Lease>();
   let self: Holder | null = null;
   const holder = () => (self ??= { ...thisProcess(), ...options.holder });
-  const indexing = new Indexing(db);
+  const upkeep = new Upkeep(db);
 
   /** Runs on the database; what goes wrong there is told as a fault. */
   const on =
@@ -65,7 +65,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     appendNode: on(appendNode),
     endTurn: on((_, ...params: Parameters<Store["endTurn"]>) => {
       const written = endTurn(db, ...params);
-      indexing.add(params[0].session);
+      upkeep.add(params[0].session);
       return written;
     }),
     saveDraft: on(saveDraft),
@@ -86,7 +86,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     usage: on(usage),
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
     close: on(() => {
-      indexing.finish();
+      upkeep.close();
       for (const lease of leases) release(db, lease);
       leases.clear();
       files.close();
@@ -95,8 +95,8 @@ function storeOn(db: Db, options: StoreOptions): Store {
   };
 }
 
-/** Makes ended turns searchable once whoever ended them has been answered. */
-class Indexing {
+/** What is done once whoever ended a turn has been answered: its nodes become searchable, the log is copied back. */
+class Upkeep {
   readonly #db: Db;
   readonly #sessions = new Set<string>();
   #timer: Timer | null = null;
@@ -107,16 +107,22 @@ class Indexing {
 
   add(session: string): void {
     this.#sessions.add(session);
-    this.#timer ??= setTimeout(() => this.finish(), 0);
+    this.#timer ??= setTimeout(() => this.#run(), 0);
   }
 
-  finish(): void {
-    if (this.#timer) clearTimeout(this.#timer);
+  close(): void {
+    if (!this.#timer) return;
+    clearTimeout(this.#timer);
+    this.#run();
+  }
+
+  #run(): void {
     this.#timer = null;
     const sessions = [...this.#sessions];
     this.#sessions.clear();
     try {
       for (const session of sessions) indexSome(this.#db, session);
+      this.#db.settle();
     } catch {
       // A full disk or a busy file: the next search indexes what is missing, and says what is wrong.
     }

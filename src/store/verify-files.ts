@@ -50,8 +50,12 @@ export async function verifyTranscripts(inspection: Inspection): Promise<void> {
     .all();
   for (const session of sessions) {
     report.transcripts += 1;
-    if (existsSync(session.transcript)) await verifyTranscript(inspection, session);
-    else problem("transcript", session.transcript, `The transcript ${session.transcript} of session ${session.id} is not there.`);
+    try {
+      if (existsSync(session.transcript)) await verifyTranscript(inspection, session);
+      else problem("transcript", session.transcript, `The transcript ${session.transcript} of session ${session.id} is not there.`);
+    } catch (error) {
+      problem("transcript", session.transcript, `The transcript ${session.transcript} can't be compared: ${messageOf(error)}`);
+    }
     await advance(1);
   }
 }

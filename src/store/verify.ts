@@ -2,6 +2,7 @@
 // writers are never kept waiting; what is added meanwhile is left for the next time.
 import type { VerifyProblem, VerifyReport } from "../protocol/api.ts";
 import type { Db } from "./db.ts";
+import { kinds } from "./events.ts";
 import type { Holder } from "./lease.ts";
 import { nodesPerTree } from "./migrations.ts";
 import type { OutputFiles } from "./output-files.ts";
@@ -109,6 +110,8 @@ async function verifySessions(inspection: Inspection): Promise<void> {
   for (const row of lost) problem("lease", String(row.session), `A lease is held on session row ${row.session}, which is not there.`);
 }
 
+const added = kinds["node.added"];
+
 type EventFault = { seq: number; fault: string };
 
 /** Numbered without a gap, each telling of something that is there, each node told once. */
@@ -116,9 +119,9 @@ function verifyEvents({ db, problem }: Inspection, session: SessionFault): numbe
   const bad = db
     .query<EventFault>(
       `select e.seq, case
-         when e.kind = 2 and c.n is null then 'tells of a node that is not there'
-         when e.kind = 2 and c.session <> e.session then 'tells of a node of another session'
-         when e.kind <> 2 and t.n is null then 'tells of a turn that is not there' end as fault
+         when e.kind = ${added} and c.n is null then 'tells of a node that is not there'
+         when e.kind = ${added} and c.session <> e.session then 'tells of a node of another session'
+         when e.kind <> ${added} and t.n is null then 'tells of a turn that is not there' end as fault
        from events e left join nodes c on c.n = e.node left join turns t on t.n = e.turn
        where e.session = ? and e.seq <= ? and fault is not null order by e.seq`,
     )
@@ -131,23 +134,26 @@ function verifyEvents({ db, problem }: Inspection, session: SessionFault): numbe
   return count;
 }
 
-type TurnFault = { id: string; fault: string | null };
+type TurnFault = { n: number; id: string; fault: string | null };
 
 async function verifyTurns({ db, report, problem, advance }: Inspection): Promise<void> {
-  const turns = db
-    .query<TurnFault>(
-      `select t.id, case
-         when s.n is null then 'belongs to a session that is not there'
-         when (t.ended_at is null) <> (t.status is null) then 'ended without a status, or has one without an end'
-         when t.parent is not null and a.n is null then 'began at a node that is not there'
-         when t.tip is not null and b.n is null then 'ends at a node that is not there'
-         when b.turn <> t.n then 'ends at a node of another turn'
-         when not json_valid(t.policy) then 'has a policy that is no JSON' end as fault
-       from turns t left join sessions s on s.n = t.session left join nodes a on a.n = t.parent left join nodes b on b.n = t.tip
-       order by t.n`,
-    )
-    .all();
-  for (const row of turns) if (row.fault !== null) problem("turn", row.id, `Turn ${row.id} ${row.fault}.`);
-  report.turns = turns.length;
-  await advance(turns.length);
+  const page = db.query<TurnFault>(
+    `select t.n, t.id, case
+       when s.n is null then 'belongs to a session that is not there'
+       when (t.ended_at is null) <> (t.status is null) then 'ended without a status, or has one without an end'
+       when t.parent is not null and a.n is null then 'began at a node that is not there'
+       when t.tip is not null and b.n is null then 'ends at a node that is not there'
+       when b.turn <> t.n then 'ends at a node of another turn'
+       when not json_valid(t.policy) then 'has a policy that is no JSON' end as fault
+     from turns t left join sessions s on s.n = t.session left join nodes a on a.n = t.parent left join nodes b on b.n = t.tip
+     where t.n > ? order by t.n limit ?`,
+  );
+  for (let after = 0; ; ) {
+    const turns = page.all(after, batch);
+    if (turns.length === 0) return;
+    for (const row of turns) if (row.fault !== null) problem("turn", row.id, `Turn ${row.id} ${row.fault}.`);
+    report.turns += turns.length;
+    after = turns.at(-1)!.n;
+    await advance(turns.length);
+  }
 }

@@ -4,7 +4,7 @@ import { Fault, messageOf } from "../../protocol/error.ts";
 
 /** Null when the text is JSON that satisfies the schema, else what is wrong with it. */
 export function checkAnswer(schema: Record<string, unknown>, text: string): string | null {
-  const validate = compile(schema);
+  const validate = compileSchema(schema);
   let value: unknown;
   try {
     value = JSON.parse(unfenced(text));
@@ -16,7 +16,7 @@ export function checkAnswer(schema: Record<string, unknown>, text: string): stri
   return `At ${first?.instancePath || "the top"}: ${first?.message ?? "invalid"}.`;
 }
 
-function compile(schema: Record<string, unknown>) {
+export function compileSchema(schema: Record<string, unknown>) {
   try {
     return new Ajv({ strict: false, allErrors: false, validateFormats: false }).compile(schema);
   } catch (error) {

@@ -47,7 +47,7 @@ export async function* compact(state: TurnState): AsyncGenerator<AgentEvent> {
   const cut = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
   const older = nodes.slice(0, cut);
   if (!older.some((node) => node.author !== "user")) {
-    throw new Fault("internal", `the conversation does not fit the window of ${state.model.name} and nothing of it can be shortened`, {
+    throw new Fault("too-long", `the conversation does not fit the window of ${state.model.name} and nothing of it can be shortened`, {
       hint: "start a new session, or use a model with a larger window",
     });
   }

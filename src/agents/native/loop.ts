@@ -4,14 +4,14 @@ import { createFeed } from "../../kit/feed.ts";
 import type { ModelEvent } from "../../models/model.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/node.ts";
-import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { AgentEvent, Limits, PlannedTurn, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { noUsage } from "../../protocol/usage.ts";
 import { checkBudget } from "./budget.ts";
 import { callTool } from "./call-tool.ts";
 import { compact, needsCompaction } from "./compact.ts";
 import { messagesOf } from "./context.ts";
-import type { NativeParts } from "./native.ts";
+import type { BoundModel, NativeParts } from "./native.ts";
 import { systemPrompt } from "./prompt.ts";
 import { addNode, agentNode, type TurnState } from "./state.ts";
 import { offeredTools } from "./tools.ts";
@@ -28,19 +28,27 @@ export async function* takeTurn(parts: NativeParts, input: TurnInput, context: T
   }
 }
 
+/** What can be said against a turn before anything of it is recorded. */
+export async function checkTurn(parts: NativeParts, turn: PlannedTurn): Promise<void> {
+  offeredTools(turn);
+  if (turn.answerSchema !== null) (await import("./answer-schema.ts")).compileSchema(turn.answerSchema);
+  if (turn.model !== null) await checkPrice(await parts.model(turn.model), turn.limits);
+}
+
 async function prepare(parts: NativeParts, input: TurnInput, context: TurnContext): Promise<TurnState> {
   const tools = offeredTools(input);
   const model = await parts.model(input.model);
   const skills = tools.length > 0 ? parts.skills(input.directory, input.project) : { text: "", paths: [] };
   const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
   const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
-  if (input.limits.maxBudgetUsd !== null && (await model.price({ ...noUsage, input: 1 })) === null) {
-    throw new Fault("usage", `no price is known for ${model.name}, so --max-budget-usd can't be held`, {
-      hint: "use --max-tokens instead",
-    });
-  }
+  await checkPrice(model, input.limits);
   const spending = { usage: noUsage, costUsd: 0, steps: 0 };
   return { input, context, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], spending };
+}
+
+async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
+  if (limits.maxBudgetUsd === null || (await model.price({ ...noUsage, input: 1 })) !== null) return;
+  throw new Fault("usage", `no price is known for ${model.name}, so --max-budget-usd can't be held`, { hint: "use --max-tokens instead" });
 }
 
 async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
@@ -180,9 +188,13 @@ function repeatedFailure(model: string): TurnError {
   return { kind: "broken", message: `${model} keeps sending tool calls that can't be run`, hint: "try another model with -m" };
 }
 
+function isStatus(code: Fault["code"]): code is "auth" | "too-long" | "sandbox-unavailable" {
+  return code === "auth" || code === "too-long" || code === "sandbox-unavailable";
+}
+
 function endOf(error: unknown, signal: AbortSignal): TurnEnd {
   if (signal.aborted) return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" } };
-  const kind = error instanceof Fault && (error.code === "auth" || error.code === "sandbox-unavailable") ? error.code : "broken";
+  const kind = error instanceof Fault && isStatus(error.code) ? error.code : "broken";
   const hint = error instanceof Fault ? error.hint : undefined;
   return { status: kind, error: { kind, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } };
 }

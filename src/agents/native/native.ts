@@ -4,7 +4,7 @@ import { Fault } from "../../protocol/error.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
 import type { Agent, Executor } from "../../protocol/ports.ts";
 import type { Usage } from "../../protocol/usage.ts";
-import { takeTurn } from "./loop.ts";
+import { checkTurn, takeTurn } from "./loop.ts";
 
 /** A model with everything it needs to be asked: `house` binds the endpoint, key and prices. */
 export type BoundModel = {
@@ -26,6 +26,7 @@ export type NativeParts = {
 export function nativeAgent(parts: NativeParts): Agent {
   return {
     name: "native",
+    check: (turn) => checkTurn(parts, turn),
     takeTurn: (input, context) => takeTurn(parts, input, context),
     enforced: async (policy) => enforcedNow(policy),
   };

@@ -26,7 +26,7 @@ async function runDoctor(args: Args, door: Door): Promise<number> {
   const marks = showsUnicode(door.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
   const width = Math.max(0, ...report.checks.map((check) => check.name.length));
   for (const check of report.checks) door.out.write(checkText(check, width, style, marks));
-  const next = report.checks.find((check) => !check.ok && !check.optional)?.hint;
+  const next = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
   if (report.ok) door.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
   else door.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${plain(next)}`}\n`);
   return report.ok ? 0 : 1;
@@ -34,6 +34,7 @@ async function runDoctor(args: Args, door: Door): Promise<number> {
 
 function checkText(check: Check, width: number, style: Style, marks: { good: string; bad: string; minor: string }): string {
   const mark = check.ok ? style.green(marks.good) : check.optional ? style.yellow(marks.minor) : style.red(marks.bad);
-  const hint = !check.ok && check.hint !== undefined ? `${" ".repeat(width + 4)}${style.dim(plain(check.hint))}\n` : "";
-  return `${mark} ${check.name.padEnd(width)}  ${plain(check.detail)}\n${hint}`;
+  const hints = check.ok || check.hint === undefined ? [] : check.hint.split("\n");
+  const below = hints.map((line) => `${" ".repeat(width + 4)}${style.dim(plain(line))}\n`).join("");
+  return `${mark} ${check.name.padEnd(width)}  ${plain(check.detail)}\n${below}`;
 }

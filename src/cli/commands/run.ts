@@ -1,5 +1,6 @@
 // skein run: one turn from the command line. Checks everything it can before anything is written.
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { parseDuration } from "../../kit/duration.ts";
 import { absolutePath } from "../../kit/paths.ts";
 import type { SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
@@ -35,7 +36,9 @@ async function runTask(args: Args, door: Door): Promise<number> {
   const api = await door.api({ ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
   const settings = await api.config.values();
   const turn = turnFrom(flags, settings, door);
-  const session = await api.session.open(sessionFrom(flags, settings, task, turn.toolLevel));
+  const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
+  await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" });
+  const session = await api.session.open(wanted);
   let stopped: "SIGINT" | "SIGTERM" | null = null;
   door.onStop((signal) => {
     stopped = signal;
@@ -56,6 +59,7 @@ function readFlags(args: Args, door: Door) {
   const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd: door.cwd, home }));
   const directory = path("cd") ?? door.cwd;
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--cd: no directory ${directory}`);
+  if (on("ephemeral") && text("output-file") !== null) throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
   if (on("json") && text("output-format") !== null && text("output-format") !== "json") throw new Fault("usage", "--json and --output-format exclude each other");
@@ -70,11 +74,11 @@ function readFlags(args: Args, door: Door) {
     maxBudgetUsd: mapped(text("max-budget-usd"), (value) => positive("max-budget-usd", value, false)),
     timeoutMs: mapped(text("timeout"), (value) => duration("timeout", value)),
     sessionId: mapped(text("session-id"), (value) => uuid("session-id", value)),
-    tools: mapped(text("tools"), (value) => value.split(",").map((name) => name.trim()).filter((name) => name !== "")),
+    tools: mapped(text("tools"), toolList),
     schema: mapped(path("json-schema"), readSchema),
     images: ((args.flags["image"] as string[] | undefined) ?? []).map((value) => readImage(absolutePath(value, { cwd: door.cwd, home }))),
-    outputFile: path("output-file"),
-    transcriptDir: path("transcript-dir"),
+    outputFile: mapped(path("output-file"), (file) => writableFile("output-file", file)),
+    transcriptDir: mapped(path("transcript-dir"), (folder) => writableFolder("transcript-dir", folder)),
   };
 }
 
@@ -158,6 +162,31 @@ function toolNames(turn: Pick<TurnStart, "tools" | "toolLevel" | "spawn">): stri
 function onlyOne(args: Args, names: string[]): void {
   const given = names.filter((name) => args.flags[name] !== undefined);
   if (given.length > 1) throw new Fault("usage", `${given.map((name) => `--${name}`).join(" and ")} exclude each other`);
+}
+
+function toolList(value: string): string[] {
+  const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  if (names.length === 0) throw new Fault("usage", `--tools takes names with commas between them, not "${value}"`, { hint: "--tool-level none means no tools" });
+  return names;
+}
+
+function writableFile(name: string, file: string): string {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--${name}: ${file} is a directory`);
+  writableFolder(name, dirname(file));
+  return file;
+}
+
+/** Missing folders will be made; what is there already must be one that we can write to. */
+function writableFolder(name: string, folder: string): string {
+  let nearest = folder;
+  while (!existsSync(nearest) && nearest !== dirname(nearest)) nearest = dirname(nearest);
+  if (!statSync(nearest).isDirectory()) throw new Fault("usage", `--${name}: ${nearest} is no directory`);
+  try {
+    accessSync(nearest, constants.W_OK);
+  } catch (error) {
+    throw new Fault("usage", `--${name}: can't write to ${nearest}`, { cause: error });
+  }
+  return folder;
 }
 
 function positive(name: string, value: string, whole: boolean): number {

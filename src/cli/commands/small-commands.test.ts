@@ -53,13 +53,13 @@ describe("config", () => {
 
   test("lists every key with value and origin", async () => {
     const { out } = await run(config, [], { api });
-    expect(out).toBe(`KEY                     VALUE                 ORIGIN
-model                   a/b                   $SKEIN_MODEL
-timeout                 2h                    /c.jsonc
-allow_write             -                     default
-providers.acme.api_key  (set)                 /c.jsonc
-providers.acme.headers  {"X-Team":"(set)"}    /c.jsonc
-`.replaceAll("                 ORIGIN", "               ORIGIN").replaceAll("   $SKEIN", " $SKEIN").replaceAll("    /c.jsonc\n", "  /c.jsonc\n").replaceAll("    default", "  default"));
+    expect(out).toBe(`KEY                     VALUE               ORIGIN
+model                   a/b                 $SKEIN_MODEL
+timeout                 2h                  /c.jsonc
+allow_write             -                   default
+providers.acme.api_key  (set)               /c.jsonc
+providers.acme.headers  {"X-Team":"(set)"}  /c.jsonc
+`);
     expect((await run(config, ["--json"], { api })).json()).toMatchObject([{ key: "model" }, { key: "timeout", value: 7_200_000, written: "2h" }, {}, {}, { value: { "X-Team": "(set)" } }]);
   });
 
@@ -307,7 +307,7 @@ describe("doctor", () => {
     checks: [
       { name: "runtime", ok: true, optional: false, detail: "1.4" },
       { name: "ollama", ok: false, optional: true, detail: "not running", hint: "start it" },
-      { name: "key", ok: false, optional: false, detail: "none", hint: "set ANTHROPIC_API_KEY" },
+      { name: "key", ok: false, optional: false, detail: "none", hint: "set a key:\n  export ANTHROPIC_API_KEY=..." },
     ],
   };
 
@@ -318,9 +318,10 @@ describe("doctor", () => {
 ○ ollama   not running
            start it
 ✗ key      none
-           set ANTHROPIC_API_KEY
+           set a key:
+            export ANTHROPIC_API_KEY=...
 
-not ready: set ANTHROPIC_API_KEY
+not ready: set a key:
 `);
   });
 

@@ -46,7 +46,11 @@ test("patch accepts what it shows", async () => {
   const directory = (await Bun.$`mktemp -d`.text()).trim();
   await Bun.write(`${directory}/f`, text(before));
   await Bun.write(`${directory}/p`, `${unifiedDiff(text(before), text(after), "f")}\n`);
-  const done = await Bun.$`git apply p`.cwd(directory).env({ ...process.env, GIT_CEILING_DIRECTORIES: directory }).nothrow().quiet();
+  const done = await Bun.$`git apply p`
+    .cwd(directory)
+    .env({ ...process.env, GIT_CEILING_DIRECTORIES: directory })
+    .nothrow()
+    .quiet();
   expect(done.stderr.toString()).toBe("");
   expect(await Bun.file(`${directory}/f`).text()).toBe(text(after));
   await Bun.$`rm -r ${directory}`;

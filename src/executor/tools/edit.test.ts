@@ -30,7 +30,7 @@ describe("edit", () => {
     ["a text that starts with a line end", "a\r\nb\r\nc\r\n", "\nb", "\nX", "a\r\nX\r\nc\r\n"],
     ["LF stays, though the model writes CRLF", "a\nb\nc\n", "a\r\nb", "a\r\nX", "a\nX\nc\n"],
     ["mixed endings stay around the place", "a\r\nb\nc\nd\r\n", "b\nc", "X\nY", "a\r\nX\nY\nd\r\n"],
-    ["mixed endings within the place", "p\nq\na\r\nb\nc\r\nd\r\n", "a\nb\nc", "X\nY", "p\nq\nX\r\nY\r\nd\r\n"],
+    ["mixed endings within the place", "p\nq\na\r\nb\nc\r\nd\r\n", "a\nb\nc", "X\nY", "p\nq\nX\nY\r\nd\r\n"],
     ["a BOM stays", "\xef\xbb\xbfa\nb\n", "a\n", "X\n", "\xef\xbb\xbfX\nb\n"],
     ["bytes that are no UTF-8 stay", "\xff\xfe\xe9 a\n", "a", "b", "\xff\xfe\xe9 b\n"],
   ];
@@ -127,7 +127,6 @@ describe("write", () => {
   });
 
   test("a full disk leaves neither half a file nor a changed one", async () => {
-    const { writeInPlace } = await import("./place.ts");
     const script = `const { writeInPlace } = await import(${JSON.stringify(join(import.meta.dir, "place.ts"))});
       const fs = await import("node:fs");
       const tries = [[${JSON.stringify(join(directory, "kept"))}, Buffer.from("old content\\n")], [${JSON.stringify(join(directory, "fresh"))}, null]];
@@ -139,6 +138,5 @@ describe("write", () => {
     expect(limited.stdout.toString()).toBe("EFBIG\nEFBIG\n");
     expect(readFileSync(join(directory, "kept"), "utf8")).toBe("old content\n");
     expect(await Bun.file(join(directory, "fresh")).exists()).toBe(false);
-    expect(writeInPlace).toBeFunction();
   });
 });

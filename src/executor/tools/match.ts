@@ -76,7 +76,8 @@ function nearMiss(file: string, wanted: string): string {
   let best = { line: -1, length: 0 };
   for (let line = 0; line < lines.length; line += 1) {
     let length = 0;
-    while (length < wantedLines.length && line + length < lines.length && squeeze(lines[line + length]!) === wantedLines[length]) length += 1;
+    while (length < wantedLines.length && line + length < lines.length && squeeze(lines[line + length]!) === wantedLines[length])
+      length += 1;
     if (length > best.length) best = { line, length };
     if (best.length === wantedLines.length) break;
   }

@@ -15,6 +15,8 @@ const mostBytes = 30_000;
 const longestLine = 2000;
 const largestImage = 5 << 20;
 const chunkBytes = 128 << 10;
+// A line longer than this is not read to its end.
+const mostOfALine = 16 << 20;
 
 export const readTool: Tool = {
   definition: definitions.read,
@@ -58,7 +60,7 @@ async function readOpen(target: OpenFile, range: Range, signal: AbortSignal): Pr
 async function readLines(target: OpenFile, range: Range, first: Buffer, buffer: Buffer, signal: AbortSignal): Promise<ToolOutcome> {
   const window = new Window(range);
   let position = first.length;
-  for (let chunk = first; chunk.length > 0 && !window.isFull; ) {
+  for (let chunk = first; chunk.length > 0 && !window.isFull;) {
     window.push(chunk);
     if (window.isFull) break;
     signal.throwIfAborted();
@@ -80,6 +82,7 @@ class Window {
   #bytes = 0;
   #hasLongLine = false;
   #endsInLine = false;
+  #isEndless = false;
 
   constructor(range: Range) {
     this.#range = range;
@@ -89,6 +92,12 @@ class Window {
     const rest = this.#skip(chunk);
     if (rest.length === 0) return;
     for (const line of this.#splitter.push(rest)) this.#add(line.text, line.cutBytes);
+    const pending = this.#splitter.pendingBytes;
+    if (pending > 0 && this.#shown.length >= this.#range.limit) this.isFull = true;
+    if (pending > mostOfALine && !this.isFull) {
+      this.end();
+      this.isFull = this.#isEndless = true;
+    }
   }
 
   end(): void {
@@ -104,7 +113,9 @@ class Window {
     }
     const notices: string[] = [];
     if (this.#hasLongLine) notices.push(`[lines are cut at ${groupDigits(longestLine)} characters; use bash to see more of them]`);
-    if (this.isFull) {
+    if (this.#isEndless) {
+      notices.push(`[stopped inside line ${this.#line}, which is longer than ${groupDigits(mostOfALine)} bytes; use bash to go on]`);
+    } else if (this.isFull) {
       notices.push(`[stopped at line ${this.#line}; the file goes on (${groupDigits(size)} bytes in all): use offset=${this.#line + 1}]`);
     }
     return { text: [...this.#shown, ...notices].join("\n"), isError: false };
@@ -150,7 +161,9 @@ class Window {
 
 async function readImage({ file, path, size }: OpenFile, mime: string): Promise<ToolOutcome> {
   if (size > largestImage) {
-    return failure(`${path} is an image of ${groupDigits(size)} bytes; at most ${groupDigits(largestImage)} can be shown. Make it smaller first`);
+    return failure(
+      `${path} is an image of ${groupDigits(size)} bytes; at most ${groupDigits(largestImage)} can be shown. Make it smaller first`,
+    );
   }
   const bytes = Buffer.alloc(size);
   const { bytesRead } = await file.read(bytes, 0, size, 0);

@@ -33,7 +33,8 @@ const request = (change: Partial<ModelRequest> = {}) => {
   };
   return anthropic.request(full, { ...endpoint, headers: {} });
 };
-const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(request(change).body) as Record<string, never>;
+type Written = Record<string, unknown> & { messages: { role: string; content: unknown[] }[] };
+const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(request(change).body) as Written;
 
 describe("the Anthropic wire reads what the vendor's SDK reads", () => {
   for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
@@ -63,9 +64,9 @@ describe("the Anthropic wire reads what the vendor's SDK reads", () => {
 
   test("thinking keeps its signature, and redacted thinking its data, for the same model", async () => {
     const { done, theirs } = await both("thinking");
-    const sent = bodyOf({ messages: [asking("hi"), { role: "assistant", parts: done.parts }, asking("go on")] }).messages as { content: unknown[] }[];
+    const sent = bodyOf({ messages: [asking("hi"), { role: "assistant", parts: done.parts }, asking("go on")] }).messages;
     expect(sent[1]?.content).toEqual(theirs.content.map((block) => (block.type === "text" ? { type: "text", text: block.text } : block)));
-    const other = bodyOf({ model: "claude-sonnet-5", messages: [asking("hi"), { role: "assistant", parts: done.parts }] }).messages as { content: unknown[] }[];
+    const other = bodyOf({ model: "claude-sonnet-5", messages: [asking("hi"), { role: "assistant", parts: done.parts }] }).messages;
     expect(other[1]?.content).toEqual([{ type: "text", text: "4" }]);
   });
 
@@ -180,8 +181,8 @@ describe("the Anthropic wire writes requests", () => {
     ["claude-opus-5-5", 32_000],
   ];
   test("with an output limit by family, unless one was given", () => {
-    for (const [model, limit] of limits) expect(bodyOf({ model }).max_tokens).toBe(limit as never);
-    expect(bodyOf({ maxOutputTokens: 77 }).max_tokens).toBe(77 as never);
+    for (const [model, limit] of limits) expect(bodyOf({ model }).max_tokens).toBe(limit);
+    expect(bodyOf({ maxOutputTokens: 77 }).max_tokens).toBe(77);
   });
 
   const efforts: [string, ModelRequest["effort"], unknown, unknown][] = [
@@ -195,8 +196,8 @@ describe("the Anthropic wire writes requests", () => {
   test("with an effort in the way each generation takes it", () => {
     for (const [model, effort, thinking, config] of efforts) {
       const body = bodyOf({ model, effort });
-      expect(body.thinking as unknown).toEqual(thinking);
-      expect(body.output_config as unknown).toEqual(config);
+      expect(body.thinking).toEqual(thinking);
+      expect(body.output_config).toEqual(config);
     }
   });
 

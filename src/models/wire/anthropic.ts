@@ -37,7 +37,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
 /** The API wants a number; older families refuse a bigger one than they can write. */
 function outputLimit(model: string): number {
   if (/^claude-(2|instant|3-(opus|sonnet|haiku))/.test(model)) return 4096;
-  if (/^claude-3-5/.test(model)) return 8192;
+  if (model.startsWith("claude-3-5")) return 8192;
   return 32_000;
 }
 

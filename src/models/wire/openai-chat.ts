@@ -100,9 +100,9 @@ function writeHeard(side: Extract<Side, { role: "user" }>, dialect: Dialect): Js
   }));
   const shown = side.results.flatMap((result) => result.images ?? []).map(writeImage);
   const content = [...shown, ...side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)))];
-  const only = side.content[0];
-  if (content.length === 1 && only?.kind === "text") messages.push({ role: "user", content: only.text });
-  else if (content.length > 0) messages.push({ role: "user", content });
+  const words = side.content.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+  if (content.length > words.length) messages.push({ role: "user", content });
+  else if (words.length > 0) messages.push({ role: "user", content: words.join("\n\n") });
   return messages;
 }
 

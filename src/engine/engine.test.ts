@@ -1,0 +1,207 @@
+// The engine over a real store, with agents that do just what a test needs.
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Api, TurnStart } from "../protocol/api.ts";
+import type { Event } from "../protocol/event.ts";
+import type { NewNode } from "../protocol/node.ts";
+import type { Agent, AgentEvent, TurnContext, TurnInput } from "../protocol/ports.ts";
+import type { Session } from "../protocol/turn.ts";
+import { openStore } from "../store/sqlite-store.ts";
+import type { Store } from "../store/store.ts";
+import { transcriptPath } from "../store/transcript.ts";
+import { createEngine, type EngineParts } from "./engine.ts";
+
+const text = (words: string): NewNode => ({ author: "agent", parts: [{ kind: "text", text: words }], model: "test/one", usage: { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.01 });
+const call = (id: string): NewNode => ({ author: "agent", parts: [{ kind: "call", id, name: "bash", input: { command: "true" } }] });
+const ok: AgentEvent = { type: "end", end: { status: "ok" } };
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+type Take = (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
+
+async function engineWith(take: Take): Promise<{ api: Api; store: Store; root: string; session: Session; run: (change?: Partial<TurnStart>) => Promise<Event[]> }> {
+  const root = mkdtempSync(join(tmpdir(), "skein-engine-"));
+  cleanups.push(() => rmSync(root, { recursive: true, force: true }));
+  const store = await openStore({ path: join(root, "skein.db"), outputsDir: join(root, "outputs") });
+  cleanups.push(() => store.close());
+  const agent: Agent = { name: "native", check: async () => {}, takeTurn: take, enforced: async (policy) => ({ policy: policy.name, tier: "none", fs: false, net: "on", secrets: false, processes: false, missing: [] }) };
+  const api = createEngine(partsFor(root, store, agent));
+  const session = await api.session.open({ find: { by: "new" }, directory: root, task: "t", agent: "native", model: "test/one", toolLevel: "minimal", parentSession: null, transcriptDir: null });
+  const run = async (change: Partial<TurnStart> = {}) => Array.fromAsync(api.turn.start({ ...turn, session: session.id, ...change }));
+  return { api, store, root, session, run };
+}
+
+function partsFor(root: string, store: Store, agent: Agent): EngineParts {
+  return {
+    store: async () => store,
+    hasStore: () => true,
+    agents: [agent],
+    chooseModel: async (name) => name ?? "test/one",
+    chooseAgent: (name, model) => ({ agent: name, model }),
+    projectOf: (directory) => directory,
+    transcriptFor: (session) => transcriptPath(join(root, "sessions"), session),
+    transcriptElsewhere: (session) => transcriptPath(join(root, "elsewhere"), session),
+    copyTranscript: async () => {},
+    warn: () => {},
+    rows: {} as EngineParts["rows"],
+    close: async () => {},
+  };
+}
+
+const turn: Omit<TurnStart, "session"> = {
+  prompt: "hello",
+  images: [],
+  model: null,
+  toolLevel: "minimal",
+  tools: null,
+  spawn: true,
+  system: null,
+  appendSystem: null,
+  contextFiles: false,
+  fresh: false,
+  policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [] },
+  limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null },
+  timeoutMs: null,
+  idleMs: null,
+  answerSchema: null,
+  outputFile: null,
+};
+
+const node = (made: NewNode): AgentEvent => ({ type: "node", node: made, recorded: () => {} });
+const typesOf = (events: Event[]) => events.map((event) => event.type);
+const endOf = (events: Event[]) => events.findLast((event) => event.type === "turn.ended")?.turn;
+
+describe("a turn", () => {
+  test("is recorded in the store and the transcript before it is shown", async () => {
+    const seen: number[] = [];
+    const { store, session, api } = await engineWith(async function* () {
+      yield node(text("hi"));
+      yield ok;
+    });
+    for await (const event of api.turn.start({ ...turn, session: session.id })) {
+      if (event.type !== "node.added") continue;
+      const stored = await store.node(event.node.id);
+      const lines = readFileSync(session.transcript as string, "utf8");
+      seen.push(stored !== null && lines.includes(event.node.id) ? 1 : 0);
+    }
+    expect(seen).toEqual([1, 1]);
+  });
+
+  test("starts, adds its nodes and ends, with usage and cost summed", async () => {
+    const { run } = await engineWith(async function* () {
+      yield { type: "passing", event: { type: "text.delta", text: "h" } };
+      yield node(text("hi"));
+      yield node(text("ho"));
+      yield ok;
+    });
+    const events = await run();
+    expect(typesOf(events)).toEqual(["turn.started", "node.added", "text.delta", "node.added", "node.added", "turn.ended"]);
+    expect(endOf(events)).toMatchObject({ status: "ok", steps: 2, usage: { input: 10, output: 4 }, costUsd: 0.02 });
+  });
+
+  test("that an agent leaves without an end is broken, not ok", async () => {
+    const { run } = await engineWith(async function* () {
+      yield node(text("hi"));
+    });
+    expect(endOf(await run())).toMatchObject({ status: "broken" });
+  });
+
+  test("ends as cancelled when it is cancelled, and keeps what there is", async () => {
+    const made = await engineWith(async function* (_input, context) {
+      yield node(text("so far"));
+      await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
+      yield { type: "end", end: { status: "cancelled" } };
+    });
+    const events: Event[] = [];
+    for await (const event of made.api.turn.start({ ...turn, session: made.session.id })) {
+      events.push(event);
+      if (event.type === "node.added" && event.node.author === "agent") await made.api.turn.cancel({ session: made.session.id });
+    }
+    expect(endOf(events)).toMatchObject({ status: "cancelled" });
+    expect((await made.store.session(made.session.id))?.tip).toBe(endOf(events)?.tip as string);
+  });
+
+  test("ends as timed-out or stalled when a limit stops it", async () => {
+    const wait: Take = async function* (_input, context) {
+      await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
+      yield { type: "end", end: { status: "cancelled" } };
+    };
+    const { run } = await engineWith(wait);
+    expect(endOf(await run({ timeoutMs: 20 }))).toMatchObject({ status: "timed-out" });
+    expect(endOf(await run({ idleMs: 20 }))).toMatchObject({ status: "stalled" });
+  });
+
+  test("gets the whole path, or with fresh only its prompt", async () => {
+    const paths: number[] = [];
+    const { run } = await engineWith(async function* (input) {
+      paths.push(input.path.length);
+      yield node(text("hi"));
+      yield ok;
+    });
+    await run();
+    await run({ prompt: "again" });
+    await run({ prompt: "alone", fresh: true });
+    expect(paths).toEqual([1, 3, 1]);
+  });
+
+  test("of a session that is running elsewhere is refused and names the holder", async () => {
+    const made = await engineWith(async function* (_input, context) {
+      await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
+      yield ok;
+    });
+    const first = made.api.turn.start({ ...turn, session: made.session.id })[Symbol.asyncIterator]();
+    await first.next();
+    await expect(made.run()).rejects.toThrow(String(process.pid));
+    await made.api.turn.cancel({ session: made.session.id });
+    for (let next = await first.next(); next.done !== true; next = await first.next());
+  });
+});
+
+describe("what a dead process left", () => {
+  test("becomes nodes, and its running call gets a result that says its state is unknown", async () => {
+    const paths: string[][] = [];
+    const made = await engineWith(async function* (input) {
+      paths.push(input.path.flatMap((entry) => entry.parts.map((part) => (part.kind === "result" ? part.text : part.kind))));
+      yield ok;
+    });
+    const lease = await made.store.acquire(made.session.id);
+    const left = await made.store.startTurn(lease, { agent: "native", model: "test/one", policy: turn.policy, enforced: null, prompt: { author: "user", parts: [{ kind: "text", text: "go" }] } });
+    await made.store.appendNode(lease, left.value.id, call("c1"));
+    await made.store.saveDraft(lease, left.value.id, { key: "c1", text: "half an outp" });
+    await made.store.release(lease);
+
+    const events = await made.run({ prompt: null });
+    expect(paths[0]?.[2]).toMatch(/Interrupted.*state is unknown.*half an outp/s);
+    expect(await made.store.turn(left.value.id)).toMatchObject({ status: "killed" });
+    expect(endOf(events)).toMatchObject({ status: "ok" });
+    expect((await made.store.verify({})).problems).toEqual([]);
+  });
+
+  test("keeps an answer that was streaming, and says that it is incomplete", async () => {
+    const made = await engineWith(async function* () {
+      yield ok;
+    });
+    const lease = await made.store.acquire(made.session.id);
+    const left = await made.store.startTurn(lease, { agent: "native", model: null, policy: turn.policy, enforced: null, prompt: { author: "user", parts: [{ kind: "text", text: "go" }] } });
+    await made.store.saveDraft(lease, left.value.id, { key: "text", text: "The answer is fo" });
+    await made.store.release(lease);
+    await made.run({ prompt: null });
+    const nodes = await made.store.sessionNodes(made.session.id);
+    expect(nodes.map((entry) => entry.author)).toEqual(["user", "agent", "note"]);
+    expect(nodes[1]?.parts).toEqual([{ kind: "text", text: "The answer is fo" }]);
+  });
+
+  test("can be gone on with only if something was interrupted", async () => {
+    const made = await engineWith(async function* () {
+      yield node(text("done"));
+      yield ok;
+    });
+    await made.run();
+    await expect(made.run({ prompt: null })).rejects.toThrow("no interrupted turn");
+  });
+});

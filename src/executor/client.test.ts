@@ -1,0 +1,290 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { descendantsOf, familyMembers } from "../kit/processes.ts";
+import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
+import { startExecutor } from "./client.ts";
+import { createInProcessExecutor } from "./in-process.ts";
+
+const program = [process.execPath, join(import.meta.dir, "../../test/fixtures/bin/executor.ts")];
+const directory = mkdtempSync(join(tmpdir(), "executor-"));
+const secret = "recognisable-secret-value";
+const env = {
+  ...process.env,
+  ANTHROPIC_API_KEY: secret,
+  GITHUB_TOKEN: secret,
+  SSH_AUTH_SOCK: secret,
+  BUN_OPTIONS: "",
+  SKEIN_INTERNAL: secret,
+  LANG: "C.UTF-8",
+};
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const start = (command = program) => startExecutor({ command, env, cwd: directory, readyMs: 10_000 });
+const call = (
+  executor: Executor,
+  name: string,
+  input: Record<string, unknown>,
+  options: Partial<ToolCallOptions> = {},
+): Promise<ToolOutcome> =>
+  executor.callTool(name, input, {
+    session: "session-1",
+    turn: "turn-1",
+    cwd: directory,
+    env: {},
+    signal: new AbortController().signal,
+    onOutput: () => {},
+    ...options,
+  });
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let count = 0; count < 400 && !isTrue(); count += 1) await Bun.sleep(25);
+  expect(isTrue()).toBe(true);
+}
+
+const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+const memoryOf = (pid: number): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
+const executorPid = async (executor: Executor): Promise<number> => Number((await call(executor, "bash", { command: "echo $PPID" })).text);
+
+const kinds: [string, () => Executor][] = [
+  ["over stdio", start],
+  ["in this process", () => createInProcessExecutor({ env })],
+];
+
+for (const [kind, make] of kinds) {
+  describe(`an executor ${kind}`, () => {
+    test("reads, writes, edits and runs", async () => {
+      await using executor = closing(make());
+      expect((await executor.listTools()).map((tool) => tool.name)).toEqual(["read", "write", "edit", "bash"]);
+      expect((await call(executor, "write", { path: "sub/a.txt", content: "one\ntwo\n" })).text).toBe("wrote sub/a.txt: 2 lines, 8 bytes");
+      expect((await call(executor, "edit", { path: "sub/a.txt", old_text: "two", new_text: "três" })).display).toContain("+três");
+      expect((await call(executor, "read", { path: "sub/a.txt" })).text).toBe("1\tone\n2\ttrês");
+      const printed: Uint8Array[] = [];
+      const outcome = await call(executor, "bash", { command: "cat sub/a.txt; exit 4" }, { onOutput: (chunk) => printed.push(chunk) });
+      expect(outcome).toMatchObject({ text: "one\ntrês\nexit code 4", isError: true, exitCode: 4, bytes: 10 });
+      expect(Buffer.concat(printed).toString()).toBe("one\ntrês\n");
+    });
+
+    test("images come through", async () => {
+      await using executor = closing(make());
+      const bytes = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), crypto.getRandomValues(new Uint8Array(60_000))]);
+      writeFileSync(join(directory, "p.png"), bytes);
+      const { images } = await call(executor, "read", { path: "p.png" });
+      expect(images).toEqual([{ mime: "image/png", base64: bytes.toString("base64") }]);
+    });
+
+    test("bad calls are outcomes", async () => {
+      await using executor = closing(make());
+      expect(await call(executor, "frobnicate", {})).toEqual({ text: "unknown tool: frobnicate", isError: true });
+      expect((await call(executor, "raed", {})).text).toBe("unknown tool: raed; did you mean read?");
+      expect((await call(executor, "read", {})).text).toBe('read: "path" is missing');
+      expect((await call(executor, "bash", { command: "ls" }, { signal: AbortSignal.abort() })).text).toBe("cancelled before it ran");
+    });
+
+    test("tools see no secret and no internals, but what the call gives them", async () => {
+      await using executor = closing(make());
+      const { text } = await call(executor, "bash", { command: "env" }, { env: { EXTRA: "given" } });
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain("BUN_");
+      const names = text.split("\n").map((line) => line.split("=")[0]!);
+      expect(names.filter((name) => name.startsWith("SKEIN_")).toSorted()).toEqual(["SKEIN_CALL", "SKEIN_SESSION_ID"]);
+      expect(text).toContain("SKEIN_SESSION_ID=session-1");
+      expect(text).toContain("AI_AGENT=");
+      expect(text).toContain("EXTRA=given");
+      expect(text).toContain("LANG=C.UTF-8");
+    });
+
+    test("calls run side by side, each with its own output", async () => {
+      await using executor = closing(make());
+      // Each waits for the other: one after the other they would never end.
+      const wait = (mine: string, other: string) =>
+        `echo ${mine}; touch ${mine}; until [ -e ${other} ]; do sleep 0.01; done; echo met ${other}`;
+      const outputs: Record<string, string> = { p1: "", p2: "" };
+      const both = await Promise.all(
+        (["p1", "p2"] as const).map((mine, index) =>
+          call(
+            executor,
+            "bash",
+            { command: wait(mine, index === 0 ? "p2" : "p1"), timeout: 20 },
+            { onOutput: (chunk) => (outputs[mine] += Buffer.from(chunk).toString()) },
+          ),
+        ),
+      );
+      expect(both.map((outcome) => outcome.text)).toEqual(["p1\nmet p2", "p2\nmet p1"]);
+      expect(outputs).toEqual({ p1: "p1\nmet p2\n", p2: "p2\nmet p1\n" });
+      rmSync(join(directory, "p1"));
+      rmSync(join(directory, "p2"));
+    });
+
+    test("forty commands at once all run, at most 32 together", async () => {
+      await using executor = closing(make());
+      const gate = join(directory, `gate-${kind.length}`);
+      const command = `echo x >> ${gate}.started; until [ -e ${gate} ]; do sleep 0.05; done; echo done`;
+      const all = Promise.all(Array.from({ length: 40 }, () => call(executor, "bash", { command, timeout: 60 })));
+      const started = () => (existsSync(`${gate}.started`) ? readFileSync(`${gate}.started`, "utf8").length / 2 : 0);
+      await until(() => started() === 32);
+      await Bun.sleep(100);
+      expect(started()).toBe(32);
+      writeFileSync(gate, "");
+      expect((await all).map((outcome) => outcome.text)).toEqual(Array(40).fill("done"));
+    }, 30_000);
+
+    test("a cancelled call ends with all it started, others go on", async () => {
+      await using executor = closing(make());
+      const stop = new AbortController();
+      const other = call(executor, "bash", { command: "sleep 0.5; echo fine" });
+      let mark = "";
+      const cancelled = await call(
+        executor,
+        "bash",
+        { command: "setsid sleep 300 & env | grep ^SKEIN_CALL; sleep 300" },
+        {
+          signal: stop.signal,
+          onOutput: (chunk) => {
+            mark += Buffer.from(chunk).toString();
+            stop.abort();
+          },
+        },
+      );
+      expect(cancelled.text).toContain("cancelled; it was stopped with all it had started");
+      expect(familyMembers({ root: null, mark: mark.trim() })).toEqual([]);
+      expect((await other).text).toBe("fine");
+    });
+
+    test("a server in the background outlives its call and not the executor", async () => {
+      const executor = make();
+      const { text } = await call(executor, "bash", { command: "sleep 300 & echo $!" });
+      const escaped = await call(executor, "bash", { command: "(setsid sleep 300 >/dev/null 2>&1 & echo $!)" });
+      expect([isAlive(Number(text)), isAlive(Number(escaped.text))]).toEqual([true, true]);
+      await executor.close();
+      await until(() => !isAlive(Number(text)) && !isAlive(Number(escaped.text)));
+    });
+  });
+}
+
+/** Closes it however the test ends. */
+function closing<T extends Executor>(executor: T): T & AsyncDisposable {
+  return Object.assign(executor, { [Symbol.asyncDispose]: () => executor.close() });
+}
+
+describe("the executor's process", () => {
+  test("five hundred megabytes pass through in bounded memory on both sides, none lost", async () => {
+    await using executor = closing(start());
+    const pid = await executorPid(executor);
+    const before = process.memoryUsage.rss();
+    let bytes = 0;
+    let chunks = 0;
+    let largest = 0;
+    const outcome = await call(
+      executor,
+      "bash",
+      { command: "head -c 500000000 /dev/zero | tr '\\0' x" },
+      {
+        onOutput: (chunk) => {
+          bytes += chunk.length;
+          chunks += 1;
+          if (chunks % 500 === 0) largest = Math.max(largest, process.memoryUsage.rss());
+        },
+      },
+    );
+    expect([bytes, outcome.bytes]).toEqual([500_000_000, 500_000_000]);
+    expect(outcome.text.length).toBeLessThanOrEqual(32 << 10);
+    expect(memoryOf(pid)).toBeLessThan(150);
+    expect((largest - before) / 2 ** 20).toBeLessThan(150);
+  }, 60_000);
+
+  test("a large file is written through it", async () => {
+    await using executor = closing(start());
+    const content = "0123456789abcde\n".repeat(1 << 19);
+    expect((await call(executor, "write", { path: "large.txt", content })).text).toContain("524,288 lines, 8,388,608 bytes");
+    expect(readFileSync(join(directory, "large.txt"), "utf8")).toBe(content);
+  });
+
+  test("orphans it adopts are taken off the process table", async () => {
+    await using executor = closing(start());
+    const pid = await executorPid(executor);
+    for (let count = 0; count < 5; count += 1) await call(executor, "bash", { command: "(setsid true >/dev/null 2>&1 &)" });
+    await Bun.sleep(50);
+    await call(executor, "bash", { command: "true" });
+    expect(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()).toBe("");
+  });
+
+  test("a parent killed with -9 leaves no tool process behind", async () => {
+    const script = `
+      const { startExecutor } = await import(${JSON.stringify(join(import.meta.dir, "client.ts"))});
+      const executor = startExecutor({ command: ${JSON.stringify(program)}, env: process.env, cwd: "/", readyMs: 10_000 });
+      const options = { session: "s", turn: "t", cwd: "/", env: {}, signal: new AbortController().signal, onOutput: (c) => process.stdout.write(c) };
+      executor.callTool("bash", { command: "trap '' TERM HUP; (setsid sleep 300 >/dev/null 2>&1 &); (setsid nohup sleep 300 >/dev/null 2>&1 &); sleep 300 & sleep 0.2; env | grep ^SKEIN_CALL=; sleep 300; sleep 300" }, options);`;
+    const parent = Bun.spawn([process.execPath, "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    const { value } = await parent.stdout.getReader().read();
+    const mark = Buffer.from(value!).toString().trim();
+    expect(mark).toStartWith("SKEIN_CALL=");
+    const family = [...new Set([...descendantsOf(parent.pid), ...familyMembers({ root: null, mark })])];
+    expect(family.length).toBeGreaterThanOrEqual(6);
+    parent.kill("SIGKILL");
+    await parent.exited;
+    await until(() => family.every((pid) => !isAlive(pid)));
+    expect(familyMembers({ root: null, mark })).toEqual([]);
+  }, 30_000);
+
+  test("SIGTERM ends it with all it started", async () => {
+    await using executor = closing(start());
+    const pid = await executorPid(executor);
+    const background = Number((await call(executor, "bash", { command: "trap '' TERM; setsid sleep 300 >/dev/null & echo $!" })).text);
+    process.kill(pid, "SIGTERM");
+    await until(() => !isAlive(pid) && !isAlive(background));
+  });
+
+  test("when it dies, the calls under way say so, its children are ended, and the next call starts it again", async () => {
+    await using executor = closing(start());
+    const first = await executorPid(executor);
+    let background = 0;
+    const running = call(
+      executor,
+      "bash",
+      { command: "setsid sleep 300 >/dev/null & echo $!; sleep 300" },
+      { onOutput: (chunk) => (background = Number(Buffer.from(chunk).toString())) },
+    );
+    await until(() => background > 0);
+    process.kill(first, "SIGKILL");
+    expect(await running).toEqual({
+      text: "the executor was killed by SIGKILL while this call ran; whether it had an effect is unknown",
+      isError: true,
+    });
+    await until(() => !isAlive(background));
+    expect(await executorPid(executor)).not.toBe(first);
+  });
+
+  test("one that does not start is a fault that repeats what it said", async () => {
+    const silent = startExecutor({ command: ["sleep", "300"], env, cwd: directory, readyMs: 100 });
+    expect(silent.ready).rejects.toMatchObject({
+      code: "sandbox-unavailable",
+      message: expect.stringContaining("was not ready within 100 ms"),
+    });
+    await silent.ready.catch(() => undefined);
+    const refusing = start(["bash", "-c", "echo 'no namespaces here' >&2; exit 9"]);
+    expect(refusing.ready).rejects.toMatchObject({
+      code: "sandbox-unavailable",
+      message: "the executor ended with exit code 9: no namespaces here",
+    });
+    await refusing.ready.catch(() => undefined);
+    expect(call(refusing, "bash", { command: "true" })).rejects.toMatchObject({ code: "sandbox-unavailable" });
+    const missing = start(["/no/such/program"]);
+    expect(missing.ready).rejects.toMatchObject({ code: "sandbox-unavailable", message: expect.stringContaining("could not be started") });
+    await Promise.all([missing.ready.catch(() => undefined), silent.close(), refusing.close(), missing.close()]);
+  });
+
+  test("one that prints garbage is a fault, not a hang", async () => {
+    const babbling = start(["bash", "-c", "head -c 100000 /dev/urandom; sleep 300"]);
+    expect(babbling.ready).rejects.toMatchObject({ code: "sandbox-unavailable" });
+    await babbling.ready.catch(() => undefined);
+    await babbling.close();
+  });
+
+  test("a closed executor refuses", async () => {
+    const executor = start();
+    await executor.close();
+    expect(call(executor, "bash", { command: "true" })).rejects.toMatchObject({ code: "executor-gone" });
+  });
+});

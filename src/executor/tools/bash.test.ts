@@ -1,0 +1,80 @@
+import { expect, test } from "bun:test";
+import { tmpdir } from "node:os";
+import { byteLength } from "../../kit/text.ts";
+import { bashTool } from "./bash.ts";
+import type { ToolRun } from "./tool.ts";
+
+const run: ToolRun = {
+  cwd: "/",
+  home: "/",
+  env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
+  mark: "",
+  signal: new AbortController().signal,
+  onOutput: () => {},
+};
+const bash = (command: string, timeout?: number, options: Partial<ToolRun> = {}) =>
+  bashTool.run(timeout === undefined ? { command } : { command, timeout }, {
+    ...run,
+    mark: `TEST_BASH=${crypto.randomUUID()}`,
+    ...options,
+  });
+
+test("how a command ended is always told", async () => {
+  const cases: [string, string, boolean, number | null][] = [
+    ["echo hi", "hi", false, 0],
+    ["true", "(no output)", false, 0],
+    ["false", "(no output)\nexit code 1", true, 1],
+    ["echo a; echo b >&2; exit 7", "a\nb\nexit code 7", true, 7],
+    ["printf 'no newline'; exit 2", "no newline\nexit code 2", true, 2],
+    ["kill -9 $$", "(no output)\nkilled by SIGKILL", true, null],
+    ["no-such-program-here", "bash: line 1: no-such-program-here: command not found\nexit code 127", true, 127],
+  ];
+  for (const [command, text, isError, exitCode] of cases) {
+    expect(await bash(command)).toMatchObject({ text, isError, exitCode, durationMs: expect.any(Number) });
+  }
+});
+
+test("it runs in the given directory", async () => {
+  expect((await bash("pwd -P", undefined, { cwd: tmpdir() })).text).toBe((await bash(`cd ${tmpdir()}; pwd -P`)).text);
+  expect((await bash("pwd", undefined, { cwd: "/no/such" })).text).toBe("can't run bash: the directory /no/such does not exist");
+});
+
+test("a time limit is kept, and what was printed by then is returned", async () => {
+  expect(await bash("echo before; sleep 300", 0.2)).toMatchObject({
+    text: "before\ntimed out after 200 ms; it was stopped with all it had started",
+    isError: true,
+    exitCode: null,
+  });
+  expect((await bash("true", 0)).text).toContain('"timeout" must be more than 0');
+  expect((await bash("echo ok", 1e12)).text).toBe("ok");
+});
+
+test("the model gets head and tail within 32 KB, the listener gets everything", async () => {
+  let seen = 0;
+  const outcome = await bash("seq 1 100000; echo the end; exit 3", undefined, { onOutput: (chunk) => void (seen += chunk.length) });
+  expect(byteLength(outcome.text)).toBeLessThanOrEqual(32 << 10);
+  expect(byteLength(outcome.text)).toBeGreaterThan(31 << 10);
+  expect(outcome.text).toStartWith("1\n2\n3\n");
+  expect(outcome.text).toEndWith("100000\nthe end\nexit code 3");
+  const missing = Number(/\n\[\.\.\. ([\d,]+) bytes not shown \.\.\.\]\n/.exec(outcome.text)![1]!.replaceAll(",", ""));
+  expect([seen, outcome.bytes]).toEqual([588_903, 588_903]);
+  expect(missing).toBeGreaterThan(588_903 - (32 << 10));
+});
+
+test("emoji, marks and flags across the cut stay whole", async () => {
+  for (const cluster of ["👨‍👩‍👧‍👦", "e\u0301\u0323", "🇩🇪"]) {
+    for (const shift of [1, 2, 3, 4]) {
+      const { text } = await bash(`printf 'x%.0s' $(seq ${shift}); yes '${cluster}x' | head -8000 | tr -d '\\n'`);
+      expect(text.replaceAll(cluster, "")).toMatch(/^x+\n\[\.\.\. [\d,]+ bytes not shown \.\.\.\]\nx+$/);
+    }
+  }
+});
+
+test("invalid bytes are shown as such and break nothing", async () => {
+  expect((await bash("printf 'a\\xff\\xfeb'")).text).toBe("a\ufffd\ufffdb");
+  expect(byteLength((await bash("head -c 100000 /dev/urandom")).text)).toBeLessThanOrEqual(32 << 10);
+});
+
+test("a command too long for the kernel says what to do", async () => {
+  expect((await bash(`: ${"x".repeat(200_000)}`)).text).toContain("the command is too long");
+});

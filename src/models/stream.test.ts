@@ -1,0 +1,338 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { type Answer, doneOf, failedOf, joined, lastOf, ours, patient, recorded, serve, silentAfter, streamOf, type StreamServer } from "../../test/fixtures/streams/serve.ts";
+import { retryAfter } from "./error-response.ts";
+import type { ModelEvent } from "./model.ts";
+import { streamModel } from "./stream.ts";
+
+const servers: StreamServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+
+const key = "sk-ant-recognisable-0123456789";
+
+/** A server that answers like Anthropic, and an endpoint for it. Waits are short because the server asks for short ones. */
+function vendor(answer: Answer, wire: "anthropic" | "openai-chat" = "anthropic") {
+  const server = serve(answer);
+  servers.push(server);
+  const endpoint = { wire, vendor: "anthropic", baseUrl: server.url, apiKey: key };
+  return { server, endpoint };
+}
+
+const good = (): Response => streamOf(recorded("anthropic", "text"));
+const soon = { "retry-after-ms": "1" };
+const error = (status: number, type: string, message: string, headers: Record<string, string> = soon): Response =>
+  Response.json({ type: "error", error: { type, message } }, { status, headers });
+const types = (events: ModelEvent[]): string[] => events.map(({ type }) => type).filter((type) => !type.endsWith(".delta"));
+
+describe("a failure has its kind, a hint and the right number of tries", () => {
+  const table: [string, () => Response, string, number, RegExp][] = [
+    ["401", () => error(401, "authentication_error", "invalid x-api-key"), "auth", 1, /ANTHROPIC_API_KEY.*https:/],
+    ["403", () => error(403, "permission_error", "no"), "auth", 1, /ANTHROPIC_API_KEY/],
+    ["400 with Google's word for a bad key", () => Response.json({ error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] } }, { status: 400 }), "auth", 1, /KEY/],
+    ["402", () => error(402, "x", "Insufficient credits"), "rate-limited", 1, /billing/],
+    ["429 for want of quota", () => Response.json({ error: { code: "insufficient_quota", message: "You exceeded your current quota" } }, { status: 429, headers: soon }), "rate-limited", 1, /billing/],
+    ["400 for want of credit", () => error(400, "invalid_request_error", "Your credit balance is too low to access the API"), "rate-limited", 1, /billing/],
+    ["429", () => error(429, "rate_limit_error", "slow"), "rate-limited", 4, /rate limit/],
+    ["529", () => error(529, "overloaded_error", "Overloaded"), "overloaded", 4, /overloaded/],
+    ["503", () => error(503, "x", "busy"), "overloaded", 4, /overloaded/],
+    ["500", () => error(500, "api_error", "Internal server error"), "overloaded", 4, /server failed/],
+    ["502 from a proxy", () => new Response("<html><h1>Bad gateway</h1></html>", { status: 502, headers: soon }), "overloaded", 4, /server failed/],
+    ["408", () => error(408, "timeout_error", "late"), "overloaded", 4, /server failed/],
+    ["409", () => error(409, "conflict", "again"), "overloaded", 4, /server failed/],
+    ["413", () => error(413, "request_too_large", "Request exceeds the maximum size"), "too-long", 1, /window/],
+    ["400 of Anthropic for length", () => error(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), "too-long", 1, /window/],
+    ["400 of OpenAI for length", () => Response.json({ error: { code: "context_length_exceeded", message: "Your input exceeds the context window of this model." } }, { status: 400 }), "too-long", 1, /window/],
+    ["400 of Gemini for length", () => Response.json({ error: { code: 400, status: "INVALID_ARGUMENT", message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." } }, { status: 400 }), "too-long", 1, /window/],
+    ["400 of a local server for length", () => Response.json({ error: { code: 400, type: "exceed_context_size_error", message: "the request exceeds the available context size" } }, { status: 400 }), "too-long", 1, /window/],
+    ["400 for too many output tokens", () => error(400, "invalid_request_error", "max_tokens: 100000 > 32000, which is the maximum allowed number of output tokens"), "broken", 1, /^$/],
+    ["404", () => error(404, "not_found_error", "model: claude-nine"), "broken", 1, /skein models/],
+    ["400", () => error(400, "invalid_request_error", "messages.0: bad"), "broken", 1, /^$/],
+    ["400 by policy", () => Response.json({ error: { code: "content_policy_violation", message: "no" } }, { status: 400 }), "refused", 1, /refused/],
+    ["a redirect", () => new Response(null, { status: 307, headers: { location: "http://127.0.0.1:1/" } }), "broken", 1, /base URL/],
+    ["an error in a good answer", () => Response.json({ error: { code: 429, message: "slow down" } }, { headers: soon }), "rate-limited", 4, /rate limit/],
+    ["a page in place of a stream", () => new Response("<html>Welcome</html>", { headers: { "content-type": "text/html" } }), "broken", 1, /base URL/],
+    ["an event that is no JSON", () => new Response("data: {oops\n\ndata: {}\n\n", { headers: { "content-type": "text/event-stream" } }), "broken", 2, /could not be read/],
+  ];
+  for (const [title, answer, kind, tries, hint] of table) {
+    test(`${title} → ${kind}, ${tries === 1 ? "not tried again" : `${tries} tries`}`, async () => {
+      const { server, endpoint } = vendor(answer);
+      const events = await ours({ model: "claude-nine" }, endpoint);
+      const failed = failedOf(events);
+      expect(failed.error.kind).toBe(kind as never);
+      expect(failed.error.hint ?? "").toMatch(hint);
+      expect(failed.error.message.length).toBeLessThanOrEqual(300);
+      expect(server.asked).toHaveLength(tries);
+      expect(events.filter(({ type }) => type === "retry")).toHaveLength(tries - 1);
+    });
+  }
+
+  test("an empty answer is asked for once more and is then broken", async () => {
+    const { server, endpoint } = vendor(() => streamOf(recorded("anthropic", "empty")));
+    const events = await ours({}, endpoint);
+    expect(types(events)).toEqual(["retry", "failed"]);
+    expect(failedOf(events).error).toMatchObject({ kind: "broken", message: expect.stringContaining("empty answer") as never });
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test("a server that isn't there is a network failure that names the base URL", async () => {
+    const server = serve(good);
+    await server.stop();
+    const events = await ours({}, { wire: "openai-chat", vendor: "ollama", baseUrl: `${server.url}/v1` }, { retry: { attempts: 2, maxWaitMs: 5000 } });
+    expect(types(events)).toEqual(["retry", "failed"]);
+    expect(failedOf(events).error.kind).toBe("network");
+    expect(failedOf(events).error.hint).toContain(`${server.url}/v1`);
+    expect(failedOf(events).error.hint).toContain("is ollama running?");
+  });
+
+  test("a name that no one knows is a network failure", async () => {
+    const events = await ours({}, { wire: "anthropic", vendor: "anthropic", baseUrl: "http://no-such-host.invalid" }, { retry: { attempts: 1, maxWaitMs: 0 } });
+    expect(failedOf(events).error.kind).toBe("network");
+  });
+});
+
+describe("what can be waited out is waited out", () => {
+  test("an overload that passes is a retry event and then the answer", async () => {
+    const { endpoint } = vendor((_, count) => (count < 3 ? error(529, "overloaded_error", "Overloaded") : good()));
+    const events = await ours({}, endpoint);
+    expect(types(events)).toEqual(["retry", "retry", "done"]);
+    expect(events[0]).toMatchObject({ type: "retry", attempt: 1, waitMs: 1, error: { kind: "overloaded" } });
+    expect(events[1]).toMatchObject({ attempt: 2 });
+    expect(joined(events, "text.delta")).toContain("Hello");
+  });
+
+  test("without a word from the server the wait is half a second, with jitter", async () => {
+    const { endpoint } = vendor((_, count) => (count === 1 ? error(500, "api_error", "x", {}) : good()));
+    const events = await ours({}, endpoint);
+    const wait = events[0]?.type === "retry" ? events[0].waitMs : 0;
+    expect(wait).toBeGreaterThanOrEqual(250);
+    expect(wait).toBeLessThanOrEqual(500);
+  });
+
+  test("a server that asks for more than we may wait fails, and says how long it asked for", async () => {
+    const { server, endpoint } = vendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "3600" }));
+    const failed = failedOf(await ours({}, endpoint));
+    expect(failed.error).toMatchObject({ kind: "rate-limited", hint: expect.stringContaining("60 min") as never });
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test("a server that says not to come again is obeyed", async () => {
+    const { server, endpoint } = vendor(() => error(529, "overloaded_error", "x", { ...soon, "x-should-retry": "false" }));
+    await ours({}, endpoint);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test("seconds, dates and milliseconds are understood", () => {
+    const now = Date.parse("2026-11-16T12:00:00Z");
+    const table: [Record<string, string>, number | undefined][] = [
+      [{ "retry-after": "2" }, 2000],
+      [{ "retry-after": "1.5" }, 1500],
+      [{ "retry-after": "Mon, 16 Nov 2026 12:00:30 GMT" }, 30_000],
+      [{ "retry-after": "Mon, 16 Nov 2026 11:00:00 GMT" }, 0],
+      [{ "retry-after": "2", "retry-after-ms": "250" }, 250],
+      [{ "retry-after": "soon" }, undefined],
+      [{}, undefined],
+    ];
+    for (const [headers, expected] of table) expect(retryAfter(new Headers(headers), now)).toBe(expected);
+  });
+
+  test("Google's wait in the body is honoured", async () => {
+    const body = { error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "quota", details: [{ retryDelay: "7200s" }] } };
+    const { endpoint } = vendor(() => Response.json(body, { status: 429 }));
+    expect(failedOf(await ours({}, endpoint)).error.hint).toContain("120 min");
+  });
+
+  test("an answer that ends before any content is asked for again", async () => {
+    const start = recorded("anthropic", "text").slice(0, 600);
+    const { endpoint } = vendor((_, count) => (count === 1 ? streamOf(start.slice(0, new TextDecoder().decode(start).indexOf("event: content_block_delta"))) : good()));
+    const events = await ours({}, endpoint);
+    expect(types(events)).toEqual(["retry", "done"]);
+    expect(events[0]).toMatchObject({ error: { kind: "network" } });
+  });
+});
+
+describe("an answer that breaks", () => {
+  const half = (): Uint8Array<ArrayBuffer> => {
+    const bytes = recorded("anthropic", "text");
+    const text = new TextDecoder().decode(bytes);
+    return new TextEncoder().encode(text.slice(0, text.lastIndexOf("event: content_block_delta")));
+  };
+
+  test("after content was shown fails as network and keeps what arrived", async () => {
+    const { server, endpoint } = vendor(() => streamOf(half()));
+    const failed = failedOf(await ours({}, endpoint));
+    expect(failed.error.kind).toBe("network");
+    expect(failed.parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶" }]);
+    expect(failed.usage.input).toBe(25);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test("by a connection that is reset fails the same way", async () => {
+    const listener = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        data(socket) {
+          const text = new TextDecoder().decode(half());
+          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+          setTimeout(() => socket.terminate(), 20);
+        },
+      },
+    });
+    try {
+      const failed = failedOf(await ours({}, { wire: "anthropic", baseUrl: `http://127.0.0.1:${listener.port}` }));
+      expect(failed.error.kind).toBe("network");
+      expect(failed.parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶" }]);
+    } finally {
+      listener.stop(true);
+    }
+  });
+
+  test("by silence is stalled: once more if nothing was shown, else at once", async () => {
+    const nothing = vendor(() => silentAfter(new Uint8Array(0)));
+    const events = await ours({}, nothing.endpoint, { idleMs: 30 });
+    expect(types(events)).toEqual(["retry", "failed"]);
+    expect(failedOf(events).error.kind).toBe("stalled");
+    const some = vendor(() => silentAfter(half()));
+    const failed = failedOf(await ours({}, some.endpoint, { idleMs: 60 }));
+    expect(failed.error.kind).toBe("stalled");
+    expect(failed.parts).toHaveLength(1);
+    expect(some.server.asked).toHaveLength(1);
+  });
+
+  test("by a server that never answers at all is stalled", async () => {
+    const { endpoint } = vendor(() => new Promise<Response>(() => {}));
+    const failed = failedOf(await ours({}, endpoint, { idleMs: 30, retry: { attempts: 1, maxWaitMs: 0 } }));
+    expect(failed.error.kind).toBe("stalled");
+  });
+
+  test("does not count the time in which the reader was busy", async () => {
+    const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), 40));
+    const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
+    const events: ModelEvent[] = [];
+    for await (const event of streamModel(request, { ...endpoint, headers: {} }, { signal: new AbortController().signal, idleMs: 200, retry: patient })) {
+      if (events.length === 0) await Bun.sleep(300);
+      events.push(event);
+    }
+    expect(lastOf(events).type).toBe("done");
+  });
+});
+
+describe("a request that is stopped", () => {
+  test("before it began asks no one", async () => {
+    const { server, endpoint } = vendor(good);
+    const failed = failedOf(await ours({}, endpoint, { signal: AbortSignal.abort() }));
+    expect(failed.error.kind).toBe("cancelled");
+    expect(server.asked).toHaveLength(0);
+  });
+
+  test("in mid-answer keeps what arrived and lets the server go", async () => {
+    let left = false;
+    const owner = new AbortController();
+    const text = new TextDecoder().decode(recorded("anthropic", "text"));
+    const { endpoint } = vendor(() => {
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(text.slice(0, text.indexOf("event: content_block_stop")))),
+        cancel: () => {
+          left = true;
+        },
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    });
+    const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
+    const events: ModelEvent[] = [];
+    for await (const event of streamModel(request, { ...endpoint, headers: {} }, { signal: owner.signal, idleMs: null, retry: patient })) {
+      events.push(event);
+      owner.abort();
+    }
+    expect(failedOf(events)).toMatchObject({ error: { kind: "cancelled" }, parts: [{ kind: "text" }] });
+    for (let i = 0; i < 100 && !left; i += 1) await Bun.sleep(5);
+    expect(left).toBe(true);
+  });
+
+  test("while it waits for the next try ends at once", async () => {
+    const owner = new AbortController();
+    const { endpoint } = vendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "30" }));
+    const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
+    const events: ModelEvent[] = [];
+    for await (const event of streamModel(request, { ...endpoint, headers: {} }, { signal: owner.signal, idleMs: null, retry: patient })) {
+      events.push(event);
+      if (event.type === "retry") setTimeout(() => owner.abort(), 5);
+    }
+    expect(types(events)).toEqual(["retry", "failed"]);
+    expect(failedOf(events).error.kind).toBe("cancelled");
+  });
+});
+
+describe("a key", () => {
+  const leaks: [string, () => Response][] = [
+    ["an error body", () => error(400, "invalid_request_error", `bad header x-api-key: ${key}`)],
+    ["an error page", () => new Response(`<p>x-api-key=${encodeURIComponent(key)}</p>`, { status: 400 })],
+    ["a huge body", () => new Response(`${key} `.repeat(100_000), { status: 400 })],
+    ["an error in mid-stream", () => new Response(`data: {"type":"error","error":{"type":"x","message":"key ${key} and sk-other-0123456789"}}\n\n`, { headers: { "content-type": "text/event-stream" } })],
+  ];
+  for (const [where, answer] of leaks) {
+    test(`that a vendor repeats in ${where} is never told on`, async () => {
+      const { endpoint } = vendor(answer);
+      const events = await ours({}, endpoint);
+      const said = JSON.stringify(events);
+      expect(said).not.toContain("recognisable");
+      expect(said).not.toContain("sk-other");
+      expect(failedOf(events).error.message).toContain("[key]");
+      expect(failedOf(events).error.message).not.toContain("\n");
+      expect(failedOf(events).error.message.length).toBeLessThanOrEqual(300);
+    });
+  }
+
+  test("is sent in the vendor's header and nowhere else", async () => {
+    const { server, endpoint } = vendor(good);
+    await ours({}, endpoint);
+    expect(server.asked[0]?.headers.get("x-api-key")).toBe(key);
+    expect(server.asked[0]?.headers.get("authorization")).toBeNull();
+    expect(`${server.asked[0]?.url}${server.asked[0]?.text}`).not.toContain(key);
+  });
+});
+
+describe("the stream", () => {
+  test("is the same however the network cuts it", async () => {
+    for (const size of [1, 3, 64, 100_000]) {
+      const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), size));
+      expect(doneOf(await ours({}, endpoint)).parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶!\nSecond line." }]);
+    }
+  });
+
+  test("ends with the vendor's last event, not with the connection", async () => {
+    const { endpoint } = vendor(() => silentAfter(recorded("anthropic", "text")));
+    expect(doneOf(await ours({}, endpoint, { idleMs: null })).stop).toBe("end");
+  });
+
+  test("uses one connection for one request after the other", async () => {
+    const ports = new Set<number | undefined>();
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch(request, self) {
+        ports.add(self.requestIP(request)?.port);
+        return streamOf(recorded("anthropic", "text"));
+      },
+    });
+    for (let i = 0; i < 3; i += 1) {
+      doneOf(await ours({}, { wire: "anthropic", baseUrl: `http://127.0.0.1:${server.port}` }));
+      await Bun.sleep(5);
+    }
+    await server.stop(true);
+    expect(ports.size).toBe(1);
+  });
+
+  test("never throws, whatever its parts do", async () => {
+    const wrongs = [
+      { loadWire: () => Promise.reject(new Error("no wire")) },
+      { fetch: () => Promise.reject(new TypeError("what")) },
+      { fetch: () => Promise.resolve(new Response(null)) },
+    ];
+    for (const wrong of wrongs) {
+      const events = await ours({}, { wire: "anthropic", baseUrl: "http://127.0.0.1:1" }, { ...wrong, retry: { attempts: 1, maxWaitMs: 0 } });
+      expect(lastOf(events)).toMatchObject({ type: "failed" });
+    }
+  });
+});

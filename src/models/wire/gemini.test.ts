@@ -1,0 +1,166 @@
+import { GoogleGenAI, type Part as GeminiPart } from "@google/genai";
+import { afterAll, describe, expect, test } from "bun:test";
+import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
+import { callsOf, textOf } from "../../protocol/node.ts";
+import type { ModelRequest } from "../model.ts";
+import { gemini } from "./gemini.ts";
+
+let fixture = "text";
+const server = serve(() => streamOf(recorded("gemini", fixture), 17));
+afterAll(() => server.stop());
+const endpoint = { wire: "gemini" as const, vendor: "gemini", baseUrl: server.url, apiKey: "k" };
+const model = "gemini-3.8-flash";
+
+async function both(name: string) {
+  fixture = name;
+  const events = await ours({ model }, endpoint);
+  const client = new GoogleGenAI({ apiKey: "k", httpOptions: { baseUrl: server.url } });
+  const parts: GeminiPart[] = [];
+  let usage: { promptTokenCount?: number; candidatesTokenCount?: number; thoughtsTokenCount?: number; cachedContentTokenCount?: number } = {};
+  for await (const chunk of await client.models.generateContentStream({ model, contents: "hi" })) {
+    parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+    usage = chunk.usageMetadata ?? usage;
+  }
+  return { events, done: doneOf(events), parts, usage };
+}
+
+const write = (change: Partial<ModelRequest> = {}, baseUrl = "http://x") => {
+  const full: ModelRequest = {
+    model,
+    effort: null,
+    system: "You are brief.",
+    tools: [{ name: "bash", description: "run", parameters: { type: "object", properties: {}, required: [] } }],
+    messages: [asking("hi")],
+    cacheKey: "s",
+    maxOutputTokens: null,
+    ...change,
+  };
+  return gemini.request(full, { ...endpoint, baseUrl, headers: {} });
+};
+type Written = { contents: { role: string; parts: Record<string, unknown>[] }[]; generationConfig?: unknown } & Record<string, unknown>;
+const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(write(change).body) as Written;
+
+describe("the Gemini wire reads what the vendor's SDK reads", () => {
+  for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
+    test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
+      const { events, done, parts, usage } = await both(name);
+      const text = (isThought: boolean) => parts.filter((part) => (part.thought ?? false) === isThought).map((part) => part.text ?? "").join("");
+      const calls = parts.flatMap(({ functionCall }) => (functionCall ? [{ name: functionCall.name!, input: functionCall.args as unknown }] : []));
+      expect(textOf(done)).toBe(text(false));
+      expect(joined(events, "text.delta")).toBe(text(false));
+      expect(joined(events, "thinking.delta")).toBe(text(true));
+      expect(callsOf(done).map(({ name: called, input }) => ({ name: called, input: input as unknown }))).toEqual(calls);
+      const cached = usage.cachedContentTokenCount ?? 0;
+      expect(done.usage).toEqual({
+        input: (usage.promptTokenCount ?? 0) - cached,
+        output: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
+        cacheRead: cached,
+        cacheWrite: 0,
+      });
+    });
+  }
+
+  test("ids of the vendor are kept, and calls without one get their own", async () => {
+    const { done } = await both("parallel-calls");
+    const ids = callsOf(done).map(({ id }) => id);
+    expect(ids[0]).toBe("fc-1");
+    expect(new Set(ids).size).toBe(3);
+    expect(done.stop).toBe("calls");
+  });
+
+  test("a safety block, a blocked prompt and a full length have their own ends", async () => {
+    fixture = "refusal";
+    expect(doneOf(await ours({ model }, endpoint)).stop).toBe("refused");
+    fixture = "blocked-prompt";
+    expect(doneOf(await ours({ model }, endpoint))).toMatchObject({ stop: "refused", parts: [] });
+    fixture = "length";
+    expect(doneOf(await ours({ model }, endpoint)).stop).toBe("length");
+  });
+
+  test("an error chunk fails with its kind; a malformed call is tried once more and is then broken", async () => {
+    fixture = "error-mid-stream";
+    const failed = failedOf(await ours({ model }, endpoint));
+    expect(failed.error.kind).toBe("overloaded");
+    expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
+    fixture = "malformed-call";
+    const events = await ours({ model }, endpoint);
+    expect(events.map(({ type }) => type)).toEqual(["retry", "failed"]);
+    expect(failedOf(events).error).toMatchObject({ kind: "broken" });
+    expect(failedOf(events).error.message).toContain("Malformed function call");
+  });
+});
+
+describe("the Gemini wire writes requests", () => {
+  test("in which signatures and ids go back in the part they came in, to the same model only", async () => {
+    const { done } = await both("parallel-calls");
+    const results = callsOf(done).map(({ id, name }) => ({ kind: "result" as const, call: id, name, text: `r ${name}`, isError: name === "bash" }));
+    const messages: ModelRequest["messages"] = [asking("go"), { role: "assistant", parts: done.parts }, { role: "tool", parts: results }];
+    expect(bodyOf({ messages }).contents.slice(1)).toEqual([
+      {
+        role: "model",
+        parts: [
+          { text: "Both at once." },
+          { functionCall: { id: "fc-1", name: "read", args: { path: "a/b.txt", limit: 10 } }, thoughtSignature: "sigA==" },
+          { functionCall: { name: "bash", args: { command: "ls" } } },
+          { functionCall: { name: "list", args: {} } },
+        ],
+      },
+      {
+        role: "user",
+        parts: [
+          { functionResponse: { id: "fc-1", name: "read", response: { output: "r read" } } },
+          { functionResponse: { name: "bash", response: { error: "r bash" } } },
+          { functionResponse: { name: "list", response: { output: "r list" } } },
+        ],
+      },
+    ]);
+    const other = bodyOf({ messages, model: "gemini-3.5-flash" }).contents[1]?.parts[1];
+    expect(other).toEqual({ functionCall: { name: "read", args: { path: "a/b.txt", limit: 10 } }, thoughtSignature: "skip_thought_signature_validator" });
+    expect(bodyOf({ messages, model: "gemini-2.5-pro" }).contents[1]?.parts[1]).not.toHaveProperty("thoughtSignature");
+  });
+
+  test("in which a signature that came after the text goes back with the text", async () => {
+    const { done } = await both("thinking");
+    const body = bodyOf({ messages: [asking("2+2"), { role: "assistant", parts: done.parts }] });
+    expect(body.contents[1]?.parts).toEqual([{ text: "4", thoughtSignature: "CiIBVKhc7vB+vaaq6rA" }]);
+  });
+
+  const history: ModelRequest["messages"] = [
+    { role: "user", parts: [{ kind: "image", mime: "image/png", base64: "AAAA" }, { kind: "text", text: "what?" }] },
+    { role: "assistant", parts: [{ kind: "call", id: "c1", name: "read", input: {}, malformed: "{x" }] },
+    { role: "tool", parts: [{ kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] }] },
+    asking("sure?"),
+  ];
+
+  test("with images in the result since the third generation, and after it before", () => {
+    const image = { inlineData: { mimeType: "image/png", data: "BBBB" } };
+    expect(bodyOf({ messages: history }).contents[0]?.parts[0]).toEqual({ inlineData: { mimeType: "image/png", data: "AAAA" } });
+    expect(bodyOf({ messages: history }).contents[2]?.parts[0]).toEqual({ functionResponse: { name: "read", response: { output: "a.png" }, parts: [image] } });
+    const older = bodyOf({ messages: history, model: "gemini-2.5-flash" }).contents;
+    expect(older[2]?.parts).toEqual([{ functionResponse: { name: "read", response: { output: "a.png" } } }]);
+    expect(older[3]?.parts).toEqual([image, { text: "sure?" }]);
+  });
+
+  test("so that an earlier request is a prefix of a later one, byte for byte", () => {
+    const bodies = [1, 3, 4].map((length) => write({ messages: history.slice(0, length) }).body.slice(0, -2));
+    expect(bodies[1]?.startsWith(bodies[0]!)).toBe(true);
+    expect(bodies[2]?.startsWith(bodies[1]!)).toBe(true);
+  });
+
+  test("with an effort as level or budget, by generation", () => {
+    const configs: [string, ModelRequest["effort"], unknown][] = [
+      [model, null, undefined],
+      [model, "medium", { thinkingConfig: { includeThoughts: true, thinkingLevel: "MEDIUM" } }],
+      [model, "xhigh", { thinkingConfig: { includeThoughts: true, thinkingLevel: "HIGH" } }],
+      ["gemini-3-pro-preview", "medium", { thinkingConfig: { includeThoughts: true, thinkingLevel: "HIGH" } }],
+      ["gemini-2.5-pro", "low", { thinkingConfig: { includeThoughts: true, thinkingBudget: 2048 } }],
+      ["gemini-2.0-flash", "high", undefined],
+    ];
+    for (const [name, effort, expected] of configs) expect(bodyOf({ model: name, effort }).generationConfig).toEqual(expected);
+  });
+
+  test("to the vendor's path", () => {
+    const path = "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse";
+    for (const baseUrl of ["http://x", "http://x/", "http://x/v1beta"]) expect(write({}, baseUrl).url).toBe(`http://x${path}`);
+  });
+});

@@ -1,0 +1,149 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import OpenAI from "openai";
+import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
+import { callsOf, textOf } from "../../protocol/node.ts";
+import type { ModelRequest } from "../model.ts";
+import { openaiChat } from "./openai-chat.ts";
+
+let fixture = "text";
+const server = serve(() => streamOf(recorded("openai-chat", fixture), 13));
+afterAll(() => server.stop());
+const endpoint = { wire: "openai-chat" as const, vendor: "acme", baseUrl: server.url, apiKey: "k" };
+
+async function read(name: string) {
+  fixture = name;
+  const events = await ours({ model: "m" }, endpoint);
+  return { events, done: doneOf(events) };
+}
+
+const write = (change: Partial<ModelRequest> = {}, vendor = "acme") => {
+  const full: ModelRequest = {
+    model: "m",
+    effort: null,
+    system: "You are brief.",
+    tools: [{ name: "bash", description: "run", parameters: { type: "object", properties: {}, required: [] } }],
+    messages: [asking("hi")],
+    cacheKey: "s",
+    maxOutputTokens: null,
+    ...change,
+  };
+  return openaiChat.request(full, { ...endpoint, vendor, headers: {} }).body;
+};
+type Written = { messages: Record<string, unknown>[] } & Record<string, unknown>;
+const bodyOf = (change: Partial<ModelRequest>, vendor?: string) => JSON.parse(write(change, vendor)) as Written;
+
+describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
+  for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
+    test(`in the recording "${name}": text, calls and usage`, async () => {
+      const { events, done } = await read(name);
+      const client = new OpenAI({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
+      const theirs = await client.chat.completions.stream({ model: "m", messages: [{ role: "user", content: "hi" }] }).finalChatCompletion();
+      const { message } = theirs.choices[0]!;
+      const calls = (message.tool_calls ?? []).flatMap((call) => (call.type === "function" ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) as unknown }] : []));
+      expect(textOf(done)).toBe(message.content || message.refusal || "");
+      expect(joined(events, "text.delta")).toBe(textOf(done));
+      expect(callsOf(done).map(({ id, name: called, input }) => ({ id, name: called, input: input as unknown }))).toEqual(calls);
+      const cached = theirs.usage?.prompt_tokens_details?.cached_tokens ?? 0;
+      const written = theirs.usage?.prompt_tokens_details?.cache_write_tokens ?? 0;
+      expect(done.usage).toEqual({ input: theirs.usage!.prompt_tokens - cached - written, output: theirs.usage!.completion_tokens, cacheRead: cached, cacheWrite: written });
+    });
+  }
+
+  test("reasoning is thinking, and goes back to vendors that want it", async () => {
+    const { events, done } = await read("thinking");
+    expect(joined(events, "thinking.delta")).toBe("Two and two.");
+    const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
+    expect(bodyOf({ messages }).messages[2]).toEqual({ role: "assistant", content: "4", reasoning_content: "Two and two." });
+    expect(bodyOf({ messages, model: "other" }).messages[2]).toEqual({ role: "assistant", content: "4" });
+  });
+
+  test("OpenRouter's comments are skipped and its reasoning details go back whole", async () => {
+    const { events, done } = await read("openrouter");
+    expect(joined(events, "thinking.delta")).toBe("Hm, ok");
+    const body = bodyOf({ messages: [asking("a"), { role: "assistant", parts: done.parts }] });
+    expect(body.messages[2]).toEqual({
+      role: "assistant",
+      content: "fine",
+      reasoning_details: [{ type: "reasoning.text", text: "Hm, ok", format: "anthropic-claude-v1", index: 0, signature: "sig==" }],
+    });
+  });
+
+  test("Mistral's lists of content are read", async () => {
+    const { events, done } = await read("mistral");
+    expect(joined(events, "thinking.delta")).toBe("Let me see.");
+    expect(textOf(done)).toBe("4");
+    expect(done.usage).toEqual({ input: 20, output: 8, cacheRead: 0, cacheWrite: 0 });
+  });
+
+  test("a local server without ids, indexes, a right reason and an end mark is understood", async () => {
+    const { done } = await read("local-server");
+    expect(done.stop).toBe("calls");
+    expect(callsOf(done)[0]).toMatchObject({ name: "bash", input: { command: "ls" } });
+    expect(callsOf(done)[0]?.id).toMatch(/^call_\w{24}$/);
+  });
+
+  test("refusals, filters, a full length and malformed arguments have their own ends", async () => {
+    expect((await read("refusal")).done.stop).toBe("refused");
+    expect((await read("content-filter")).done.stop).toBe("refused");
+    expect((await read("length")).done.stop).toBe("length");
+    expect(callsOf((await read("malformed-arguments")).done)[0]).toMatchObject({ input: {}, malformed: '{"command": ls}' });
+  });
+
+  test("an error chunk fails with its kind and what had arrived", async () => {
+    fixture = "error-mid-stream";
+    const failed = failedOf(await ours({}, endpoint));
+    expect(failed.error.kind).toBe("overloaded");
+    expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
+  });
+});
+
+describe("the Chat Completions wire writes requests", () => {
+  const history: ModelRequest["messages"] = [
+    { role: "user", parts: [{ kind: "image", mime: "image/png", base64: "AAAA" }, { kind: "text", text: "what?" }] },
+    { role: "assistant", parts: [{ kind: "call", id: "c1", name: "read", input: { path: "a.png" } }, { kind: "call", id: "c2", name: "bash", input: {}, malformed: "{x" }] },
+    { role: "tool", parts: [{ kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] }] },
+    { role: "tool", parts: [{ kind: "result", call: "c2", name: "bash", text: "no JSON", isError: true }] },
+    { role: "assistant", parts: [{ kind: "text", text: "a cat" }] },
+    asking("sure?"),
+  ];
+
+  test("with the images of results in a message of the user after all results", () => {
+    expect(bodyOf({ messages: history }).messages).toEqual([
+      { role: "system", content: "You are brief." },
+      { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }, { type: "text", text: "what?" }] },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          { id: "c1", type: "function", function: { name: "read", arguments: '{"path":"a.png"}' } },
+          { id: "c2", type: "function", function: { name: "bash", arguments: "{}" } },
+        ],
+      },
+      { role: "tool", tool_call_id: "c1", content: "a.png" },
+      { role: "tool", tool_call_id: "c2", content: "no JSON" },
+      { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,BBBB" } }] },
+      { role: "assistant", content: "a cat" },
+      { role: "user", content: "sure?" },
+    ]);
+  });
+
+  test("so that an earlier request is a prefix of a later one, byte for byte", () => {
+    const bodies = [1, 4, 6].map((length) => write({ messages: history.slice(0, length) }).slice(0, -2));
+    expect(bodies[1]?.startsWith(bodies[0]!)).toBe(true);
+    expect(bodies[2]?.startsWith(bodies[1]!)).toBe(true);
+  });
+
+  test("in the dialect of each vendor", () => {
+    const change = { effort: "xhigh" as const, maxOutputTokens: 9 };
+    expect(bodyOf(change)).toMatchObject({ reasoning_effort: "xhigh", max_tokens: 9, stream_options: { include_usage: true } });
+    expect(bodyOf(change, "openai")).toMatchObject({ reasoning_effort: "xhigh", max_completion_tokens: 9 });
+    expect(bodyOf(change, "openrouter")).toMatchObject({ reasoning: { effort: "xhigh" } });
+    expect(bodyOf(change, "groq")).toMatchObject({ reasoning_effort: "high" });
+    expect(bodyOf(change, "mistral")).toMatchObject({ reasoning_effort: "high" });
+    expect(bodyOf(change, "mistral")).not.toHaveProperty("stream_options");
+    const mistral = bodyOf({ messages: history }, "mistral").messages;
+    const [call] = mistral[2]!.tool_calls as { id: string }[];
+    expect(call?.id).toMatch(/^[a-zA-Z0-9]{9}$/);
+    expect(mistral[3]?.tool_call_id).toBe(call?.id);
+  });
+});

@@ -1,0 +1,141 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import OpenAI from "openai";
+import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
+import { callsOf, textOf } from "../../protocol/node.ts";
+import type { ModelRequest } from "../model.ts";
+import { openaiResponses } from "./openai-responses.ts";
+
+let fixture = "text";
+const server = serve(() => streamOf(recorded("openai-responses", fixture), 11));
+afterAll(() => server.stop());
+const endpoint = { wire: "openai-responses" as const, vendor: "openai", baseUrl: server.url, apiKey: "k" };
+
+async function both(name: string) {
+  fixture = name;
+  const events = await ours({ model: "gpt-6-sol" }, endpoint);
+  const client = new OpenAI({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
+  const theirs = await client.responses.stream({ model: "gpt-6-sol", input: "hi" }).finalResponse();
+  return { events, done: doneOf(events), theirs };
+}
+
+const write = (change: Partial<ModelRequest> = {}) => {
+  const full: ModelRequest = {
+    model: "gpt-6-sol",
+    effort: null,
+    system: "You are brief.",
+    tools: [{ name: "bash", description: "run", parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] } }],
+    messages: [asking("hi")],
+    cacheKey: "session-1",
+    maxOutputTokens: null,
+    ...change,
+  };
+  return openaiResponses.request(full, { ...endpoint, headers: {} }).body;
+};
+type Written = { input: Record<string, unknown>[] } & Record<string, unknown>;
+const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(write(change)) as Written;
+
+describe("the Responses wire reads what the vendor's SDK reads", () => {
+  for (const name of ["text", "thinking", "parallel-calls", "cache-usage"]) {
+    test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
+      const { events, done, theirs } = await both(name);
+      const calls = theirs.output.flatMap((item) => (item.type === "function_call" ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }] : []));
+      const thinking = theirs.output.flatMap((item) => (item.type === "reasoning" ? item.summary.map(({ text }) => text) : []));
+      expect(textOf(done)).toBe(theirs.output_text);
+      expect(joined(events, "text.delta")).toBe(theirs.output_text);
+      expect(joined(events, "thinking.delta")).toBe(thinking.join("\n\n"));
+      expect(callsOf(done).map(({ id, name: called, input }) => ({ id, name: called, input: input as unknown }))).toEqual(calls);
+      expect(done.stop).toBe(calls.length > 0 ? "calls" : "end");
+      const { usage } = theirs;
+      const cached = usage!.input_tokens_details.cached_tokens;
+      const written = usage!.input_tokens_details.cache_write_tokens;
+      expect(done.usage).toEqual({ input: usage!.input_tokens - cached - written, output: usage!.output_tokens, cacheRead: cached, cacheWrite: written });
+    });
+  }
+
+  test("cached tokens are taken out of the input", async () => {
+    const { done } = await both("cache-usage");
+    expect(done.usage).toEqual({ input: 148, output: 9, cacheRead: 2048, cacheWrite: 256 });
+  });
+
+  test("a refusal is shown and ends as refused; a full length as length; bad arguments are kept", async () => {
+    fixture = "refusal";
+    const refused = await ours({}, endpoint);
+    expect(doneOf(refused).stop).toBe("refused");
+    expect(joined(refused, "text.delta")).toBe("I can't help with that.");
+    fixture = "length";
+    expect(doneOf(await ours({}, endpoint)).stop).toBe("length");
+    fixture = "malformed-arguments";
+    expect(callsOf(doneOf(await ours({}, endpoint)))[0]).toMatchObject({ id: "call_bad", input: {}, malformed: '{"command": ls}' });
+  });
+
+  test("a failed response and an error event fail with their kinds", async () => {
+    fixture = "error-mid-stream";
+    const failed = failedOf(await ours({}, endpoint));
+    expect(failed.error.kind).toBe("overloaded");
+    expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
+    fixture = "error-event";
+    expect(failedOf(await ours({}, endpoint, { retry: { attempts: 1, maxWaitMs: 0 } })).error.kind).toBe("rate-limited");
+  });
+});
+
+describe("the Responses wire writes requests", () => {
+  test("that are not stored, ask for encrypted reasoning and are routed by the session", () => {
+    const body = bodyOf({ effort: "xhigh", maxOutputTokens: 99 });
+    expect(body).toMatchObject({
+      store: false,
+      stream: true,
+      include: ["reasoning.encrypted_content"],
+      reasoning: { effort: "xhigh", summary: "auto" },
+      prompt_cache_key: "session-1",
+      max_output_tokens: 99,
+      instructions: "You are brief.",
+    });
+    expect(Object.keys(body).at(-1)).toBe("input");
+    expect(bodyOf({ model: "gpt-4.1", effort: "high" })).not.toHaveProperty("include");
+    expect(bodyOf({ model: "gpt-4.1", effort: "high" })).not.toHaveProperty("reasoning");
+    expect(bodyOf({})).not.toHaveProperty("reasoning");
+  });
+
+  test("in which reasoning goes back to the model that made it, whole and only if something followed", async () => {
+    const { done, theirs } = await both("thinking");
+    const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
+    const reasoning = theirs.output[0] as { id: string; summary: unknown; encrypted_content: string };
+    expect(bodyOf({ messages }).input[1]).toEqual({ type: "reasoning", id: reasoning.id, summary: reasoning.summary, encrypted_content: reasoning.encrypted_content });
+    expect(bodyOf({ messages }).input[2]).toEqual({ role: "assistant", content: [{ type: "output_text", text: "4" }], phase: "final_answer" });
+    expect(bodyOf({ messages, model: "gpt-5.5" }).input.map(({ type, role }) => type ?? role)).toEqual(["user", "assistant", "user"]);
+    const alone: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts.slice(0, 1) }, asking("sure?")];
+    expect(bodyOf({ messages: alone }).input.map(({ type, role }) => type ?? role)).toEqual(["user"]);
+  });
+
+  const history: ModelRequest["messages"] = [
+    { role: "user", parts: [{ kind: "image", mime: "image/png", base64: "AAAA" }, { kind: "text", text: "what?" }] },
+    { role: "assistant", parts: [{ kind: "call", id: "c1", name: "read", input: { path: "a.png" } }, { kind: "call", id: "c2", name: "bash", input: {}, malformed: "{x" }] },
+    {
+      role: "tool",
+      parts: [
+        { kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] },
+        { kind: "result", call: "c2", name: "bash", text: "no JSON", isError: true },
+      ],
+    },
+    { role: "assistant", parts: [{ kind: "text", text: "a cat" }] },
+    asking("sure?"),
+  ];
+
+  test("with images of the user and of results, and malformed calls as empty ones", () => {
+    expect(bodyOf({ messages: history }).input).toEqual([
+      { role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AAAA" }, { type: "input_text", text: "what?" }] },
+      { type: "function_call", call_id: "c1", name: "read", arguments: '{"path":"a.png"}' },
+      { type: "function_call", call_id: "c2", name: "bash", arguments: "{}" },
+      { type: "function_call_output", call_id: "c1", output: [{ type: "input_text", text: "a.png" }, { type: "input_image", image_url: "data:image/png;base64,BBBB" }] },
+      { type: "function_call_output", call_id: "c2", output: "no JSON" },
+      { role: "assistant", content: [{ type: "output_text", text: "a cat" }] },
+      { role: "user", content: [{ type: "input_text", text: "sure?" }] },
+    ]);
+  });
+
+  test("so that an earlier request is a prefix of a later one, byte for byte", () => {
+    const bodies = [1, 3, 5].map((length) => write({ messages: history.slice(0, length) }).slice(0, -2));
+    expect(bodies[1]?.startsWith(bodies[0]!)).toBe(true);
+    expect(bodies[2]?.startsWith(bodies[1]!)).toBe(true);
+  });
+});

@@ -1,0 +1,61 @@
+// Reads what a running skein prints as events while it runs, until its end; a line torn by a kill is left out.
+import type { TemporaryHouse } from "./skein.ts";
+
+/** Fields are checked by the walks that hold records to their schemas; here they are only read. */
+export type Printed = {
+  type: string;
+  session_id: string;
+  at: string;
+  text?: string;
+  call?: string;
+  status?: string;
+  node?: { id: string; author: string; parts: { kind: string; call?: string; text?: string }[] };
+  session?: { transcript_path: string };
+  error?: { kind: string; message: string; limit?: string };
+};
+
+export type Following = {
+  child: ReturnType<TemporaryHouse["start"]>;
+  printed: Printed[];
+  /** Resolves with the first event that fits, or with null when the process ended before one came. */
+  until: (fits: (event: Printed) => boolean) => Promise<Printed | null>;
+  /** Everything was read and the process has ended. */
+  ended: Promise<{ code: number; err: string }>;
+};
+
+export function follow(child: ReturnType<TemporaryHouse["start"]>): Following {
+  const printed: Printed[] = [];
+  let waiting: { fits: (event: Printed) => boolean; tell: (event: Printed | null) => void }[] = [];
+
+  async function read(): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of child.stdout) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) take(JSON.parse(line) as Printed);
+    }
+    for (const { tell } of waiting) tell(null);
+    waiting = [];
+  }
+  function take(event: Printed): void {
+    printed.push(event);
+    waiting = waiting.filter(({ fits, tell }) => {
+      if (!fits(event)) return true;
+      tell(event);
+      return false;
+    });
+  }
+
+  const ended = Promise.all([read(), new Response(child.stderr).text(), child.exited]).then(([, err, code]) => ({ code, err }));
+  return {
+    child,
+    printed,
+    ended,
+    until: (fits) => {
+      const already = printed.find(fits);
+      if (already !== undefined) return Promise.resolve(already);
+      return Promise.race([new Promise<Printed | null>((tell) => waiting.push({ fits, tell })), ended.then(() => null)]);
+    },
+  };
+}

@@ -1,0 +1,246 @@
+// Wrong use of every flag, command and setting: one clear line on stderr, exit 2 or 3, nothing on stdout and nothing
+// written. The tables are held to the program's own, so that a flag or command that is added can't be forgotten.
+import { describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { allCommands, commandTable } from "../../src/cli/index.ts";
+import { runFlags } from "../../src/cli/run-flags.ts";
+import { startModelServer } from "../support/model-server.ts";
+import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
+
+/** An address where nothing listens: a run that gets as far as a request would fail otherwise. */
+const nowhere = vendorEnv("http://127.0.0.1:9");
+
+function expectWrong(house: TemporaryHouse, ran: Ran, says: RegExp, codes: readonly number[] = [2, 3]): void {
+  expect(codes, ran.err).toContain(ran.code);
+  expect(ran.out).toBe("");
+  const [first, ...rest] = ran.err.trimEnd().split("\n");
+  expect(first).toMatch(/^skein: \S/);
+  expect(ran.err).toMatch(says);
+  for (const line of rest) expect(line).toMatch(/^ {7}\S/);
+  expect(ran.err).not.toMatch(/\bat .*:\d+:\d+|undefined|\[object/);
+  expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
+  expect(existsSync(join(house.project, ".skein"))).toBe(false);
+  // .bun is the runtime's cache of transpiled sources
+  expect(readdirSync(house.home).filter((name) => name !== ".bun")).toEqual([]);
+}
+
+/** One wrong use of each flag of `run`, and what the message must say. */
+const wrong: Record<string, [string[], RegExp]> = {
+  model: [["-m", "no-such-model"], /"no-such-model" is no model name/],
+  agent: [["-a", "nobody"], /no agent "nobody"/],
+  provider: [["--provider", "nobody"], /nobody/],
+  session: [["--session", "a", "--resume", "b"], /--session and --resume exclude/],
+  continue: [["--continue"], /no session/],
+  resume: [["--resume", "nope"], /no session "nope"/],
+  "session-id": [["--session-id", "7"], /lower-case UUID/],
+  "parent-session": [["--parent-session", "nope"], /no session "nope"/],
+  fresh: [["--fresh=yes"], /--fresh takes no value/],
+  system: [["--system"], /--system needs a value/],
+  "append-system": [["--append-system="], /--append-system needs a value/],
+  "no-context-files": [["--no-context-files=1"], /takes no value/],
+  image: [["--image", "nothing.png"], /no file .*project\/nothing\.png/],
+  "tool-level": [["--tool-level", "minimall"], /did you mean "minimal"/],
+  tools: [["--tools", "bash,teleport"], /unknown tool: teleport/],
+  "no-spawn": [["--no-spawn", "--no-spawn"], /given twice/],
+  policy: [["--policy", "work"], /workspace, readonly, plan, full/],
+  sandbox: [["--sandbox", "off"], /only with --policy full/],
+  "max-steps": [["--max-steps", "1.5"], /whole number above 0/],
+  "max-tokens": [["--max-tokens", "-5"], /whole number above 0/],
+  "max-budget-usd": [["--max-budget-usd", "$5"], /a number above 0/],
+  timeout: [["--timeout", "soon"], /seconds or 90s, 10m, 2h/],
+  "output-format": [["--output-format", "jsonn"], /did you mean "json"/],
+  json: [["--json", "--output-format", "text"], /exclude each other/],
+  "no-stream": [["--no-stream=no"], /takes no value/],
+  "json-schema": [["--json-schema", "nothing.json"], /no file .*project\/nothing\.json/],
+  "output-file": [["--output-file", "."], /is a directory/],
+  "transcript-dir": [["--transcript-dir", "plain-file"], /is no directory/],
+  ephemeral: [["--ephemeral", "--output-file", "copy.jsonl"], /--ephemeral keeps no transcript/],
+  cd: [["--cd", "nowhere"], /no directory .*project\/nowhere/],
+  trust: [["--trust", "--no-trust"], /exclude each other/],
+  "no-trust": [["--no-trust=1"], /takes no value/],
+  task: [["--task", "again"], /given twice/],
+  print: [["--print=1"], /takes no value/],
+};
+
+describe("run", () => {
+  test("the table of wrong uses has a row for every flag", () => {
+    expect(Object.keys(wrong).toSorted()).toEqual(runFlags.map((flag) => flag.name).toSorted());
+  });
+
+  test.each(runFlags.map((flag) => [flag.name] as const))("--%s used wrongly says so and writes nothing", async (name) => {
+    const [args, says] = wrong[name] as [string[], RegExp];
+    using house = temporaryHouse(nowhere);
+    writeFileSync(join(house.project, "plain-file"), "");
+    expectWrong(house, await house.run(["run", "task", ...args]), says);
+  });
+
+  const more: [string, string[], RegExp][] = [
+    ["no task", ["run"], /there is no task/],
+    ["an empty task", ["run", "  "], /there is no task/],
+    ["two tasks", ["run", "a", "b"], /too much/],
+    ["-p without a task", ["-p"], /there is no task/],
+    ["a flag that is nearly one", ["run", "x", "--max-step", "3"], /did you mean "--max-steps"/],
+    ["a flag that is none", ["run", "x", "--quux"], /--help/],
+    ["tools without a name", ["run", "x", "--tools", ","], /--tool-level none/],
+    ["a file that is no image", ["run", "x", "--image", "plain-file"], /no png, jpeg, gif or webp/],
+    ["a schema that is no JSON", ["run", "x", "--json-schema", "plain-file"], /is not JSON/],
+    ["a schema that is no schema", ["run", "x", "--json-schema", "bad-schema"], /JSON schema is not valid/],
+    ["a vendor that is none", ["run", "x", "-m", "acme/one"], /no vendor "acme"/],
+    ["a budget for a model without a price", ["run", "x", "-m", "ollama/homemade", "--max-budget-usd", "1"], /no price is known/],
+    ["a base URL that is none", ["run", "x", "-m", "lmstudio/a:b", "--cd", "/dev/null"], /no directory/],
+  ];
+  test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
+    using house = temporaryHouse(nowhere);
+    writeFileSync(join(house.project, "plain-file"), "plain");
+    writeFileSync(join(house.project, "bad-schema"), '{"type": 5}');
+    expectWrong(house, await house.run(args), says);
+  });
+
+  test("an output file in a directory that can't be written is refused before the run", async () => {
+    using house = temporaryHouse(nowhere);
+    mkdirSync(join(house.project, "locked"));
+    chmodSync(join(house.project, "locked"), 0o500);
+    // root may write anywhere
+    if (process.getuid?.() === 0) writeFileSync(join(house.project, "file"), "");
+    const target = process.getuid?.() === 0 ? "file/copy.jsonl" : "locked/copy.jsonl";
+    expectWrong(house, await house.run(["run", "x", "--output-file", target]), /--output-file/);
+  });
+
+  test.each([
+    [["--policy", "readonly"]],
+    [["--policy", "plan"]],
+    [["--tool-level", "readonly"]],
+    [["--sandbox", "required"]],
+  ])("%p is refused as long as nothing enforces it, and writes nothing", async (args) => {
+    using house = temporaryHouse(nowhere);
+    expectWrong(house, await house.run(["run", "x", ...args]), /can't be enforced/, [9]);
+  });
+
+  test("a session id that is taken is refused", async () => {
+    const server = startModelServer({ steps: [], final: "hi" });
+    using house = temporaryHouse(vendorEnv(server.url));
+    const args = ["run", "x", "-m", wireModels.anthropic, "--session-id", "01890000-0000-7000-8000-00000000abcd"];
+    try {
+      expect((await house.run(args)).code).toBe(0);
+      const again = await house.run(args);
+      expect(again).toMatchObject({ code: 2, out: "" });
+      expect(again.err).toContain("already a session");
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+/** One wrong use of every other command. */
+const wrongCommands: Record<string, [string[], RegExp]> = {
+  run: [["run", "--nope"], /no flag "--nope"/],
+  demo: [["demo", "--kep"], /did you mean "--keep"/],
+  init: [["init", "here"], /takes no arguments/],
+  models: [["models", "--al"], /did you mean "--all"/],
+  skills: [["skills", "list"], /takes no arguments/],
+  usage: [["usage", "--by", "week"], /day, agent, model, project/],
+  auth: [["auth", "statsu"], /did you mean "skein auth status"/],
+  config: [["config", "get", "modell"], /did you mean "model"/],
+  trust: [["trust", "nowhere"], /nowhere/],
+  verify: [["verify", "all"], /takes no arguments/],
+  doctor: [["doctor", "--fast"], /no flag "--fast"/],
+  completions: [["completions", "tcsh"], /bash, zsh, fish/],
+};
+
+describe("commands", () => {
+  test("the table of wrong uses has a row for every command", () => {
+    expect(Object.keys(wrongCommands).toSorted()).toEqual(commandTable.map((row) => row.names[0] as string).toSorted());
+  });
+
+  test.each(Object.entries(wrongCommands))("%s used wrongly says so and writes nothing", async (_name, [args, says]) => {
+    using house = temporaryHouse(nowhere);
+    expectWrong(house, await house.run(args), says);
+  });
+
+  test.each([
+    [["config", "set", "modell", "x"], /did you mean "model"/],
+    [["config", "set", "max_steps", "many"], /max_steps/],
+    [["config", "set", "max_steps"], /config set/],
+    [["config", "gett"], /did you mean "skein config get"/],
+    [["trust", "--show", "--revoke"], /exclude each other/],
+    [["completions"], /needs an argument/],
+    [["rnu", "x"], /did you mean "skein run"/],
+    [["frobnicate"], /--help/],
+    [["help", "modles"], /did you mean "skein models"/],
+  ])("%p says so and writes nothing", async (args, says) => {
+    using house = temporaryHouse(nowhere);
+    expectWrong(house, await house.run(args), says);
+  });
+
+  test("skein alone without a terminal prints help on stderr and exits 2", async () => {
+    using house = temporaryHouse();
+    const ran = await house.run([]);
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.err).toContain("Usage: skein");
+  });
+
+  test("the help of every command is on stdout, fits, and lists every flag", async () => {
+    using house = temporaryHouse();
+    const main = await house.run(["--help"]);
+    expect(main.code).toBe(0);
+    for (const command of await allCommands()) {
+      expect(main.out).toContain(`  ${command.name} `);
+      const ran = await house.run([command.name, "--help"]);
+      expect(ran).toMatchObject({ code: 0, err: "" });
+      for (const flag of command.flags) expect(ran.out).toContain(`--${flag.name}`);
+      for (const line of ran.out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+    }
+    expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
+  });
+});
+
+describe("configuration", () => {
+  const broken: [string, string, RegExp][] = [
+    ["an unknown key", '{ "modell": "x" }', /config\.jsonc.*"modell"[\s\S]*did you mean "model"/],
+    ["a wrong type", '{ "max_steps": "many" }', /config\.jsonc: "max_steps" must be/],
+    ["a wrong choice", '{ "policy": "sometimes" }', /config\.jsonc: "policy" must be/],
+    ["broken JSONC", '{ "model": ', /config\.jsonc/],
+    ["an unknown key deep inside", '{ "providers": { "acme": { "base_ulr": "http://x" } } }', /did you mean "providers\.acme\.base_url"/],
+  ];
+  for (const place of ["user", "project"] as const) {
+    test.each(broken)(`%s in the ${place}'s file is exit 3 and names the file`, async (_title, text, says) => {
+      using house = temporaryHouse(nowhere);
+      const folder = place === "user" ? join(house.env["SKEIN_HOME"] as string, "config") : join(house.project, ".skein");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "config.jsonc"), text);
+      const ran = await house.run(["run", "x"]);
+      expect(ran).toMatchObject({ code: 3, out: "" });
+      expect(ran.err).toContain(folder);
+      expect(ran.err).toMatch(says);
+      expect(ran.err.split("\n").length).toBeLessThanOrEqual(3);
+      expect(existsSync(join(house.env["SKEIN_HOME"] as string, "data"))).toBe(false);
+      expect(existsSync(join(house.project, ".skein", "sessions"))).toBe(false);
+    });
+  }
+
+  test("a variable with a wrong value is exit 3 and named", async () => {
+    using house = temporaryHouse(nowhere);
+    expectWrong(house, await house.run(["run", "x"], { env: { SKEIN_MAX_STEPS: "many" } }), /SKEIN_MAX_STEPS/, [3]);
+  });
+});
+
+describe("without a key", () => {
+  test("no model at all is exit 4, says exactly what to do and writes nothing", async () => {
+    using house = temporaryHouse();
+    const ran = await house.run(["run", "x"]);
+    expect(ran).toMatchObject({ code: 4, out: "" });
+    for (const words of ["no model can be asked", "export ANTHROPIC_API_KEY=", "https://", "ollama serve", "skein demo"]) expect(ran.err).toContain(words);
+    expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
+  });
+
+  test.each([
+    ["anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"],
+    ["openai/gpt-5.2", "OPENAI_API_KEY"],
+    ["gemini", "GEMINI_API_KEY"],
+    ["groq/openai/gpt-oss-120b", "GROQ_API_KEY"],
+  ])("%s is exit 4 and names %s", async (model, variable) => {
+    using house = temporaryHouse();
+    expectWrong(house, await house.run(["run", "x", "-m", model]), new RegExp(`set ${variable}; get one at https://`), [4]);
+  });
+});
