@@ -23,13 +23,33 @@ export function readOutputPath(call: CallPart, path: Node[]): { read: (context: 
   return { read: (context) => readPage(handle, first, lines, context) };
 }
 
-/** Streams past what comes before; holds one page. A single line longer than a page is shown cut. */
+/** Streams past what comes before; holds one page. Pages end with a line; only one longer than a page is cut. */
 async function readPage(handle: Handle, first: number, count: number, context: TurnContext): Promise<ToolOutcome> {
+  const { page, line, isWhole } = await collect(await context.readOutput(handle), first);
+  if (line < first || page === "")
+    return { text: `the output ends before line ${first}; it has ${page === "" ? line - 1 : line} lines`, isError: true };
+  const lines = page.replace(/\n$/, "").split("\n");
+  const wanted = lines.slice(0, count).join("\n");
+  const cut = cutText(wanted, pageBytes, { keep: "head" });
+  if (cut.cutBytes === 0) {
+    const isLast = isWhole && lines.length <= count;
+    return { text: isLast ? cut.text : cut.text + goOn(handle, first, Math.min(count, lines.length)), isError: false };
+  }
+  const end = cut.text.lastIndexOf("\n");
+  if (end >= 0) return { text: cut.text.slice(0, end) + goOn(handle, first, cut.text.slice(0, end).split("\n").length), isError: false };
+  return { text: `${cut.text}\n[the rest of line ${first} is too long to show; go on with offset=${first + 1}]`, isError: false };
+}
+
+function goOn(handle: Handle, first: number, shown: number): string {
+  return `\n[lines ${first}-${first + shown - 1} of ${handle.metadata.bytes} bytes; go on with offset=${first + shown}]`;
+}
+
+/** The text from a line on, as much as a page could need, and how far the output was read. */
+async function collect(stream: ReadableStream<Uint8Array>, first: number): Promise<{ page: string; line: number; isWhole: boolean }> {
   const decoder = new TextDecoder();
   let line = 1;
   let page = "";
-  let more = false;
-  for await (const chunk of await context.readOutput(handle)) {
+  for await (const chunk of stream) {
     const text = decoder.decode(chunk, { stream: true });
     let start = 0;
     while (line < first && start < text.length) {
@@ -38,15 +58,8 @@ async function readPage(handle: Handle, first: number, count: number, context: T
       else [start, line] = [end + 1, line + 1];
     }
     page += text.slice(start);
-    if (page.length > 2 * pageBytes) {
-      more = true;
-      break;
-    }
+    if (page.length > 2 * pageBytes) return { page, line, isWhole: false };
   }
-  const lines = page.split("\n");
-  const cut = cutText(lines.slice(0, count).join("\n"), pageBytes, { keep: "head" });
-  const shown = cut.text.split("\n").length;
-  const rest = more || cut.cutBytes > 0 || lines.length > count;
-  const note = rest ? `\n[lines ${first}-${first + shown - 1} of ${handle.metadata.bytes} bytes; go on with offset=${first + shown}]` : "";
-  return { text: cut.text + note, isError: false };
+  if (line === first) page += decoder.decode();
+  return { page, line, isWhole: true };
 }
