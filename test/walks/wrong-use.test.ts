@@ -88,7 +88,9 @@ describe("run", () => {
     ["a schema that is no schema", ["run", "x", "--json-schema", "bad-schema"], /JSON schema is not valid/],
     ["a vendor that is none", ["run", "x", "-m", "acme/one"], /no vendor "acme"/],
     ["a budget for a model without a price", ["run", "x", "-m", "ollama/homemade", "--max-budget-usd", "1"], /no price is known/],
-    ["a base URL that is none", ["run", "x", "-m", "lmstudio/a:b", "--cd", "/dev/null"], /no directory/],
+    ["a directory that is a file", ["run", "x", "--cd", "plain-file/below"], /no directory/],
+    ["an image below a file", ["run", "x", "--image", "plain-file/below"], /no file/],
+    ["a schema that is a directory", ["run", "x", "--json-schema", "."], /--json-schema/],
   ];
   test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
     using house = temporaryHouse(nowhere);
@@ -164,6 +166,7 @@ describe("commands", () => {
     [["config", "set", "max_steps"], /config set/],
     [["config", "gett"], /did you mean "skein config get"/],
     [["trust", "--show", "--revoke"], /exclude each other/],
+    [["trust", "/dev/null/below"], /no directory \/dev\/null\/below/],
     [["completions"], /needs an argument/],
     [["rnu", "x"], /did you mean "skein run"/],
     [["frobnicate"], /--help/],

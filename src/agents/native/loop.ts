@@ -84,7 +84,7 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
     }
     const problem = state.input.answerSchema === null ? null : await schemaProblem(state.input.answerSchema, textOf(answer.node));
     if (problem === null) return yield { type: "end", end: { status: "ok" } };
-    if (repaired) return yield end("broken", { kind: "broken", message: `the answer does not satisfy the JSON schema: ${problem}` });
+    if (repaired) return yield end("broken", unsatisfied(problem));
     repaired = true;
     yield* addNode(state, correction(`The answer must be one JSON value that satisfies the schema. ${problem} Send only the corrected JSON.`));
   }
@@ -140,6 +140,7 @@ async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<Ag
     path: () => state.path,
     tools: state.tools,
     executor: state.parts.executor.get(),
+    toolEnv: state.parts.toolEnv,
     context: state.context,
     emit: (event: Extract<AgentEvent, { type: "passing" }>["event"]) => feed.push({ event }),
   };
@@ -182,6 +183,10 @@ function refusal(model: string): TurnError {
 
 function cutAnswer(): TurnError {
   return { kind: "too-long", message: "the answer did not fit the model's output limit", hint: "ask for a shorter answer, or for a file" };
+}
+
+function unsatisfied(problem: string): TurnError {
+  return { kind: "broken", message: `the answer does not satisfy the JSON schema: ${problem}`, hint: "say in the task what the JSON means, or use another model with -m" };
 }
 
 function repeatedFailure(model: string): TurnError {

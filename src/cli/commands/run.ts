@@ -1,5 +1,5 @@
 // skein run: one turn from the command line. Checks everything it can before anything is written.
-import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { parseDuration } from "../../kit/duration.ts";
 import { absolutePath } from "../../kit/paths.ts";
@@ -58,7 +58,7 @@ function readFlags(args: Args, door: Door) {
   const home = door.env["HOME"] ?? "/";
   const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd: door.cwd, home }));
   const directory = path("cd") ?? door.cwd;
-  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--cd: no directory ${directory}`);
+  if (!statOrNull(directory)?.isDirectory()) throw new Fault("usage", `--cd: no directory ${directory}`);
   if (on("ephemeral") && text("output-file") !== null) throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
@@ -171,7 +171,7 @@ function toolList(value: string): string[] {
 }
 
 function writableFile(name: string, file: string): string {
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--${name}: ${file} is a directory`);
+  if (statOrNull(file)?.isDirectory()) throw new Fault("usage", `--${name}: ${file} is a directory`);
   writableFolder(name, dirname(file));
   return file;
 }
@@ -180,7 +180,7 @@ function writableFile(name: string, file: string): string {
 function writableFolder(name: string, folder: string): string {
   let nearest = folder;
   while (!existsSync(nearest) && nearest !== dirname(nearest)) nearest = dirname(nearest);
-  if (!statSync(nearest).isDirectory()) throw new Fault("usage", `--${name}: ${nearest} is no directory`);
+  if (!statOrNull(nearest)?.isDirectory()) throw new Fault("usage", `--${name}: ${nearest} is no directory`);
   try {
     accessSync(nearest, constants.W_OK);
   } catch (error) {
@@ -226,13 +226,21 @@ const imageKinds: [string, string][] = [
 ];
 
 function readImage(path: string): ImageData {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new Fault("usage", `--image: no file ${path}`);
+  if (!statOrNull(path)?.isFile()) throw new Fault("usage", `--image: no file ${path}`);
   const bytes = readFileSync(path);
   const head = bytes.subarray(0, 4).toString("hex");
   const mime = imageKinds.find(([magic]) => head.startsWith(magic))?.[1];
   if (mime === undefined) throw new Fault("usage", `--image: ${path} is no png, jpeg, gif or webp`);
   if (bytes.length > 5_000_000) throw new Fault("usage", `--image: ${path} is larger than 5 MB`);
   return { mime, base64: bytes.toString("base64") };
+}
+
+function statOrNull(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
 }
 
 function mapped<A, B>(value: A | null, map: (value: A) => B): B | null {

@@ -39,10 +39,18 @@ async function runTrust(args: Args, door: Door): Promise<number> {
 
 function directoryFrom(text: string, door: Door): string {
   const directory = absolutePath(text, { cwd: door.cwd, home: door.env["HOME"] || "/" });
-  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `there is no directory ${directory}`);
+  if (!isDirectory(directory)) throw new Fault("usage", `there is no directory ${directory}`);
   return directory;
 }
 
 function because(reason: string | undefined): string {
   return reason === undefined ? "" : ` (${plain(reason)})`;
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
