@@ -1,5 +1,6 @@
 // Checks a final answer against the user's JSON schema. Loaded only when one is given.
-import Ajv from "ajv/dist/2020.js";
+import Ajv7 from "ajv";
+import Ajv2020 from "ajv/dist/2020.js";
 import { Fault, messageOf } from "../../protocol/error.ts";
 
 /** Null when the text is JSON that satisfies the schema, else what is wrong with it. */
@@ -16,9 +17,12 @@ export function checkAnswer(schema: Record<string, unknown>, text: string): stri
   return `At ${first?.instancePath || "the top"}: ${first?.message ?? "invalid"}.`;
 }
 
-export function compileSchema(schema: Record<string, unknown>) {
+/** By the draft that the schema names; 2020-12 when it names none. */
+export function compileSchema({ $schema: draft, ...schema }: Record<string, unknown>) {
+  const options = { strict: false, allErrors: false, validateFormats: false };
+  const ajv = /draft-0\d/.test(String(draft)) ? new Ajv7(options) : new Ajv2020(options);
   try {
-    return new Ajv({ strict: false, allErrors: false, validateFormats: false }).compile(schema);
+    return ajv.compile(schema);
   } catch (error) {
     throw new Fault("usage", `the JSON schema is not valid: ${messageOf(error)}`, { cause: error });
   }

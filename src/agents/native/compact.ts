@@ -1,6 +1,6 @@
 // Compaction: when the window is nearly full, older work becomes one summary node. User messages stay verbatim,
 // the newest work stays whole, activated skills are kept, and moving back in the tree undoes it.
-import { cutText } from "../../kit/text.ts";
+import { byteLength, cutText } from "../../kit/text.ts";
 import type { ModelEvent } from "../../models/model.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { NewNode, Node, Part } from "../../protocol/node.ts";
@@ -11,6 +11,8 @@ import { addNode, agentNode, type TurnState } from "./state.ts";
 const bytesPerToken = 3;
 const smallestWindow = 2000;
 const skillBytes = 16 * 1024;
+/** About what vendors charge for a picture, in the bytes of text of the same price. */
+const imageBytes = 4500;
 
 const instruction = `Stop working for a moment: the conversation is about to be shortened. Write a summary of the work so far for yourself, because everything but the user's messages and the newest steps will be gone. Say under short headings: the goal, what was done (files as path:line), decisions and their reasons, what is known about the code, what failed, what is next. Facts only, no calls.`;
 
@@ -35,14 +37,21 @@ function sum(nodes: Node[]): number {
 }
 
 function estimate(node: Node): number {
-  let bytes = 0;
-  for (const part of node.parts) bytes += part.kind === "image" ? 4000 : JSON.stringify(part).length;
-  return Math.ceil(bytes / bytesPerToken);
+  return Math.ceil(node.parts.reduce((bytes, part) => bytes + bytesOf(part), 0) / bytesPerToken);
+}
+
+/** What a request carries of a part; a diff for people or a handle is not sent. */
+function bytesOf(part: Part): number {
+  if (part.kind === "image") return imageBytes;
+  if (part.kind === "call") return byteLength(part.name) + byteLength(part.malformed ?? JSON.stringify(part.input)) + 60;
+  if (part.kind === "result") return byteLength(part.text) + (part.images?.length ?? 0) * imageBytes + 60;
+  return byteLength(part.kind === "handle" ? part.excerpt : part.text);
 }
 
 export async function* compact(state: TurnState): AsyncGenerator<AgentEvent> {
   const window = (await state.model.window()) ?? 32_000;
-  const keptFrom = cutPoint(state.path, (window * 3) / 10);
+  const full = Math.min(window, sizeOf(state.path));
+  const keptFrom = cutPoint(state.path, { keep: (full * 3) / 10, most: full / 2 });
   const nodes = visible(state.path);
   const cut = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
   const older = nodes.slice(0, cut);
@@ -53,24 +62,36 @@ export async function* compact(state: TurnState): AsyncGenerator<AgentEvent> {
   }
   yield { type: "passing", event: { type: "warning.raised", message: "the window is nearly full: summarising older work" } };
   const summary = await summarise(state, older, window);
-  const parts: Part[] = [{ kind: "text", text: `[Earlier work, summarised]\n${summary.text}` }, ...activatedSkills(older, state.skillPaths)];
+  const parts: Part[] = [
+    { kind: "text", text: `[Earlier work, summarised]\n${summary.text}` },
+    ...activatedSkills(older, state.skillPaths),
+  ];
+  if (keptFrom === null) parts.push(...newestResults(older, (full * bytesPerToken) / 4));
   const node: NewNode = { ...summary.node, author: "note", note: { about: "compaction", keptFrom }, parts };
   yield* addNode(state, node);
 }
 
-/** The first node that stays whole: an agent or user node, so that no result is parted from its call. */
-function cutPoint(path: Node[], keepTokens: number): string | null {
-  const nodes = visible(path).filter((node) => node.note?.about !== "compaction");
-  let tokens = 0;
+/**
+ * The first node that stays whole: an agent or user node, so that no result is parted from its call. The newest round
+ * (what was just called and answered) stays unless it alone is more than `most`, and older ones while they fit `keep`.
+ */
+export function cutPoint(path: Node[], tokens: { keep: number; most: number }): string | null {
+  let kept = 0;
   let cut: string | null = null;
-  for (const node of nodes.toReversed()) {
-    tokens += estimate(node);
-    const isNewest = cut === null && node.author === "agent";
-    if (tokens > keepTokens && !isNewest) break;
-    if (node.author !== "tool") cut = node.id;
-    if (tokens > keepTokens) break;
+  for (const node of sinceCompaction(path).toReversed()) {
+    kept += estimate(node);
+    if (kept > (cut === null ? tokens.most : tokens.keep)) break;
+    if (node.author === "agent" || node.author === "user") cut = node.id;
   }
   return cut;
+}
+
+/** What the last compaction kept and what came after: what lies before is in its summary, and must not come back. */
+function sinceCompaction(path: Node[]): Node[] {
+  const at = path.findLastIndex((node) => node.note?.about === "compaction");
+  const note = path[at]?.note;
+  const from = note?.about === "compaction" && note.keptFrom !== null ? path.findIndex((node) => node.id === note.keptFrom) : at + 1;
+  return path.slice(from).filter((node) => node.note?.about !== "compaction");
 }
 
 type Summary = { text: string; node: Partial<NewNode> };
@@ -79,7 +100,13 @@ type Summary = { text: string; node: Partial<NewNode> };
 async function summarise(state: TurnState, older: Node[], window: number): Promise<Summary> {
   const messages = messagesOf(bounded(older, window));
   messages.push({ role: "user", parts: [{ kind: "text", text: instruction }] });
-  const request = { system: state.system, tools: state.tools, messages, cacheKey: state.input.session, maxOutputTokens: Math.floor(Math.min(4096, window / 5)) };
+  const request = {
+    system: state.system,
+    tools: state.tools,
+    messages,
+    cacheKey: state.input.session,
+    maxOutputTokens: Math.floor(Math.min(4096, window / 5)),
+  };
   let last: ModelEvent | undefined;
   for await (const event of state.model.stream(request, state.context.signal)) last = event;
   if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
@@ -89,12 +116,18 @@ async function summarise(state: TurnState, older: Node[], window: number): Promi
   return { text: text.trim() === "" ? listOfCalls(older) : text, node: { model, usage, costUsd } };
 }
 
-/** Long results are shortened for the summary request, so that it fits even after an overflow. */
+/** Long results and arguments are shortened for the summary request, so that it fits even after an overflow. */
 function bounded(nodes: Node[], window: number): Node[] {
   const each = Math.max(400, Math.floor((window * bytesPerToken) / 2 / Math.max(1, nodes.length)));
+  const short = (text: string) => cutText(text, each, { keep: "both" }).text;
   return nodes.map((node) => ({
     ...node,
-    parts: node.parts.map((part) => (part.kind === "result" ? { ...part, text: cutText(part.text, each, { keep: "both" }).text } : part)),
+    parts: node.parts.map((part) => {
+      if (part.kind === "result") return { ...part, text: short(part.text) };
+      if (part.kind !== "call") return part;
+      const input = Object.entries(part.input).map(([key, value]) => [key, typeof value === "string" ? short(value) : value]);
+      return { ...part, input: Object.fromEntries(input) as typeof part.input };
+    }),
   }));
 }
 
@@ -109,20 +142,34 @@ function listOfCalls(nodes: Node[]): string {
   return `(The model could not summarise; this is what was done.)\n${lines.slice(-200).join("\n")}`;
 }
 
+/** When not even the newest round fits, the model still gets the beginning and end of what it waits for. */
+function newestResults(nodes: Node[], bytes: number): Part[] {
+  const at = nodes.findLastIndex((node) => node.author === "agent");
+  const results = nodes.slice(at + 1).flatMap((node) => node.parts.filter((part) => part.kind === "result"));
+  const each = Math.max(400, Math.floor(bytes / Math.max(1, results.length)));
+  return results.map((part) => ({
+    kind: "text",
+    text: `[Result of your last ${part.name} call, shortened]\n${cutText(part.text, each, { keep: "both" }).text}`,
+  }));
+}
+
 /** The bodies of skills that were read: they must not be lost, nor read twice. */
 function activatedSkills(nodes: Node[], skillPaths: string[]): Part[] {
-  const bodies = new Map<string, string>();
+  const kept = new Map<string, string>();
   const paths = new Map<string, string>();
-  for (const part of nodes.flatMap((node) => node.parts)) {
-    if (part.kind === "call" && part.name === "read") {
-      const wanted = String(part.input["path"]);
-      const path = skillPaths.find((candidate) => candidate === wanted || candidate.endsWith(`/${wanted}`));
-      if (path !== undefined) paths.set(part.id, path);
+  for (const node of nodes) {
+    for (const part of node.parts) {
+      const earlier = node.note?.about === "compaction" && part.kind === "text" ? /^\[Skill (.+)\]\n/.exec(part.text) : null;
+      if (earlier !== null && part.kind === "text") kept.set(earlier[1] as string, part.text);
+      if (part.kind === "call" && part.name === "read") {
+        const wanted = String(part.input["path"]).replace(/^(\.\/)+/, "");
+        const path = skillPaths.find((candidate) => candidate === wanted || candidate.endsWith(`/${wanted}`));
+        if (path !== undefined) paths.set(part.id, path);
+      }
+      const path = part.kind === "result" ? paths.get(part.call) : undefined;
+      if (part.kind === "result" && path !== undefined && !part.isError)
+        kept.set(path, `[Skill ${path}]\n${cutText(part.text, skillBytes, { keep: "head" }).text}`);
     }
-    const path = part.kind === "result" ? paths.get(part.call) : undefined;
-    if (part.kind === "result" && path !== undefined && !part.isError) bodies.set(path, part.text);
   }
-  const kept: Part[] = nodes.flatMap((node) => (node.note?.about === "compaction" ? node.parts.filter((part) => part.kind === "text" && part.text.startsWith("[Skill ")) : []));
-  for (const [path, text] of bodies) kept.push({ kind: "text", text: `[Skill ${path}]\n${cutText(text, skillBytes, { keep: "head" }).text}` });
-  return kept;
+  return [...kept.values()].map((text) => ({ kind: "text", text }));
 }

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "bun:test";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { systemPrompt, type PromptInput } from "./prompt.ts";
+import { offeredTools } from "./tools.ts";
+
+const given = (change: Partial<PromptInput> = {}): PromptInput => ({
+  directory: "/home/someone/projects/thing",
+  tools: offeredTools({ toolLevel: "orchestrator", tools: null, spawn: true }),
+  system: null,
+  appendSystem: null,
+  contextFiles: [],
+  skills: "",
+  ...change,
+});
+
+describe("the system prompt", () => {
+  test("is short, and with the tools of every level it stays under 640 tokens", () => {
+    for (const toolLevel of ["none", "minimal", "orchestrator", "readonly"] as const) {
+      const tools = offeredTools({ toolLevel, tools: null, spawn: true });
+      const prompt = systemPrompt(given({ tools }));
+      expect(countTokens(prompt)).toBeLessThan(260);
+      expect(countTokens(prompt) + countTokens(JSON.stringify(tools))).toBeLessThan(640);
+    }
+  });
+
+  test("is the same for the same input, and holds no time and no random word", () => {
+    expect(systemPrompt(given())).toBe(systemPrompt(given()));
+  });
+
+  test("speaks only of tools that are there", () => {
+    const prompt = systemPrompt(given({ tools: offeredTools({ toolLevel: "readonly", tools: null, spawn: true }) }));
+    expect(prompt).not.toMatch(/Prefer edit|Delegate/);
+    expect(systemPrompt(given({ tools: [] }))).not.toMatch(/tool|Working directory/);
+  });
+
+  test("has context files, skills and the appended text behind the opening, in this order", () => {
+    const contextFiles = [{ path: "/p/AGENTS.md", text: "\nbe kind\n" }];
+    const prompt = systemPrompt(given({ system: "You are terse.", contextFiles, skills: "Skills: none", appendSystem: "And quick." }));
+    expect(prompt).toBe(
+      "You are terse.\n\nWorking directory: /home/someone/projects/thing\n\n## /p/AGENTS.md\nbe kind\n\nSkills: none\n\nAnd quick.",
+    );
+  });
+});
+
+describe("the tools that are offered", () => {
+  const names = (given: Parameters<typeof offeredTools>[0]) => offeredTools(given).map((tool) => tool.name);
+
+  test("follow the level, --tools and --no-spawn", () => {
+    expect(names({ toolLevel: "none", tools: null, spawn: true })).toEqual([]);
+    expect(names({ toolLevel: "minimal", tools: null, spawn: true })).toEqual(["read", "write", "edit", "bash"]);
+    expect(names({ toolLevel: "orchestrator", tools: null, spawn: true })).toEqual(["read", "write", "edit", "bash", "spawn_session"]);
+    expect(names({ toolLevel: "orchestrator", tools: null, spawn: false })).toEqual(["read", "write", "edit", "bash"]);
+    expect(names({ toolLevel: "readonly", tools: null, spawn: true })).toEqual(["read", "bash"]);
+    expect(names({ toolLevel: "orchestrator", tools: ["bash", "read"], spawn: true })).toEqual(["read", "bash"]);
+  });
+
+  test("must exist", () => {
+    expect(() => offeredTools({ toolLevel: "minimal", tools: ["reed"], spawn: true })).toThrow("unknown tool: reed");
+  });
+});
