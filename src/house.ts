@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readContextFiles } from "./agents/native/context-files.ts";
 import { nativeAgent } from "./agents/native/native.ts";
-import { loadConfig, type Config } from "./config/load.ts";
+import { loadConfig, type Config, type LoadOptions } from "./config/load.ts";
 import { findPaths, findProject, type Paths } from "./config/paths.ts";
 import { trustState } from "./config/trust.ts";
 import { createEngine } from "./engine/engine.ts";
@@ -31,6 +31,8 @@ export type HouseInput = {
   ephemeral: boolean;
   /** Set by --trust and --no-trust; null asks what was granted. */
   trust: boolean | null;
+  /** Goes on with the defaults where the configuration is broken: for those who are to say so, or to mend it. */
+  lenient: boolean;
   /** How this program starts itself again. */
   self: string[];
   warn: (message: string) => void;
@@ -54,6 +56,7 @@ export function buildHouse(input: HouseInput): Api {
   const native = nativeAgent({
     model: async (name) => bindModel(await choose(name), ground),
     executor: { warm: getExecutor, get: getExecutor },
+    toolEnv: Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => skillsOf(ground, directory, project),
   });
@@ -79,7 +82,8 @@ export function buildHouse(input: HouseInput): Api {
     rows: rowsOf(ground, store),
     close: async () => {
       await executor?.close();
-      await (await opened)?.close();
+      // A store that could not be opened was told of when it was asked for.
+      await (await opened?.catch(() => null))?.close();
     },
   });
 }
@@ -88,9 +92,19 @@ function lay(input: HouseInput): Ground {
   const paths = findPaths(input.env, input.startedIn);
   const project = findProject(input.cwd, paths.home);
   const isTrusted = () => input.trust ?? trustState(paths, project).trusted;
-  const config = loadConfig({ project, env: input.env, paths, trusted: isTrusted });
+  const config = configOf(input, { project, env: input.env, paths, trusted: isTrusted });
   const providers = Object.fromEntries(Object.entries(config.values.providers).map(([name, row]) => [name, withoutNulls(row)]));
   return { ...input, paths, project, config, isTrusted, providers };
+}
+
+function configOf(input: HouseInput, options: LoadOptions): Config {
+  try {
+    return loadConfig(options);
+  } catch (error) {
+    if (!input.lenient) throw error;
+    const nowhere = join(options.paths.state, "no-such-directory");
+    return loadConfig({ ...options, env: {}, project: nowhere, paths: { ...options.paths, userConfig: join(nowhere, "config.jsonc") } });
+  }
 }
 
 function withoutNulls(row: Config["values"]["providers"][string]): VendorConfig {

@@ -23,6 +23,7 @@ async function main(argv: string[]): Promise<number> {
         env: overrides.env ?? process.env,
         cwd: overrides.cwd ?? process.cwd(),
         startedIn: process.cwd(),
+        lenient: overrides.lenient ?? false,
         ephemeral: overrides.ephemeral ?? false,
         trust: overrides.trust ?? null,
         self: selfCommand(),

@@ -54,6 +54,8 @@ export type Door = {
 export type HouseOverrides = {
   ephemeral?: boolean;
   trust?: boolean;
+  /** A broken configuration does not matter: the command reports or mends it. */
+  lenient?: boolean;
   /** Which executable environment variables and home the house is built with; the demo brings its own. */
   env?: Record<string, string | undefined>;
   cwd?: string;

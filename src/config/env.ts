@@ -14,6 +14,7 @@ export const environment: readonly EnvVariable[] = [
   { name: "NO_COLOR", group: "behaviour", description: "Set and not empty: no colours." },
   { name: "FORCE_COLOR", group: "behaviour", description: "Colours although the output is no terminal; `0` means none." },
   { name: "TERM", group: "behaviour", description: "`dumb` means no colours and no moving cursor." },
+  { name: "SKEIN_OFFLINE", group: "behaviour", description: "Set and not empty: only servers on this machine are asked." },
   { name: "SKEIN_DEBUG", group: "behaviour", description: "Set: an error also shows where in the program it arose." },
   { name: "LC_ALL", group: "behaviour", description: "With `LC_CTYPE` and `LANG`: without UTF-8 in the first that is set, marks are plain ASCII." },
   { name: "ANTHROPIC_API_KEY", group: "keys", description: "Key for `anthropic`." },

@@ -36,6 +36,8 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
+    // A file where its directory would be: there is no config either.
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
     throw new Fault("config", `can't read ${path}: ${messageOf(error)}`, { cause: error });
   }
 }

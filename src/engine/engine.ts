@@ -30,6 +30,8 @@ export type EngineParts = {
 
 export function createEngine(parts: EngineParts): Api {
   const running: RunningTurns = new Map();
+  // A turn can be stopped from the moment it is asked for, not only once it runs.
+  const starting = new Map<string, AbortController>();
   return {
     ...parts.rows,
     session: {
@@ -41,13 +43,20 @@ export function createEngine(parts: EngineParts): Api {
       check: (params) => checkTurn(parts, params),
       start(params) {
         const feed = createFeed<Event>();
-        runTurn(parts, running, params, (event) => feed.push(event), null).then(
-          () => feed.end(),
-          (error: unknown) => feed.fail(error),
-        );
+        const stop = new AbortController();
+        starting.set(params.session, stop);
+        runTurn(parts, running, params, (event) => feed.push(event), stop.signal)
+          .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
+          .then(
+            () => feed.end(),
+            (error: unknown) => feed.fail(error),
+          );
         return feed;
       },
-      cancel: async ({ session }) => running.get(session)?.cancel(),
+      async cancel({ session }) {
+        starting.get(session)?.abort();
+        running.get(session)?.cancel();
+      },
     },
     usage: { report: async ({ by, project }) => (await parts.store()).usage(by, project) },
     store: { verify: async (params) => (await parts.store()).verify(params) },

@@ -14,6 +14,8 @@ export class Recorder {
   readonly #transcript: Transcript | null;
   readonly #publish: (event: Event) => void;
   #drafts: Drafts | null = null;
+  /** Nodes that the transcript lacks, in order: it never has a gap, only an end that is missing. */
+  readonly #unwritten: Node[] = [];
   #turn = "";
   #seq = 0;
   #passed = 0;
@@ -67,10 +69,15 @@ export class Recorder {
   /** The store is the truth: a transcript that can't be written is told, and made up for later. */
   #write(event: LastingEvent): void {
     if (event.type !== "node.added" || this.#transcript === null) return;
+    const isTold = this.#unwritten.length > 0;
+    this.#unwritten.push(event.node);
     try {
-      this.#transcript.append(event.node);
+      for (let node = this.#unwritten[0]; node !== undefined; node = this.#unwritten[0]) {
+        this.#transcript.append(node);
+        this.#unwritten.shift();
+      }
     } catch (error) {
-      this.pass({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
+      if (!isTold) this.pass({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
     }
   }
 }

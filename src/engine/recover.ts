@@ -16,7 +16,7 @@ async function closeDead(store: Store, recorder: Recorder, session: string, turn
   const answer = partialAnswer(drafts);
   if (answer !== null) {
     await recorder.addNode(answer, turn.id);
-    await recorder.addNode(interruption, turn.id);
+    await recorder.addNode(interruption("[skein was killed while you were answering; the answer above is incomplete. Go on.]"), turn.id);
   }
   for (const call of unanswered(path)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
   const error = { kind: "killed" as const, message: "skein was killed during this turn", hint: "go on with --resume" };
@@ -32,11 +32,15 @@ function partialAnswer(drafts: Draft[]): NewNode | null {
   return parts.length === 0 ? null : { author: "agent", parts };
 }
 
-const interruption: NewNode = {
-  author: "note",
-  note: { about: "interruption" },
-  parts: [{ kind: "text", text: "[skein was killed while you were answering; the answer above is incomplete. Go on.]" }],
-};
+/** What a turn that goes on begins with, so that a half answer is not the last word of its first request. */
+export function continuation(tip: Node | null): NewNode | null {
+  if (tip === null || tip.author !== "agent" || callsOf(tip).length > 0) return null;
+  return interruption("[The turn was stopped here; the answer above may be incomplete. Go on.]");
+}
+
+function interruption(text: string): NewNode {
+  return { author: "note", note: { about: "interruption" }, parts: [{ kind: "text", text }] };
+}
 
 /** The calls of the last agent node that no tool node answers. */
 export function unanswered(path: Node[]): CallPart[] {

@@ -9,26 +9,26 @@ import type { EngineParts } from "./engine.ts";
 /** Null when the session keeps none. What can't be written where it should goes to the data directory. */
 export async function openTranscript(parts: EngineParts, store: Store, session: Session): Promise<Transcript | null> {
   if (session.transcript === null) return null;
-  if (existsSync(session.transcript)) {
-    const transcript = Transcript.open(session.transcript, { session, provider: providerOf(session) });
-    await catchUp(transcript, await store.sessionNodes(session.id));
-    return transcript;
-  }
-  const transcript = await createAnywhere(parts, store, session, session.transcript);
-  await catchUp(transcript, await store.sessionNodes(session.id));
-  return transcript;
-}
-
-async function createAnywhere(parts: EngineParts, store: Store, session: Session, path: string): Promise<Transcript> {
-  const provider = providerOf(session);
   try {
-    return Transcript.create(path, session, { provider });
+    return await openAt(store, session, session.transcript);
   } catch (error) {
     const elsewhere = parts.transcriptElsewhere(session);
-    if (elsewhere === path) throw error;
+    if (elsewhere === session.transcript) throw error;
     parts.warn(`the transcript goes to ${elsewhere}: ${messageOf(error)}`);
     await store.updateSession(session.id, { transcript: elsewhere });
-    return Transcript.create(elsewhere, { ...session, transcript: elsewhere }, { provider });
+    return openAt(store, session, elsewhere);
+  }
+}
+
+async function openAt(store: Store, session: Session, path: string): Promise<Transcript> {
+  const provider = providerOf(session);
+  const transcript = existsSync(path) ? Transcript.open(path, { session, provider }) : Transcript.create(path, session, { provider });
+  try {
+    await catchUp(transcript, await store.sessionNodes(session.id));
+    return transcript;
+  } catch (error) {
+    transcript.close();
+    throw error;
   }
 }
 

@@ -12,7 +12,7 @@ import { deadlineOf, type Deadline } from "./deadline.ts";
 import { delegation } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
 import { Recorder } from "./recorder.ts";
-import { recover } from "./recover.ts";
+import { continuation, recover } from "./recover.ts";
 import { openTranscript } from "./transcripts.ts";
 
 export type RunningTurns = Map<string, Deadline>;
@@ -40,7 +40,7 @@ export async function runTurn(
     const recorder = new Recorder(store, lease, transcript, publish);
     await recover(store, recorder, session.id);
     if (params.prompt === null) await checkResumable(store, session);
-    const turn = await recorder.startTurn({ agent: agent.name, model, policy: params.policy, enforced, prompt: promptNode(params) });
+    const turn = await recorder.startTurn({ agent: agent.name, model, policy: params.policy, enforced, prompt: await firstNode(store, params) });
     const runBelow: Driven["runBelow"] = (below, watch, signal) => runTurn(parts, running, below, watch, signal);
     return await drive({ parts, runBelow, params, store, lease, recorder, deadline, agent, turn, session });
   } finally {
@@ -131,8 +131,11 @@ function touching(sink: OutputSink, deadline: Deadline): OutputSink {
   };
 }
 
-function promptNode(params: TurnStart): NewNode | null {
-  if (params.prompt === null) return null;
+async function firstNode(store: Store, params: TurnStart): Promise<NewNode | null> {
+  if (params.prompt === null) {
+    const { tip } = await sessionOf(store, params.session);
+    return continuation(tip === null ? null : await store.node(tip));
+  }
   const images = params.images.map((image) => ({ kind: "image" as const, ...image }));
   return { author: "user", parts: [{ kind: "text", text: params.prompt }, ...images] };
 }

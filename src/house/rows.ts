@@ -1,6 +1,7 @@
 // The Api rows that belong to no session, put together from the rooms that know the answers.
+import { findProject } from "../config/paths.ts";
 import type { Ground } from "../house.ts";
-import type { Api, AuthRow, ModelRow } from "../protocol/api.ts";
+import type { Api, AuthRow, ModelRow, Settings } from "../protocol/api.ts";
 import type { Store } from "../store/store.ts";
 
 type Rows = Pick<Api, "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
@@ -18,18 +19,23 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>): Rows {
     },
     config: {
       show: async () => (await import("../config/rows.ts")).configRows(config),
-      values: async () => config.values,
+      values: async () => settingsOf(config.values),
       set: async (params) => (await import("../config/set.ts")).setConfigValue({ ...params, paths, project }),
       paths: async () => ({ user: paths.userConfig, project: `${project}/.skein/config.jsonc`, config: paths.config, data: paths.data, state: paths.state, cache: paths.cache }),
       schema: async () => (await import("../config/schema.ts")).configSchema(),
     },
     trust: {
-      show: async ({ directory }) => (await import("../config/trust.ts")).trustState(paths, directory),
-      grant: async ({ directory }) => (await import("../config/trust.ts")).grantTrust(paths, directory),
-      revoke: async ({ directory }) => (await import("../config/trust.ts")).revokeTrust(paths, directory),
+      show: async ({ directory }) => (await import("../config/trust.ts")).trustState(paths, findProject(directory, paths.home)),
+      grant: async ({ directory }) => (await import("../config/trust.ts")).grantTrust(paths, findProject(directory, paths.home)),
+      revoke: async ({ directory }) => (await import("../config/trust.ts")).revokeTrust(paths, findProject(directory, paths.home)),
     },
     doctor: { check: async () => (await import("./doctor.ts")).checkMachine(ground, store) },
   };
+}
+
+/** Without the providers: keys stay in the house. */
+function settingsOf({ providers: _, toolEnv: __, skills: ___, ...settings }: Ground["config"]["values"]): Settings {
+  return settings;
 }
 
 export async function authStatus(ground: Ground): Promise<AuthRow[]> {

@@ -1,5 +1,6 @@
 // From what a person named, or did not name, to the model that will be asked. Checks that it can be asked.
 import { Fault } from "../protocol/error.ts";
+import type { Endpoint } from "./model.ts";
 import { endpointFor, localModels, parseModelName, pickDefault, vendorNamed, vendors, type Environment, type VendorConfig } from "./providers.ts";
 
 export type Choosing = {
@@ -17,13 +18,16 @@ export async function chooseModel(name: string | null, from: Choosing): Promise<
   const vendor = vendorNamed(wanted);
   if (vendor !== undefined) return { model: await vendorDefault(vendor.name, from), because: null };
   const parsed = parseModelName(wanted);
-  if (parsed.vendor !== "replay") endpointFor(parsed.vendor, { env: from.env, config: from.providers[parsed.vendor] });
+  if (parsed.vendor !== "replay") checkOffline(endpointFor(parsed.vendor, { env: from.env, config: from.providers[parsed.vendor] }), from.env);
   return { model: `${parsed.vendor}/${parsed.model}${parsed.effort === null ? "" : `:${parsed.effort}`}`, because: null };
 }
 
 async function chooseDefault(from: Choosing): Promise<ChosenModel> {
   const keyed = pickDefault({ env: from.env, ollamaModels: [] });
-  if (keyed !== null) return keyed;
+  if (keyed !== null) {
+    await chooseModel(keyed.model, from);
+    return keyed;
+  }
   for (const vendor of vendors) {
     if (vendor.defaultModel !== "" && from.providers[vendor.name]?.apiKey) {
       return { model: `${vendor.name}/${vendor.defaultModel}`, because: `providers.${vendor.name}.api_key is set` };
@@ -42,11 +46,17 @@ async function chooseDefault(from: Choosing): Promise<ChosenModel> {
 
 async function vendorDefault(vendor: string, from: Choosing): Promise<string> {
   const row = vendorNamed(vendor);
-  endpointFor(vendor, { env: from.env, config: from.providers[vendor] });
+  checkOffline(endpointFor(vendor, { env: from.env, config: from.providers[vendor] }), from.env);
   if (row?.defaultModel) return `${vendor}/${row.defaultModel}`;
   const [first] = vendor === "ollama" ? await ollamaModels(from) : [];
   if (first !== undefined) return `${vendor}/${first}`;
   throw new Fault("usage", `${vendor} has no default model`, { hint: `name one: -m ${vendor}/<id>` });
+}
+
+function checkOffline(endpoint: Endpoint, env: Environment): void {
+  const { hostname } = new URL(endpoint.baseUrl);
+  if (!env["SKEIN_OFFLINE"] || ["127.0.0.1", "localhost", "[::1]"].includes(hostname)) return;
+  throw new Fault("network", `SKEIN_OFFLINE is set, and ${endpoint.vendor} is at ${hostname}`, { hint: "unset it, or use a model on this machine" });
 }
 
 async function ollamaModels(from: Choosing): Promise<string[]> {

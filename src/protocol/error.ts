@@ -57,6 +57,7 @@ export type FaultCode =
   | "config"
   | "auth"
   | "too-long"
+  | "network"
   | "sandbox-unavailable"
   | "not-installed"
   | "session-unknown"
@@ -91,6 +92,7 @@ const faultExits: Partial<Record<FaultCode, number>> = {
   config: 3,
   "not-installed": 3,
   auth: 4,
+  network: 6,
   "sandbox-unavailable": 9,
   "session-unknown": 2,
   "session-ambiguous": 2,

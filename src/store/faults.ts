@@ -25,6 +25,12 @@ export function faultOf(error: unknown, path: string): unknown {
       cause: error,
     });
   }
+  if (code.startsWith("SQLITE_IOERR") && !brokenCodes.test(code)) {
+    return new Fault("file-unwritable", `The store ${path} can't be written: ${told} (${code})`, {
+      hint: "Look for a quota, a limit of file sizes or a failing disk; nothing that was recorded is lost.",
+      cause: error,
+    });
+  }
   if (error instanceof SQLiteError && brokenCodes.test(code)) {
     return new Fault("store-broken", `The store ${path} is damaged: ${told}`, {
       hint: "Move the file away to start with an empty store; the transcripts in .skein/sessions still hold every session.",
@@ -34,8 +40,9 @@ export function faultOf(error: unknown, path: string): unknown {
   return error;
 }
 
-const fullCodes = new Set(["SQLITE_FULL", "ENOSPC", "EDQUOT"]);
-const brokenCodes = /^SQLITE_(CORRUPT|NOTADB|IOERR)/;
+/** The index of the log can't grow on a full disk, and is the first to notice. */
+const fullCodes = new Set(["SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "ENOSPC", "EDQUOT"]);
+const brokenCodes = /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/;
 const closedCodes = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EISDIR", "EEXIST", "ENOENT"]);
 
 export function codeOf(error: unknown): string {

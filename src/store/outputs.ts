@@ -60,6 +60,7 @@ export class Output implements OutputSink {
     } catch (error) {
       this.#failure = error;
       this.#memory = [];
+      this.#abandon();
     }
   }
 
@@ -120,14 +121,33 @@ export class Output implements OutputSink {
   #discard(): null {
     if (!this.#file) return null;
     const { n, identifier } = this.#file;
-    this.#db.write(() => {
-      const ground = requireLease(this.#db, this.#lease);
-      this.#db.query("delete from handles where session = ? and n = ?").run(ground.n, n);
-    });
+    this.#forget(n);
     this.#files.leave(identifier, this.#file.fd);
     this.#file = null;
     this.#files.remove(identifier);
     return null;
+  }
+
+  /** What could not be written whole is not kept at all: on a full disk its space is worth more. */
+  #abandon(): void {
+    this.#tail = null;
+    if (!this.#file) return;
+    const { n, identifier, fd } = this.#file;
+    this.#file = null;
+    try {
+      this.#files.leave(identifier, fd);
+      this.#files.remove(identifier);
+      this.#forget(n);
+    } catch {
+      // Then it stays an output that was never closed; no node points at it.
+    }
+  }
+
+  #forget(n: number): void {
+    this.#db.write(() => {
+      const ground = requireLease(this.#db, this.#lease);
+      this.#db.query("delete from handles where session = ? and n = ?").run(ground.n, n);
+    });
   }
 
   #record(metadata: HandleMetadata): Handle {

@@ -87,12 +87,21 @@ function storeOn(db: Db, options: StoreOptions): Store {
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
     close: on(() => {
       upkeep.close();
-      for (const lease of leases) release(db, lease);
+      for (const lease of leases) letGo(db, lease);
       leases.clear();
       files.close();
       db.close();
     }),
   };
+}
+
+/** A full disk must not keep a store from closing: the lease ends with the process anyway. */
+function letGo(db: Db, lease: Lease): void {
+  try {
+    release(db, lease);
+  } catch {
+    return;
+  }
 }
 
 /** What is done once whoever ended a turn has been answered: its nodes become searchable, the log is copied back. */

@@ -43,6 +43,7 @@ async function outputFault(open: () => ReadableStream<Uint8Array>, handle: Handl
 
 type TranscriptRow = { n: number; id: string; seq: number; transcript: string };
 
+/** A session has no file before its first turn. */
 export async function verifyTranscripts(inspection: Inspection): Promise<void> {
   const { db, report, problem, advance } = inspection;
   const sessions = db
@@ -52,7 +53,7 @@ export async function verifyTranscripts(inspection: Inspection): Promise<void> {
     report.transcripts += 1;
     try {
       if (existsSync(session.transcript)) await verifyTranscript(inspection, session);
-      else problem("transcript", session.transcript, `The transcript ${session.transcript} of session ${session.id} is not there.`);
+      else if (session.seq > 0) problem("transcript", session.transcript, `The transcript ${session.transcript} of session ${session.id} is not there.`);
     } catch (error) {
       problem("transcript", session.transcript, `The transcript ${session.transcript} can't be compared: ${messageOf(error)}`);
     }

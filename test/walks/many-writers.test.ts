@@ -11,6 +11,8 @@ const model = wireModels.anthropic;
 const writers = 20;
 const callsEach = 5;
 
+type Role = ReturnType<typeof transcriptLine.parse>["role"];
+
 test("twenty runs at once on one new store all finish, and every transcript is whole", async () => {
   const server = startModelServer(({ position }) => ({
     steps: Array.from({ length: callsEach }, (_, at) => ({ text: `step ${at}`, thinking: "hm", calls: [{ input: { command: `echo ${position.prompt} ${at}` } }] })),
@@ -37,8 +39,8 @@ function checkTranscript(path: string, session: string, task: string): void {
   const [header, ...lines] = readFileSync(path, "utf8").trimEnd().split("\n");
   expect(transcriptHeader.parse(JSON.parse(header as string))).toMatchObject({ session_id: session, task, is_sub_session: false });
   const parts = lines.map((line) => transcriptLine.parse(JSON.parse(line)));
-  const step = ["thinking", "assistant", "tool_call", "tool_result"];
-  expect(parts.map((line) => line.role)).toEqual(["user", ...Array.from({ length: callsEach }, () => step).flat(), "assistant"]);
+  const step: Role[] = ["thinking", "assistant", "tool_call", "tool_result"];
+  expect(parts.map((line) => line.role)).toEqual(["user", ...Array.from({ length: callsEach }, () => step).flat(), "assistant"] satisfies Role[]);
   expect(parts.flatMap((line) => (line.role === "tool_result" ? [line.content] : []))).toEqual(Array.from({ length: callsEach }, (_, at) => `${task} ${at}`));
   const ids = [...new Set(parts.map((line) => line.id))];
   expect(parts.map((line) => line.parent_id)).toEqual(parts.map((line) => ids[ids.indexOf(line.id) - 1] ?? null));
@@ -100,7 +102,7 @@ test("a torn last line of a transcript is tolerated, and mended by the next turn
     expect(mended.subarray(0, whole.length).equals(whole)).toBe(true);
     const [header, ...lines] = mended.toString("utf8").trimEnd().split("\n");
     transcriptHeader.parse(JSON.parse(header as string));
-    const roles = ["user", "tool_call", "tool_result", "assistant"];
+    const roles: Role[] = ["user", "tool_call", "tool_result", "assistant"];
     expect(lines.map((line) => transcriptLine.parse(JSON.parse(line)).role)).toEqual([...roles, ...roles]);
     await checkVerified(house, { sessions: 1, turns: 2 });
   } finally {

@@ -3,7 +3,7 @@ import { cutText } from "../../kit/text.ts";
 import { messageOf } from "../../protocol/error.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import type { CallPart, ImageData, NewNode, Node, ResultPart } from "../../protocol/node.ts";
-import type { Executor, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { PassingBody } from "../../protocol/event.ts";
 import { delegateTask } from "./delegate.ts";
 import { outputEvents } from "./output-events.ts";
@@ -17,6 +17,7 @@ export type CallTools = {
   path: () => Node[];
   tools: ToolDefinition[];
   executor: Executor;
+  toolEnv: Record<string, string>;
   context: TurnContext;
   emit: (event: PassingBody) => void;
 };
@@ -48,12 +49,12 @@ async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcom
   if (stored !== null) return { outcome: await stored.read(to.context), handle: null };
 
   const events = outputEvents((text) => to.emit({ type: "tool.output", call: call.id, text }));
-  let sink: ReturnType<TurnContext["keepOutput"]> | null = null;
+  let sink: OutputSink | null = null;
   const outcome = await to.executor.callTool(call.name, call.input, {
     session: to.input.session,
     turn: to.input.turn,
     cwd: to.input.directory,
-    env: { SKEIN_SESSION_ID: to.input.session },
+    env: { ...to.toolEnv, SKEIN_SESSION_ID: to.input.session },
     signal: to.context.signal,
     onOutput: (chunk) => {
       sink ??= to.context.keepOutput(call.id, call.name);
@@ -63,8 +64,13 @@ async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcom
   });
   events.flush();
   const metadata = { command: call.input["command"] as string, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
-  const handle = sink === null ? null : await (sink as ReturnType<TurnContext["keepOutput"]>).close(metadata, resultBytes);
-  return { outcome, handle };
+  if (sink === null) return { outcome, handle: null };
+  try {
+    return { outcome, handle: await (sink as OutputSink).close(metadata, resultBytes) };
+  } catch (error) {
+    // The call has run, and that is what counts.
+    return { outcome: { ...outcome, text: `${outcome.text}\n[the whole output is not kept: ${messageOf(error)}]` }, handle: null };
+  }
 }
 
 type Answer = { text: string; isError: boolean; images?: ImageData[]; display?: string };

@@ -19,6 +19,8 @@ export type NativeParts = {
   model: (name: string | null) => Promise<BoundModel>;
   /** Started on first use, or early by `warm`; never waited for before a tool is called. */
   executor: { warm: () => void; get: () => Executor };
+  /** Added to what tools see of the environment. */
+  toolEnv: Record<string, string>;
   contextFiles: (directory: string, project: string) => { path: string; text: string }[];
   skills: (directory: string, project: string) => { text: string; paths: string[] };
 };

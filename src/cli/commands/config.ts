@@ -25,14 +25,14 @@ Examples:
   run: runConfig,
 };
 
-type Verb = { words: number; text: (api: Api, args: Args, door: Door) => Promise<string> };
+type Verb = { words: number; text: (api: Api, args: Args, door: Door) => Promise<string>; isLenient?: boolean };
 
 const verbs: Record<string, Verb> = {
   list: { words: 0, text: list },
   get: { words: 2, text: get },
-  set: { words: 3, text: set },
-  path: { words: 1, text: path },
-  schema: { words: 1, text: schema },
+  set: { words: 3, text: set, isLenient: true },
+  path: { words: 1, text: path, isLenient: true },
+  schema: { words: 1, text: schema, isLenient: true },
 };
 
 async function runConfig(args: Args, door: Door): Promise<number> {
@@ -42,7 +42,7 @@ async function runConfig(args: Args, door: Door): Promise<number> {
   const extra = args.positionals[verb.words];
   if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint: usageLine(config) });
   if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint: usageLine(config) });
-  door.out.write(await verb.text(await door.api(), args, door));
+  door.out.write(await verb.text(await door.api({ lenient: verb.isLenient ?? false }), args, door));
   return 0;
 }
 

@@ -16,7 +16,7 @@ export const doctor: Command = {
 };
 
 async function runDoctor(args: Args, door: Door): Promise<number> {
-  const api = await door.api();
+  const api = await door.api({ lenient: true });
   const report = await api.doctor.check();
   if (args.flags["json"]) {
     door.out.write(jsonText(report));

@@ -39,13 +39,14 @@ async function runTask(args: Args, door: Door): Promise<number> {
   const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
   await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" });
   const session = await api.session.open(wanted);
+  const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
+  const events = api.turn.start({ ...turn, session: session.id, prompt: task });
   let stopped: "SIGINT" | "SIGTERM" | null = null;
   door.onStop((signal) => {
     stopped = signal;
     void api.turn.cancel({ session: session.id });
   });
-  const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
-  const result = await followTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), printer);
+  const result = await followTurn(events, printer);
   return stopped === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
 }
 
@@ -88,7 +89,7 @@ async function readTask(args: Args, door: Door, flags: Flags): Promise<string | 
   const piped = given === "-" || !door.stdin.isTty ? await door.stdin.text() : "";
   const task = given === "-" ? piped : joined(given ?? "", piped);
   if (task.trim() !== "") return task;
-  if (flags.text("resume") !== null && given === null) return null;
+  if (flags.text("resume") !== null && given === null && !flags.on("fresh")) return null;
   throw new Fault("usage", "there is no task", { hint: 'skein run "what to do"' });
 }
 
