@@ -33,6 +33,7 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
   } catch {
     // A broken pipe or a frame that is none: there is nobody to serve.
   }
+  calls.stop();
   killAll(() => descendantsOf(process.pid));
 }
 
@@ -57,6 +58,11 @@ class Calls {
   take(frame: Frame): void {
     if (frame.type === frameTypes.call) void this.#run(readJson<CallRequest>(frame.payload));
     if (frame.type === frameTypes.cancel) this.#running.get(readJson<CancelRequest>(frame.payload).call)?.abort();
+  }
+
+  /** A call that was just taken must not start its program once everything has been killed. */
+  stop(): void {
+    for (const controller of this.#running.values()) controller.abort();
   }
 
   async #run(request: CallRequest): Promise<void> {

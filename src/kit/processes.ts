@@ -47,9 +47,12 @@ export async function endFamily(family: Family, graceMs: number): Promise<number
 
 /** Kills what `find` finds until it finds nothing, without waiting; for a process that is about to end itself. */
 export function killAll(find: () => number[]): void {
+  // A table is not read in one moment: after a kill it takes two empty ones to be sure.
+  let hasFound = false;
   for (let round = 0; round < 50; round += 1) {
     const pids = find();
-    if (pids.length === 0) return;
+    if (pids.length === 0 && !hasFound) return;
+    hasFound = pids.length > 0;
     for (const pid of pids) signal(pid, "SIGKILL");
   }
 }

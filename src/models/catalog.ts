@@ -50,8 +50,16 @@ export async function listModels(at: number = Date.now()): Promise<Omit<ModelRow
   );
 }
 
+const found = new Map<string, CatalogRow | undefined>();
+
+/** Asked at every step, for the same few models. */
 function rowOf(vendor: string, model: string): CatalogRow | undefined {
-  const name = model.toLowerCase();
+  const key = `${vendor}/${model}`;
+  if (!found.has(key)) found.set(key, findRow(vendor, model.toLowerCase()));
+  return found.get(key);
+}
+
+function findRow(vendor: string, name: string): CatalogRow | undefined {
   return catalog[vendor]?.find(([id, match]) => (match.length === 0 ? id === name : match.some((matcher) => fits(matcher, name))));
 }
 

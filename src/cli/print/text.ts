@@ -44,7 +44,9 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
         return say(style.yellow(`  ${event.message}`));
       case "node.added":
         for (const part of event.node.parts) {
-          if (part.kind === "result") say(resultLine(part, door.err.columns, style));
+          if (part.kind !== "result") continue;
+          say(resultLine(part, door.err.columns, style));
+          if (part.display?.includes("\n") === true) say(diffLines(part.display, style));
         }
         return;
       default:
@@ -86,6 +88,22 @@ function resultLine(part: ResultPart, columns: number, style: ReturnType<typeof 
   const more = lines.length > 1 ? ` (+${lines.length - 1} lines)` : "";
   const text = oneLine((part.isError ? lines.at(-1) : lines[0]) ?? "", Math.max(20, columns - more.length - 4));
   return part.isError ? `  ${style.red(`✗ ${text}`)}${style.dim(more)}` : style.dim(`  ${text}${more}`);
+}
+
+const mostDiffLines = 16;
+
+/** What an edit changed, without the file's name, which stands above. */
+function diffLines(diff: string, style: ReturnType<typeof styleOf>): string {
+  const lines = diff
+    .trimEnd()
+    .split("\n")
+    .filter((line) => !/^(---|\+\+\+) /.test(line));
+  const shown = lines.slice(0, mostDiffLines).map((line) => {
+    const text = `    ${line.replace(controls, "")}`;
+    return line.startsWith("+") ? style.green(text) : line.startsWith("-") ? style.red(text) : style.dim(text);
+  });
+  if (lines.length > mostDiffLines) shown.push(style.dim(`    (+${lines.length - mostDiffLines} lines)`));
+  return shown.join("\n");
 }
 
 function summaryLine(result: ResultRecord): string {
