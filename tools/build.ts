@@ -24,7 +24,17 @@ async function bundle(): Promise<void> {
  */
 async function compile(outfile: string): Promise<void> {
   const closed = ["dotenv", "bunfig", "tsconfig", "package-json"].map((file) => `--no-compile-autoload-${file}`);
-  await build(["--compile", "--bytecode", "--minify", "--format=esm", "--splitting", "--compile-jit-policy=30", ...closed, "--outfile", outfile]);
+  await build([
+    "--compile",
+    "--bytecode",
+    "--minify",
+    "--format=esm",
+    "--splitting",
+    "--compile-jit-policy=30",
+    ...closed,
+    "--outfile",
+    outfile,
+  ]);
   chmodSync(outfile, 0o755);
 }
 
