@@ -1,10 +1,13 @@
 // Total and idle time limits of a turn, and its cancellation, as one signal with a reason.
+import { longestTimerMs } from "../kit/duration.ts";
 import type { TurnError } from "../protocol/error.ts";
 
 export type Deadline = {
   signal: AbortSignal;
   /** Something happened: the idle clock starts again. */
   touch: () => void;
+  /** The idle clock stands still until what this gives back is called: a sub-session has a clock of its own. */
+  hold: () => () => void;
   cancel: () => void;
   /** Why the turn was stopped, or null. */
   reason: () => TurnError | null;
@@ -15,6 +18,7 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
   const controller = new AbortController();
   let reason: TurnError | null = null;
   let touchedAt = Date.now();
+  let holds = 0;
 
   function stop(why: TurnError): void {
     if (reason !== null) return;
@@ -25,24 +29,32 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
     stop({ kind: "cancelled", message: "the turn was stopped", hint: "go on with --resume" });
   }
   function checkIdle(): void {
+    if (holds > 0) touchedAt = Date.now();
     const quiet = Date.now() - touchedAt;
     const limit = limits.idleMs as number;
     if (quiet >= limit) stop({ kind: "stalled", message: `nothing happened for ${seconds(limit)}`, hint: "raise idle_timeout in the config, or go on with --resume" });
-    else idle = setTimeout(checkIdle, limit - quiet);
+    else idle = setTimeout(checkIdle, Math.min(limit - quiet, longestTimerMs));
   }
 
   const { timeoutMs } = limits;
   const total =
     timeoutMs === null
       ? null
-      : setTimeout(() => stop({ kind: "timed-out", message: `the turn took longer than ${seconds(timeoutMs)}`, hint: "raise --timeout, or go on with --resume" }), timeoutMs);
-  let idle = limits.idleMs === null ? null : setTimeout(checkIdle, limits.idleMs);
+      : setTimeout(() => stop({ kind: "timed-out", message: `the turn took longer than ${seconds(timeoutMs)}`, hint: "raise --timeout, or go on with --resume" }), Math.min(timeoutMs, longestTimerMs));
+  let idle = limits.idleMs === null ? null : setTimeout(checkIdle, Math.min(limits.idleMs, longestTimerMs));
   if (outer?.aborted === true) cancel();
   outer?.addEventListener("abort", cancel, { once: true });
 
   return {
     signal: controller.signal,
     touch: () => (touchedAt = Date.now()),
+    hold() {
+      holds++;
+      return () => {
+        holds--;
+        touchedAt = Date.now();
+      };
+    },
     cancel,
     reason: () => reason,
     clear() {

@@ -25,7 +25,7 @@ export function startExecutor(start: ExecutorStart): Executor & { ready: Promise
   let swept: Promise<unknown> = Promise.resolve();
 
   const open = (): { connection: Connection; mark: Mark } => {
-    const connection = new Connection({ ...start, env: toolEnvironment(start.env), readyMs: start.readyMs ?? 2000 });
+    const connection = new Connection({ ...start, env: toolEnvironment(start.env), readyMs: start.readyMs ?? 10_000 });
     const mark = newMark();
     // What an executor leaves when it does not end by itself is found by its mark.
     swept = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, mark: mark.beginning }, 0)));

@@ -2,6 +2,7 @@
 // an outcome. The same for the executor's own process and for one without.
 import type { ToolOutcome } from "../protocol/ports.ts";
 import { nearestWord } from "../kit/nearest.ts";
+import { oneLine } from "../kit/text.ts";
 import { createSlots, type Slots } from "../kit/slots.ts";
 import { toolEnvironment } from "./environment.ts";
 import { tools } from "./tools/index.ts";
@@ -45,5 +46,5 @@ export async function runTool(call: Call, workshop: Workshop): Promise<ToolOutco
 function unknownTool(name: string): string {
   const known = tools.map(({ definition }) => definition.name);
   const nearest = nearestWord(name, known);
-  return `unknown tool: ${name.slice(0, 80)}${nearest ? `; did you mean ${nearest}?` : ""}`;
+  return `unknown tool: ${oneLine(name, 80)}${nearest ? `; did you mean ${nearest}?` : ""}`;
 }

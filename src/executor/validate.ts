@@ -2,6 +2,7 @@
 // number that was sent as text.
 import type { ToolDefinition, ToolProperty } from "../protocol/ports.ts";
 import { nearestWord } from "../kit/nearest.ts";
+import { oneLine } from "../kit/text.ts";
 
 export type Validated = { input: Record<string, unknown>; problem: null } | { input: null; problem: string };
 
@@ -32,7 +33,7 @@ const article: Record<ToolProperty["type"], string> = {
 
 function unknownProperty(name: string, known: string[]): string {
   const nearest = nearestWord(name, known);
-  const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+  const shown = JSON.stringify(oneLine(name, 80));
   return `unknown parameter ${shown}; ${nearest ? `did you mean "${nearest}"?` : `it takes ${known.join(", ")}`}`;
 }
 

@@ -1,6 +1,7 @@
 // Runs one program to its end: own session and process group, no stdin, stdout and stderr through one pipe in the
 // order they were written, bounded memory, and no member of its family left when it is stopped.
 import { closeSync } from "node:fs";
+import { longestTimerMs } from "./duration.ts";
 import { type Libc, loadLibc } from "./libc.ts";
 import { adoptedZombies, endFamily } from "./processes.ts";
 
@@ -87,13 +88,11 @@ function start(request: ProcessRequest, libc: Libc | null): Child {
   }
 }
 
-const longestTimer = 2 ** 31 - 1;
-
 function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort">; forget: () => void } {
   const { promise, resolve } = Promise.withResolvers<"timeout" | "abort">();
   const onAbort = (): void => resolve("abort");
   const limit = request.timeoutMs;
-  const timer = limit === null || limit > longestTimer ? undefined : setTimeout(() => resolve("timeout"), limit);
+  const timer = limit === null || limit > longestTimerMs ? undefined : setTimeout(() => resolve("timeout"), limit);
   request.signal.addEventListener("abort", onAbort, { once: true });
   const forget = (): void => {
     clearTimeout(timer);

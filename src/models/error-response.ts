@@ -3,6 +3,8 @@ import type { Problem } from "./model.ts";
 import { isJson, type Json, listAt, objectAt, textAt } from "./wire/json.ts";
 
 const bodyBound = 64 * 1024;
+// Taking tags out of what only looks like a page takes time with the square of its length.
+const markupBound = 8 * 1024;
 
 export async function readProblem(response: Response): Promise<Problem> {
   const text = await boundedText(response);
@@ -38,7 +40,7 @@ function describe(text: string): Problem {
   const body = unwrap(text);
   if (!body) {
     const isMarkup = text.trimStart().startsWith("<");
-    const plain = isMarkup ? text.replace(/<(script|style)[\s\S]*?<\/\1>|<[^>]*>/gi, " ") : text;
+    const plain = isMarkup ? text.slice(0, markupBound).replace(/<(script|style)[\s\S]*?<\/\1>|<[^>]*>/gi, " ") : text;
     return { status: null, code: "", message: plain.trim().slice(0, 2000) };
   }
   const error = objectAt(body, "error") ?? body;

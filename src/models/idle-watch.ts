@@ -1,4 +1,5 @@
 // Ends a request when its owner does, or when nothing came for too long. Time counts only while we wait for bytes.
+import { longestTimerMs } from "../kit/duration.ts";
 
 export class IdleWatch {
   hasFired = false;
@@ -9,7 +10,7 @@ export class IdleWatch {
 
   constructor(owner: AbortSignal, idleMs: number | null) {
     this.#owner = owner;
-    this.#idleMs = idleMs;
+    this.#idleMs = idleMs === null ? null : Math.min(idleMs, longestTimerMs);
     if (owner.aborted) this.#forward();
     else owner.addEventListener("abort", this.#forward, { once: true });
   }

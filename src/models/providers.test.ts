@@ -105,6 +105,7 @@ describe("an endpoint", () => {
   test("can be shown without its key", () => {
     const row = authRow("openai", { env: { OPENAI_API_KEY: "sk-secret", OPENAI_BASE_URL: "https://u:sk-secret@x/v1?key=sk-secret" } });
     expect(row).toEqual({ vendor: "openai", ready: true, source: "OPENAI_API_KEY", baseUrl: "https://x/v1", hint: "" });
+    expect(authRow("openai", { env: { OPENAI_BASE_URL: "https://u:sec@ret@x/v1" } }).baseUrl).toBe("https://x/v1");
     expect(authRow("openai", { env: {} })).toMatchObject({ ready: false, source: null, hint: expect.stringContaining("OPENAI_API_KEY") as never });
     expect(authRow("openai", { env: {}, config: { apiKey: "k" } }).source).toBe("providers.openai.api_key");
     expect(authRow("ollama", { env: {} })).toMatchObject({ ready: true, source: null });

@@ -200,6 +200,38 @@ describe("an answer that breaks", () => {
     expect(some.server.asked).toHaveLength(1);
   });
 
+  test("only after its last word is whole: the server went silent, or the connection broke", async () => {
+    const text = new TextDecoder().decode(recorded("openai-chat", "text")).replace(/data: \[DONE\]\s*$/, "");
+    const silent = vendor(() => silentAfter(new TextEncoder().encode(text)), "openai-chat");
+    const done = doneOf(await ours({}, silent.endpoint, { idleMs: 60 }));
+    expect(done.stop).toBe("end");
+    expect(silent.server.asked).toHaveLength(1);
+    const broken = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        data(socket) {
+          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+          setTimeout(() => socket.terminate(), 20);
+        },
+      },
+    });
+    try {
+      const events = await ours({}, { wire: "openai-chat", baseUrl: `http://127.0.0.1:${broken.port}` });
+      expect(doneOf(events).parts).toEqual(done.parts);
+    } finally {
+      broken.stop(true);
+    }
+  });
+
+  test("is not stalled by an idle limit longer than a timer can wait", async () => {
+    const { endpoint } = vendor(async () => {
+      await Bun.sleep(30);
+      return good();
+    });
+    expect(doneOf(await ours({}, endpoint, { idleMs: 40 * 86_400_000 })).stop).toBe("end");
+  });
+
   test("by a server that never answers at all is stalled", async () => {
     const { endpoint } = vendor(() => new Promise<Response>(() => {}));
     const failed = failedOf(await ours({}, endpoint, { idleMs: 30, retry: { attempts: 1, maxWaitMs: 0 } }));

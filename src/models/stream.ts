@@ -101,6 +101,9 @@ async function* tryOnce(request: ModelRequest, target: Target, options: StreamOp
     return { type: "done", ...message };
   } catch (error) {
     if (options.signal.aborted) return fail(cancelledFailure());
+    // Some servers end the answer and never the connection, or break it off: what was said is whole all the same.
+    const message = hadContent ? reader?.finish() : null;
+    if (message) return { type: "done", ...message };
     if (watch.hasFired) return fail(stalledFailure(options.idleMs ?? 0, target));
     // What the network did carries a code; anything else is a fault of ours or of a wire.
     return fail(error instanceof Error && "code" in error ? networkFailure(error, target) : brokenFailure(messageOf(error), target));

@@ -1,6 +1,6 @@
 // Who writes a session: one process at a time, known by machine start, pid namespace, pid and start time, so that
 // a dead holder can't keep it. Every write checks the epoch here, inside its own transaction.
-import { readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { Fault } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
 import { codeOf } from "./faults.ts";
@@ -94,10 +94,25 @@ function heldLease(db: Db, session: number): HeldLease | null {
 
 function isAlive(held: Holder, self: Holder): boolean {
   if (held.boot !== self.boot) return false;
-  // From another namespace its pid can't be looked up: it may well be alive.
-  if (held.namespace !== self.namespace) return true;
+  if (held.namespace !== self.namespace) return isAliveElsewhere(held, self);
   const started = startOf(held.pid);
   return started === null ? isHidden(held.pid) : started === held.started;
+}
+
+/** The outermost namespace shows every process, with its pid in its own; from any other one the holder may well be alive. */
+function isAliveElsewhere(held: Holder, self: Holder): boolean {
+  if (self.namespace !== outermost || startOf(1) === null) return true;
+  return readdirSync("/proc").some((name) => /^\d+$/.test(name) && innerPid(name) === held.pid && startOf(Number(name)) === held.started);
+}
+
+const outermost = "pid:[4026531836]";
+
+function innerPid(pid: string): number | null {
+  try {
+    return Number(/^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+  } catch {
+    return null;
+  }
 }
 
 /** Whether a process exists that belongs to someone else and shows nothing of itself. */

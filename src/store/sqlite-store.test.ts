@@ -1,6 +1,6 @@
 // The embedded store against the conformance suite, and what only a file on a disk can show.
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -263,6 +263,34 @@ describe("several processes", () => {
     await store.close();
   });
 
+  test("a turn does not end before it began when the clock goes backwards", async () => {
+    const store = await openStore(place());
+    const { lease, turn } = await begin(store);
+    try {
+      setSystemTime(turn.startedAt - 60_000);
+      const ended = (await store.endTurn(lease, turn.id, endedWell)).value;
+      expect(ended.endedAt).toBe(turn.startedAt);
+    } finally {
+      setSystemTime();
+    }
+    await store.close();
+  });
+
+  test("a holder in a container that ended is dead to the machine around it, one that runs is not", async () => {
+    if (process.platform !== "linux") return;
+    const at = place();
+    const outside = { ...at, holder: { namespace: "pid:[4026531836]" } };
+    const dead = await openStore({ ...at, holder: { namespace: "pid:[7]", started: "1" } });
+    const session = await dead.createSession(newSession());
+    await dead.acquire(session.id);
+    const around = await openStore(outside);
+    await around.release(await around.acquire(session.id));
+    const running = await openStore({ ...at, holder: { namespace: "pid:[7]" } });
+    await running.acquire(session.id);
+    expect(await faultCode(around.acquire(session.id))).toBe("session-busy");
+    for (const store of [dead, running, around]) await store.close();
+  });
+
   test("who holds a session is judged by machine start, namespace and process", async () => {
     const at = place();
     const one = await openStore({ ...at, holder: { boot: "earlier" } });
@@ -277,7 +305,7 @@ describe("several processes", () => {
     expect((await three.acquire(session.id)).epoch).toBe(3);
     await three.close();
     await two.acquire(session.id);
-    const four = await openStore(at);
+    const four = await openStore({ ...at, holder: { namespace: "pid:[8]" } });
     expect(await faultCode(four.acquire(session.id))).toBe("session-busy");
     for (const store of [one, two, recycled, four]) await store.close();
   });

@@ -37,7 +37,7 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
     const at = Date.now();
     const seq = ground.seq + 1;
     db.query(
-      `update turns set ended_at = ?, status = ?, error = ?, native_id = coalesce(?, native_id), enforced = coalesce(?, enforced)
+      `update turns set ended_at = max(?, started_at), status = ?, error = ?, native_id = coalesce(?, native_id), enforced = coalesce(?, enforced)
        where n = ?`,
     ).run(at, end.status, json(end.error), end.nativeId, json(end.enforced), n);
     db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(seq, at, ground.n);

@@ -56,6 +56,14 @@ test("patch accepts what it shows", async () => {
   await Bun.$`rm -r ${directory}`;
 });
 
+test("a long line is cut between characters", () => {
+  for (const pad of ["", "a"]) {
+    const diff = unifiedDiff(null, `${pad}${"🧶".repeat(400)}\n`, "f");
+    expect(diff.isWellFormed()).toBe(true);
+    expect(diff).toEndWith("🧶…");
+  }
+});
+
 test("a huge change stays bounded", () => {
   const before = text(numbered(50_000));
   const after = text(numbered(50_000).map((line) => `${line}${"!".repeat(1000)}`));

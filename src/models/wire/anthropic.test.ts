@@ -173,6 +173,47 @@ describe("the Anthropic wire writes requests", () => {
     expect(messages[0]?.content).toHaveLength(2);
   });
 
+  test("without text that is only white space, in an answer, a prompt or beside the image of a result", () => {
+    const { messages } = bodyOf({
+      messages: [
+        asking("a"),
+        { role: "assistant", parts: [{ kind: "text", text: "\n\n" }, { kind: "call", id: "c", name: "read", input: {} }] },
+        { role: "tool", parts: [{ ...result("c", " \n"), images: [{ mime: "image/png", base64: "AA==" }] }] },
+        asking(" "),
+      ],
+    }) as unknown as { messages: { content: { type: string; content: { type: string }[] }[] }[] };
+    expect(messages).toHaveLength(3);
+    expect(messages[1]?.content.map(({ type }) => type)).toEqual(["tool_use"]);
+    expect(messages[2]?.content.map(({ type }) => type)).toEqual(["tool_result"]);
+    expect(messages[2]?.content[0]?.content.map(({ type }) => type)).toEqual(["image"]);
+  });
+
+  test("with names the vendor takes, and without half characters in what a call was given", () => {
+    const { body } = request({
+      messages: [
+        asking("a"),
+        { role: "assistant", parts: ["", "mcp.find it", "x".repeat(90)].map((name, at) => ({ kind: "call", id: `c${at}`, name, input: { "\ud83d": ["a\udc00", { deep: "\ud83e\udee7" }] } })) },
+        { role: "tool", parts: ["c0", "c1", "c2"].map((id) => result(id, "no such tool")) },
+      ],
+    });
+    const { messages } = JSON.parse(body) as { messages: { content: { name: string; input: unknown }[] }[] };
+    expect(messages[1]?.content.map(({ name }) => name)).toEqual(["unknown", "mcp_find_it", "x".repeat(64)]);
+    expect(messages[1]?.content[0]?.input).toEqual({ "\ufffd": ["a\ufffd", { deep: "\u{1fae7}" }] });
+    expect(body).not.toMatch(/\\ud[89a-f]/i);
+  });
+
+  test("without a thinking budget while an answer goes on that did not begin with thinking", () => {
+    const model = "claude-opus-4-1";
+    const call = { kind: "call" as const, id: "c", name: "bash", input: {} };
+    const thinking = { kind: "thinking" as const, text: "hm", opaque: { wire: "anthropic", model, data: { signature: "s" } } };
+    const after = (parts: ModelRequest["messages"][number]["parts"], ...more: ModelRequest["messages"]) =>
+      bodyOf({ model, effort: "low", messages: [asking("a"), { role: "assistant", parts }, ...more] }).thinking;
+    const answered: ModelRequest["messages"][number] = { role: "tool", parts: [result("c", "ok")] };
+    expect(after([call], answered)).toBeUndefined();
+    expect(after([thinking, call], answered)).toEqual({ type: "enabled", budget_tokens: 2048 });
+    expect(after([{ kind: "text", text: "b" }], asking("c"))).toEqual({ type: "enabled", budget_tokens: 2048 });
+  });
+
   const limits: [string, number][] = [
     ["claude-3-opus-20240229", 4096],
     ["claude-3-5-haiku-latest", 8192],

@@ -15,14 +15,15 @@ const breakpoint = { type: "ephemeral" };
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
   const maxTokens = request.maxOutputTokens ?? outputLimit(request.model);
+  const sides = sidesOf(request, "anthropic");
   const body = {
     model: request.model,
     max_tokens: maxTokens,
     stream: true,
-    ...thinkingFor(request.model, request.effort, maxTokens),
+    ...thinkingFor(request, maxTokens, sides),
     ...(request.tools.length > 0 && { tools: writeTools(request) }),
     ...(request.system !== "" && { system: [{ type: "text", text: request.system, cache_control: breakpoint }] }),
-    messages: writeMessages(request),
+    messages: writeMessages(sides),
   };
   return {
     url: `${endpoint.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages`,
@@ -44,15 +45,21 @@ function outputLimit(model: string): number {
 const budgets: Record<Effort, number> = { low: 2048, medium: 8192, high: 16_384, xhigh: 30_000 };
 
 /** Current models think adaptively by effort; up to 4.5 they take a budget, and before 3.7 they don't think. */
-function thinkingFor(model: string, effort: Effort | null, maxTokens: number): Json {
+function thinkingFor({ model, effort }: ModelRequest, maxTokens: number, sides: Side[]): Json {
   if (effort === null || /^claude-(2|instant|3-(5|opus|sonnet|haiku))/.test(model)) return {};
   const takesBudget = /^claude-3-7|^claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|-latest)?$/.test(model);
   if (takesBudget) {
     const budget = Math.min(budgets[effort], maxTokens - 1024);
-    return budget < 1024 ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
+    return budget < 1024 || !mayThinkOn(sides) ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
   }
   const known = effort === "xhigh" && /-4-6/.test(model) ? "high" : effort;
   return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: known } };
+}
+
+/** With a budget, an answer that goes on after results must have begun with thinking; another model's may not have. */
+function mayThinkOn(sides: Side[]): boolean {
+  const [spoken, heard] = sides.slice(-2);
+  return heard?.role !== "user" || heard.results.length === 0 || spoken?.role !== "assistant" || spoken.parts[0]?.kind === "thinking";
 }
 
 function writeTools(request: ModelRequest): Json[] {
@@ -66,8 +73,8 @@ function writeTools(request: ModelRequest): Json[] {
   return tools;
 }
 
-function writeMessages(request: ModelRequest): Json[] {
-  const messages = sidesOf(request, "anthropic").map((side) =>
+function writeMessages(sides: Side[]): Json[] {
+  const messages = sides.map((side) =>
     side.role === "assistant"
       ? { role: "assistant", content: side.parts.map(writeSpoken) }
       : { role: "user", content: writeHeard(side) },
@@ -95,7 +102,7 @@ function writeHeard(side: Extract<Side, { role: "user" }>): Json[] {
 
 function writeResult(result: ResultPart): Json {
   const images = result.images ?? [];
-  const text = result.text === "" ? [] : [{ type: "text", text: result.text }];
+  const text = result.text.trim() === "" ? [] : [{ type: "text", text: result.text }];
   const content = images.length > 0 ? [...text, ...images.map(writeImage)] : result.text;
   return {
     type: "tool_result",

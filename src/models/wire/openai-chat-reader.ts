@@ -121,7 +121,7 @@ export class ChatReader implements WireReader {
     const of = objectAt(piece, "function");
     const given = of?.arguments;
     const text = typeof given === "string" ? given : isJson(given) ? JSON.stringify(given) : "";
-    const known = this.#known(key, id);
+    const known = this.#known(key, id, textAt(of, "name"));
     if (known) {
       known.text += text;
       known.name ||= textAt(of, "name");
@@ -132,8 +132,11 @@ export class ChatReader implements WireReader {
     events.push({ type: "call.started", call: call.id, name: call.name });
   }
 
-  #known(key: number | null, id: string): Call | undefined {
-    if (key === null) return id === "" ? this.#calls.at(-1) : this.#calls.find((call) => call.id === id);
+  #known(key: number | null, id: string, name: string): Call | undefined {
+    const last = this.#calls.at(-1);
+    // Without index and id, a name after arguments that are whole begins the next call.
+    if (key === null && id === "") return last && name !== "" && parseJson(last.text) ? undefined : last;
+    if (key === null) return this.#calls.find((call) => call.id === id);
     // Some servers give every parallel call the index 0, each with an id of its own.
     return this.#calls.findLast((call) => call.key === key && (id === "" || call.id === id));
   }

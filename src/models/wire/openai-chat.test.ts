@@ -82,6 +82,21 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
     expect(callsOf(done)[0]?.id).toMatch(/^call_\w{24}$/);
   });
 
+  test("calls without index and id are kept apart by their names", () => {
+    const reader = openaiChat.reader("m");
+    const push = (call: object) => reader.push({ event: "", data: JSON.stringify({ choices: [{ delta: { tool_calls: [{ function: call }] } }] }) });
+    push({ name: "bash", arguments: '{"command":' });
+    push({ arguments: '"ls"}' });
+    push({ name: "read", arguments: '{"path":"a"}' });
+    reader.push({ event: "", data: '{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}' });
+    const calls = callsOf(reader.finish()!);
+    expect(calls.map(({ name, input }) => ({ name, input: input as unknown }))).toEqual([
+      { name: "bash", input: { command: "ls" } },
+      { name: "read", input: { path: "a" } },
+    ]);
+    expect(calls[0]?.id).not.toBe(calls[1]?.id);
+  });
+
   test("refusals, filters, a full length and malformed arguments have their own ends", async () => {
     expect((await read("refusal")).done.stop).toBe("refused");
     expect((await read("content-filter")).done.stop).toBe("refused");

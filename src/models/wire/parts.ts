@@ -8,7 +8,7 @@ export type Side =
   | { role: "assistant"; parts: (TextPart | ThinkingPart | CallPart)[] }
   | { role: "user"; results: ResultPart[]; content: (TextPart | ImagePart)[] };
 
-/** The sides in turn. What can't be sent is left out: empty text, and thinking that led to nothing. */
+/** The sides in turn. What can't be sent is left out: text without a word in it, and thinking that led to nothing. */
 export function sidesOf(request: ModelRequest, wire: WireName): Side[] {
   const sides: Side[] = [];
   for (const message of request.messages) {
@@ -30,11 +30,11 @@ export function sidesOf(request: ModelRequest, wire: WireName): Side[] {
 function spokenParts(parts: Part[], wire: WireName, model: string): (TextPart | ThinkingPart | CallPart)[] {
   const spoken: (TextPart | ThinkingPart | CallPart)[] = [];
   for (const part of parts) {
-    if (part.kind === "call") spoken.push({ ...part, opaque: ownOpaque(part.opaque, wire, model) });
+    if (part.kind === "call") spoken.push({ ...part, name: fitName(part.name), input: wellFormedInput(part.input), opaque: ownOpaque(part.opaque, wire, model) });
     if (part.kind === "handle") spoken.push(textOfHandle(part));
     if (part.kind === "text") {
       const opaque = ownOpaque(part.opaque, wire, model);
-      if (part.text !== "" || opaque) spoken.push({ kind: "text", text: wellFormed(part.text), opaque });
+      if (hasWords(part.text) || opaque) spoken.push({ kind: "text", text: wellFormed(part.text), opaque });
     }
     if (part.kind === "thinking") {
       const opaque = ownOpaque(part.opaque, wire, model);
@@ -51,10 +51,10 @@ function ownOpaque(opaque: Opaque | undefined, wire: WireName, model: string): O
 
 function hear(side: Extract<Side, { role: "user" }>, parts: Part[]): void {
   for (const part of parts) {
-    if (part.kind === "result") side.results.push({ ...part, text: wellFormed(part.text) });
+    if (part.kind === "result") side.results.push({ ...part, name: fitName(part.name), text: wellFormed(part.text) });
     if (part.kind === "image") side.content.push(part);
     if (part.kind === "handle") side.content.push(textOfHandle(part));
-    if (part.kind === "text" && part.text !== "") side.content.push({ kind: "text", text: wellFormed(part.text) });
+    if (part.kind === "text" && hasWords(part.text)) side.content.push({ kind: "text", text: wellFormed(part.text) });
   }
 }
 
@@ -62,9 +62,25 @@ function textOfHandle(part: HandlePart): TextPart {
   return { kind: "text", text: wellFormed(part.excerpt) || `[${part.handle.source} ${part.handle.identifier}]` };
 }
 
+function hasWords(text: string): boolean {
+  return /\S/.test(text);
+}
+
+/** A tool that a model made up may have a name that no vendor takes back. */
+function fitName(name: string): string {
+  return name.replace(/[^\w-]/g, "_").slice(0, 64) || "unknown";
+}
+
 /** A lone surrogate is no Unicode, and a request that has one is refused. */
 function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
+}
+
+function wellFormedInput<T>(value: T): T {
+  if (typeof value === "string") return wellFormed(value) as T;
+  if (Array.isArray(value)) return value.map(wellFormedInput) as T;
+  if (!isJson(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [wellFormed(key), wellFormedInput(inner)])) as T;
 }
 
 export function opaqueOf(part: { opaque?: Opaque }): Json | undefined {
