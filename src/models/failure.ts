@@ -36,6 +36,12 @@ const rules: Rule[] = [
     hint: authHint,
   },
   {
+    statuses: [407],
+    kind: "network",
+    retry: "never",
+    hint: () => "the proxy wants a login: check HTTPS_PROXY and HTTP_PROXY",
+  },
+  {
     statuses: [402],
     codes: /insufficient_quota|billing/,
     words: /credit balance is too low|insufficient (credits|balance|funds)/i,

@@ -30,6 +30,7 @@ describe("a failure has its kind, a hint and the right number of tries", () => {
     ["401", () => error(401, "authentication_error", "invalid x-api-key"), "auth", 1, /ANTHROPIC_API_KEY.*https:/],
     ["403", () => error(403, "permission_error", "no"), "auth", 1, /ANTHROPIC_API_KEY/],
     ["400 with Google's word for a bad key", () => Response.json({ error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] } }, { status: 400 }), "auth", 1, /KEY/],
+    ["407 from a proxy", () => new Response("<h1>Proxy Authentication Required</h1>", { status: 407 }), "network", 1, /HTTPS_PROXY/],
     ["402", () => error(402, "x", "Insufficient credits"), "rate-limited", 1, /billing/],
     ["429 for want of quota", () => Response.json({ error: { code: "insufficient_quota", message: "You exceeded your current quota" } }, { status: 429, headers: soon }), "rate-limited", 1, /billing/],
     ["400 for want of credit", () => error(400, "invalid_request_error", "Your credit balance is too low to access the API"), "rate-limited", 1, /billing/],
