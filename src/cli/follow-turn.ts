@@ -1,23 +1,21 @@
 // Follows a turn to its end: every event to the printer, and the result object out of the last one.
 import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
-import { textOf } from "../protocol/node.ts";
 import { resultRecord, type ResultRecord } from "../protocol/records.ts";
 import type { Printer } from "./print/printer.ts";
 
 export async function followTurn(events: AsyncIterable<Event>, printer: Printer): Promise<ResultRecord> {
   let turn: string | null = null;
-  let answer = "";
   let result: ResultRecord | null = null;
   for await (const event of events) {
     printer.event(event);
     // What a dead turn left is recorded first, under its own id.
     if (event.type === "turn.started") turn = event.turnId;
-    if (event.turnId !== turn) continue;
-    if (event.type === "node.added" && event.node.author === "agent") answer = textOf(event.node);
-    if (event.type === "turn.ended") result = resultRecord(event.turn, event.session, answer, event.below);
+    if (event.type !== "turn.ended" || event.turnId !== turn) continue;
+    // Printed at once: what fails after a turn (a copy of its transcript) does not take its answer away.
+    result = resultRecord(event.turn, event.session, event.answer ?? "", event.below);
+    printer.finish(result);
   }
   if (result === null) throw new Fault("internal", "the turn ended without a result");
-  printer.finish(result);
   return result;
 }

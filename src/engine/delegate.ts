@@ -1,61 +1,59 @@
-// Sub-sessions: a delegated task is a session and a turn of its own, linked to its parent, with less rights and
-// what is left of the budget.
-import type { PassingBody } from "../protocol/event.ts";
-import type { Delegation, DelegationResult, Limits } from "../protocol/ports.ts";
-import { addUsage, countedTokens, noUsage, type Usage } from "../protocol/usage.ts";
+// Sub-sessions: a delegated task is a session and a turn of its own, linked to its parent, with less rights. All that
+// run below one turn share its budget: each counts what the others have spent so far.
+import { dirname } from "node:path";
+import type { Event, PassingBody } from "../protocol/event.ts";
+import type { Delegation, DelegationResult } from "../protocol/ports.ts";
+import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
 import { openSession } from "./sessions.ts";
 import type { Driven } from "./turn.ts";
 
 const subSessionSteps = 100;
 
-export type Below = { usage: Usage; costUsd: number };
-
-export function delegation(parent: Driven): { delegate: (request: Delegation) => Promise<DelegationResult>; spent: () => Below } {
-  let below: Below = { usage: noUsage, costUsd: 0 };
+export function delegation(parent: Driven): { delegate: (request: Delegation) => Promise<DelegationResult>; spent: () => Spent } {
+  const children = new Map<string, Spent>();
+  const spent = (without?: string) => [...children].filter(([child]) => child !== without).reduce((sum, [, each]) => addSpent(sum, each), nothingSpent);
+  /** What a child's budget must count besides its own: its parent, its siblings, and what is around them. */
+  const around = (child: string) => [parent.recorder, spent(child), parent.elsewhere()].reduce(addSpent, nothingSpent);
 
   async function delegate(request: Delegation): Promise<DelegationResult> {
-    const { parts, params, session, turn } = parent;
-    const chosen = parts.chooseAgent(request.agent ?? session.agent, request.model ?? (request.agent === null ? turn.model : null));
-    const model = await parts.chooseModel(chosen.model);
+    const { parts, params, session, turn, deadline } = parent;
+    const isSameAgent = request.agent === null || request.agent === session.agent;
     const child = await openSession(parts, {
       find: { by: "new" },
       directory: session.directory,
       task: request.task,
-      agent: chosen.agent,
-      model,
+      agent: request.agent ?? session.agent,
+      model: request.model ?? (isSameAgent ? turn.model : null),
       toolLevel: params.toolLevel === "orchestrator" ? "minimal" : params.toolLevel,
       parentSession: session.id,
-      transcriptDir: null,
+      transcriptDir: session.transcript === null ? null : dirname(session.transcript),
     });
-    const start = { ...params, session: child.id, prompt: request.task, images: [], model, toolLevel: child.toolLevel, spawn: false };
-    const limits = { ...remaining(params.limits, parent, below), maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) };
-    const outcome = await parent.runBelow(
-      { ...start, limits, fresh: false, answerSchema: null, outputFile: null },
-      (event) => {
-        if ("n" in event) request.onEvent(event as PassingBody);
-      },
-      request.signal,
-    );
-    below = { usage: addUsage(below.usage, outcome.turn.usage), costUsd: below.costUsd + (outcome.turn.costUsd ?? 0) };
-    return {
-      session: child.id,
-      status: outcome.turn.status ?? "broken",
-      answer: outcome.answer,
-      transcript: outcome.session.transcript,
-      costUsd: outcome.turn.costUsd,
-      ...(outcome.turn.error === null ? {} : { error: outcome.turn.error }),
+    const start = { ...params, session: child.id, prompt: request.task, images: [], model: child.model, toolLevel: child.toolLevel, spawn: false };
+    const limits = { ...params.limits, maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) };
+    const watch = (event: Event) => {
+      if (event.type === "node.added") children.set(child.id, addSpent(children.get(child.id) ?? nothingSpent, spentOn(event.node)));
+      if ("n" in event) request.onEvent(event as PassingBody);
     };
+    const release = deadline.hold();
+    try {
+      const place = { outer: request.signal, elsewhere: () => around(child.id) };
+      const outcome = await parent.runBelow({ ...start, limits, fresh: false, answerSchema: null, outputFile: null }, watch, place);
+      return {
+        session: child.id,
+        status: outcome.turn.status ?? "broken",
+        answer: outcome.answer,
+        transcript: outcome.session.transcript,
+        costUsd: outcome.turn.costUsd,
+        ...(outcome.turn.error === null ? {} : { error: outcome.turn.error }),
+      };
+    } finally {
+      release();
+    }
   }
 
-  return { delegate, spent: () => below };
+  return { delegate, spent };
 }
 
-function remaining(limits: Limits, parent: Driven, below: Below): Limits {
-  const tokens = countedTokens(parent.recorder.usage) + countedTokens(below.usage);
-  const cost = parent.recorder.costUsd + below.costUsd;
-  return {
-    ...limits,
-    maxTokens: limits.maxTokens === null ? null : Math.max(1, limits.maxTokens - tokens),
-    maxBudgetUsd: limits.maxBudgetUsd === null ? null : Math.max(0.000001, limits.maxBudgetUsd - cost),
-  };
+function spentOn(node: { usage?: Spent["usage"]; costUsd?: number | null }): Spent {
+  return node.usage === undefined ? nothingSpent : { usage: node.usage, costUsd: node.costUsd ?? null };
 }

@@ -2,11 +2,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Api, TurnStart } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import type { NewNode } from "../protocol/node.ts";
-import type { Agent, AgentEvent, TurnContext, TurnInput } from "../protocol/ports.ts";
+import type { Agent, AgentEvent, Delegation, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import { openStore } from "../store/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
@@ -203,5 +203,95 @@ describe("what a dead process left", () => {
     });
     await made.run();
     await expect(made.run({ prompt: null })).rejects.toThrow("no interrupted turn");
+  });
+});
+
+describe("a sub-session", () => {
+  const request = (change: Partial<Delegation> = {}): Delegation => ({ task: "part", agent: null, model: null, signal: new AbortController().signal, onEvent: () => {}, ...change });
+  const isParent = (input: TurnInput) => input.path[0]?.parts.some((part) => part.kind === "text" && part.text === "hello") === true;
+
+  test("counts what its parent and its siblings have spent, while they run", async () => {
+    const seen: number[][] = [];
+    const bothStarted = Promise.withResolvers<void>();
+    let started = 0;
+    const { run } = await engineWith(async function* (input, context) {
+      if (isParent(input)) {
+        yield node(text("delegating"));
+        await Promise.all([context.delegate(request()), context.delegate(request())]);
+        seen.push([context.spent().tokens]);
+        return yield ok;
+      }
+      const before = context.spent().tokens;
+      yield node(text("working"));
+      if (++started === 2) bothStarted.resolve();
+      await bothStarted.promise;
+      seen.push([before > 0 ? 1 : 0, context.spent().tokens]);
+      yield ok;
+    });
+    const events = await run({ limits: { ...turn.limits, maxTokens: 100 } });
+    expect(seen).toEqual([[1, 14], [1, 14], [14]]);
+    expect(events.at(-1)).toMatchObject({ type: "turn.ended", below: { usage: { input: 10, output: 4 }, costUsd: 0.02 } });
+  });
+
+  test("that works keeps its parent from being called idle", async () => {
+    const { run } = await engineWith(async function* (input, context) {
+      if (isParent(input)) {
+        await context.delegate(request());
+        return yield ok;
+      }
+      for (let at = 0; at < 8; at++) {
+        await Bun.sleep(50);
+        yield node(text(`step ${at}`));
+      }
+      yield ok;
+    });
+    expect(endOf(await run({ idleMs: 200 }))).toMatchObject({ status: "ok" });
+  });
+
+  test("of an agent that does not exist leaves no session behind", async () => {
+    const { run, store } = await engineWith(async function* (_input, context) {
+      await expect(context.delegate(request({ agent: "nobody" }))).rejects.toThrow('no agent "nobody"');
+      yield ok;
+    });
+    expect(endOf(await run())).toMatchObject({ status: "ok" });
+    expect(await store.listSessions({ project: null, subSessions: true })).toHaveLength(1);
+  });
+
+  test("has its parent's model when the same agent is named, and its transcript beside its parent's", async () => {
+    const models: (string | null)[] = [];
+    const { run, store, session } = await engineWith(async function* (input, context) {
+      models.push(input.model);
+      if (isParent(input)) await context.delegate(request({ agent: "native" }));
+      yield ok;
+    });
+    await run({ model: "test/two" });
+    expect(models).toEqual(["test/two", "test/two"]);
+    const [child] = (await store.listSessions({ project: null, subSessions: true })).filter((each) => each.parentSession === session.id);
+    expect(dirname(child?.transcript ?? "")).toBe(dirname(session.transcript as string));
+  });
+});
+
+describe("closing the engine", () => {
+  test("stops a turn that nobody watches any more, and records how it ended", async () => {
+    const made = await engineWith(async function* (_input, context) {
+      yield node(text("so far"));
+      if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
+      yield { type: "end", end: { status: "cancelled" } };
+    });
+    for await (const event of made.api.turn.start({ ...turn, session: made.session.id })) if (event.type === "node.added") break;
+    await made.api.close();
+    expect(await made.store.turnsOf(made.session.id)).toMatchObject([{ status: "cancelled" }]);
+  });
+});
+
+describe("a session that is named", () => {
+  const named = (wanted: string) => ({ find: { by: "name" as const, wanted, orCreate: true }, task: "t", agent: "native", model: "test/one", toolLevel: "minimal" as const, parentSession: null, transcriptDir: null });
+
+  test("by a date is made, and by what can only be an id is not", async () => {
+    const { api, root } = await engineWith(async function* () {});
+    for (const name of ["2026-11-16", "release-1", "feed-20261116"]) expect(await api.session.open({ ...named(name), directory: root })).toMatchObject({ name });
+    for (const id of ["0123abcd", "7131-9390-0201a3befadf", "01a1e22c-d898-7131-9390-0201a3befadf"]) {
+      await expect(api.session.open({ ...named(id), directory: root })).rejects.toThrow(`no session "${id}"`);
+    }
   });
 });

@@ -4,6 +4,7 @@ import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
+import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
 import { openSession } from "./sessions.ts";
 import { checkTurn, runTurn, type RunningTurns } from "./turn.ts";
@@ -32,6 +33,7 @@ export function createEngine(parts: EngineParts): Api {
   const running: RunningTurns = new Map();
   // A turn can be stopped from the moment it is asked for, not only once it runs.
   const starting = new Map<string, AbortController>();
+  const unfinished = new Set<Promise<unknown>>();
   return {
     ...parts.rows,
     session: {
@@ -45,12 +47,14 @@ export function createEngine(parts: EngineParts): Api {
         const feed = createFeed<Event>();
         const stop = new AbortController();
         starting.set(params.session, stop);
-        runTurn(parts, running, params, (event) => feed.push(event), stop.signal)
+        const done = runTurn(parts, running, params, (event) => feed.push(event), { outer: stop.signal, elsewhere: () => nothingSpent })
           .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
           .then(
             () => feed.end(),
             (error: unknown) => feed.fail(error),
-          );
+          )
+          .finally(() => unfinished.delete(done));
+        unfinished.add(done);
         return feed;
       },
       async cancel({ session }) {
@@ -60,7 +64,12 @@ export function createEngine(parts: EngineParts): Api {
     },
     usage: { report: async ({ by, project }) => (await parts.store()).usage(by, project) },
     store: { verify: async (params) => (await parts.store()).verify(params) },
-    close: () => parts.close(),
+    async close() {
+      // A door that fails leaves its turn running: it is stopped and recorded as what it is.
+      for (const stop of starting.values()) stop.abort();
+      await Promise.all(unfinished);
+      await parts.close();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 // The one writer of a running turn: event → store → transcript → watchers, in that order and nowhere else.
-import type { LastingEvent, PassingBody, Event } from "../protocol/event.ts";
+import type { LastingEvent, PassingBody, Event, TurnOutcome } from "../protocol/event.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
 import type { Turn } from "../protocol/turn.ts";
@@ -49,10 +49,10 @@ export class Recorder {
     this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.#turn, at: Date.now(), ...body });
   }
 
-  async endTurn(end: TurnClose, turn: string = this.#turn, below?: { usage: Usage; costUsd: number }): Promise<Turn> {
+  async endTurn(end: TurnClose, turn: string = this.#turn, outcome: Partial<TurnOutcome> = {}): Promise<Turn> {
     await this.#drafts?.stop();
     const written = await this.#store.endTurn(this.#lease, turn, end);
-    if (below !== undefined) for (const event of written.events) if (event.type === "turn.ended") event.below = below;
+    for (const event of written.events) if (event.type === "turn.ended") Object.assign(event, outcome);
     return this.#show(written);
   }
 

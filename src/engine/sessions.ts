@@ -1,6 +1,7 @@
 // Which session a turn goes to: found by name or id, the project's latest, or made now.
 import type { SessionOpen } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
+import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { EngineParts } from "./engine.ts";
 
@@ -8,7 +9,8 @@ export async function openSession(parts: EngineParts, params: SessionOpen): Prom
   const { find } = params;
   const project = parts.projectOf(params.directory);
   if (find.by === "new") return create(parts, params, params.name ?? null);
-  if (find.by === "name" && find.orCreate && !parts.hasStore()) return createOrFind(parts, params, find.wanted, project);
+  const mayCreate = find.by === "name" && find.orCreate && !looksLikeId(find.wanted);
+  if (mayCreate && !parts.hasStore()) return createOrFind(parts, params, find.wanted, project);
   if (!parts.hasStore()) {
     throw new Fault("session-unknown", `there is no session ${find.by === "name" ? `"${find.wanted}"` : "to continue"} yet`, { hint: 'start one: skein run "task"' });
   }
@@ -21,8 +23,7 @@ export async function openSession(parts: EngineParts, params: SessionOpen): Prom
   try {
     return await store.findSession(find.wanted, project);
   } catch (error) {
-    const isNew = error instanceof Fault && error.code === "session-unknown" && find.orCreate && !looksLikeId(find.wanted);
-    if (!isNew) throw error;
+    if (!(error instanceof Fault) || error.code !== "session-unknown" || !mayCreate) throw error;
     return createOrFind(parts, params, find.wanted, project);
   }
 }
@@ -41,6 +42,7 @@ async function create(parts: EngineParts, params: SessionOpen, name: string | nu
   const { directory, task, toolLevel } = params;
   const project = parts.projectOf(directory);
   const chosen = parts.chooseAgent(params.agent, params.model);
+  agentNamed(parts, chosen.agent);
   const model = await parts.chooseModel(chosen.model);
   if (params.parentSession !== null && !parts.hasStore()) throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
   const store = await parts.store();
@@ -50,6 +52,14 @@ async function create(parts: EngineParts, params: SessionOpen, name: string | nu
   return store.createSession({ id, name, agent: chosen.agent, model, directory, project, task, toolLevel, parentSession, transcript });
 }
 
+/** An id or the tail of one is never meant as a new name; a date is. */
 function looksLikeId(wanted: string): boolean {
-  return /^[0-9a-f-]{8,36}$/.test(wanted) && /\d/.test(wanted);
+  return /^([0-9a-f]{8,12}|[0-9a-f-]{0,23}-[0-9a-f]{12})$/.test(wanted) && /\d/.test(wanted);
+}
+
+export function agentNamed(parts: EngineParts, name: string): Agent {
+  const agent = parts.agents.find((candidate) => candidate.name === name);
+  if (agent !== undefined) return agent;
+  const known = parts.agents.map((candidate) => candidate.name).join(", ");
+  throw new Fault("not-installed", `no agent "${name}"`, { hint: `the agents are: ${known}` });
 }

@@ -2,37 +2,41 @@
 // work, record what it yields, record how it ended.
 import type { TurnCheck, TurnStart } from "../protocol/api.ts";
 import { Fault, type TurnError } from "../protocol/error.ts";
-import type { Event } from "../protocol/event.ts";
+import type { Event, TurnOutcome } from "../protocol/event.ts";
 import { textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { Session, Turn, TurnEnd } from "../protocol/turn.ts";
-import { countedTokens } from "../protocol/usage.ts";
+import { addSpent, countedTokens, type Spent } from "../protocol/usage.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { deadlineOf, type Deadline } from "./deadline.ts";
 import { delegation } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
+import { agentNamed } from "./sessions.ts";
 import { openTranscript } from "./transcripts.ts";
 
 export type RunningTurns = Map<string, Deadline>;
 
-export type TurnOutcome = { turn: Turn; session: Session; answer: string };
+export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
+
+/** Where a turn stands: what stops it, and what the tree above and beside it has spent, when it is a sub-session's. */
+export type Place = { outer: AbortSignal; elsewhere: () => Spent };
 
 export async function runTurn(
   parts: EngineParts,
   running: RunningTurns,
   params: TurnStart,
   publish: (event: Event) => void,
-  outer: AbortSignal | null,
-): Promise<TurnOutcome> {
+  place: Place,
+): Promise<EndedTurn> {
   const store = await parts.store();
   const session = await sessionOf(store, params.session);
-  const agent = agentOf(parts, session.agent);
+  const agent = agentNamed(parts, session.agent);
   const model = await parts.chooseModel(params.model ?? session.model);
   const enforced = await agent.enforced(params.policy);
   const lease = await store.acquire(session.id);
-  const deadline = deadlineOf(params, outer);
+  const deadline = deadlineOf(params, place.outer);
   running.set(session.id, deadline);
   let transcript = null;
   try {
@@ -41,8 +45,11 @@ export async function runTurn(
     await recover(store, recorder, session.id);
     if (params.prompt === null) await checkResumable(store, session);
     const turn = await recorder.startTurn({ agent: agent.name, model, policy: params.policy, enforced, prompt: await firstNode(store, params) });
-    const runBelow: Driven["runBelow"] = (below, watch, signal) => runTurn(parts, running, below, watch, signal);
-    return await drive({ parts, runBelow, params, store, lease, recorder, deadline, agent, turn, session });
+    const runBelow: Driven["runBelow"] = (below, watch, within) => runTurn(parts, running, below, watch, within);
+    return await drive({ parts, runBelow, elsewhere: place.elsewhere, params, store, lease, recorder, deadline, agent, turn, session });
+  } catch (error) {
+    deadline.cancel(); // what could not be recorded must not go on
+    throw error;
   } finally {
     deadline.clear();
     running.delete(session.id);
@@ -53,7 +60,7 @@ export async function runTurn(
 
 export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
   const chosen = parts.chooseAgent(params.agent, params.model);
-  const agent = agentOf(parts, chosen.agent);
+  const agent = agentNamed(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.model);
   await agent.check({ ...params, model });
   await agent.enforced(params.policy);
@@ -62,7 +69,8 @@ export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<
 export type Driven = {
   parts: EngineParts;
   /** Runs a turn below this one. */
-  runBelow: (params: TurnStart, publish: (event: Event) => void, signal: AbortSignal) => Promise<TurnOutcome>;
+  runBelow: (params: TurnStart, publish: (event: Event) => void, place: Place) => Promise<EndedTurn>;
+  elsewhere: () => Spent;
   params: TurnStart;
   store: Store;
   lease: Lease;
@@ -73,7 +81,7 @@ export type Driven = {
   session: Session;
 };
 
-async function drive(driven: Driven): Promise<TurnOutcome> {
+async function drive(driven: Driven): Promise<EndedTurn> {
   const { params, recorder, deadline, agent, turn } = driven;
   const { input, context, spent } = await turnInput(driven);
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
@@ -90,13 +98,14 @@ async function drive(driven: Driven): Promise<TurnOutcome> {
   }
   end = endedBy(deadline.reason(), end);
   const closed = { status: end.status, error: end.error ?? null, nativeId: end.nativeId ?? null, enforced: turn.enforced };
-  const ended = await recorder.endTurn(closed, turn.id, spent());
+  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent() };
+  const ended = await recorder.endTurn(closed, turn.id, outcome);
   const session = await sessionOf(driven.store, turn.session);
   if (params.outputFile !== null) await driven.parts.copyTranscript(session, params.outputFile);
-  return { turn: ended, session, answer: answer === null ? "" : textOf(answer) };
+  return { turn: ended, session, ...outcome };
 }
 
-async function turnInput(driven: Driven): Promise<{ input: TurnInput; context: TurnContext; spent: () => { usage: Turn["usage"]; costUsd: number } }> {
+async function turnInput(driven: Driven): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
   const { params, store, lease, deadline, turn, session } = driven;
   const tip = (await sessionOf(store, session.id)).tip;
   const whole = tip === null ? [] : await store.path(tip);
@@ -115,7 +124,10 @@ async function turnInput(driven: Driven): Promise<{ input: TurnInput; context: T
     keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
     readOutput: (handle) => store.readOutput(handle.identifier),
     delegate,
-    spent: () => ({ tokens: countedTokens(spent().usage), costUsd: spent().costUsd }),
+    spent: () => {
+      const others = addSpent(spent(), driven.elsewhere());
+      return { tokens: countedTokens(others.usage), costUsd: others.costUsd ?? 0 };
+    },
   };
   return { input, context, spent };
 }
@@ -156,11 +168,4 @@ async function sessionOf(store: Store, id: string): Promise<Session> {
   const session = await store.session(id);
   if (session === null) throw new Fault("session-unknown", `no session ${id}`);
   return session;
-}
-
-function agentOf(parts: EngineParts, name: string): Agent {
-  const agent = parts.agents.find((candidate) => candidate.name === name);
-  if (agent !== undefined) return agent;
-  const known = parts.agents.map((candidate) => candidate.name).join(", ");
-  throw new Fault("not-installed", `no agent "${name}"`, { hint: `the agents are: ${known}` });
 }

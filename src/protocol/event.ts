@@ -3,13 +3,15 @@
 import type { TurnError } from "./error.ts";
 import type { Node } from "./node.ts";
 import type { Session, Turn } from "./turn.ts";
-import type { Usage } from "./usage.ts";
+import type { Spent } from "./usage.ts";
 
 export type LastingBody =
   | { type: "turn.started"; turn: Turn; session: Session }
   | { type: "node.added"; node: Node }
-  /** `below` is what its sub-sessions used; only the live event carries it. */
-  | { type: "turn.ended"; turn: Turn; session: Session; below?: { usage: Usage; costUsd: number } };
+  | ({ type: "turn.ended"; turn: Turn; session: Session } & Partial<TurnOutcome>);
+
+/** What only the live event of an ended turn carries: its whole answer, and what its sub-sessions used. */
+export type TurnOutcome = { answer: string; below: Spent };
 
 export type PassingBody =
   | { type: "text.delta"; text: string }

@@ -6,7 +6,7 @@ import type { Handle } from "./handle.ts";
 import type { Node, Part } from "./node.ts";
 import type { Enforced } from "./policy.ts";
 import type { Session, Turn } from "./turn.ts";
-import { addUsage, noUsage, type Usage } from "./usage.ts";
+import { addSpent, nothingSpent, type Spent, type Usage } from "./usage.ts";
 
 export function isoTime(at: number): string {
   return new Date(at).toISOString();
@@ -149,7 +149,8 @@ export type ResultRecord = {
 };
 
 /** The result object of a turn; usage and cost include its sub-sessions. */
-export function resultRecord(turn: Turn, session: Session, answer: string, below?: { usage: Usage; costUsd: number }): ResultRecord {
+export function resultRecord(turn: Turn, session: Session, answer: string, below: Spent = nothingSpent): ResultRecord {
+  const spent = addSpent(turn, below);
   return {
     type: "result",
     status: turn.status ?? "broken",
@@ -160,8 +161,8 @@ export function resultRecord(turn: Turn, session: Session, answer: string, below
     parent_session_id: session.parentSession,
     agent: turn.agent,
     model: turn.model,
-    usage: usageRecord(addUsage(turn.usage, below?.usage ?? noUsage)),
-    cost_usd: turn.costUsd === null ? null : turn.costUsd + (below?.costUsd ?? 0),
+    usage: usageRecord(spent.usage),
+    cost_usd: spent.costUsd,
     steps: turn.steps,
     duration_ms: (turn.endedAt ?? turn.startedAt) - turn.startedAt,
     transcript_path: session.transcript,

@@ -45,5 +45,5 @@ export type Turn = {
   error: TurnError | null;
 };
 
-/** How a turn ended, as the agent saw it. */
-export type TurnEnd = { status: TurnStatus; error?: TurnError; nativeId?: string };
+/** How a turn ended, as the agent saw it. Without an `answer` it is the text of the last agent node. */
+export type TurnEnd = { status: TurnStatus; error?: TurnError; nativeId?: string; answer?: string };

@@ -7,7 +7,12 @@ export type Usage = {
   cacheWrite: number;
 };
 
+/** The cost is null when some request had no known price. */
+export type Spent = { usage: Usage; costUsd: number | null };
+
 export const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+export const nothingSpent: Spent = { usage: noUsage, costUsd: 0 };
 
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
@@ -16,6 +21,10 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheRead: a.cacheRead + b.cacheRead,
     cacheWrite: a.cacheWrite + b.cacheWrite,
   };
+}
+
+export function addSpent(a: Spent, b: Spent): Spent {
+  return { usage: addUsage(a.usage, b.usage), costUsd: a.costUsd === null || b.costUsd === null ? null : a.costUsd + b.costUsd };
 }
 
 /** What `--max-tokens` counts: cached input is read for almost nothing and does not count. */

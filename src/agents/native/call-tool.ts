@@ -2,7 +2,7 @@
 import { cutText } from "../../kit/text.ts";
 import { messageOf } from "../../protocol/error.ts";
 import type { Handle } from "../../protocol/handle.ts";
-import type { CallPart, ImageData, NewNode, Node, ResultPart } from "../../protocol/node.ts";
+import type { CallPart, ImageData, NewNode, Node, Part, ResultPart } from "../../protocol/node.ts";
 import type { Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { PassingBody } from "../../protocol/event.ts";
 import { delegateTask } from "./delegate.ts";
@@ -33,6 +33,18 @@ export async function callTool(call: CallPart, to: CallTools): Promise<{ node: N
   } catch (error) {
     return { node: resultNode(call, { text: messageOf(error), isError: true }, null), failed: false };
   }
+}
+
+/** Some servers give the calls of one message the same id; each needs its own, or a result would be lost. */
+export function distinctCalls(parts: Part[]): Part[] {
+  const taken = new Set<string>();
+  return parts.map((part) => {
+    if (part.kind !== "call") return part;
+    let id = part.id;
+    for (let n = 2; taken.has(id); n++) id = `${part.id}-${n}`;
+    taken.add(id);
+    return id === part.id ? part : { ...part, id };
+  });
 }
 
 function refuse(call: CallPart, tools: ToolDefinition[]): string | null {

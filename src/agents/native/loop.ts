@@ -8,7 +8,7 @@ import type { AgentEvent, Limits, PlannedTurn, TurnContext, TurnInput } from "..
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { noUsage } from "../../protocol/usage.ts";
 import { checkBudget } from "./budget.ts";
-import { callTool } from "./call-tool.ts";
+import { callTool, distinctCalls } from "./call-tool.ts";
 import { compact, needsCompaction } from "./compact.ts";
 import { messagesOf } from "./context.ts";
 import type { BoundModel, NativeParts } from "./native.ts";
@@ -56,9 +56,12 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
   let continuations = 0;
   let repaired = false;
   let overflowed = false;
+  let askedAgain = false;
+  /** The pieces of an answer that the output limit cut. */
+  let begun = "";
   for (;;) {
     const over = checkBudget(state.spending, state.input.limits, state.context.spent());
-    if (over !== null) return yield end("budget", over);
+    if (over !== null) return yield end("budget", over, begun);
     if (await needsCompaction(state)) yield* compact(state);
 
     const answer = yield* askModel(state);
@@ -72,20 +75,30 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
 
     const calls = callsOf(answer.node);
     if (calls.length > 0) {
+      begun = "";
       failedRounds = (yield* runCalls(state, calls)) ? failedRounds + 1 : 0;
       if (failedRounds === failedRoundsAllowed) return yield end("broken", repeatedFailure(state.model.name));
       continue;
     }
     if (answer.stop === "refused") return yield end("refused", refusal(state.model.name));
     if (answer.stop === "length") {
-      if (continuations++ === continuationsAllowed) return yield end("too-long", cutAnswer());
+      begun += textOf(answer.node);
+      if (continuations++ === continuationsAllowed) return yield end("too-long", cutAnswer(), begun);
       yield* addNode(state, correction("Your answer was cut at the output limit. Go on exactly where it stopped."));
       continue;
     }
-    const problem = state.input.answerSchema === null ? null : await schemaProblem(state.input.answerSchema, textOf(answer.node));
-    if (problem === null) return yield { type: "end", end: { status: "ok" } };
-    if (repaired) return yield end("broken", unsatisfied(problem));
+    const text = begun + textOf(answer.node);
+    if (text.trim() === "") {
+      if (askedAgain) return yield end("broken", noAnswer(state.model.name));
+      askedAgain = true;
+      yield* addNode(state, correction("Your last message held no answer. Finish with one."));
+      continue;
+    }
+    const { problem, result } = await checked(state.input.answerSchema, text);
+    if (problem === null) return yield { type: "end", end: { status: "ok", answer: result } };
+    if (repaired) return yield end("broken", unsatisfied(problem), text);
     repaired = true;
+    begun = "";
     yield* addNode(state, correction(`The answer must be one JSON value that satisfies the schema. ${problem} Send only the corrected JSON.`));
   }
 }
@@ -112,7 +125,7 @@ async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
     if (done === true || event === undefined) break;
     switch (event.type) {
       case "done": {
-        const node = await agentNode(state, event.parts, event.usage);
+        const node = await agentNode(state, distinctCalls(event.parts), event.usage);
         yield* addNode(state, node);
         return { type: "answered", node, stop: event.stop };
       }
@@ -164,17 +177,19 @@ function schemaSystem(state: TurnState): string {
   return `${state.system}\n\nYour final answer must be only JSON that satisfies this schema:\n${JSON.stringify(state.input.answerSchema)}`;
 }
 
-async function schemaProblem(schema: Record<string, unknown>, text: string): Promise<string | null> {
-  const { checkAnswer } = await import("./answer-schema.ts");
-  return checkAnswer(schema, text);
+/** What is wrong with an answer, and what is given back: with a schema only the JSON, without the fence around it. */
+async function checked(schema: Record<string, unknown> | null, text: string): Promise<{ problem: string | null; result: string }> {
+  if (schema === null) return { problem: null, result: text };
+  const { checkAnswer, unfenced } = await import("./answer-schema.ts");
+  return { problem: checkAnswer(schema, text), result: unfenced(text).trim() };
 }
 
 function correction(text: string): NewNode {
   return { author: "note", note: { about: "correction" }, parts: [{ kind: "text", text }] };
 }
 
-function end(status: TurnEnd["status"], error: TurnError): AgentEvent {
-  return { type: "end", end: { status, error } };
+function end(status: TurnEnd["status"], error: TurnError, answer = ""): AgentEvent {
+  return { type: "end", end: { status, error, ...(answer === "" ? {} : { answer }) } };
 }
 
 function refusal(model: string): TurnError {
@@ -183,6 +198,10 @@ function refusal(model: string): TurnError {
 
 function cutAnswer(): TurnError {
   return { kind: "too-long", message: "the answer did not fit the model's output limit", hint: "ask for a shorter answer, or for a file" };
+}
+
+function noAnswer(model: string): TurnError {
+  return { kind: "broken", message: `${model} ended without an answer`, hint: "go on with --resume, or try another model with -m" };
 }
 
 function unsatisfied(problem: string): TurnError {

@@ -1,0 +1,109 @@
+// The native turn with a scripted model and the real tools in this process: what it makes of odd answers.
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInProcessExecutor } from "../../executor/in-process.ts";
+import type { ModelEvent, ModelRequest } from "../../models/model.ts";
+import type { CallPart, Node, Part } from "../../protocol/node.ts";
+import type { TurnInput } from "../../protocol/ports.ts";
+import type { TurnEnd } from "../../protocol/turn.ts";
+import { noUsage } from "../../protocol/usage.ts";
+import { nativeAgent } from "./native.ts";
+
+type Answer = { parts: Part[]; stop?: Extract<ModelEvent, { type: "done" }>["stop"] };
+type Request = Pick<ModelRequest, "messages">;
+
+const said = (text: string): Part => ({ kind: "text", text });
+const called = (id: string, command: string): CallPart => ({ kind: "call", id, name: "bash", input: { command } });
+
+/** Takes a turn in which the model gives these answers, the last one again and again. */
+async function turnWith(answers: Answer[], change: Partial<TurnInput> = {}): Promise<{ end: TurnEnd | null; requests: Request[] }> {
+  const directory = mkdtempSync(join(tmpdir(), "skein-loop-"));
+  const requests: Request[] = [];
+  const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
+  const agent = nativeAgent({
+    model: async () => ({
+      name: "test/one",
+      async *stream(request) {
+        const answer = answers[Math.min(requests.length, answers.length - 1)] as Answer;
+        requests.push(structuredClone({ messages: request.messages }));
+        yield { type: "done", parts: answer.parts, usage: noUsage, stop: answer.stop ?? "end" };
+      },
+      price: async () => 0,
+      window: async () => null,
+    }),
+    executor: { warm: () => {}, get: () => executor },
+    toolEnv: {},
+    contextFiles: () => [],
+    skills: () => ({ text: "", paths: [] }),
+  });
+  let count = 0;
+  const stored = (node: Pick<Node, "author" | "parts">): Node => ({ ...node, id: `n${++count}`, parent: null, tree: "t", session: "s", turn: "u", at: 0 });
+  const input = { ...turn, directory, project: directory, path: [stored({ author: "user", parts: [said("go")] })], ...change };
+  let end: TurnEnd | null = null;
+  try {
+    for await (const event of agent.takeTurn(input, context)) {
+      if (event.type === "node") event.recorded(stored(event.node));
+      if (event.type === "end") end = event.end;
+    }
+  } finally {
+    await executor.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+  return { end, requests };
+}
+
+const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
+  session: "s",
+  turn: "u",
+  model: null,
+  toolLevel: "minimal",
+  tools: null,
+  spawn: false,
+  system: null,
+  appendSystem: null,
+  contextFiles: false,
+  policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [] },
+  limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null },
+  answerSchema: null,
+};
+
+const context = {
+  signal: new AbortController().signal,
+  keepOutput: () => ({ write: () => {}, close: async () => null }),
+  readOutput: async () => new ReadableStream<Uint8Array>(),
+  delegate: async () => {
+    throw new Error("nothing is delegated here");
+  },
+  spent: () => ({ tokens: 0, costUsd: 0 }),
+};
+
+test("calls of one message with the same id each get their own result", async () => {
+  const { end, requests } = await turnWith([{ parts: [called("same", "echo one"), called("same", "echo two")], stop: "calls" }, { parts: [said("done")] }]);
+  expect(end).toMatchObject({ status: "ok", answer: "done" });
+  const results = requests[1]?.messages.at(-1)?.parts.map((part) => (part.kind === "result" ? [part.call, part.text.trim()] : []));
+  expect(results).toEqual([["same", "one"], ["same-2", "two"]]);
+});
+
+test("an answer that was cut at the output limit and gone on with is one answer", async () => {
+  const { end } = await turnWith([{ parts: [said("first half, ")], stop: "length" }, { parts: [said("second half")] }]);
+  expect(end).toEqual({ status: "ok", answer: "first half, second half" });
+});
+
+test("an answer that never ends is too long, and all of it is kept", async () => {
+  const { end } = await turnWith([{ parts: [said("more ")], stop: "length" }]);
+  expect(end).toMatchObject({ status: "too-long", answer: "more more more " });
+});
+
+test("a model that only thinks is asked once more, and its turn is not ok without an answer", async () => {
+  const thinking: Answer = { parts: [{ kind: "thinking", text: "hm" }] };
+  expect((await turnWith([thinking, { parts: [said("here")] }])).end).toMatchObject({ status: "ok", answer: "here" });
+  expect((await turnWith([thinking])).end).toMatchObject({ status: "broken", error: { message: "test/one ended without an answer" } });
+});
+
+test("with a schema the answer is the bare JSON, without a fence or blanks around it", async () => {
+  const answerSchema = { type: "object", required: ["a"] };
+  expect((await turnWith([{ parts: [said('```json\n{"a": 1}\n```')] }], { answerSchema })).end).toEqual({ status: "ok", answer: '{"a": 1}' });
+  expect((await turnWith([{ parts: [said("no")] }, { parts: [said('\n{"a": 2}\n')] }], { answerSchema })).end).toEqual({ status: "ok", answer: '{"a": 2}' });
+});
