@@ -81,7 +81,7 @@ async function measureTwice<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}; once more`);
+    console.error(`${error instanceof Error ? error.message : String(error)}; once more`);
     return run();
   }
 }

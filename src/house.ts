@@ -108,7 +108,7 @@ function configOf(input: HouseInput, options: LoadOptions): Config {
 }
 
 function withoutNulls(row: Config["values"]["providers"][string]): VendorConfig {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as VendorConfig;
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
 }
 
 /** In the project where there is one, else with skein's own data. */

@@ -23,7 +23,7 @@ test("keys and variables stand in the tables once, and defaults are valid values
   expect(new Set(names).size).toBe(names.length);
   for (const row of configKeys) {
     if (row.default !== null) expect(checkValue(row, row.default)).toEqual({ ok: true, value: row.default });
-    if (row.order) expect([...row.order].sort()).toEqual(row.type === "boolean" ? [false, true] : [...(row.choices ?? [])].sort());
+    if (row.order) expect([...row.order].sort((a, b) => String(a).localeCompare(String(b)))).toEqual(row.type === "boolean" ? [false, true] : [...(row.choices ?? [])].sort((a, b) => a.localeCompare(b)));
     expect(findKey(row.key.replace("*", "acme"))).toBe(row);
   }
 });

@@ -52,7 +52,7 @@ function typeOf(row: ConfigKey): string {
 }
 
 function defaultOf(row: ConfigKey): string {
-  return row.default === null || (Array.isArray(row.default) && row.default.length === 0) ? "" : `\`${String(row.default)}\``;
+  return row.default === null || (Array.isArray(row.default) && row.default.length === 0) ? "" : `\`${JSON.stringify(row.default).replaceAll('"', "")}\``;
 }
 
 const values = `A key that is \`null\` counts as not set. To narrow means: a lower limit, fewer tools, a stricter policy or sandbox, the network

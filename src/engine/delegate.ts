@@ -1,7 +1,7 @@
 // Sub-sessions: a delegated task is a session and a turn of its own, linked to its parent, with less rights. All that
 // run below one turn share its budget: each counts what the others have spent so far.
 import { dirname } from "node:path";
-import type { Event, PassingBody } from "../protocol/event.ts";
+import type { Event } from "../protocol/event.ts";
 import type { Delegation, DelegationResult } from "../protocol/ports.ts";
 import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
 import { openSession } from "./sessions.ts";
@@ -32,7 +32,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     const limits = { ...params.limits, maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) };
     const watch = (event: Event) => {
       if (event.type === "node.added") children.set(child.id, addSpent(children.get(child.id) ?? nothingSpent, spentOn(event.node)));
-      if ("n" in event) request.onEvent(event as PassingBody);
+      if ("n" in event) request.onEvent(event);
     };
     const release = deadline.hold();
     try {

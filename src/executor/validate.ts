@@ -50,5 +50,5 @@ function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "string") return value.length <= 40 ? JSON.stringify(value) : "a string";
-  return typeof value === "object" ? "an object" : String(value);
+  return typeof value === "object" ? "an object" : JSON.stringify(value);
 }

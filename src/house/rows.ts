@@ -34,7 +34,8 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>): Rows {
 }
 
 /** Without the providers: keys stay in the house. */
-function settingsOf({ providers: _, toolEnv: __, skills: ___, ...settings }: Ground["config"]["values"]): Settings {
+function settingsOf(values: Ground["config"]["values"]): Settings {
+  const { providers: _providers, toolEnv: _toolEnv, skills: _skills, ...settings } = values;
   return settings;
 }
 

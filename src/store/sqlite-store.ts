@@ -14,7 +14,8 @@ import { drafts, endTurn, openTurns, saveDraft, startTurn, turn, turnsOf, usage 
 import { verify } from "./verify.ts";
 
 export type StoreOptions = {
-  path: string | ":memory:";
+  /** ":memory:" keeps nothing. */
+  path: string;
   /** Where whole outputs go; null keeps them in files without a name, which end with the process. */
   outputsDir: string | null;
   /** Who writes; this process unless said otherwise. */

@@ -158,7 +158,7 @@ function makeDirectory(directory: string): void {
 /** Reads backwards from the end, as far as the last whole line goes. */
 function lastLine(fd: number): { bytes: number; wholeBytes: number; line: string } {
   const bytes = fstatSync(fd).size;
-  let tail: Buffer<ArrayBufferLike> = Buffer.alloc(0);
+  let tail: Buffer = Buffer.alloc(0);
   for (let start = bytes, step = 64 << 10; start > 0; step *= 2) {
     const size = Math.min(step, start);
     const chunk = Buffer.alloc(size);

@@ -7,6 +7,7 @@ import { shortId, type ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { Door } from "../command.ts";
 import { styleOf } from "../style.ts";
+import { argumentOf } from "./argument.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
 export function textPrinter(door: Door, options: PrintOptions): Printer {
@@ -76,11 +77,6 @@ function startLine(event: Extract<Event, { type: "turn.started" }>): string {
   const { turn, session } = event;
   const walls = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
   return `${turn.agent} · ${turn.model ?? ""} · policy ${turn.policy.name}${walls} · session ${session.name ?? shortId(session.id)}`;
-}
-
-function argumentOf(input: Record<string, unknown>): string {
-  const main = input["command"] ?? input["path"] ?? input["task"];
-  return typeof main === "string" ? main : JSON.stringify(input);
 }
 
 function resultLine(part: ResultPart, columns: number, style: ReturnType<typeof styleOf>): string {

@@ -5,6 +5,7 @@ import type { TreeView } from "../../protocol/api.ts";
 import { shortId, type Node } from "../../protocol/node.ts";
 import type { Screen } from "../command.ts";
 import { styleOf } from "../style.ts";
+import { argumentOf } from "./argument.ts";
 
 export function treeText(view: TreeView, screen: Screen): string {
   const style = styleOf(screen);
@@ -47,7 +48,7 @@ function summary(node: Node): string {
       case "thinking":
         return `(${part.text})`;
       case "call":
-        return `→ ${part.name} ${String(part.input["command"] ?? part.input["path"] ?? JSON.stringify(part.input))}`;
+        return `→ ${part.name} ${argumentOf(part.input)}`;
       case "result":
         return `${part.isError ? "✗" : "✓"} ${part.name}: ${part.text}`;
       case "image":

@@ -45,7 +45,7 @@ describe("the Gemini wire reads what the vendor's SDK reads", () => {
     test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
       const { events, done, parts, usage } = await both(name);
       const text = (isThought: boolean) => parts.filter((part) => (part.thought ?? false) === isThought).map((part) => part.text ?? "").join("");
-      const calls = parts.flatMap(({ functionCall }) => (functionCall ? [{ name: functionCall.name!, input: functionCall.args as unknown }] : []));
+      const calls = parts.flatMap(({ functionCall }) => (functionCall ? [{ name: functionCall.name!, input: functionCall.args }] : []));
       expect(textOf(done)).toBe(text(false));
       expect(joined(events, "text.delta")).toBe(text(false));
       expect(joined(events, "thinking.delta")).toBe(text(true));

@@ -26,9 +26,9 @@ export function printJsonDocs(): string {
 }
 
 function recordLines(record: Json): string[] {
-  const type = record.properties?.["type"]?.const;
-  const subtype = record.properties?.["subtype"]?.const;
-  const title = type === undefined ? [] : [`### ${String(type)}${subtype === undefined ? "" : ` / ${String(subtype)}`}`, ""];
+  const type = record.properties?.["type"]?.const as string | undefined;
+  const subtype = record.properties?.["subtype"]?.const as string | undefined;
+  const title = type === undefined ? [] : [`### ${type}${subtype === undefined ? "" : ` / ${subtype}`}`, ""];
   return [...title, "| field | type | |", "|---|---|---|", ...fieldLines(record, "")];
 }
 
