@@ -60,6 +60,7 @@ export function buildHouse(input: HouseInput): Api {
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => skillsOf(ground, directory, project),
   });
+  const isVendor = (name: string) => vendorNamed(name) !== undefined || name in ground.providers;
   const choosing = { env, providers: ground.providers, configured: config.values.model };
   const chosen = new Map<string | null, Promise<string>>();
   const choose = (name: string | null) => {
@@ -73,7 +74,7 @@ export function buildHouse(input: HouseInput): Api {
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     agents: [native],
     chooseModel: choose,
-    chooseAgent: (name, model) => (vendorNamed(name) === undefined || name === "native" ? { agent: name, model } : { agent: "native", model: model ?? name }),
+    chooseAgent: (name, model) => (isVendor(name) && name !== "native" ? { agent: "native", model: model ?? name } : { agent: name, model }),
     projectOf: (directory) => findProject(directory, paths.home),
     transcriptFor: (session) => (input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session)),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),

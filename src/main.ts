@@ -1,28 +1,36 @@
 // argv → door. The only file that ends the process; a door is loaded only when it is asked for.
 // Re-executed with a marker it is the executor, and then nothing else is loaded.
+import { writeSync } from "node:fs";
+import { exitCodeOf, Fault } from "./protocol/error.ts";
 
 if (process.argv[2] === "__executor") {
   void import("./executor/server.ts")
     .then(({ serveExecutor }) => serveExecutor({ env: process.env }))
     .then(() => process.exit(0));
 } else {
-  void main(process.argv.slice(2)).then((code) => process.exit(code));
+  void main(process.argv.slice(2))
+    .catch(tell)
+    .then((code) => process.exit(code));
 }
 
 async function main(argv: string[]): Promise<number> {
   const [{ realDoor }, { runCli }, { version }] = await Promise.all([import("./cli/door.ts"), import("./cli/cli.ts"), import("./version.ts")]);
-  const { findProject } = await import("./config/paths.ts");
+  const { findPaths, findProject } = await import("./config/paths.ts");
+  const cwd = currentDirectory();
+  const { home } = findPaths(process.env, cwd);
   let close: (() => Promise<void>) | null = null;
   const door = realDoor({
     version,
-    project: findProject(process.cwd(), process.env["HOME"] ?? "/"),
+    cwd,
+    home,
+    project: findProject(cwd, home),
     leave: (code) => process.exit(code),
     async api(overrides) {
       const { buildHouse } = await import("./house.ts");
       const api = buildHouse({
         env: overrides.env ?? process.env,
-        cwd: overrides.cwd ?? process.cwd(),
-        startedIn: process.cwd(),
+        cwd: overrides.cwd ?? cwd,
+        startedIn: cwd,
         lenient: overrides.lenient ?? false,
         ephemeral: overrides.ephemeral ?? false,
         trust: overrides.trust ?? null,
@@ -36,6 +44,21 @@ async function main(argv: string[]): Promise<number> {
   const code = await runCli(argv, door);
   await (close as (() => Promise<void>) | null)?.();
   return code;
+}
+
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new Fault("file-unreadable", "the current directory does not exist any more", { hint: "cd to one that does", cause: error });
+  }
+}
+
+/** What went wrong outside of any command. */
+async function tell(error: unknown): Promise<number> {
+  const { faultText } = await import("./cli/cli.ts");
+  writeSync(2, faultText(error, process.env["SKEIN_DEBUG"] !== undefined));
+  return exitCodeOf(error);
 }
 
 /** How this program starts itself again. An untrusted directory's bunfig.toml, .env and tsconfig.json must not be loaded. */

@@ -41,10 +41,13 @@ export type Door = {
   /** Builds the house on first use. Overrides are flags that the configuration must know. */
   api: (overrides?: HouseOverrides) => Promise<Api>;
   cwd: string;
+  /** What `~` stands for. */
+  home: string;
   project: string;
   env: Record<string, string | undefined>;
   version: string;
-  stdin: { isTty: boolean; text: () => Promise<string> };
+  /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */
+  stdin: { isTty: boolean; text: (options: { wait: boolean }) => Promise<string> };
   out: Screen;
   err: Screen;
   /** Called with the first Ctrl-C or SIGTERM; the second one leaves at once. */

@@ -1,10 +1,13 @@
 // The real world as a command sees it: streams, terminal, signals. The Api is made by whoever opens the door.
 import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Api } from "../protocol/api.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
 import type { Door, HouseOverrides, Screen } from "./command.ts";
 
 export type DoorParts = {
   version: string;
+  cwd: string;
+  home: string;
   project: string;
   api: (overrides: HouseOverrides) => Promise<Api>;
   /** Leaves now: the second Ctrl-C. */
@@ -21,22 +24,26 @@ export function realDoor(parts: DoorParts): Door {
   };
   process.on("SIGINT", () => stopBy("SIGINT"));
   process.on("SIGTERM", () => stopBy("SIGTERM"));
-  const onGone = () => stopBy("SIGTERM");
   return {
     api: (overrides = {}) => parts.api(overrides),
-    cwd: process.cwd(),
+    cwd: parts.cwd,
+    home: parts.home,
     project: parts.project,
     env,
     version: parts.version,
     stdin: { isTty: isTerminal(0), text: readStdin },
-    out: screen(1, env, onGone),
+    out: screen(1, env, (error) => {
+      if (error.code !== "EPIPE") throw new Fault("file-unwritable", `can't write to stdout: ${messageOf(error)}`, { cause: error });
+      stopBy("SIGTERM");
+    }),
+    // What can't be told must not end the work.
     err: screen(2, env, () => {}),
     onStop: (callback) => (stop = callback),
   };
 }
 
 /** Writes at once and whole: a record is out before the next thing happens, and a slow reader slows only us. */
-function screen(fd: number, env: NodeJS.ProcessEnv, onGone: () => void): Screen {
+function screen(fd: number, env: NodeJS.ProcessEnv, onGone: (error: NodeJS.ErrnoException) => void): Screen {
   const terminal = isTerminal(fd);
   let gone = false;
   return {
@@ -48,9 +55,8 @@ function screen(fd: number, env: NodeJS.ProcessEnv, onGone: () => void): Screen 
       try {
         writeAll(fd, text);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
         gone = true;
-        onGone();
+        onGone(error as NodeJS.ErrnoException);
       }
     },
   };
@@ -86,19 +92,19 @@ function isTerminal(fd: number): boolean {
 
 const firstByteMs = 3000;
 
-/** All of stdin; nothing when it is closed, or open and silent (a parent that forgot to close it). */
-async function readStdin(): Promise<string> {
+/** All of stdin; nothing when it is closed, or open and silent (a parent that forgot to close it) and need not be waited for. */
+async function readStdin({ wait }: { wait: boolean }): Promise<string> {
   let stat;
   try {
     stat = fstatSync(0);
   } catch {
     return "";
   }
-  if (stat.isCharacterDevice()) return "";
+  if (stat.isCharacterDevice() && !wait) return "";
   const reader = Bun.stdin.stream().getReader();
   const first = reader.read();
   const timer = Promise.withResolvers<null>();
-  const timeout = setTimeout(() => timer.resolve(null), firstByteMs);
+  const timeout = wait ? undefined : setTimeout(() => timer.resolve(null), firstByteMs);
   const begun = await Promise.race([first, timer.promise]);
   clearTimeout(timeout);
   if (begun === null) {

@@ -62,7 +62,7 @@ export function createEngine(parts: EngineParts): Api {
         running.get(session)?.cancel();
       },
     },
-    usage: { report: async ({ by, project }) => (await parts.store()).usage(by, project) },
+    usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await parts.store()).verify(params) },
     async close() {
       // A door that fails leaves its turn running: it is stopped and recorded as what it is.

@@ -42,7 +42,7 @@ export function findSession(db: Db, wanted: string, project: string | null): Ses
   const found = best.length > 0 ? best : withTail(db, wanted);
   if (found.length === 1) return toSession(found[0]!);
   if (found.length === 0) {
-    throw new Fault("session-unknown", `There is no session "${wanted}".`, { hint: "`skein list` shows the sessions." });
+    throw new Fault("session-unknown", `There is no session "${wanted}".`, { hint: "--continue goes on with the latest session of a project." });
   }
   throw new Fault("session-ambiguous", `"${wanted}" can mean ${found.length} sessions: ${found.map(described).join(", ")}.`, {
     hint: "Give more of the id, from its end.",

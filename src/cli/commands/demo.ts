@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TreeView } from "../../protocol/api.ts";
-import { Fault } from "../../protocol/error.ts";
+import { exitCodes, Fault } from "../../protocol/error.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { demoScript, demoTask } from "../demo-script.ts";
 import { followTurn } from "../follow-turn.ts";
@@ -42,6 +42,7 @@ async function runDemo(args: Args, door: Door): Promise<number> {
     const printer = await printerFor(isJson ? "json" : "text", door, { stream: true, tools: [] });
     door.onStop(() => void api.turn.cancel({ session: session.id }));
     const result = await followTurn(api.turn.start({ ...demoTurn, session: session.id, prompt: demoTask, model }), printer);
+    if (result.status === "cancelled") return exitCodes.cancelled;
     const view = await api.session.tree({ session: session.id });
     const done = result.status === "ok" && wentAsTold(view);
     if (!done) throw new Fault("internal", "the demo did not go as it should", { hint: "`skein doctor` may say why" });

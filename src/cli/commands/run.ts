@@ -56,9 +56,9 @@ type Flags = ReturnType<typeof readFlags>;
 function readFlags(args: Args, door: Door) {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const on = (name: string) => args.flags[name] === true;
-  const home = door.env["HOME"] ?? "/";
-  const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd: door.cwd, home }));
-  const directory = path("cd") ?? door.cwd;
+  const { cwd, home } = door;
+  const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd, home }));
+  const directory = path("cd") ?? cwd;
   if (!statOrNull(directory)?.isDirectory()) throw new Fault("usage", `--cd: no directory ${directory}`);
   if (on("ephemeral") && text("output-file") !== null) throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
@@ -77,7 +77,7 @@ function readFlags(args: Args, door: Door) {
     sessionId: mapped(text("session-id"), (value) => uuid("session-id", value)),
     tools: mapped(text("tools"), toolList),
     schema: mapped(path("json-schema"), readSchema),
-    images: ((args.flags["image"] as string[] | undefined) ?? []).map((value) => readImage(absolutePath(value, { cwd: door.cwd, home }))),
+    images: ((args.flags["image"] as string[] | undefined) ?? []).map((value) => readImage(absolutePath(value, { cwd, home }))),
     outputFile: mapped(path("output-file"), (file) => writableFile("output-file", file)),
     transcriptDir: mapped(path("transcript-dir"), (folder) => writableFolder("transcript-dir", folder)),
   };
@@ -86,7 +86,8 @@ function readFlags(args: Args, door: Door) {
 async function readTask(args: Args, door: Door, flags: Flags): Promise<string | null> {
   const given = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null) throw new Fault("usage", "the task was given twice: as an argument and with --task");
-  const piped = given === "-" || !door.stdin.isTty ? await door.stdin.text() : "";
+  const wait = given === "-" || (given === null && flags.text("resume") === null);
+  const piped = given === "-" || !door.stdin.isTty ? await door.stdin.text({ wait }) : "";
   const task = given === "-" ? piped : joined(given ?? "", piped);
   if (task.trim() !== "") return task;
   if (flags.text("resume") !== null && given === null && !flags.on("fresh")) return null;
@@ -135,7 +136,7 @@ function policyFrom(flags: Flags, settings: Settings, toolLevel: ToolLevel): Pol
 function modelOf(flags: Flags): string | null {
   const model = flags.text("model");
   const provider = flags.text("provider");
-  if (provider === null) return model;
+  if (provider === null || provider === "native") return model;
   return model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }
 
@@ -148,7 +149,7 @@ function sessionFrom(flags: Flags, settings: Settings, task: string | null, tool
     ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
     directory: flags.directory,
     task,
-    agent: flags.text("agent") ?? settings.agent,
+    agent: flags.text("agent") ?? flags.text("provider") ?? settings.agent,
     model: modelOf(flags),
     toolLevel,
     parentSession: flags.text("parent-session"),

@@ -29,6 +29,7 @@ async function run(command: Command, argv: string[], setup: Setup = {}): Promise
   const door: Door = {
     api: async () => (setup.api ?? {}) as Api,
     cwd: setup.cwd ?? "/work/project/sub",
+    home: setup.env?.["HOME"] ?? "/home/me",
     project: setup.project ?? "/work/project",
     env: { HOME: "/home/me", LANG: "C.UTF-8", ...setup.env },
     version: "0.0.0",

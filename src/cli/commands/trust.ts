@@ -38,7 +38,7 @@ async function runTrust(args: Args, door: Door): Promise<number> {
 }
 
 function directoryFrom(text: string, door: Door): string {
-  const directory = absolutePath(text, { cwd: door.cwd, home: door.env["HOME"] || "/" });
+  const directory = absolutePath(text, door);
   if (!isDirectory(directory)) throw new Fault("usage", `there is no directory ${directory}`);
   return directory;
 }

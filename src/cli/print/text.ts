@@ -6,7 +6,7 @@ import type { Event } from "../../protocol/event.ts";
 import { shortId, type ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { Door } from "../command.ts";
-import { styleOf } from "../style.ts";
+import { plain, styleOf } from "../style.ts";
 import { argumentOf } from "./argument.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
@@ -40,9 +40,9 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
       case "tool.started":
         return say(`${style.cyan("•")} ${style.bold(event.name)} ${oneLine(argumentOf(event.input), Math.max(20, door.err.columns - event.name.length - 4))}`);
       case "model.retried":
-        return say(style.yellow(`  ${event.error.message}; trying again in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`));
+        return say(style.yellow(`  ${plain(event.error.message)}; trying again in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`));
       case "warning.raised":
-        return say(style.yellow(`  ${event.message}`));
+        return say(style.yellow(`  ${plain(event.message)}`));
       case "node.added":
         for (const part of event.node.parts) {
           if (part.kind !== "result") continue;
@@ -60,8 +60,8 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
     if (midLine) door.out.write("\n");
     midLine = false;
     if (result.error !== undefined) {
-      door.err.write(`${style.red(`skein: ${result.status}: ${result.error.message}`)}\n`);
-      if (result.error.hint !== undefined) door.err.write(`${style.dim(`       ${result.error.hint}`)}\n`);
+      door.err.write(`${style.red(`skein: ${result.status}: ${plain(result.error.message)}`)}\n`);
+      if (result.error.hint !== undefined) door.err.write(`${style.dim(`       ${plain(result.error.hint)}`)}\n`);
     }
     door.err.write(`${style.dim(summaryLine(result))}\n`);
   }
@@ -76,7 +76,7 @@ const controls = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/g;
 function startLine(event: Extract<Event, { type: "turn.started" }>): string {
   const { turn, session } = event;
   const walls = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
-  return `${turn.agent} · ${turn.model ?? ""} · policy ${turn.policy.name}${walls} · session ${session.name ?? shortId(session.id)}`;
+  return `${turn.agent} · ${turn.model ?? ""} · policy ${turn.policy.name}${walls} · session ${plain(session.name ?? shortId(session.id))}`;
 }
 
 function resultLine(part: ResultPart, columns: number, style: ReturnType<typeof styleOf>): string {

@@ -1,0 +1,31 @@
+// The printer for people, on screens that only remember.
+import { expect, test } from "bun:test";
+import type { ResultRecord } from "../../protocol/records.ts";
+import type { Door } from "../command.ts";
+import { textPrinter } from "./text.ts";
+
+const result: ResultRecord = {
+  type: "result",
+  status: "broken",
+  result: "",
+  session_id: "01a1e22c-d890-73cc-8df8-09de92534c2e",
+  turn_id: "t",
+  node_id: null,
+  parent_session_id: null,
+  agent: "native",
+  model: "test/one",
+  usage: { input: 0, output: 0, cache_read: 0, cache_write: 0 },
+  cost_usd: null,
+  steps: 0,
+  duration_ms: 0,
+  transcript_path: null,
+  enforced: null,
+};
+
+test("what a server says of an error can't steer the terminal", () => {
+  let shown = "";
+  const screen = { isTty: true, columns: 80, color: false };
+  const door = { out: { ...screen, write: () => {} }, err: { ...screen, write: (text: string) => (shown += text) } } as unknown as Door;
+  textPrinter(door, { stream: true, tools: [] }).finish({ ...result, error: { kind: "broken", message: "no\x1b[2J\nway", hint: "try \x1b]0;x\x07again" } });
+  expect(shown).toStartWith("skein: broken: no way\n       try again\n");
+});
