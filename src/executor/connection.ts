@@ -13,8 +13,9 @@ export type Ended = { how: string; isClean: boolean };
 
 type Pending = { settle: (outcome: ToolOutcome) => void; onOutput: ToolCallOptions["onOutput"] };
 
-// The optimising compiler costs the executor 5 MB and gains it nothing. Tools never see this.
-const frugal = { BUN_JSC_useDFGJIT: "0" };
+// The optimising compiler costs the executor 5 MB and gains it nothing; run from source it would also keep what it
+// compiled in the user's home. Tools never see these.
+const frugal = { BUN_JSC_useDFGJIT: "0", BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
 const stopMs = 10_000;
 const closeMs = 3_000;
 
