@@ -1,7 +1,6 @@
 // argv → door. The only file that ends the process; a door is loaded only when it is asked for.
 // Re-executed with a marker it is the executor, and then nothing else is loaded.
 import { writeSync } from "node:fs";
-import { exitCodeOf, Fault } from "./protocol/error.ts";
 
 if (process.argv[2] === "__executor") {
   void import("./executor/server.ts")
@@ -14,7 +13,7 @@ if (process.argv[2] === "__executor") {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const [{ realDoor }, { runCli }, { version }] = await Promise.all([import("./cli/door.ts"), import("./cli/cli.ts"), import("./version.ts")]);
+  const [{ currentDirectory, realDoor }, { runCli, warningText }, { version }] = await Promise.all([import("./cli/door.ts"), import("./cli/cli.ts"), import("./version.ts")]);
   const { findPaths, findProject } = await import("./config/paths.ts");
   const cwd = currentDirectory();
   const { home } = findPaths(process.env, cwd);
@@ -35,7 +34,7 @@ async function main(argv: string[]): Promise<number> {
         ephemeral: overrides.ephemeral ?? false,
         trust: overrides.trust ?? null,
         self: selfCommand(),
-        warn: (message) => door.err.write(`skein: ${message}\n`),
+        warn: (message) => door.err.write(warningText(message)),
       });
       close = api.close;
       return api;
@@ -46,19 +45,10 @@ async function main(argv: string[]): Promise<number> {
   return code;
 }
 
-function currentDirectory(): string {
-  try {
-    return process.cwd();
-  } catch (error) {
-    throw new Fault("file-unreadable", "the current directory does not exist any more", { hint: "cd to one that does", cause: error });
-  }
-}
-
 /** What went wrong outside of any command. */
 async function tell(error: unknown): Promise<number> {
-  const { faultText } = await import("./cli/cli.ts");
-  writeSync(2, faultText(error, process.env["SKEIN_DEBUG"] !== undefined));
-  return exitCodeOf(error);
+  const { tellFault } = await import("./cli/cli.ts");
+  return tellFault(error, { env: process.env, write: (text) => writeSync(2, text) });
 }
 
 /** How this program starts itself again. An untrusted directory's bunfig.toml, .env and tsconfig.json must not be loaded. */

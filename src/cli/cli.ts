@@ -4,14 +4,20 @@ import { exitCodeOf, Fault, messageOf } from "../protocol/error.ts";
 import { parseArgs } from "./args.ts";
 import type { Door } from "./command.ts";
 import { allCommands, commandNames, findCommand } from "./index.ts";
+import { plain, printable } from "./style.ts";
 
 export async function runCli(argv: string[], door: Door): Promise<number> {
   try {
     return await dispatch(argv, door);
   } catch (error) {
-    door.err.write(faultText(error, door.env["SKEIN_DEBUG"] !== undefined));
-    return exitCodeOf(error);
+    return tellFault(error, { env: door.env, write: door.err.write });
   }
+}
+
+/** Tells a person what went wrong; the exit code tells a program. */
+export function tellFault(error: unknown, to: { env: Door["env"]; write: (text: string) => void }): number {
+  to.write(faultText(error, to.env["SKEIN_DEBUG"] !== undefined));
+  return exitCodeOf(error);
 }
 
 async function dispatch(argv: string[], door: Door): Promise<number> {
@@ -50,8 +56,13 @@ function unknownCommand(name: string): Fault {
   return new Fault("usage", `no command "${name}"`, { hint });
 }
 
-export function faultText(error: unknown, debug: boolean): string {
-  const hint = error instanceof Fault && error.hint !== undefined ? `\n       ${error.hint}` : "";
-  const stack = debug && error instanceof Error ? `\n${error.stack}` : "";
-  return `skein: ${messageOf(error)}${hint}${stack}\n`;
+/** One line about what went wrong or is odd; files and servers may have had a say in it. */
+export function warningText(message: string): string {
+  return `skein: ${plain(message)}\n`;
+}
+
+function faultText(error: unknown, debug: boolean): string {
+  const hint = error instanceof Fault && error.hint !== undefined ? `       ${error.hint.split("\n").map(printable).join("\n")}\n` : "";
+  const stack = debug && error instanceof Error ? `${error.stack}\n` : "";
+  return `${warningText(messageOf(error))}${hint}${stack}`;
 }

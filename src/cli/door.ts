@@ -42,6 +42,14 @@ export function realDoor(parts: DoorParts): Door {
   };
 }
 
+export function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new Fault("file-unreadable", "the current directory does not exist any more", { hint: "cd to one that does", cause: error });
+  }
+}
+
 /** Writes at once and whole: a record is out before the next thing happens, and a slow reader slows only us. */
 function screen(fd: number, env: NodeJS.ProcessEnv, onGone: (error: NodeJS.ErrnoException) => void): Screen {
   const terminal = isTerminal(fd);

@@ -11,9 +11,12 @@ export function styleOf(screen: Pick<Screen, "color">): Style {
 
 /** Without control characters and escape sequences; a line break becomes a blank. */
 export function plain(text: string): string {
-  return Bun.stripANSI(text)
-    .replace(/\s+/g, " ")
-    .replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
+  return printable(Bun.stripANSI(text).replace(/\s+/g, " "));
+}
+
+/** The same for one line whose blanks matter. */
+export function printable(line: string): string {
+  return Bun.stripANSI(line).replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
 }
 
 /** Whether the terminal's locale shows more than ASCII. */
