@@ -63,6 +63,7 @@ function readFlags(args: Args, door: Door) {
   if (on("ephemeral") && text("output-file") !== null) throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
+  for (const name of ["continue", "resume"]) onlyOne(args, ["ephemeral", name]);
   if (on("json") && text("output-format") !== null && text("output-format") !== "json") throw new Fault("usage", "--json and --output-format exclude each other");
   return {
     text,
