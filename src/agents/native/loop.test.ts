@@ -5,20 +5,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInProcessExecutor } from "../../executor/in-process.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
-import type { CallPart, Node, Part } from "../../protocol/node.ts";
+import type { TurnError } from "../../protocol/error.ts";
+import type { CallPart, NewNode, Node, Part } from "../../protocol/node.ts";
 import type { TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { noUsage } from "../../protocol/usage.ts";
 import { nativeAgent } from "./native.ts";
 
-type Answer = { parts: Part[]; stop?: Extract<ModelEvent, { type: "done" }>["stop"] };
+type Answer = { parts: Part[]; stop?: Extract<ModelEvent, { type: "done" }>["stop"]; error?: TurnError };
 type Request = Pick<ModelRequest, "messages">;
 
+const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 const said = (text: string): Part => ({ kind: "text", text });
 const called = (id: string, command: string): CallPart => ({ kind: "call", id, name: "bash", input: { command } });
 
 /** Takes a turn in which the model gives these answers, the last one again and again. */
-async function turnWith(answers: Answer[], change: Partial<TurnInput> = {}): Promise<{ end: TurnEnd | null; requests: Request[] }> {
+async function turnWith(answers: Answer[], change: Partial<TurnInput> = {}): Promise<{ end: TurnEnd | null; requests: Request[]; nodes: NewNode[] }> {
   const directory = mkdtempSync(join(tmpdir(), "skein-loop-"));
   const requests: Request[] = [];
   const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
@@ -28,7 +29,8 @@ async function turnWith(answers: Answer[], change: Partial<TurnInput> = {}): Pro
       async *stream(request) {
         const answer = answers[Math.min(requests.length, answers.length - 1)] as Answer;
         requests.push(structuredClone({ messages: request.messages }));
-        yield { type: "done", parts: answer.parts, usage: noUsage, stop: answer.stop ?? "end" };
+        const { parts, stop = "end", error } = answer;
+        yield error === undefined ? { type: "done", parts, usage, stop } : { type: "failed", parts, usage, error };
       },
       price: async () => 0,
       window: async () => null,
@@ -42,16 +44,20 @@ async function turnWith(answers: Answer[], change: Partial<TurnInput> = {}): Pro
   const stored = (node: Pick<Node, "author" | "parts">): Node => ({ ...node, id: `n${++count}`, parent: null, tree: "t", session: "s", turn: "u", at: 0 });
   const input = { ...turn, directory, project: directory, path: [stored({ author: "user", parts: [said("go")] })], ...change };
   let end: TurnEnd | null = null;
+  const nodes: NewNode[] = [];
   try {
     for await (const event of agent.takeTurn(input, context)) {
-      if (event.type === "node") event.recorded(stored(event.node));
+      if (event.type === "node") {
+        nodes.push(event.node);
+        event.recorded(stored(event.node));
+      }
       if (event.type === "end") end = event.end;
     }
   } finally {
     await executor.close();
     rmSync(directory, { recursive: true, force: true });
   }
-  return { end, requests };
+  return { end, requests, nodes };
 }
 
 const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
@@ -106,4 +112,11 @@ test("with a schema the answer is the bare JSON, without a fence or blanks aroun
   const answerSchema = { type: "object", required: ["a"] };
   expect((await turnWith([{ parts: [said('```json\n{"a": 1}\n```')] }], { answerSchema })).end).toEqual({ status: "ok", answer: '{"a": 1}' });
   expect((await turnWith([{ parts: [said("no")] }, { parts: [said('\n{"a": 2}\n')] }], { answerSchema })).end).toEqual({ status: "ok", answer: '{"a": 2}' });
+});
+
+test("what a request used is counted when it fails while the model thinks, and the thought is kept", async () => {
+  const thought: Part = { kind: "thinking", text: "first I" };
+  const { end, nodes } = await turnWith([{ parts: [thought, called("c", "true")], error: { kind: "network", message: "the connection was dropped" } }]);
+  expect(end).toMatchObject({ status: "network" });
+  expect(nodes).toMatchObject([{ author: "agent", parts: [thought], usage }]);
 });

@@ -130,7 +130,7 @@ async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
         return { type: "answered", node, stop: event.stop };
       }
       case "failed": {
-        const kept = event.parts.filter((part) => part.kind !== "call" && part.kind !== "thinking");
+        const kept = event.parts.filter((part) => part.kind !== "call");
         if (kept.length > 0) yield* addNode(state, await agentNode(state, kept, event.usage));
         return { type: "failed", error: event.error };
       }
