@@ -24,7 +24,16 @@ export const pi: Contender = {
   version: versionOf(peerPackages.pi),
   files: (url) => ({ ".pi/agent/models.json": JSON.stringify(piModels(url)) }),
   env: () => ({ PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" }),
-  command: (task) => [piNode, join(peersDir, "pi/package/dist/bundle/cli.js"), "-p", "--mode", "json", "--model", "lab/claude-sonnet-4-5", task],
+  command: (task) => [
+    piNode,
+    join(peersDir, "pi/package/dist/bundle/cli.js"),
+    "-p",
+    "--mode",
+    "json",
+    "--model",
+    "lab/claude-sonnet-4-5",
+    task,
+  ],
 };
 
 /** The native executable itself, without the Node launcher that npm puts before it. */

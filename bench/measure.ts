@@ -86,7 +86,15 @@ export async function measure(server: RemoteModelServer, seat: Seat, scenario: S
 }
 
 function cleanEnv(home: string): Record<string, string> {
-  return { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: home, TMPDIR: tmpdir(), LANG: "C.UTF-8", TERM: "dumb", USER: "bench", SHELL: "/bin/bash" };
+  return {
+    PATH: process.env.PATH ?? "/usr/bin:/bin",
+    HOME: home,
+    TMPDIR: tmpdir(),
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+    USER: "bench",
+    SHELL: "/bin/bash",
+  };
 }
 
 function findProblem(scenario: Scenario, exitCode: number, requests: RecordedRequest[]): string | null {

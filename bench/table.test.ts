@@ -4,7 +4,14 @@ import { median, renderTables, type Round } from "./table.ts";
 
 function roundOf(ms: number): Round {
   const tokens = { system: ms, tools: 0, messages: 0, total: ms };
-  const figures: Figures = { wholeMs: ms, firstRequestMs: ms, cpuMs: ms, tokens, growthBytes: ms, peak: { rssBytes: ms * 1e6, pssBytes: ms * 1e6, samples: 1 } };
+  const figures: Figures = {
+    wholeMs: ms,
+    firstRequestMs: ms,
+    cpuMs: ms,
+    tokens,
+    growthBytes: ms,
+    peak: { rssBytes: ms * 1e6, pssBytes: ms * 1e6, samples: 1 },
+  };
   return { calls20: figures, calls100: { ...figures, wholeMs: ms * 2 }, big: figures, memory20: figures, memoryBig: figures };
 }
 
@@ -14,9 +21,17 @@ test("a median takes the middle, or the mean of the two middles", () => {
 });
 
 test("the ratio is to the best peer, and the goal is met or not", () => {
-  const results = new Map([["pi", [roundOf(300), roundOf(400), roundOf(500)]], ["codex", [roundOf(200)]], ["skein", [roundOf(40)]]]);
+  const results = new Map([
+    ["pi", [roundOf(300), roundOf(400), roundOf(500)]],
+    ["codex", [roundOf(200)]],
+    ["skein", [roundOf(40)]],
+  ]);
   const lines = renderTables(results).split("\n");
-  const cells = (start: string): string[] => lines.find((line) => line.startsWith(`| ${start}`))!.split("|").map((cell) => cell.trim());
+  const cells = (start: string): string[] =>
+    lines
+      .find((line) => line.startsWith(`| ${start}`))!
+      .split("|")
+      .map((cell) => cell.trim());
   expect(cells("start")).toEqual(["", "start → first request, ms", "400", "200", "40", "0.20", "≤ 0.20", "yes", ""]);
   expect(cells("growth").slice(5, 8)).toEqual(["0.20", "≤ 1.00", "yes"]);
   expect(renderTables(new Map([...results, ["skein", [roundOf(150)]]]))).toMatch(/first request, tokens .* 0\.75 \| +≤ 0\.60 \| +no/);

@@ -20,15 +20,39 @@ const rows: Row[] = [
   { what: "20 calls, whole run", unit: "ms", digits: 0, value: (round) => round.calls20.wholeMs, goal: 0.2 },
   { what: "100 calls, whole run", unit: "ms", digits: 0, value: (round) => round.calls100.wholeMs, goal: null },
   { what: "overhead per call", unit: "ms", digits: 1, value: (round) => (round.calls100.wholeMs - round.calls20.wholeMs) / 80, goal: 0.5 },
-  { what: "20 calls, peak RSS of the tree", unit: "MB", digits: 0, value: (round) => (round.memory20.peak?.rssBytes ?? 0) / megabyte, goal: 0.5 },
-  { what: "20 calls, peak PSS of the tree", unit: "MB", digits: 0, value: (round) => (round.memory20.peak?.pssBytes ?? 0) / megabyte, goal: null },
+  {
+    what: "20 calls, peak RSS of the tree",
+    unit: "MB",
+    digits: 0,
+    value: (round) => (round.memory20.peak?.rssBytes ?? 0) / megabyte,
+    goal: 0.5,
+  },
+  {
+    what: "20 calls, peak PSS of the tree",
+    unit: "MB",
+    digits: 0,
+    value: (round) => (round.memory20.peak?.pssBytes ?? 0) / megabyte,
+    goal: null,
+  },
   { what: "20 calls, CPU of the tree", unit: "ms", digits: 0, value: (round) => round.calls20.cpuMs, goal: null },
   { what: "100 calls, CPU of the tree", unit: "ms", digits: 0, value: (round) => round.calls100.cpuMs, goal: null },
   { what: "first request", unit: "tokens", digits: 0, value: (round) => round.calls20.tokens.total, goal: 0.6 },
   { what: "growth of the request per call", unit: "bytes", digits: 0, value: (round) => round.calls100.growthBytes, goal: 1 },
   { what: "5 MB of output, whole run", unit: "ms", digits: 0, value: (round) => round.big.wholeMs, goal: null },
-  { what: "5 MB of output, peak RSS of the tree", unit: "MB", digits: 0, value: (round) => (round.memoryBig.peak?.rssBytes ?? 0) / megabyte, goal: null },
-  { what: "5 MB of output, peak PSS of the tree", unit: "MB", digits: 0, value: (round) => (round.memoryBig.peak?.pssBytes ?? 0) / megabyte, goal: null },
+  {
+    what: "5 MB of output, peak RSS of the tree",
+    unit: "MB",
+    digits: 0,
+    value: (round) => (round.memoryBig.peak?.rssBytes ?? 0) / megabyte,
+    goal: null,
+  },
+  {
+    what: "5 MB of output, peak PSS of the tree",
+    unit: "MB",
+    digits: 0,
+    value: (round) => (round.memoryBig.peak?.pssBytes ?? 0) / megabyte,
+    goal: null,
+  },
 ];
 
 export const ours = "skein";
@@ -43,7 +67,10 @@ export function renderTables(results: Map<string, Round[]>): string {
     const cells = names.map((name) => format(values.get(name)!, row.digits));
     return [`${row.what}, ${row.unit}`, ...cells, ...ratioCells(row, values, peers)];
   });
-  const spreads = rows.map((row) => [`${row.what}, ${row.unit}`, ...names.map((name) => spread((results.get(name) ?? []).map(row.value), row.digits))]);
+  const spreads = rows.map((row) => [
+    `${row.what}, ${row.unit}`,
+    ...names.map((name) => spread((results.get(name) ?? []).map(row.value), row.digits)),
+  ]);
   return `${markdown([head, ...medians])}\n\nLowest and highest of the same runs:\n\n${markdown([["", ...names], ...spreads])}\n`;
 }
 
@@ -72,7 +99,9 @@ function format(value: number, digits: number): string {
 
 function markdown(lines: string[][]): string {
   const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
-  const texts = lines.map((line) => `| ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join(" | ")} |`);
+  const texts = lines.map(
+    (line) => `| ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join(" | ")} |`,
+  );
   const rule = `|${widths.map((width, column) => (column === 0 ? "-".repeat(width + 2) : `${"-".repeat(width + 1)}:`)).join("|")}|`;
   return [texts[0]!, rule, ...texts.slice(1)].join("\n");
 }

@@ -84,7 +84,9 @@ function proportionalBytes(pid: number): number {
 }
 
 function processIds(): number[] {
-  return readdirSync("/proc").map(Number).filter((pid) => pid > 0);
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0);
 }
 
 function parentOf(pid: number): number {

@@ -39,7 +39,13 @@ export type HouseInput = {
 };
 
 /** What the rows beside the engine are made from. */
-export type Ground = HouseInput & { paths: Paths; project: string; config: Config; isTrusted: () => boolean; providers: Record<string, VendorConfig> };
+export type Ground = HouseInput & {
+  paths: Paths;
+  project: string;
+  config: Config;
+  isTrusted: () => boolean;
+  providers: Record<string, VendorConfig>;
+};
 
 export function buildHouse(input: HouseInput): Api {
   const ground = lay(input);
@@ -48,7 +54,10 @@ export function buildHouse(input: HouseInput): Api {
 
   const storePath = join(paths.data, "skein.db");
   let opened: Promise<Store> | null = null;
-  const store = () => (opened ??= openStore(input.ephemeral ? { path: ":memory:", outputsDir: null } : { path: storePath, outputsDir: join(paths.data, "outputs") }));
+  const store = () =>
+    (opened ??= openStore(
+      input.ephemeral ? { path: ":memory:", outputsDir: null } : { path: storePath, outputsDir: join(paths.data, "outputs") },
+    ));
 
   let executor: Executor | null = null;
   const getExecutor = () => (executor ??= startExecutor({ command: [...input.self, "__executor"], env, cwd: input.cwd }));
@@ -74,9 +83,11 @@ export function buildHouse(input: HouseInput): Api {
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     agents: [native],
     chooseModel: choose,
-    chooseAgent: (name, model) => (isVendor(name) && name !== "native" ? { agent: "native", model: model ?? name } : { agent: name, model }),
+    chooseAgent: (name, model) =>
+      isVendor(name) && name !== "native" ? { agent: "native", model: model ?? name } : { agent: name, model },
     projectOf: (directory) => findProject(directory, paths.home),
-    transcriptFor: (session) => (input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session)),
+    transcriptFor: (session) =>
+      input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
     copyTranscript,
     warn: input.warn,

@@ -3,9 +3,7 @@
 import { writeSync } from "node:fs";
 
 if (process.argv[2] === "__executor") {
-  void import("./executor/server.ts")
-    .then(({ serveExecutor }) => serveExecutor({ env: process.env }))
-    .then(() => process.exit(0));
+  void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env })).then(() => process.exit(0));
 } else {
   void main(process.argv.slice(2))
     .catch(tell)
@@ -13,7 +11,11 @@ if (process.argv[2] === "__executor") {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const [{ currentDirectory, realDoor }, { runCli, warningText }, { version }] = await Promise.all([import("./cli/door.ts"), import("./cli/cli.ts"), import("./version.ts")]);
+  const [{ currentDirectory, realDoor }, { runCli, warningText }, { version }] = await Promise.all([
+    import("./cli/door.ts"),
+    import("./cli/cli.ts"),
+    import("./version.ts"),
+  ]);
   const { findPaths, findProject } = await import("./config/paths.ts");
   const cwd = currentDirectory();
   const { home } = findPaths(process.env, cwd);

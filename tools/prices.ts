@@ -14,7 +14,8 @@ const vendors: Record<string, string> = {
   groq: "groq",
 };
 
-const otherTrades = /^ft:|\.ft-|audio|tts|realtime|live|image|transcribe|embed|whisper|voice|voxtral|moderation|ocr|guard|dall-e|sora|veo|lyria|robotics|computer-use|rerank|:batch/;
+const otherTrades =
+  /^ft:|\.ft-|audio|tts|realtime|live|image|transcribe|embed|whisper|voice|voxtral|moderation|ocr|guard|dall-e|sora|veo|lyria|robotics|computer-use|rerank|:batch/;
 
 export function reducePrices(): CatalogData {
   return Object.fromEntries(

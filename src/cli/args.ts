@@ -48,7 +48,10 @@ function shortFlags(command: Command, args: Args, word: string, rest: string[]):
       put(args, flag, true);
       continue;
     }
-    const attached = letters.slice(at + 1).join("").replace(/^=/, "");
+    const attached = letters
+      .slice(at + 1)
+      .join("")
+      .replace(/^=/, "");
     put(args, flag, letters.length > at + 1 ? attached : nextValue(command, flag, rest));
     return;
   }
@@ -65,7 +68,10 @@ function nextValue(command: Command, flag: Flag, rest: string[]): string {
 
 /** A negative number, a lone dash or a sentence that starts with one may be a value. */
 function looksLikeFlag(command: Command, word: string): boolean {
-  return /^--[a-z][a-z-]*(=|$)/i.test(word) || (/^-[a-z]/i.test(word) && !/\s/.test(word) && command.flags.some((flag) => flag.short === word[1]));
+  return (
+    /^--[a-z][a-z-]*(=|$)/i.test(word) ||
+    (/^-[a-z]/i.test(word) && !/\s/.test(word) && command.flags.some((flag) => flag.short === word[1]))
+  );
 }
 
 function put(args: Args, flag: Flag, value: string | true): void {
@@ -80,7 +86,11 @@ function checkValue(flag: Flag, value: string): void {
   if (value === "") throw new Fault("usage", `--${flag.name} needs a value that is not empty`);
   if (!flag.choices || flag.choices.includes(value)) return;
   const near = nearestWord(value, flag.choices);
-  throw new Fault("usage", `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`, near === null ? {} : { hint: `did you mean "${near}"?` });
+  throw new Fault(
+    "usage",
+    `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`,
+    near === null ? {} : { hint: `did you mean "${near}"?` },
+  );
 }
 
 function unknownFlag(command: Command, typed: string): Fault {
@@ -98,9 +108,12 @@ function checkPositionals(command: Command, positionals: string[]): void {
     const hint = near === null ? usageLine(command) : `did you mean "skein ${command.name} ${near}"?`;
     throw new Fault("usage", `${command.name} knows ${command.verbs.join(", ")}, not "${first}"`, { hint });
   }
-  if (positionals.length < min) throw new Fault("usage", `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}`, { hint: usageLine(command) });
+  if (positionals.length < min)
+    throw new Fault("usage", `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}`, { hint: usageLine(command) });
   if (positionals.length > max) {
     const extra = positionals[max] as string;
-    throw new Fault("usage", `${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}: "${extra}" is too much`, { hint: usageLine(command) });
+    throw new Fault("usage", `${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}: "${extra}" is too much`, {
+      hint: usageLine(command),
+    });
   }
 }

@@ -5,7 +5,10 @@ import { tellFault } from "./cli.ts";
 
 test("a fault is one line and its hint, and what a file or a server put into it can't steer the terminal", () => {
   let told = "";
-  const code = tellFault(new Fault("config", 'unknown key "mo\x1b[2Jdel\r\n"', { hint: "did you\x1b]0;x\x07 mean:\n         model" }), { env: {}, write: (text) => (told += text) });
+  const code = tellFault(new Fault("config", 'unknown key "mo\x1b[2Jdel\r\n"', { hint: "did you\x1b]0;x\x07 mean:\n         model" }), {
+    env: {},
+    write: (text) => (told += text),
+  });
   expect({ code, told }).toEqual({ code: 3, told: 'skein: unknown key "model "\n       did you mean:\n         model\n' });
 });
 

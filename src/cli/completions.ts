@@ -79,7 +79,9 @@ function bashCommand(command: Command): string {
 
 function zsh(commands: readonly Command[]): string {
   const names = commands.map((command) => `    ${quoted(`${command.name}:${command.summary}`)}`).join("\n");
-  const cases = commands.map((command) => `    ${command.name})\n      _arguments -s ${zshSpecs(command).join(" \\\n        ")}\n      ;;`).join("\n");
+  const cases = commands
+    .map((command) => `    ${command.name})\n      _arguments -s ${zshSpecs(command).join(" \\\n        ")}\n      ;;`)
+    .join("\n");
   return `#compdef skein
 # zsh completion for skein: skein completions zsh > a directory of $fpath, as _skein
 _skein() {

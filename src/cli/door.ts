@@ -121,7 +121,7 @@ async function readStdin({ wait }: { wait: boolean }): Promise<string> {
   }
   const decoder = new TextDecoder();
   let text = begun.done ? "" : decoder.decode(begun.value, { stream: true });
-  for (let done = begun.done; !done; ) {
+  for (let done = begun.done; !done;) {
     const next = await reader.read();
     done = next.done;
     if (!next.done) text += decoder.decode(next.value, { stream: true });

@@ -23,7 +23,12 @@ const commands: Command[] = [
     summary: "give an agent a task, and don't stop: [really]",
     usage: '"task" [flags]',
     flags: [
-      { name: "model", short: "m", value: "vendor/id[:effort]", summary: "which model answers, with a summary that is long enough to need a second line of text" },
+      {
+        name: "model",
+        short: "m",
+        value: "vendor/id[:effort]",
+        summary: "which model answers, with a summary that is long enough to need a second line of text",
+      },
       { name: "policy", value: "name", choices: ["workspace", "readonly"], summary: "what tools may do" },
       { name: "image", value: "file", repeat: true, summary: "show an image: it's seen" },
       { name: "a-flag-with-a-very-long-name", value: "value", summary: "stands on its own line" },
@@ -108,7 +113,14 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   });
 
   test("bash offers flags of the command, and of run when a flag comes first", () => {
-    expect(complete("skein", "run", "--")).toEqual(["--model", "--policy", "--image", "--a-flag-with-a-very-long-name", "--print", "--help"]);
+    expect(complete("skein", "run", "--")).toEqual([
+      "--model",
+      "--policy",
+      "--image",
+      "--a-flag-with-a-very-long-name",
+      "--print",
+      "--help",
+    ]);
     expect(complete("skein", "spawn", "--po")).toEqual(["--policy"]);
     expect(complete("skein", "config", "get", "--")).toEqual(["--json", "--help"]);
     expect(complete("skein", "--ver")).toEqual(["--version"]);
@@ -136,7 +148,8 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   test("zsh and fish name every command, flag, verb and choice", () => {
     for (const shell of ["zsh", "fish"] as const) {
       const script = completionScript(shell, commands);
-      for (const word of ["run", "spawn", "config", "model", "policy", "workspace readonly", "get set path", "help"]) expect(script).toContain(word);
+      for (const word of ["run", "spawn", "config", "model", "policy", "workspace readonly", "get set path", "help"])
+        expect(script).toContain(word);
     }
     expect(completionScript("fish", commands)).toContain(`-d 'show an image: it'"'"'s seen'`);
     expect(completionScript("zsh", commands)).toContain(`'*--image=[show an image\\: it'"'"'s seen]:file:_files'`);

@@ -6,7 +6,12 @@ const verbatim = new Set(["input", "value", "written", "data", "opaque", "header
 export function toSnake(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toSnake);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [snake(key), isTime(key, item) ? new Date(item).toISOString() : verbatim.has(key) ? item : toSnake(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      snake(key),
+      isTime(key, item) ? new Date(item).toISOString() : verbatim.has(key) ? item : toSnake(item),
+    ]),
+  );
 }
 
 /** One JSON document, as `--json` prints it. */

@@ -27,7 +27,9 @@ describe("table", () => {
       ["a", "1", "x"],
       ["日本", "200", "\x1b[31mred\x1b[39m"],
     ];
-    expect(tableText(rows, { columns: [{ title: "N" }, { title: "COUNT", align: "right" }, {}] })).toBe("N     COUNT\na         1  x\n日本    200  \x1b[31mred\x1b[39m\n");
+    expect(tableText(rows, { columns: [{ title: "N" }, { title: "COUNT", align: "right" }, {}] })).toBe(
+      "N     COUNT\na         1  x\n日本    200  \x1b[31mred\x1b[39m\n",
+    );
   });
 
   test("cuts the last column to the width, with an ellipsis", () => {
@@ -55,7 +57,10 @@ describe("json", () => {
   });
 
   test("somebody else's words keep their spelling", () => {
-    expect(toSnake({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } });
+    expect(toSnake({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({
+      input: { filePath: "x", changedAt: 5 },
+      value: { "X-Team": "y" },
+    });
   });
 
   test("a document ends with a line end", () => {

@@ -23,7 +23,10 @@ test("keys and variables stand in the tables once, and defaults are valid values
   expect(new Set(names).size).toBe(names.length);
   for (const row of configKeys) {
     if (row.default !== null) expect(checkValue(row, row.default)).toEqual({ ok: true, value: row.default });
-    if (row.order) expect([...row.order].sort((a, b) => String(a).localeCompare(String(b)))).toEqual(row.type === "boolean" ? [false, true] : [...(row.choices ?? [])].sort((a, b) => a.localeCompare(b)));
+    if (row.order)
+      expect([...row.order].sort((a, b) => String(a).localeCompare(String(b)))).toEqual(
+        row.type === "boolean" ? [false, true] : [...(row.choices ?? [])].sort((a, b) => a.localeCompare(b)),
+      );
     expect(findKey(row.key.replace("*", "acme"))).toBe(row);
   }
 });
@@ -35,7 +38,14 @@ test("the schema accepts what loading accepts and refuses what it refuses", () =
     { $schema: "x", model: "a/b", policy: "plan", max_steps: 3, timeout: "2h", idle_timeout: 90, skills: false, net: null },
     { allow_write: ["/x"], providers: { acme: { base_url: "https://a", api_key: "$K", wire: "gemini", headers: { a: "b" } } } },
   ];
-  const bad = [{ modle: "x" }, { policy: "ful" }, { max_steps: 0 }, { timeout: "soon" }, { providers: { acme: { url: "x" } } }, { providers: { acme: { base_url: "ftp://x" } } }];
+  const bad = [
+    { modle: "x" },
+    { policy: "ful" },
+    { max_steps: 0 },
+    { timeout: "soon" },
+    { providers: { acme: { url: "x" } } },
+    { providers: { acme: { base_url: "ftp://x" } } },
+  ];
   for (const config of good) expect([config, validate(config)]).toEqual([config, true]);
   for (const config of bad) expect([config, validate(config)]).toEqual([config, false]);
 });

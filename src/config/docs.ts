@@ -41,8 +41,17 @@ turns a wall off.
 - \`skein config schema\` prints the JSON schema; \`skein init\` puts it beside the project's file, so that editors know the keys.`;
 
 function keysTable(): string {
-  const rows = configKeys.map((row) => `| \`${row.key.replace("*", "<name>")}\` | ${typeOf(row)} | ${defaultOf(row)} | ${row.env ? `\`${row.env}\`` : ""} | ${rights[row.project]} | ${row.description} |`);
-  return ["## Keys", "", "| key | value | default | variable | untrusted project | what it does |", "|---|---|---|---|---|---|", ...rows].join("\n");
+  const rows = configKeys.map(
+    (row) =>
+      `| \`${row.key.replace("*", "<name>")}\` | ${typeOf(row)} | ${defaultOf(row)} | ${row.env ? `\`${row.env}\`` : ""} | ${rights[row.project]} | ${row.description} |`,
+  );
+  return [
+    "## Keys",
+    "",
+    "| key | value | default | variable | untrusted project | what it does |",
+    "|---|---|---|---|---|---|",
+    ...rows,
+  ].join("\n");
 }
 
 const rights: Record<ConfigKey["project"], string> = { yes: "may set it", narrow: "may narrow it", trusted: "ignored" };
@@ -52,7 +61,9 @@ function typeOf(row: ConfigKey): string {
 }
 
 function defaultOf(row: ConfigKey): string {
-  return row.default === null || (Array.isArray(row.default) && row.default.length === 0) ? "" : `\`${JSON.stringify(row.default).replaceAll('"', "")}\``;
+  return row.default === null || (Array.isArray(row.default) && row.default.length === 0)
+    ? ""
+    : `\`${JSON.stringify(row.default).replaceAll('"', "")}\``;
 }
 
 const values = `A key that is \`null\` counts as not set. To narrow means: a lower limit, fewer tools, a stricter policy or sandbox, the network
@@ -60,12 +71,20 @@ off, less in the prompt.`;
 
 function variables(): string {
   const groups = [...new Set(environment.map((row) => row.group))];
-  const table = (group: EnvGroup): string[] => environment.filter((row) => row.group === group).map((row) => `| \`${row.name}\` | ${row.description} |`);
+  const table = (group: EnvGroup): string[] =>
+    environment.filter((row) => row.group === group).map((row) => `| \`${row.name}\` | ${row.description} |`);
   return [
     "## Environment variables",
     "",
     "Besides those that set a key above. An empty variable counts as not set.",
-    ...groups.flatMap((group) => ["", `### ${group[0]?.toUpperCase()}${group.slice(1)}`, "", "| variable | what it does |", "|---|---|", ...table(group)]),
+    ...groups.flatMap((group) => [
+      "",
+      `### ${group[0]?.toUpperCase()}${group.slice(1)}`,
+      "",
+      "| variable | what it does |",
+      "|---|---|",
+      ...table(group),
+    ]),
   ].join("\n");
 }
 

@@ -31,7 +31,12 @@ function environmentCheck(options: Omit<LoadOptions, "trusted">): Check {
   const name = "config variables";
   const nowhere = join(options.paths.state, "no-such-directory");
   try {
-    loadConfig({ ...options, project: nowhere, paths: { ...options.paths, userConfig: join(nowhere, "config.jsonc") }, trusted: () => false });
+    loadConfig({
+      ...options,
+      project: nowhere,
+      paths: { ...options.paths, userConfig: join(nowhere, "config.jsonc") },
+      trusted: () => false,
+    });
     return { name, ok: true, optional: false, detail: "all usable" };
   } catch (error) {
     return failure(name, error);
@@ -59,7 +64,9 @@ function trustCheck({ paths, project }: Omit<LoadOptions, "trusted">): Check {
   const state = trustState(paths, project);
   const ok = state.trusted || state.files.length === 0;
   const detail = `${project}: ${state.reason}`;
-  return ok ? { name: "trust", ok, optional: true, detail } : { name: "trust", ok, optional: true, detail, hint: "read its files, then run `skein trust`" };
+  return ok
+    ? { name: "trust", ok, optional: true, detail }
+    : { name: "trust", ok, optional: true, detail, hint: "read its files, then run `skein trust`" };
 }
 
 function failure(name: string, error: unknown): Check {

@@ -5,10 +5,18 @@ export type EnvVariable = { name: string; group: EnvGroup; description: string }
 export type EnvGroup = "directories" | "behaviour" | "keys" | "base URLs" | "network";
 
 export const environment: readonly EnvVariable[] = [
-  { name: "SKEIN_HOME", group: "directories", description: "Moves all four directories to `config`, `data`, `state` and `cache` below it." },
+  {
+    name: "SKEIN_HOME",
+    group: "directories",
+    description: "Moves all four directories to `config`, `data`, `state` and `cache` below it.",
+  },
   { name: "XDG_CONFIG_HOME", group: "directories", description: "Configuration lies in `skein/` below it; `~/.config` without it." },
   { name: "XDG_DATA_HOME", group: "directories", description: "The tree lies in `skein/` below it; `~/.local/share` without it." },
-  { name: "XDG_STATE_HOME", group: "directories", description: "State, logs and trust lie in `skein/` below it; `~/.local/state` without it." },
+  {
+    name: "XDG_STATE_HOME",
+    group: "directories",
+    description: "State, logs and trust lie in `skein/` below it; `~/.local/state` without it.",
+  },
   { name: "XDG_CACHE_HOME", group: "directories", description: "What can be made again lies in `skein/` below it; `~/.cache` without it." },
   { name: "HOME", group: "directories", description: "The home directory: what `~` means." },
   { name: "NO_COLOR", group: "behaviour", description: "Set and not empty: no colours." },
@@ -16,7 +24,11 @@ export const environment: readonly EnvVariable[] = [
   { name: "TERM", group: "behaviour", description: "`dumb` means no colours and no moving cursor." },
   { name: "SKEIN_OFFLINE", group: "behaviour", description: "Set and not empty: only servers on this machine are asked." },
   { name: "SKEIN_DEBUG", group: "behaviour", description: "Set: an error also shows where in the program it arose." },
-  { name: "LC_ALL", group: "behaviour", description: "With `LC_CTYPE` and `LANG`: without UTF-8 in the first that is set, marks are plain ASCII." },
+  {
+    name: "LC_ALL",
+    group: "behaviour",
+    description: "With `LC_CTYPE` and `LANG`: without UTF-8 in the first that is set, marks are plain ASCII.",
+  },
   { name: "ANTHROPIC_API_KEY", group: "keys", description: "Key for `anthropic`." },
   { name: "ANTHROPIC_AUTH_TOKEN", group: "keys", description: "Bearer token for an Anthropic gateway." },
   { name: "OPENAI_API_KEY", group: "keys", description: "Key for `openai`." },

@@ -2,7 +2,17 @@
 // It holds data only; reading files and variables is done in load.ts.
 import { policyNames, sandboxModes, toolLevels } from "../protocol/policy.ts";
 
-export type KeyType = "string" | "integer" | "number" | "boolean" | "duration" | "url" | "choice" | "string-map" | "path-list" | "variable-list";
+export type KeyType =
+  | "string"
+  | "integer"
+  | "number"
+  | "boolean"
+  | "duration"
+  | "url"
+  | "choice"
+  | "string-map"
+  | "path-list"
+  | "variable-list";
 
 /** What the config of a project that nobody has trusted may do with a key. */
 export type ProjectRight = "yes" | "narrow" | "trusted";
@@ -74,7 +84,8 @@ export const configKeys: readonly ConfigKey[] = [
     env: "SKEIN_SANDBOX",
     project: "narrow",
     order: ["required", "auto", "off"],
-    description: "Whether a turn needs walls held by the kernel. Without it, `required` in `plan` and `readonly`, else `auto`; `off` only with policy `full`.",
+    description:
+      "Whether a turn needs walls held by the kernel. Without it, `required` in `plan` and `readonly`, else `auto`; `off` only with policy `full`.",
   },
   {
     key: "net",
@@ -91,14 +102,16 @@ export const configKeys: readonly ConfigKey[] = [
     type: "path-list",
     default: [],
     project: "trusted",
-    description: "Paths outside the project that tools may write. Relative ones count from the project, or from the home directory in the user's file.",
+    description:
+      "Paths outside the project that tools may write. Relative ones count from the project, or from the home directory in the user's file.",
   },
   {
     key: "tool_env",
     type: "variable-list",
     default: [],
     project: "trusted",
-    description: "Names of environment variables that tools may see besides the usual ones; a skill may need some. Keys of model vendors can't be among them.",
+    description:
+      "Names of environment variables that tools may see besides the usual ones; a skill may need some. Keys of model vendors can't be among them.",
   },
   {
     key: "max_steps",
@@ -197,7 +210,8 @@ export const configKeys: readonly ConfigKey[] = [
     type: "integer",
     default: null,
     project: "trusted",
-    description: "Tokens that fit into one request to this vendor's models; older work is summarised before they are used up. Without it, what the price list says of the model.",
+    description:
+      "Tokens that fit into one request to this vendor's models; older work is summarised before they are used up. Without it, what the price list says of the model.",
   },
 ];
 

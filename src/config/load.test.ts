@@ -116,7 +116,13 @@ describe("layers", () => {
     });
     const config = load();
     expect(config.values.providers).toEqual({
-      acme: { baseUrl: "https://a.example/v1", wire: "openai-chat", apiKey: "k1", headers: { "x-team": "t1", "x-plain": "p" }, contextWindow: 32_000 },
+      acme: {
+        baseUrl: "https://a.example/v1",
+        wire: "openai-chat",
+        apiKey: "k1",
+        headers: { "x-team": "t1", "x-plain": "p" },
+        contextWindow: 32_000,
+      },
     });
     expect(config.warnings).toEqual(["providers.acme.headers.x-gone names the variable GONE, which is not set"]);
   });
@@ -129,7 +135,9 @@ describe("bad input", () => {
     expect(fault.code).toBe("config");
     expect(fault.message).toBe(`${setup.userFile}: unknown key "modle"`);
     expect(fault.hint).toBe('did you mean "model"?');
-    expect(faultOf(place({ project: '{ "providers": { "acme": { "base_ulr": "x" } } }' }).load).hint).toBe('did you mean "providers.acme.base_url"?');
+    expect(faultOf(place({ project: '{ "providers": { "acme": { "base_ulr": "x" } } }' }).load).hint).toBe(
+      'did you mean "providers.acme.base_url"?',
+    );
     expect(faultOf(place({ user: '{ "entirely_else": 1 }' }).load).hint).toBe("`skein config` lists every key");
     expect(faultOf(place({ user: '{ "__proto__": { "model": "x" } }' }).load).message).toContain('unknown key "__proto__"');
     expect(faultOf(place({ user: '{ "providers": { "__proto__": {} } }' }).load).message).toContain("unknown key");
@@ -148,11 +156,19 @@ describe("bad input", () => {
     ['{ "skills": "on" }', '"skills" must be true or false', 'it is "on"'],
     ['{ "allow_write": "/x" }', '"allow_write" must be a list of paths', 'it is "/x"'],
     ['{ "tool_env": ["A=B"] }', '"tool_env" must be a list of names of variables', 'it is ["A=B"]'],
-    ['{ "tool_env": ["OPENAI_API_KEY"] }', '"tool_env" must be a list of names of variables, none of them the key', 'it is ["OPENAI_API_KEY"]'],
+    [
+      '{ "tool_env": ["OPENAI_API_KEY"] }',
+      '"tool_env" must be a list of names of variables, none of them the key',
+      'it is ["OPENAI_API_KEY"]',
+    ],
     ['{ "providers": [] }', '"providers" must be an object', undefined],
     ['{ "providers": { "a": 1 } }', '"providers.a" must be an object', undefined],
     ['{ "providers": { "a": { "base_url": "file:///etc" } } }', '"providers.a.base_url" must be a URL', 'it is "file:///etc"'],
-    ['{ "providers": { "a": { "headers": { "x": 1 } } } }', '"providers.a.headers" must be an object whose values are texts', "it is something else"],
+    [
+      '{ "providers": { "a": { "headers": { "x": 1 } } } }',
+      '"providers.a.headers" must be an object whose values are texts',
+      "it is something else",
+    ],
     ['{ "providers": { "a": { "api_key": 12345678 } } }', '"providers.a.api_key" must be a text', "it is something else"],
   ])("%s is refused with what was expected", (text, message, hint) => {
     const setup = place({ user: text });
@@ -208,9 +224,20 @@ describe("a project that nobody trusts", () => {
   test("can't widen anything, and one warning lists what was ignored", () => {
     const setup = place({ project: hostile });
     const config = setup.load();
-    expect(config.values).toMatchObject({ model: "evil/model", policy: "workspace", net: "off", sandbox: null, allowWrite: [], toolEnv: [], maxSteps: null, timeoutMs: null, providers: {} });
+    expect(config.values).toMatchObject({
+      model: "evil/model",
+      policy: "workspace",
+      net: "off",
+      sandbox: null,
+      allowWrite: [],
+      toolEnv: [],
+      maxSteps: null,
+      timeoutMs: null,
+      providers: {},
+    });
     expect(config.warnings).toHaveLength(1);
-    const ignored = "policy, net, sandbox, allow_write, tool_env, max_steps, timeout, providers.anthropic.base_url, providers.anthropic.api_key, providers.anthropic.headers, providers.anthropic.wire";
+    const ignored =
+      "policy, net, sandbox, allow_write, tool_env, max_steps, timeout, providers.anthropic.base_url, providers.anthropic.api_key, providers.anthropic.headers, providers.anthropic.wire";
     expect(config.warnings[0]).toBe(`${setup.projectFile} is not trusted, so ${ignored} are ignored; read it, then run \`skein trust\``);
   });
 
@@ -223,7 +250,8 @@ describe("a project that nobody trusts", () => {
   test("may narrow everything without being asked for trust", () => {
     const { load } = place({
       user: '{ "max_steps": 50, "net": "on", "policy": "full", "sandbox": "off" }',
-      project: '{ "tool_level": "readonly", "policy": "readonly", "net": "off", "sandbox": "required", "max_steps": 5, "max_tokens": 1000, "max_budget_usd": 0.1, "timeout": "1m", "idle_timeout": 30, "context_files": false, "skills": false }',
+      project:
+        '{ "tool_level": "readonly", "policy": "readonly", "net": "off", "sandbox": "required", "max_steps": 5, "max_tokens": 1000, "max_budget_usd": 0.1, "timeout": "1m", "idle_timeout": 30, "context_files": false, "skills": false }',
     });
     const config = load();
     expect(config.warnings).toEqual([]);
@@ -245,10 +273,18 @@ describe("a project that nobody trusts", () => {
   test("can't undo what the user narrowed", () => {
     const { load } = place({
       user: '{ "tool_level": "none", "policy": "readonly", "sandbox": "required", "max_steps": 5, "context_files": false, "timeout": "1m" }',
-      project: '{ "tool_level": "minimal", "policy": "workspace", "sandbox": "auto", "max_steps": 6, "context_files": true, "timeout": "2m" }',
+      project:
+        '{ "tool_level": "minimal", "policy": "workspace", "sandbox": "auto", "max_steps": 6, "context_files": true, "timeout": "2m" }',
     });
     const config = load();
-    expect(config.values).toMatchObject({ toolLevel: "none", policy: "readonly", sandbox: "required", maxSteps: 5, contextFiles: false, timeoutMs: 60_000 });
+    expect(config.values).toMatchObject({
+      toolLevel: "none",
+      policy: "readonly",
+      sandbox: "required",
+      maxSteps: 5,
+      contextFiles: false,
+      timeoutMs: 60_000,
+    });
     expect(config.warnings[0]).toContain("tool_level, policy, sandbox, max_steps, context_files, timeout are ignored");
   });
 
@@ -261,7 +297,14 @@ describe("a project that nobody trusts", () => {
   test("may do all of it once it is trusted", () => {
     const config = place({ project: hostile, trusted: true }).load();
     expect(config.warnings).toEqual([]);
-    expect(config.values).toMatchObject({ policy: "full", net: "on", sandbox: "off", allowWrite: ["/"], toolEnv: ["SECRET"], maxSteps: 100_000 });
+    expect(config.values).toMatchObject({
+      policy: "full",
+      net: "on",
+      sandbox: "off",
+      allowWrite: ["/"],
+      toolEnv: ["SECRET"],
+      maxSteps: 100_000,
+    });
   });
 });
 

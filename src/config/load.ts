@@ -96,7 +96,8 @@ function readLayer(path: string, options: { tellMissing?: boolean } = {}): Entri
   for (const [key, written] of flatten(parseConfigText(text, path), path)) {
     const row = findKey(key) as ConfigKey;
     const checked = checkValue(row, written);
-    if (!checked.ok) throw new Fault("config", `${path}: "${key}" must be ${checked.expected}`, { hint: `it is ${describe(row, written)}` });
+    if (!checked.ok)
+      throw new Fault("config", `${path}: "${key}" must be ${checked.expected}`, { hint: `it is ${describe(row, written)}` });
     entries.set(key, { value: checked.value, written, origin: path });
   }
   return entries;
@@ -203,7 +204,6 @@ function providersOf(entries: Entries, env: LoadOptions["env"], warnings: string
   };
   return Object.freeze(Object.fromEntries([...names].map((name) => [name, provider(name)])));
 }
-
 
 /** `$NAME` and `${NAME}` stand for a variable. */
 export function variableNamed(text: string): string | null {

@@ -41,7 +41,11 @@ describe("directories", () => {
     expect(findPaths({ HOME: "/h", SKEIN_HOME: "../x" }, "/w/y").data).toBe("/w/x/data");
     expect(findPaths({ HOME: "/h", SKEIN_HOME: "~" }, "/w").data).toBe("/h/data");
     expect(findPaths({ HOME: "/h", XDG_DATA_HOME: "~/d" }, "/w").data).toBe("/h/d/skein");
-    expect(findPaths({ HOME: "rel", XDG_CONFIG_HOME: "c" }, "/w")).toMatchObject({ home: "/w/rel", config: "/w/c/skein", data: "/w/rel/.local/share/skein" });
+    expect(findPaths({ HOME: "rel", XDG_CONFIG_HOME: "c" }, "/w")).toMatchObject({
+      home: "/w/rel",
+      config: "/w/c/skein",
+      data: "/w/rel/.local/share/skein",
+    });
   });
 
   test("empty variables count as unset", () => {

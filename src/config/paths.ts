@@ -41,7 +41,7 @@ export function findProject(directory: string, home: string): string {
   const start = realDirectory(directory);
   const top = realOr(home);
   if (isMarked(start)) return start;
-  for (let at = start; at !== top; ) {
+  for (let at = start; at !== top;) {
     const parent = dirname(at);
     if (parent === at || parent === top || dirname(parent) === parent) break;
     at = parent;

@@ -10,7 +10,8 @@ export function readConfigText(path: string): string | null {
   const stat = statOf(path);
   if (stat === undefined) return null;
   if (!stat.isFile()) throw new Fault("config", `${path} is not a file`, { hint: "remove it, or put a config file there" });
-  if (stat.size > maxBytes) throw new Fault("config", `${path} is larger than ${maxBytes} bytes`, { hint: "a config file holds settings only" });
+  if (stat.size > maxBytes)
+    throw new Fault("config", `${path} is larger than ${maxBytes} bytes`, { hint: "a config file holds settings only" });
   try {
     return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
   } catch (error) {

@@ -30,7 +30,12 @@ export async function setConfigValue(options: SetOptions): Promise<{ path: strin
   }
   const path = options.scope === "user" ? options.paths.userConfig : join(options.project, ".skein", "config.jsonc");
   const wasTrusted = options.scope === "project" && trustState(options.paths, options.project).trusted;
-  await writeValue(path, options.key, value, options.scope === "user" ? { file: 0o600, directory: 0o700 } : { file: 0o644, directory: 0o755 });
+  await writeValue(
+    path,
+    options.key,
+    value,
+    options.scope === "user" ? { file: 0o600, directory: 0o700 } : { file: 0o644, directory: 0o755 },
+  );
   if (wasTrusted) grantTrust(options.paths, options.project);
   return { path };
 }
@@ -41,7 +46,9 @@ async function writeValue(path: string, key: string, value: unknown, modes: { fi
   if (before === null && value === undefined) return;
   const { applyEdits, modify } = await import("jsonc-parser");
   const text = before === null || isBlank(before) ? `${before?.trimEnd() ?? ""}\n{}\n`.trimStart() : before;
-  const edits = modify(text, key.split("."), value, { formattingOptions: { insertSpaces: true, tabSize: 2, eol: text.includes("\r\n") ? "\r\n" : "\n" } });
+  const edits = modify(text, key.split("."), value, {
+    formattingOptions: { insertSpaces: true, tabSize: 2, eol: text.includes("\r\n") ? "\r\n" : "\n" },
+  });
   const after = applyEdits(text, edits);
   parseConfigText(after, path);
   if (after === before) return;

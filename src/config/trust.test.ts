@@ -24,7 +24,12 @@ function place(files: Record<string, string>): { paths: Paths; project: string; 
 
 test("a project without files that could widen has nothing to trust, and nothing is written for it", () => {
   const { paths, project } = place({ "README.md": "x", ".skein/sessions/a.jsonl": "x" });
-  expect(trustState(paths, project)).toEqual({ directory: project, trusted: false, files: [], reason: "nothing in this project needs trust" });
+  expect(trustState(paths, project)).toEqual({
+    directory: project,
+    trusted: false,
+    files: [],
+    reason: "nothing in this project needs trust",
+  });
   grantTrust(paths, project);
   expect(() => statSync(paths.state)).toThrow();
 });
@@ -32,7 +37,10 @@ test("a project without files that could widen has nothing to trust, and nothing
 test("trust is given to the content, taken back by any change, and found again when the change is undone", () => {
   const { paths, project, write } = place({ ".skein/config.jsonc": "{}", ".skein/roles/a.md": "role", ".claude/agents/b.md": "agent" });
   expect(trustState(paths, project)).toMatchObject({ trusted: false, reason: "not trusted yet" });
-  expect(grantTrust(paths, project)).toMatchObject({ trusted: true, files: [".skein/config.jsonc", ".skein/roles/a.md", ".claude/agents/b.md"] });
+  expect(grantTrust(paths, project)).toMatchObject({
+    trusted: true,
+    files: [".skein/config.jsonc", ".skein/roles/a.md", ".claude/agents/b.md"],
+  });
   write(".skein/config.jsonc", "{ }");
   expect(trustState(paths, project)).toMatchObject({ trusted: false, reason: "changed since it was trusted" });
   write(".skein/config.jsonc", "{}");
@@ -84,7 +92,10 @@ test("writers of many processes lose nothing", async () => {
   const state = places[0]?.paths as Paths;
   const script = `import { grantTrust } from ${JSON.stringify(join(import.meta.dir, "trust.ts"))};
     for (let n = 0; n < 20; n += 1) grantTrust(JSON.parse(process.argv[1]), process.argv[2]);`;
-  const writers = places.map(({ project }) => Bun.spawn([process.execPath, "-e", script, JSON.stringify(state), project], { stdout: "ignore", stderr: "inherit" }).exited);
+  const writers = places.map(
+    ({ project }) =>
+      Bun.spawn([process.execPath, "-e", script, JSON.stringify(state), project], { stdout: "ignore", stderr: "inherit" }).exited,
+  );
   expect(await Promise.all(writers)).toEqual(places.map(() => 0));
   expect(places.map(({ project }) => trustState(state, project).trusted)).toEqual(places.map(() => true));
   expect(readdirSync(join(state.state, "trust"))).toHaveLength(6);
@@ -92,7 +103,10 @@ test("writers of many processes lose nothing", async () => {
 
 test("too many files, a pipe or a device can't be trusted and say why", () => {
   const many = place(Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`.skein/skills/${n}`, ""])));
-  expect(trustState(many.paths, many.project)).toMatchObject({ trusted: false, reason: "more than 1000 files to read before trusting them" });
+  expect(trustState(many.paths, many.project)).toMatchObject({
+    trusted: false,
+    reason: "more than 1000 files to read before trusting them",
+  });
   expect(() => grantTrust(many.paths, many.project)).toThrow("can't trust");
   const pipe = place({ ".skein/config.jsonc": "{}" });
   execFileSync("mkfifo", [join(pipe.project, ".skein", "roles")]);

@@ -32,7 +32,12 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
     if (holds > 0) touchedAt = Date.now();
     const quiet = Date.now() - touchedAt;
     const limit = limits.idleMs as number;
-    if (quiet >= limit) stop({ kind: "stalled", message: `nothing happened for ${seconds(limit)}`, hint: "raise idle_timeout in the config, or go on with --resume" });
+    if (quiet >= limit)
+      stop({
+        kind: "stalled",
+        message: `nothing happened for ${seconds(limit)}`,
+        hint: "raise idle_timeout in the config, or go on with --resume",
+      });
     else idle = setTimeout(checkIdle, Math.min(limit - quiet, longestTimerMs));
   }
 
@@ -40,7 +45,15 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
   const total =
     timeoutMs === null
       ? null
-      : setTimeout(() => stop({ kind: "timed-out", message: `the turn took longer than ${seconds(timeoutMs)}`, hint: "raise --timeout, or go on with --resume" }), Math.min(timeoutMs, longestTimerMs));
+      : setTimeout(
+          () =>
+            stop({
+              kind: "timed-out",
+              message: `the turn took longer than ${seconds(timeoutMs)}`,
+              hint: "raise --timeout, or go on with --resume",
+            }),
+          Math.min(timeoutMs, longestTimerMs),
+        );
   let idle = limits.idleMs === null ? null : setTimeout(checkIdle, Math.min(limits.idleMs, longestTimerMs));
   if (outer?.aborted === true) cancel();
   outer?.addEventListener("abort", cancel, { once: true });

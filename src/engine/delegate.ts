@@ -11,7 +11,8 @@ const subSessionSteps = 100;
 
 export function delegation(parent: Driven): { delegate: (request: Delegation) => Promise<DelegationResult>; spent: () => Spent } {
   const children = new Map<string, Spent>();
-  const spent = (without?: string) => [...children].filter(([child]) => child !== without).reduce((sum, [, each]) => addSpent(sum, each), nothingSpent);
+  const spent = (without?: string) =>
+    [...children].filter(([child]) => child !== without).reduce((sum, [, each]) => addSpent(sum, each), nothingSpent);
   /** What a child's budget must count besides its own: its parent, its siblings, and what is around them. */
   const around = (child: string) => [parent.recorder, spent(child), parent.elsewhere()].reduce(addSpent, nothingSpent);
 
@@ -28,7 +29,15 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       parentSession: session.id,
       transcriptDir: session.transcript === null ? null : dirname(session.transcript),
     });
-    const start = { ...params, session: child.id, prompt: request.task, images: [], model: child.model, toolLevel: child.toolLevel, spawn: false };
+    const start = {
+      ...params,
+      session: child.id,
+      prompt: request.task,
+      images: [],
+      model: child.model,
+      toolLevel: child.toolLevel,
+      spawn: false,
+    };
     const limits = { ...params.limits, maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) };
     const watch = (event: Event) => {
       if (event.type === "node.added") children.set(child.id, addSpent(children.get(child.id) ?? nothingSpent, spentOn(event.node)));

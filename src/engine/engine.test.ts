@@ -13,7 +13,13 @@ import type { Store } from "../store/store.ts";
 import { transcriptPath } from "../store/transcript.ts";
 import { createEngine, type EngineParts } from "./engine.ts";
 
-const text = (words: string): NewNode => ({ author: "agent", parts: [{ kind: "text", text: words }], model: "test/one", usage: { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.01 });
+const text = (words: string): NewNode => ({
+  author: "agent",
+  parts: [{ kind: "text", text: words }],
+  model: "test/one",
+  usage: { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 },
+  costUsd: 0.01,
+});
 const call = (id: string): NewNode => ({ author: "agent", parts: [{ kind: "call", id, name: "bash", input: { command: "true" } }] });
 const ok: AgentEvent = { type: "end", end: { status: "ok" } };
 
@@ -24,14 +30,38 @@ afterEach(async () => {
 
 type Take = (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
 
-async function engineWith(take: Take): Promise<{ api: Api; store: Store; root: string; session: Session; run: (change?: Partial<TurnStart>) => Promise<Event[]> }> {
+async function engineWith(
+  take: Take,
+): Promise<{ api: Api; store: Store; root: string; session: Session; run: (change?: Partial<TurnStart>) => Promise<Event[]> }> {
   const root = mkdtempSync(join(tmpdir(), "skein-engine-"));
   cleanups.push(() => rmSync(root, { recursive: true, force: true }));
   const store = await openStore({ path: join(root, "skein.db"), outputsDir: join(root, "outputs") });
   cleanups.push(() => store.close());
-  const agent: Agent = { name: "native", check: async () => {}, takeTurn: take, enforced: async (policy) => ({ policy: policy.name, tier: "none", fs: false, net: "on", secrets: false, processes: false, missing: [] }) };
+  const agent: Agent = {
+    name: "native",
+    check: async () => {},
+    takeTurn: take,
+    enforced: async (policy) => ({
+      policy: policy.name,
+      tier: "none",
+      fs: false,
+      net: "on",
+      secrets: false,
+      processes: false,
+      missing: [],
+    }),
+  };
   const api = createEngine(partsFor(root, store, agent));
-  const session = await api.session.open({ find: { by: "new" }, directory: root, task: "t", agent: "native", model: "test/one", toolLevel: "minimal", parentSession: null, transcriptDir: null });
+  const session = await api.session.open({
+    find: { by: "new" },
+    directory: root,
+    task: "t",
+    agent: "native",
+    model: "test/one",
+    toolLevel: "minimal",
+    parentSession: null,
+    transcriptDir: null,
+  });
   const run = async (change: Partial<TurnStart> = {}) => Array.fromAsync(api.turn.start({ ...turn, session: session.id, ...change }));
   return { api, store, root, session, run };
 }
@@ -170,7 +200,13 @@ describe("what a dead process left", () => {
       yield ok;
     });
     const lease = await made.store.acquire(made.session.id);
-    const left = await made.store.startTurn(lease, { agent: "native", model: "test/one", policy: turn.policy, enforced: null, prompt: { author: "user", parts: [{ kind: "text", text: "go" }] } });
+    const left = await made.store.startTurn(lease, {
+      agent: "native",
+      model: "test/one",
+      policy: turn.policy,
+      enforced: null,
+      prompt: { author: "user", parts: [{ kind: "text", text: "go" }] },
+    });
     await made.store.appendNode(lease, left.value.id, call("c1"));
     await made.store.saveDraft(lease, left.value.id, { key: "c1", text: "half an outp" });
     await made.store.release(lease);
@@ -187,7 +223,13 @@ describe("what a dead process left", () => {
       yield ok;
     });
     const lease = await made.store.acquire(made.session.id);
-    const left = await made.store.startTurn(lease, { agent: "native", model: null, policy: turn.policy, enforced: null, prompt: { author: "user", parts: [{ kind: "text", text: "go" }] } });
+    const left = await made.store.startTurn(lease, {
+      agent: "native",
+      model: null,
+      policy: turn.policy,
+      enforced: null,
+      prompt: { author: "user", parts: [{ kind: "text", text: "go" }] },
+    });
     await made.store.saveDraft(lease, left.value.id, { key: "text", text: "The answer is fo" });
     await made.store.release(lease);
     await made.run({ prompt: null });
@@ -207,7 +249,14 @@ describe("what a dead process left", () => {
 });
 
 describe("a sub-session", () => {
-  const request = (change: Partial<Delegation> = {}): Delegation => ({ task: "part", agent: null, model: null, signal: new AbortController().signal, onEvent: () => {}, ...change });
+  const request = (change: Partial<Delegation> = {}): Delegation => ({
+    task: "part",
+    agent: null,
+    model: null,
+    signal: new AbortController().signal,
+    onEvent: () => {},
+    ...change,
+  });
   const isParent = (input: TurnInput) => input.path[0]?.parts.some((part) => part.kind === "text" && part.text === "hello") === true;
 
   test("counts what its parent and its siblings have spent, while they run", async () => {
@@ -285,11 +334,20 @@ describe("closing the engine", () => {
 });
 
 describe("a session that is named", () => {
-  const named = (wanted: string) => ({ find: { by: "name" as const, wanted, orCreate: true }, task: "t", agent: "native", model: "test/one", toolLevel: "minimal" as const, parentSession: null, transcriptDir: null });
+  const named = (wanted: string) => ({
+    find: { by: "name" as const, wanted, orCreate: true },
+    task: "t",
+    agent: "native",
+    model: "test/one",
+    toolLevel: "minimal" as const,
+    parentSession: null,
+    transcriptDir: null,
+  });
 
   test("by a date is made, and by what can only be an id is not", async () => {
     const { api, root } = await engineWith(async function* () {});
-    for (const name of ["2026-11-16", "release-1", "feed-20261116"]) expect(await api.session.open({ ...named(name), directory: root })).toMatchObject({ name });
+    for (const name of ["2026-11-16", "release-1", "feed-20261116"])
+      expect(await api.session.open({ ...named(name), directory: root })).toMatchObject({ name });
     for (const id of ["0123abcd", "7131-9390-0201a3befadf", "01a1e22c-d898-7131-9390-0201a3befadf"]) {
       await expect(api.session.open({ ...named(id), directory: root })).rejects.toThrow(`no session "${id}"`);
     }

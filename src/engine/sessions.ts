@@ -12,7 +12,9 @@ export async function openSession(parts: EngineParts, params: SessionOpen): Prom
   const mayCreate = find.by === "name" && find.orCreate && !looksLikeId(find.wanted);
   if (mayCreate && !parts.hasStore()) return createOrFind(parts, params, find.wanted, project);
   if (!parts.hasStore()) {
-    throw new Fault("session-unknown", `there is no session ${find.by === "name" ? `"${find.wanted}"` : "to continue"} yet`, { hint: 'start one: skein run "task"' });
+    throw new Fault("session-unknown", `there is no session ${find.by === "name" ? `"${find.wanted}"` : "to continue"} yet`, {
+      hint: 'start one: skein run "task"',
+    });
   }
   const store = await parts.store();
   if (find.by === "latest") {
@@ -44,7 +46,8 @@ async function create(parts: EngineParts, params: SessionOpen, name: string | nu
   const chosen = parts.chooseAgent(params.agent, params.model);
   agentNamed(parts, chosen.agent);
   const model = await parts.chooseModel(chosen.model);
-  if (params.parentSession !== null && !parts.hasStore()) throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
+  if (params.parentSession !== null && !parts.hasStore())
+    throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
   const store = await parts.store();
   const parentSession = params.parentSession === null ? null : (await store.findSession(params.parentSession, project)).id;
   const id = params.id ?? Bun.randomUUIDv7();

@@ -44,7 +44,13 @@ export async function runTurn(
     const recorder = new Recorder(store, lease, transcript, publish);
     await recover(store, recorder, session.id);
     if (params.prompt === null) await checkResumable(store, session);
-    const turn = await recorder.startTurn({ agent: agent.name, model, policy: params.policy, enforced, prompt: await firstNode(store, params) });
+    const turn = await recorder.startTurn({
+      agent: agent.name,
+      model,
+      policy: params.policy,
+      enforced,
+      prompt: await firstNode(store, params),
+    });
     const runBelow: Driven["runBelow"] = (below, watch, within) => runTurn(parts, running, below, watch, within);
     return await drive({ parts, runBelow, elsewhere: place.elsewhere, params, store, lease, recorder, deadline, agent, turn, session });
   } catch (error) {

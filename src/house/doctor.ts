@@ -29,7 +29,13 @@ export async function checkMachine(ground: Ground, store: () => Promise<Store>):
       const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model });
       return `${chosen.model}${chosen.because === null ? "" : ` (${chosen.because})`}`;
     }),
-    ...(await authStatus(ground)).map((row) => ({ name: `key: ${row.vendor}`, ok: row.ready, optional: true, detail: row.source ?? (row.ready ? "none needed" : "not set"), hint: row.hint })),
+    ...(await authStatus(ground)).map((row) => ({
+      name: `key: ${row.vendor}`,
+      ok: row.ready,
+      optional: true,
+      detail: row.source ?? (row.ready ? "none needed" : "not set"),
+      hint: row.hint,
+    })),
   ];
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
 }

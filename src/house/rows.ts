@@ -21,7 +21,14 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>): Rows {
       show: async () => (await import("../config/rows.ts")).configRows(config),
       values: async () => settingsOf(config.values),
       set: async (params) => (await import("../config/set.ts")).setConfigValue({ ...params, paths, project }),
-      paths: async () => ({ user: paths.userConfig, project: `${project}/.skein/config.jsonc`, config: paths.config, data: paths.data, state: paths.state, cache: paths.cache }),
+      paths: async () => ({
+        user: paths.userConfig,
+        project: `${project}/.skein/config.jsonc`,
+        config: paths.config,
+        data: paths.data,
+        state: paths.state,
+        cache: paths.cache,
+      }),
       schema: async () => (await import("../config/schema.ts")).configSchema(),
     },
     trust: {
@@ -53,7 +60,9 @@ async function listModels(ground: Ground): Promise<ModelRow[]> {
   ]);
   const auth = await authStatus(ground);
   const isReady = (vendor: string) => auth.some((row) => row.vendor === vendor && row.ready);
-  const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model }).catch(() => null);
+  const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model }).catch(
+    () => null,
+  );
   const local = await localModels(auth.find((row) => row.vendor === "ollama")?.baseUrl ?? "");
   const rows = [
     ...(await list()).map((row) => ({ ...row, ready: isReady(row.vendor) })),

@@ -5,7 +5,16 @@ import { listModels, priceOf, windowOf } from "./catalog.ts";
 import data from "./catalog-data.json";
 import { vendors } from "./providers.ts";
 
-const sources = { anthropic: "anthropic", openai: "openai", gemini: "google", openrouter: "openrouter", xai: "x-ai", deepseek: "deepseek", mistral: "mistral", groq: "groq" };
+const sources = {
+  anthropic: "anthropic",
+  openai: "openai",
+  gemini: "google",
+  openrouter: "openrouter",
+  xai: "x-ai",
+  deepseek: "deepseek",
+  mistral: "mistral",
+  groq: "groq",
+};
 const moments = ["2026-11-16T03:00:00Z", "2026-11-16T12:00:00Z", "2027-02-01T08:00:00Z"].map((text) => new Date(text));
 const usages = [
   { input: 1000, output: 500, cacheRead: 0, cacheWrite: 0 },
@@ -53,7 +62,12 @@ describe("the catalog", () => {
 
   test("an unknown model or vendor has no price and no window", async () => {
     const usage = usages[0]!;
-    for (const [vendor, model] of [["anthropic", "claude-nine"], ["ollama", "llama3:8b"], ["acme", "gpt-6-sol"], ["openai", ""]] as const) {
+    for (const [vendor, model] of [
+      ["anthropic", "claude-nine"],
+      ["ollama", "llama3:8b"],
+      ["acme", "gpt-6-sol"],
+      ["openai", ""],
+    ] as const) {
       expect(await priceOf(vendor, model, usage)).toBeNull();
       expect(await windowOf(vendor, model)).toBeNull();
     }

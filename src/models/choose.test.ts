@@ -6,7 +6,10 @@ const withKey = (env: Record<string, string>): Choosing => ({ ...nothing, env: {
 
 describe("the model that is asked", () => {
   test("is the one that was named, when its vendor has a key", async () => {
-    expect(await chooseModel("openai/gpt-5.2:high", withKey({ OPENAI_API_KEY: "k" }))).toEqual({ model: "openai/gpt-5.2:high", because: null });
+    expect(await chooseModel("openai/gpt-5.2:high", withKey({ OPENAI_API_KEY: "k" }))).toEqual({
+      model: "openai/gpt-5.2:high",
+      because: null,
+    });
   });
 
   test("gets its vendor from a bare id", async () => {

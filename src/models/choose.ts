@@ -1,7 +1,16 @@
 // From what a person named, or did not name, to the model that will be asked. Checks that it can be asked.
 import { Fault } from "../protocol/error.ts";
 import type { Endpoint } from "./model.ts";
-import { endpointFor, localModels, parseModelName, pickDefault, vendorNamed, vendors, type Environment, type VendorConfig } from "./providers.ts";
+import {
+  endpointFor,
+  localModels,
+  parseModelName,
+  pickDefault,
+  vendorNamed,
+  vendors,
+  type Environment,
+  type VendorConfig,
+} from "./providers.ts";
 
 export type Choosing = {
   env: Environment;
@@ -18,7 +27,8 @@ export async function chooseModel(name: string | null, from: Choosing): Promise<
   const vendor = vendorNamed(wanted);
   if (vendor !== undefined) return { model: await vendorDefault(vendor.name, from), because: null };
   const parsed = parseModelName(wanted);
-  if (parsed.vendor !== "replay") checkOffline(endpointFor(parsed.vendor, { env: from.env, config: from.providers[parsed.vendor] }), from.env);
+  if (parsed.vendor !== "replay")
+    checkOffline(endpointFor(parsed.vendor, { env: from.env, config: from.providers[parsed.vendor] }), from.env);
   return { model: `${parsed.vendor}/${parsed.model}${parsed.effort === null ? "" : `:${parsed.effort}`}`, because: null };
 }
 
@@ -38,7 +48,9 @@ async function chooseDefault(from: Choosing): Promise<ChosenModel> {
   throw new Fault("auth", "no model can be asked: there is no key and no local server", {
     hint: [
       "set one of these and run again, or start Ollama (`ollama serve`) on this machine:",
-      ...vendors.filter((vendor) => !vendor.isLocal).map((vendor) => `         export ${vendor.keyVariables[0]?.name}=...   (get one at ${vendor.keyUrl})`),
+      ...vendors
+        .filter((vendor) => !vendor.isLocal)
+        .map((vendor) => `         export ${vendor.keyVariables[0]?.name}=...   (get one at ${vendor.keyUrl})`),
       "       `skein demo` needs no key",
     ].join("\n"),
   });
@@ -56,7 +68,9 @@ async function vendorDefault(vendor: string, from: Choosing): Promise<string> {
 function checkOffline(endpoint: Endpoint, env: Environment): void {
   const { hostname } = new URL(endpoint.baseUrl);
   if (!env["SKEIN_OFFLINE"] || ["127.0.0.1", "localhost", "[::1]"].includes(hostname)) return;
-  throw new Fault("network", `SKEIN_OFFLINE is set, and ${endpoint.vendor} is at ${hostname}`, { hint: "unset it, or use a model on this machine" });
+  throw new Fault("network", `SKEIN_OFFLINE is set, and ${endpoint.vendor} is at ${hostname}`, {
+    hint: "unset it, or use a model on this machine",
+  });
 }
 
 async function ollamaModels(from: Choosing): Promise<string[]> {

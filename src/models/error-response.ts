@@ -67,14 +67,18 @@ function unwrap(text: string): Json | null {
 }
 
 function codeOf(error: Json): string {
-  const reason = listAt(error, "details").map((detail) => textAt(detail, "reason")).find((word) => word === "API_KEY_INVALID");
+  const reason = listAt(error, "details")
+    .map((detail) => textAt(detail, "reason"))
+    .find((word) => word === "API_KEY_INVALID");
   if (reason) return "invalid_api_key";
   return textAt(error, "code") || textAt(error, "status") || textAt(error, "type");
 }
 
 /** Google puts the wait into the body: `{"retryDelay": "34s"}`. */
 function delayIn(error: Json): { retryAfterMs?: number } {
-  const delay = listAt(error, "details").map((detail) => textAt(detail, "retryDelay")).find((word) => word !== "");
+  const delay = listAt(error, "details")
+    .map((detail) => textAt(detail, "retryDelay"))
+    .find((word) => word !== "");
   const seconds = Number.parseFloat(delay ?? "");
   return Number.isFinite(seconds) ? { retryAfterMs: seconds * 1000 } : {};
 }

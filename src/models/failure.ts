@@ -140,7 +140,9 @@ export function networkFailure(cause: unknown, target: Target): Failure {
   const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
   const url = withoutSecrets(target.endpoint.baseUrl);
   const isTls = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|SIGNATURE/i.test(code);
-  const local = vendorNamed(target.endpoint.vendor)?.isLocal ? `is ${target.endpoint.vendor} running?` : "check the connection and the proxy";
+  const local = vendorNamed(target.endpoint.vendor)?.isLocal
+    ? `is ${target.endpoint.vendor} running?`
+    : "check the connection and the proxy";
   const hint = isTls
     ? `the certificate of ${url} is not trusted; NODE_EXTRA_CA_CERTS can name another authority`
     : `no answer from ${url}: ${local}`;
@@ -196,6 +198,14 @@ function redact(text: string, endpoint: Endpoint): string {
 }
 
 function boundLine(text: string): string {
-  const line = text.slice(0, 10_000).replace(/[\s\p{Cc}]+/gu, " ").trim();
-  return line.length <= 300 ? line : `${line.slice(0, 299).toWellFormed().replace(/\uFFFD$/, "")}…`;
+  const line = text
+    .slice(0, 10_000)
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  return line.length <= 300
+    ? line
+    : `${line
+        .slice(0, 299)
+        .toWellFormed()
+        .replace(/\uFFFD$/, "")}…`;
 }

@@ -58,14 +58,23 @@ describe("an endpoint", () => {
   test("takes the key and the base URL from the environment before the config", () => {
     const env = { OPENAI_API_KEY: "env", OPENAI_BASE_URL: "http://env/v1" };
     const config = { apiKey: "config", baseUrl: "http://config/v1", headers: { "X-Team": "t" } };
-    expect(endpointFor("openai", { env, config })).toEqual({ vendor: "openai", wire: "openai-responses", baseUrl: "http://env/v1", apiKey: "env", headers: { "x-team": "t" } });
+    expect(endpointFor("openai", { env, config })).toEqual({
+      vendor: "openai",
+      wire: "openai-responses",
+      baseUrl: "http://env/v1",
+      apiKey: "env",
+      headers: { "x-team": "t" },
+    });
     expect(endpointFor("openai", { env: {}, config })).toMatchObject({ baseUrl: "http://config/v1", apiKey: "config" });
     expect(endpointFor("openai", { env: {}, config: { ...config, wire: "openai-chat" } }).wire).toBe("openai-chat");
   });
 
   test("of Anthropic takes a token as bearer when there is no key", () => {
     expect(endpointFor("anthropic", { env: { ANTHROPIC_AUTH_TOKEN: "t" } }).headers).toEqual({ authorization: "Bearer t" });
-    expect(endpointFor("anthropic", { env: { ANTHROPIC_AUTH_TOKEN: "t", ANTHROPIC_API_KEY: "k" } })).toMatchObject({ apiKey: "k", headers: {} });
+    expect(endpointFor("anthropic", { env: { ANTHROPIC_AUTH_TOKEN: "t", ANTHROPIC_API_KEY: "k" } })).toMatchObject({
+      apiKey: "k",
+      headers: {},
+    });
   });
 
   test("of Gemini takes either of Google's variables", () => {
@@ -106,7 +115,11 @@ describe("an endpoint", () => {
     const row = authRow("openai", { env: { OPENAI_API_KEY: "sk-secret", OPENAI_BASE_URL: "https://u:sk-secret@x/v1?key=sk-secret" } });
     expect(row).toEqual({ vendor: "openai", ready: true, source: "OPENAI_API_KEY", baseUrl: "https://x/v1", hint: "" });
     expect(authRow("openai", { env: { OPENAI_BASE_URL: "https://u:sec@ret@x/v1" } }).baseUrl).toBe("https://x/v1");
-    expect(authRow("openai", { env: {} })).toMatchObject({ ready: false, source: null, hint: expect.stringContaining("OPENAI_API_KEY") as never });
+    expect(authRow("openai", { env: {} })).toMatchObject({
+      ready: false,
+      source: null,
+      hint: expect.stringContaining("OPENAI_API_KEY") as never,
+    });
     expect(authRow("openai", { env: {}, config: { apiKey: "k" } }).source).toBe("providers.openai.api_key");
     expect(authRow("ollama", { env: {} })).toMatchObject({ ready: true, source: null });
   });
@@ -114,8 +127,14 @@ describe("an endpoint", () => {
 
 describe("the default model", () => {
   test("is that of the first vendor with a key, else one that Ollama has, else none", () => {
-    expect(pickDefault({ env: { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }, ollamaModels: [] })).toEqual({ model: "anthropic/claude-opus-5-5", because: "ANTHROPIC_API_KEY is set" });
-    expect(pickDefault({ env: { OPENAI_API_KEY: "o" }, ollamaModels: ["x"] })).toEqual({ model: "openai/gpt-6-sol", because: "OPENAI_API_KEY is set" });
+    expect(pickDefault({ env: { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }, ollamaModels: [] })).toEqual({
+      model: "anthropic/claude-opus-5-5",
+      because: "ANTHROPIC_API_KEY is set",
+    });
+    expect(pickDefault({ env: { OPENAI_API_KEY: "o" }, ollamaModels: ["x"] })).toEqual({
+      model: "openai/gpt-6-sol",
+      because: "OPENAI_API_KEY is set",
+    });
     expect(pickDefault({ env: {}, ollamaModels: ["nomic-embed-text:latest", "qwen3:8b"] })?.model).toBe("ollama/qwen3:8b");
     expect(pickDefault({ env: {}, ollamaModels: [] })).toBeNull();
   });
@@ -126,7 +145,10 @@ describe("local models", () => {
     const server = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
-      fetch: (request) => (new URL(request.url).pathname === "/api/tags" ? Response.json({ models: [{ name: "qwen3:8b" }, { name: "llama3:8b" }] }) : new Response("no", { status: 404 })),
+      fetch: (request) =>
+        new URL(request.url).pathname === "/api/tags"
+          ? Response.json({ models: [{ name: "qwen3:8b" }, { name: "llama3:8b" }] })
+          : new Response("no", { status: 404 }),
     });
     expect(await localModels(`http://127.0.0.1:${server.port}/v1`, 5000)).toEqual(["qwen3:8b", "llama3:8b"]);
     expect(await localModels(`http://127.0.0.1:${server.port}/other/v1`, 5000)).toEqual([]);

@@ -213,7 +213,10 @@ function ollamaUrl(host: string): string {
 }
 
 export function withoutSecrets(url: string): string {
-  return url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, "").slice(0, 100);
+  return url
+    .replace(/\/\/[^/]*@/, "//")
+    .replace(/\?.*$/, "")
+    .slice(0, 100);
 }
 
 /** The environment wins over the config, as everywhere. */

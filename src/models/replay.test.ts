@@ -12,16 +12,36 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const script: Script = {
   steps: [
-    { thinking: "Let me  look.", text: " I'll look\n\tthere. ", calls: [{ name: "bash", input: { command: "ls" } }, { name: "read" }], usage: { input: 10, cacheRead: 3 } },
+    {
+      thinking: "Let me  look.",
+      text: " I'll look\n\tthere. ",
+      calls: [{ name: "bash", input: { command: "ls" } }, { name: "read" }],
+      usage: { input: 10, cacheRead: 3 },
+    },
     { text: "Done 🧶." },
     { text: "Half", error: { kind: "overloaded", message: "busy" } },
     { text: "slow words", delayMs: 60_000 },
   ],
 };
 
-async function play(answers: number, from: Script | string = script, signal: AbortSignal = new AbortController().signal): Promise<ModelEvent[]> {
-  const before: ModelRequest["messages"] = Array.from({ length: answers }, () => [asking("q"), { role: "assistant" as const, parts: [] }]).flat();
-  const request: ModelRequest = { model: "x", effort: null, system: "", tools: [], messages: [...before, asking("q")], cacheKey: "", maxOutputTokens: null };
+async function play(
+  answers: number,
+  from: Script | string = script,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ModelEvent[]> {
+  const before: ModelRequest["messages"] = Array.from({ length: answers }, () => [
+    asking("q"),
+    { role: "assistant" as const, parts: [] },
+  ]).flat();
+  const request: ModelRequest = {
+    model: "x",
+    effort: null,
+    system: "",
+    tools: [],
+    messages: [...before, asking("q")],
+    cacheKey: "",
+    maxOutputTokens: null,
+  };
   const events: ModelEvent[] = [];
   for await (const event of replayModel(from, request, { signal })) events.push(event);
   return events;

@@ -123,6 +123,7 @@ function problemInStep(step: Json): string | null {
   const isCall = (call: unknown): boolean => isJson(call) && typeof call.name === "string" && isJson(call.input ?? {});
   if (!Array.isArray(calls) || !calls.every(isCall)) return "has calls without a name and an input";
   if (!("error" in step)) return null;
-  const isError = isJson(step.error) && typeof step.error.message === "string" && turnStatuses.some((kind) => kind === (step.error as Json).kind);
+  const isError =
+    isJson(step.error) && typeof step.error.message === "string" && turnStatuses.some((kind) => kind === (step.error as Json).kind);
   return isError ? null : "has an error without a known kind and a message";
 }

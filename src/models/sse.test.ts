@@ -15,7 +15,14 @@ function parse(text: string, size = Number.POSITIVE_INFINITY): ServerEvent[] {
 describe("the parser of server-sent events", () => {
   const table: [string, string, ServerEvent[]][] = [
     ["one event", "event: a\ndata: 1\n\n", [{ event: "a", data: "1" }]],
-    ["no event name", "data: 1\n\ndata: 2\n\n", [{ event: "", data: "1" }, { event: "", data: "2" }]],
+    [
+      "no event name",
+      "data: 1\n\ndata: 2\n\n",
+      [
+        { event: "", data: "1" },
+        { event: "", data: "2" },
+      ],
+    ],
     ["several data lines", "data: a\ndata: b\n\n", [{ event: "", data: "a\nb" }]],
     ["an empty data line", "data\n\n", [{ event: "", data: "" }]],
     ["comments", ": ping\n\ndata: 1\n: x\n\n", [{ event: "", data: "1" }]],
@@ -25,7 +32,7 @@ describe("the parser of server-sent events", () => {
     ["a name without data", "event: a\n\ndata: 1\n\n", [{ event: "", data: "1" }]],
     ["a last event without its blank line", "data: 1", [{ event: "", data: "1" }]],
     ["a byte order mark", "\uFEFFdata: 1\n\n", [{ event: "", data: "1" }]],
-    ["colons in data", "data: {\"a\":1}\n\n", [{ event: "", data: "{\"a\":1}" }]],
+    ["colons in data", 'data: {"a":1}\n\n', [{ event: "", data: '{"a":1}' }]],
     ["characters of four bytes", "data: 🧶é漢\n\n", [{ event: "", data: "🧶é漢" }]],
     ["line separators that end no line", "data: a\u2028b\u0085c\n\n", [{ event: "", data: "a\u2028b\u0085c" }]],
   ];

@@ -1,5 +1,18 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { type Answer, doneOf, failedOf, joined, lastOf, ours, patient, recorded, serve, silentAfter, streamOf, type StreamServer } from "../../test/fixtures/streams/serve.ts";
+import {
+  type Answer,
+  doneOf,
+  failedOf,
+  joined,
+  lastOf,
+  ours,
+  patient,
+  recorded,
+  serve,
+  silentAfter,
+  streamOf,
+  type StreamServer,
+} from "../../test/fixtures/streams/serve.ts";
 import { retryAfter } from "./error-response.ts";
 import type { ModelEvent } from "./model.ts";
 import { streamModel } from "./stream.ts";
@@ -24,73 +37,6 @@ const soon = { "retry-after-ms": "1" };
 const error = (status: number, type: string, message: string, headers: Record<string, string> = soon): Response =>
   Response.json({ type: "error", error: { type, message } }, { status, headers });
 const types = (events: ModelEvent[]): string[] => events.map(({ type }) => type).filter((type) => !type.endsWith(".delta"));
-
-describe("a failure has its kind, a hint and the right number of tries", () => {
-  const table: [string, () => Response, string, number, RegExp][] = [
-    ["401", () => error(401, "authentication_error", "invalid x-api-key"), "auth", 1, /ANTHROPIC_API_KEY.*https:/],
-    ["403", () => error(403, "permission_error", "no"), "auth", 1, /ANTHROPIC_API_KEY/],
-    ["400 with Google's word for a bad key", () => Response.json({ error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] } }, { status: 400 }), "auth", 1, /KEY/],
-    ["407 from a proxy", () => new Response("<h1>Proxy Authentication Required</h1>", { status: 407 }), "network", 1, /HTTPS_PROXY/],
-    ["402", () => error(402, "x", "Insufficient credits"), "rate-limited", 1, /billing/],
-    ["429 for want of quota", () => Response.json({ error: { code: "insufficient_quota", message: "You exceeded your current quota" } }, { status: 429, headers: soon }), "rate-limited", 1, /billing/],
-    ["400 for want of credit", () => error(400, "invalid_request_error", "Your credit balance is too low to access the API"), "rate-limited", 1, /billing/],
-    ["429", () => error(429, "rate_limit_error", "slow"), "rate-limited", 4, /rate limit/],
-    ["529", () => error(529, "overloaded_error", "Overloaded"), "overloaded", 4, /overloaded/],
-    ["503", () => error(503, "x", "busy"), "overloaded", 4, /overloaded/],
-    ["500", () => error(500, "api_error", "Internal server error"), "overloaded", 4, /server failed/],
-    ["502 from a proxy", () => new Response("<html><h1>Bad gateway</h1></html>", { status: 502, headers: soon }), "overloaded", 4, /server failed/],
-    ["408", () => error(408, "timeout_error", "late"), "overloaded", 4, /server failed/],
-    ["409", () => error(409, "conflict", "again"), "overloaded", 4, /server failed/],
-    ["413", () => error(413, "request_too_large", "Request exceeds the maximum size"), "too-long", 1, /window/],
-    ["400 of Anthropic for length", () => error(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), "too-long", 1, /window/],
-    ["400 of OpenAI for length", () => Response.json({ error: { code: "context_length_exceeded", message: "Your input exceeds the context window of this model." } }, { status: 400 }), "too-long", 1, /window/],
-    ["400 of Gemini for length", () => Response.json({ error: { code: 400, status: "INVALID_ARGUMENT", message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." } }, { status: 400 }), "too-long", 1, /window/],
-    ["400 of a local server for length", () => Response.json({ error: { code: 400, type: "exceed_context_size_error", message: "the request exceeds the available context size" } }, { status: 400 }), "too-long", 1, /window/],
-    ["400 for too many output tokens", () => error(400, "invalid_request_error", "max_tokens: 100000 > 32000, which is the maximum allowed number of output tokens"), "broken", 1, /^$/],
-    ["404", () => error(404, "not_found_error", "model: claude-nine"), "broken", 1, /skein models/],
-    ["400", () => error(400, "invalid_request_error", "messages.0: bad"), "broken", 1, /^$/],
-    ["400 by policy", () => Response.json({ error: { code: "content_policy_violation", message: "no" } }, { status: 400 }), "refused", 1, /refused/],
-    ["a redirect", () => new Response(null, { status: 307, headers: { location: "http://127.0.0.1:1/" } }), "broken", 1, /base URL/],
-    ["an error in a good answer", () => Response.json({ error: { code: 429, message: "slow down" } }, { headers: soon }), "rate-limited", 4, /rate limit/],
-    ["a page in place of a stream", () => new Response("<html>Welcome</html>", { headers: { "content-type": "text/html" } }), "broken", 1, /base URL/],
-    ["an event that is no JSON", () => new Response("data: {oops\n\ndata: {}\n\n", { headers: { "content-type": "text/event-stream" } }), "broken", 2, /could not be read/],
-  ];
-  for (const [title, answer, kind, tries, hint] of table) {
-    test(`${title} → ${kind}, ${tries === 1 ? "not tried again" : `${tries} tries`}`, async () => {
-      const { server, endpoint } = vendor(answer);
-      const events = await ours({ model: "claude-nine" }, endpoint);
-      const failed = failedOf(events);
-      expect(failed.error.kind).toBe(kind as never);
-      expect(failed.error.hint ?? "").toMatch(hint);
-      expect(failed.error.message.length).toBeLessThanOrEqual(300);
-      expect(server.asked).toHaveLength(tries);
-      expect(events.filter(({ type }) => type === "retry")).toHaveLength(tries - 1);
-    });
-  }
-
-  test("an empty answer is asked for once more and is then broken", async () => {
-    const { server, endpoint } = vendor(() => streamOf(recorded("anthropic", "empty")));
-    const events = await ours({}, endpoint);
-    expect(types(events)).toEqual(["retry", "failed"]);
-    expect(failedOf(events).error).toMatchObject({ kind: "broken", message: expect.stringContaining("empty answer") as never });
-    expect(server.asked).toHaveLength(2);
-  });
-
-  test("a server that isn't there is a network failure that names the base URL", async () => {
-    const server = serve(good);
-    await server.stop();
-    const events = await ours({}, { wire: "openai-chat", vendor: "ollama", baseUrl: `${server.url}/v1` }, { retry: { attempts: 2, maxWaitMs: 5000 } });
-    expect(types(events)).toEqual(["retry", "failed"]);
-    expect(failedOf(events).error.kind).toBe("network");
-    expect(failedOf(events).error.hint).toContain(`${server.url}/v1`);
-    expect(failedOf(events).error.hint).toContain("is ollama running?");
-  });
-
-  test("a name that no one knows is a network failure", async () => {
-    const events = await ours({}, { wire: "anthropic", vendor: "anthropic", baseUrl: "http://no-such-host.invalid" }, { retry: { attempts: 1, maxWaitMs: 0 } });
-    expect(failedOf(events).error.kind).toBe("network");
-  });
-});
 
 describe("what can be waited out is waited out", () => {
   test("an overload that passes is a retry event and then the answer", async () => {
@@ -145,7 +91,9 @@ describe("what can be waited out is waited out", () => {
 
   test("an answer that ends before any content is asked for again", async () => {
     const start = recorded("anthropic", "text").slice(0, 600);
-    const { endpoint } = vendor((_, count) => (count === 1 ? streamOf(start.slice(0, new TextDecoder().decode(start).indexOf("event: content_block_delta"))) : good()));
+    const { endpoint } = vendor((_, count) =>
+      count === 1 ? streamOf(start.slice(0, new TextDecoder().decode(start).indexOf("event: content_block_delta"))) : good(),
+    );
     const events = await ours({}, endpoint);
     expect(types(events)).toEqual(["retry", "done"]);
     expect(events[0]).toMatchObject({ error: { kind: "network" } });
@@ -175,7 +123,9 @@ describe("an answer that breaks", () => {
       socket: {
         data(socket) {
           const text = new TextDecoder().decode(half());
-          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+          socket.write(
+            `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`,
+          );
           setTimeout(() => socket.terminate(), 20);
         },
       },
@@ -212,7 +162,9 @@ describe("an answer that breaks", () => {
       port: 0,
       socket: {
         data(socket) {
-          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+          socket.write(
+            `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`,
+          );
           setTimeout(() => socket.terminate(), 20);
         },
       },
@@ -243,7 +195,11 @@ describe("an answer that breaks", () => {
     const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), 40));
     const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
     const events: ModelEvent[] = [];
-    for await (const event of streamModel(request, { ...endpoint, headers: {} }, { signal: new AbortController().signal, idleMs: 200, retry: patient })) {
+    for await (const event of streamModel(
+      request,
+      { ...endpoint, headers: {} },
+      { signal: new AbortController().signal, idleMs: 200, retry: patient },
+    )) {
       if (events.length === 0) await Bun.sleep(300);
       events.push(event);
     }
@@ -302,7 +258,13 @@ describe("a key", () => {
     ["an error body", () => error(400, "invalid_request_error", `bad header x-api-key: ${key}`)],
     ["an error page", () => new Response(`<p>x-api-key=${encodeURIComponent(key)}</p>`, { status: 400 })],
     ["a huge body", () => new Response(`${key} `.repeat(100_000), { status: 400 })],
-    ["an error in mid-stream", () => new Response(`data: {"type":"error","error":{"type":"x","message":"key ${key} and sk-other-0123456789"}}\n\n`, { headers: { "content-type": "text/event-stream" } })],
+    [
+      "an error in mid-stream",
+      () =>
+        new Response(`data: {"type":"error","error":{"type":"x","message":"key ${key} and sk-other-0123456789"}}\n\n`, {
+          headers: { "content-type": "text/event-stream" },
+        }),
+    ],
   ];
   for (const [where, answer] of leaks) {
     test(`that a vendor repeats in ${where} is never told on`, async () => {
@@ -364,7 +326,11 @@ describe("the stream", () => {
       { fetch: () => Promise.resolve(new Response(null)) },
     ];
     for (const wrong of wrongs) {
-      const events = await ours({}, { wire: "anthropic", baseUrl: "http://127.0.0.1:1" }, { ...wrong, retry: { attempts: 1, maxWaitMs: 0 } });
+      const events = await ours(
+        {},
+        { wire: "anthropic", baseUrl: "http://127.0.0.1:1" },
+        { ...wrong, retry: { attempts: 1, maxWaitMs: 0 } },
+      );
       expect(lastOf(events)).toMatchObject({ type: "failed" });
     }
   });

@@ -26,7 +26,13 @@ export function partRecord(part: Part) {
     case "thinking":
       return { kind: part.kind, text: part.text };
     case "call":
-      return { kind: part.kind, id: part.id, name: part.name, input: part.input, ...(part.malformed === undefined ? {} : { malformed: part.malformed }) };
+      return {
+        kind: part.kind,
+        id: part.id,
+        name: part.name,
+        input: part.input,
+        ...(part.malformed === undefined ? {} : { malformed: part.malformed }),
+      };
     case "result":
       return {
         kind: part.kind,
@@ -106,7 +112,14 @@ export function enforcedRecord(enforced: Enforced) {
 }
 
 export function eventRecord(event: Event) {
-  const head = { type: event.type, seq: event.seq, ...("n" in event ? { n: event.n } : {}), session_id: event.sessionId, turn_id: event.turnId, at: isoTime(event.at) };
+  const head = {
+    type: event.type,
+    seq: event.seq,
+    ...("n" in event ? { n: event.n } : {}),
+    session_id: event.sessionId,
+    turn_id: event.turnId,
+    at: isoTime(event.at),
+  };
   switch (event.type) {
     case "turn.started":
     case "turn.ended":

@@ -2,7 +2,14 @@ import { expect, test } from "bun:test";
 import type { SkillRow } from "../protocol/api.ts";
 import { catalogText } from "./catalog.ts";
 
-const row = (name: string, more: Partial<SkillRow> = {}): SkillRow => ({ name, description: `About ${name}.`, path: `/s/${name}/SKILL.md`, scope: "user", trusted: true, ...more });
+const row = (name: string, more: Partial<SkillRow> = {}): SkillRow => ({
+  name,
+  description: `About ${name}.`,
+  path: `/s/${name}/SKILL.md`,
+  scope: "user",
+  trusted: true,
+  ...more,
+});
 
 test("no skills, or only ones that are not for the model, make no catalog", () => {
   expect(catalogText([])).toBe("");

@@ -14,7 +14,9 @@ export function readFrontmatter(path: string): Frontmatter {
     return { fields: {}, problems: [`can't be read: ${messageOf(error)}`] };
   }
   const block = frontmatterOf(head);
-  return block === null ? { fields: {}, problems: [`has no frontmatter between two lines "---" in its first ${headBytes} bytes`] } : parseFields(block);
+  return block === null
+    ? { fields: {}, problems: [`has no frontmatter between two lines "---" in its first ${headBytes} bytes`] }
+    : parseFields(block);
 }
 
 /** The caller has made sure that it is a file: a pipe would be waited for here. */
@@ -36,7 +38,8 @@ function frontmatterOf(head: string): string | null {
 function parseFields(block: string): Frontmatter {
   try {
     const value: unknown = Bun.YAML.parse(block);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { fields: value as Record<string, unknown>, problems: [] };
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return { fields: value as Record<string, unknown>, problems: [] };
     return { fields: {}, problems: ["its frontmatter holds no fields"] };
   } catch (error) {
     const reason = messageOf(error).replace(/^YAML Parse error: /, "");

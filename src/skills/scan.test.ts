@@ -10,7 +10,12 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-skills-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
-type Place = { home: string; project: string; write: (path: string, text: string) => string; scan: (options?: Partial<ScanOptions>) => SkillList };
+type Place = {
+  home: string;
+  project: string;
+  write: (path: string, text: string) => string;
+  scan: (options?: Partial<ScanOptions>) => SkillList;
+};
 
 /** Paths are relative to the home directory; the project is `work`. */
 function place(files: Record<string, string> = {}): Place {
@@ -61,7 +66,13 @@ describe("places", () => {
       ["f", "user", true],
       ["g", "user", true],
     ]);
-    expect(list.skills[0]).toEqual({ name: "a", description: "About a.", path: join(home, "work/.skein/skills/a/SKILL.md"), scope: "project", trusted: true });
+    expect(list.skills[0]).toEqual({
+      name: "a",
+      description: "About a.",
+      path: join(home, "work/.skein/skills/a/SKILL.md"),
+      scope: "project",
+      trusted: true,
+    });
   });
 
   test("above the project are not searched", () => {
@@ -84,7 +95,12 @@ describe("the same name twice", () => {
     const list = scan();
     expect(list.skills).toHaveLength(1);
     expect(list.skills[0]?.scope).toBe("project");
-    expect(list.problems).toEqual([{ path: join(home, ".agents/skills/a/SKILL.md"), message: `is hidden by ${join(home, "work/.skein/skills/a/SKILL.md")}, which has the same name` }]);
+    expect(list.problems).toEqual([
+      {
+        path: join(home, ".agents/skills/a/SKILL.md"),
+        message: `is hidden by ${join(home, "work/.skein/skills/a/SKILL.md")}, which has the same name`,
+      },
+    ]);
   });
 
   test("one directory seen through two links is one skill", () => {
@@ -99,10 +115,22 @@ describe("a SKILL.md", () => {
   test.each([
     ["without frontmatter", "# Hello\n", 'has no frontmatter between two lines "---" in its first 8192 bytes'],
     ["that is empty", "", 'has no frontmatter between two lines "---" in its first 8192 bytes'],
-    ["whose frontmatter does not end", "---\nname: a\ndescription: x\n", 'has no frontmatter between two lines "---" in its first 8192 bytes'],
+    [
+      "whose frontmatter does not end",
+      "---\nname: a\ndescription: x\n",
+      'has no frontmatter between two lines "---" in its first 8192 bytes',
+    ],
     ["without a description", "---\nname: a\n---\n", "has no description, so nobody could know when to use it; it is left out"],
-    ["with a blank description", "---\nname: a\ndescription: '  '\n---\n", "has no description, so nobody could know when to use it; it is left out"],
-    ["with a description that is no text", "---\nname: a\ndescription: [1]\n---\n", "has no description, so nobody could know when to use it; it is left out"],
+    [
+      "with a blank description",
+      "---\nname: a\ndescription: '  '\n---\n",
+      "has no description, so nobody could know when to use it; it is left out",
+    ],
+    [
+      "with a description that is no text",
+      "---\nname: a\ndescription: [1]\n---\n",
+      "has no description, so nobody could know when to use it; it is left out",
+    ],
     ["whose frontmatter is a list", "---\n- a\n---\n", "its frontmatter holds no fields"],
   ])("%s is left out and reported", (_, text, message) => {
     const list = place({ "work/.skein/skills/a/SKILL.md": text }).scan();
@@ -111,7 +139,9 @@ describe("a SKILL.md", () => {
   });
 
   test("with an unquoted colon is used all the same, and reported", () => {
-    const list = place({ "work/.skein/skills/a/SKILL.md": "---\nname: a\ndescription: Use when: tests fail\ndisable-model-invocation: true\n---\n" }).scan();
+    const list = place({
+      "work/.skein/skills/a/SKILL.md": "---\nname: a\ndescription: Use when: tests fail\ndisable-model-invocation: true\n---\n",
+    }).scan();
     expect(list.skills).toMatchObject([{ name: "a", description: "Use when: tests fail", hidden: true }]);
     expect(messages(list)[0]).toStartWith("its frontmatter is not valid YAML");
   });
@@ -123,8 +153,12 @@ describe("a SKILL.md", () => {
   });
 
   test("may have CRLF, a BOM, folded texts and fields nobody knows", () => {
-    const text = "\uFEFF---\r\nname: a\r\ndescription: >\r\n  two\r\n  lines\r\nmetadata:\r\n  x: y\r\nallowed-tools: read\r\n---\r\nBody\r\n";
-    expect(place({ "work/.skein/skills/a/SKILL.md": text }).scan()).toMatchObject({ skills: [{ name: "a", description: "two lines" }], problems: [] });
+    const text =
+      "\uFEFF---\r\nname: a\r\ndescription: >\r\n  two\r\n  lines\r\nmetadata:\r\n  x: y\r\nallowed-tools: read\r\n---\r\nBody\r\n";
+    expect(place({ "work/.skein/skills/a/SKILL.md": text }).scan()).toMatchObject({
+      skills: [{ name: "a", description: "two lines" }],
+      problems: [],
+    });
   });
 
   test.each([

@@ -43,7 +43,8 @@ function rootsOf({ directory, project, home, configDir, trusted }: ScanOptions):
   const users = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
   const roots: Root[] = [{ path: join(project, ".skein", "skills"), scope: "project", trusted }];
   // What was trusted are the files at the top of the project; skills further down were not among them.
-  for (const place of upwards(directory, project)) roots.push({ path: join(place, ".agents", "skills"), scope: "project", trusted: trusted && place === project });
+  for (const place of upwards(directory, project))
+    roots.push({ path: join(place, ".agents", "skills"), scope: "project", trusted: trusted && place === project });
   roots.push({ path: join(project, ".claude", "skills"), scope: "project", trusted });
   const own = roots.filter((root) => !users.includes(root.path));
   return [...own, ...users.map((path): Root => ({ path, scope: "user", trusted: true }))];
@@ -124,8 +125,10 @@ function readSkill(file: string, root: Root, problems: Problem[]): SkillRow | nu
 function nameProblems(name: string, folder: string): string[] {
   if (name === "") return [`has no name; its directory's name "${folder}" is used`];
   const problems: string[] = [];
-  if (name.length > 64 || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) problems.push(`its name ${JSON.stringify(name.slice(0, 80))} should be 1 to 64 lower-case letters, digits and single hyphens`);
-  if (name !== folder) problems.push(`its name ${JSON.stringify(name.slice(0, 80))} differs from its directory's name ${JSON.stringify(folder)}`);
+  if (name.length > 64 || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))
+    problems.push(`its name ${JSON.stringify(name.slice(0, 80))} should be 1 to 64 lower-case letters, digits and single hyphens`);
+  if (name !== folder)
+    problems.push(`its name ${JSON.stringify(name.slice(0, 80))} differs from its directory's name ${JSON.stringify(folder)}`);
   return problems;
 }
 

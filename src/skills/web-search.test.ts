@@ -18,7 +18,11 @@ const server = Bun.serve({
     if (query === "none") return Response.json({ results: [] });
     if (query === "huge") return new Response("x".repeat(3_000_000));
     if (query === "odd") return Response.json({ results: [null, { title: "a\u001b[2J\nb", url: 5 }] });
-    const results = Array.from({ length: 9 }, (_, n) => ({ title: `${query} ${n}`, url: `https://r.example/${n}`, snippet: `token ${url.searchParams.get("token")}, limit ${url.searchParams.get("limit")}` }));
+    const results = Array.from({ length: 9 }, (_, n) => ({
+      title: `${query} ${n}`,
+      url: `https://r.example/${n}`,
+      snippet: `token ${url.searchParams.get("token")}, limit ${url.searchParams.get("limit")}`,
+    }));
     return Response.json({ results });
   },
 });
@@ -33,7 +37,13 @@ async function search(args: string[], url: string | undefined = endpoint): Promi
 }
 
 test("the example is a skill without problems", () => {
-  const list = scanSkills({ directory: "/nowhere", project: "/nowhere", home: "/nowhere", configDir: join(examples, ".."), trusted: false });
+  const list = scanSkills({
+    directory: "/nowhere",
+    project: "/nowhere",
+    home: "/nowhere",
+    configDir: join(examples, ".."),
+    trusted: false,
+  });
   expect(list.problems).toEqual([]);
   expect(list.skills).toMatchObject([{ name: "web-search", path: join(examples, "web-search/SKILL.md") }]);
 });
@@ -42,7 +52,9 @@ describe("web-search", () => {
   test("prints a few lines for each result, and keeps the endpoint's own parameters", async () => {
     const { code, out, err } = await search(["--query", "größe & x", "--max-results", "2"]);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toBe("1. größe & x 0\n   https://r.example/0\n   token t, limit 2\n2. größe & x 1\n   https://r.example/1\n   token t, limit 2\n");
+    expect(out).toBe(
+      "1. größe & x 0\n   https://r.example/0\n   token t, limit 2\n2. größe & x 1\n   https://r.example/1\n   token t, limit 2\n",
+    );
   });
 
   test("takes short flags and an equals sign, and asks for five by default", async () => {

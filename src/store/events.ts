@@ -14,7 +14,12 @@ export type EventRow = { session: number; seq: number; kind: Kind; turn: number 
 
 export function recordEvent(db: Db, row: EventRow): void {
   db.query("insert into events (session, seq, kind, turn, node, at) values (?, ?, ?, ?, ?, ?)").run(
-    row.session, row.seq, kinds[row.kind], row.turn, row.node, row.at,
+    row.session,
+    row.seq,
+    kinds[row.kind],
+    row.turn,
+    row.node,
+    row.at,
   );
 }
 
@@ -37,7 +42,13 @@ export function events(db: Db, session: string, afterSeq: number): LastingEvent[
   const turns = turnsOf(db, row.n);
   const owner = toSession(row);
   return found.map((event) =>
-    eventOf(event.seq, session, event.turn_id, event.at, bodyOf(event, owner, event.turn_id ? turns.get(event.turn_id) : undefined, nodes.get(event.seq))),
+    eventOf(
+      event.seq,
+      session,
+      event.turn_id,
+      event.at,
+      bodyOf(event, owner, event.turn_id ? turns.get(event.turn_id) : undefined, nodes.get(event.seq)),
+    ),
   );
 }
 
@@ -57,7 +68,10 @@ function nodesOf(db: Db, session: number, afterSeq: number): Map<number, Node> {
        where e.session = ? and e.seq > ? order by e.seq`,
     )
     .values(session, afterSeq) as [...NodeRow, seq: number][];
-  const nodes = toNodes(db, rows.map((row) => row.slice(0, 7) as NodeRow));
+  const nodes = toNodes(
+    db,
+    rows.map((row) => row.slice(0, 7) as NodeRow),
+  );
   return new Map(rows.map((row, index) => [row[7], nodes[index]!]));
 }
 

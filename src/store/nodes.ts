@@ -23,13 +23,21 @@ export type OpenTurn = { n: number; id: string };
 
 /** The turn a write belongs to: of this session, and not ended. */
 export function openTurn(db: Db, ground: Ground, turn: string): OpenTurn {
-  const row = db.query<{ n: number; session: number; ended_at: number | null }>("select n, session, ended_at from turns where id = ?").get(turn);
+  const row = db
+    .query<{ n: number; session: number; ended_at: number | null }>("select n, session, ended_at from turns where id = ?")
+    .get(turn);
   if (row && row.session === ground.n && row.ended_at === null) return { n: row.n, id: turn };
   throw new Fault("internal", row ? `Turn ${turn} has ended or belongs to another session.` : `There is no turn ${turn}.`);
 }
 
 /** Adds a node inside a transaction, and moves `ground` with it. */
-export function addNode(db: Db, session: string, ground: Ground, turn: OpenTurn | null, node: NewNode): { value: Node; event: LastingEvent } {
+export function addNode(
+  db: Db,
+  session: string,
+  ground: Ground,
+  turn: OpenTurn | null,
+  node: NewNode,
+): { value: Node; event: LastingEvent } {
   const at = Date.now();
   const id = Bun.randomUUIDv7();
   const names = new Names(db);
@@ -37,7 +45,13 @@ export function addNode(db: Db, session: string, ground: Ground, turn: OpenTurn 
   const n = takePlace(db, ground);
   const seq = ground.seq + 1;
   db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(
-    n, parent, ground.n, turn?.n ?? null, at, id, JSON.stringify(node),
+    n,
+    parent,
+    ground.n,
+    turn?.n ?? null,
+    at,
+    id,
+    JSON.stringify(node),
   );
   db.query("update sessions set tip = ?, seq = ?, updated_at = ? where n = ?").run(n, seq, at, ground.n);
   recordEvent(db, { session: ground.n, seq, kind: "node.added", turn: turn?.n ?? null, node: n, at });
@@ -79,10 +93,7 @@ function account(db: Db, turn: number, tip: number, node: NewNode): void {
   db.query(
     `update turns set tip = ?, input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
      cost_usd = cost_usd + ?, unpriced = unpriced + ?, steps = steps + 1 where n = ?`,
-  ).run(
-    tip, usage.input, usage.output, usage.cacheRead, usage.cacheWrite,
-    cost ?? 0, cost === null && used ? 1 : 0, turn,
-  );
+  ).run(tip, usage.input, usage.output, usage.cacheRead, usage.cacheWrite, cost ?? 0, cost === null && used ? 1 : 0, turn);
 }
 
 function dropDrafts(db: Db, turn: number, node: NewNode): void {

@@ -63,7 +63,9 @@ export function readOutput(db: Db, files: OutputFiles, identifier: string): Read
     session === undefined || n === undefined
       ? null
       : db
-          .query<HandleRow>("select bytes, kept_bytes, head_bytes from handles where session = (select n from sessions where id = ?) and n = ?")
+          .query<HandleRow>(
+            "select bytes, kept_bytes, head_bytes from handles where session = (select n from sessions where id = ?) and n = ?",
+          )
           .get(session, Number(n));
   if (!row) throw new Fault("file-unreadable", `There is no output "${identifier}".`, { hint: "An output is named <session>/<number>." });
   const missing = (row.bytes ?? 0) - (row.kept_bytes ?? 0);
@@ -105,6 +107,9 @@ function openFile(files: OutputFiles, identifier: string): number {
     return files.open(identifier);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new Fault("file-unreadable", `The file of output ${identifier} is gone.`, { hint: "`skein verify` lists what is missing.", cause: error });
+    throw new Fault("file-unreadable", `The file of output ${identifier} is gone.`, {
+      hint: "`skein verify` lists what is missing.",
+      cause: error,
+    });
   }
 }

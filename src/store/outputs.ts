@@ -114,7 +114,7 @@ export class Output implements OutputSink {
   }
 
   #put(bytes: Uint8Array): void {
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#file!.fd, bytes, done);
+    for (let done = 0; done < bytes.length;) done += writeSync(this.#file!.fd, bytes, done);
     this.#hash.update(bytes);
   }
 
@@ -161,7 +161,9 @@ export class Output implements OutputSink {
     this.#db.write(() => {
       const ground = requireLease(this.#db, this.#lease);
       this.#db
-        .query("update handles set closed_at = ?, bytes = ?, kept_bytes = ?, head_bytes = ?, sha256 = ?, metadata = ? where session = ? and n = ?")
+        .query(
+          "update handles set closed_at = ?, bytes = ?, kept_bytes = ?, head_bytes = ?, sha256 = ?, metadata = ? where session = ? and n = ?",
+        )
         .run(Date.now(), this.#total, kept, this.#head, sha256, JSON.stringify(whole), ground.n, n);
     });
     return { source: this.#source, sourceVersion: "1", identifier, metadata: whole };

@@ -59,7 +59,8 @@ export function toSession(row: SessionRow): Session {
 
 export function sessionRow(db: Db, id: string): SessionRow {
   const row = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(id);
-  if (!row) throw new Fault("session-unknown", `There is no session ${id}.`, { hint: "--continue goes on with the latest session of a project." });
+  if (!row)
+    throw new Fault("session-unknown", `There is no session ${id}.`, { hint: "--continue goes on with the latest session of a project." });
   return row;
 }
 
@@ -135,20 +136,17 @@ export function asStarted(turn: Turn): Turn {
 export const nodeColumns = "n, parent, session, turn, at, id, body";
 
 /** Read as arrays: ten thousand of them are one path. */
-export type NodeRow = [
-  n: number,
-  parent: number | null,
-  session: number,
-  turn: number | null,
-  at: number,
-  id: string,
-  body: string,
-];
+export type NodeRow = [n: number, parent: number | null, session: number, turn: number | null, at: number, id: string, body: string];
 
 /** The ids behind the integers of node rows, remembered for one reading. */
 export class Names {
   readonly #db: Db;
-  readonly #known = { trees: new Map<number, string>(), sessions: new Map<number, string>(), turns: new Map<number, string>(), nodes: new Map<number, string>() };
+  readonly #known = {
+    trees: new Map<number, string>(),
+    sessions: new Map<number, string>(),
+    turns: new Map<number, string>(),
+    nodes: new Map<number, string>(),
+  };
 
   constructor(db: Db) {
     this.#db = db;

@@ -42,7 +42,10 @@ export function indexSome(db: Db, session: string | null = null): number {
     if (!tree) return 0;
     const upto = Math.min(tree.last, tree.indexed + batch);
     const floor = tree.n * nodesPerTree;
-    db.query("insert into words (rowid, text) select n, text from node_text where n > ? and n <= ?").run(floor + tree.indexed, floor + upto);
+    db.query("insert into words (rowid, text) select n, text from node_text where n > ? and n <= ?").run(
+      floor + tree.indexed,
+      floor + upto,
+    );
     db.query("update trees set indexed = ?, stale = ? where n = ?").run(upto, upto < tree.last ? 1 : 0, tree.n);
     return upto - tree.indexed;
   });

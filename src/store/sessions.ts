@@ -42,7 +42,9 @@ export function findSession(db: Db, wanted: string, project: string | null): Ses
   const found = best.length > 0 ? best : withTail(db, wanted);
   if (found.length === 1) return toSession(found[0]!);
   if (found.length === 0) {
-    throw new Fault("session-unknown", `There is no session "${wanted}".`, { hint: "--continue goes on with the latest session of a project." });
+    throw new Fault("session-unknown", `There is no session "${wanted}".`, {
+      hint: "--continue goes on with the latest session of a project.",
+    });
   }
   throw new Fault("session-ambiguous", `"${wanted}" can mean ${found.length} sessions: ${found.map(described).join(", ")}.`, {
     hint: "Give more of the id, from its end.",
@@ -90,8 +92,24 @@ function insertSession(db: Db, tree: number, tip: number | null, at: number, ses
     throw new Fault("session-exists", `There is already a session ${id}.`, { hint: "Leave the id out to get a fresh one." });
   }
   refusingTaken(name, project, () =>
-    insert.run(id, tree, tip, name, agent, model, directory, project, task, toolLevel, parentSession,
-      forkedFrom?.session ?? null, forkedFrom?.node ?? null, transcript, at, at),
+    insert.run(
+      id,
+      tree,
+      tip,
+      name,
+      agent,
+      model,
+      directory,
+      project,
+      task,
+      toolLevel,
+      parentSession,
+      forkedFrom?.session ?? null,
+      forkedFrom?.node ?? null,
+      transcript,
+      at,
+      at,
+    ),
   );
   return toSession(sessionRow(db, id));
 }

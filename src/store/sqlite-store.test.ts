@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { begin, describeStore, faultCode } from "./conformance.ts";
+import { describeStore } from "./conformance.ts";
+import { begin, faultCode } from "./fixtures/begin.ts";
 import { Db } from "./db.ts";
 import { faultOf } from "./faults.ts";
 import { agent, endedWell, newSession, newTurn, user } from "./fixtures/samples.ts";
@@ -247,7 +248,10 @@ describe("several processes", () => {
     const child = start("hold", at, session.id);
     const [turn] = await firstLines(child.stdout, 1);
     const refusal = await store.acquire(session.id).catch((error: unknown) => error);
-    expect(refusal).toMatchObject({ code: "session-busy", message: expect.stringContaining(`mine is in use by process ${child.pid} since `) });
+    expect(refusal).toMatchObject({
+      code: "session-busy",
+      message: expect.stringContaining(`mine is in use by process ${child.pid} since `),
+    });
     child.kill("SIGKILL");
     await child.exited;
     const lease = await store.acquire(session.id);

@@ -68,17 +68,34 @@ test("each part is one line with fields for role, tool and error", async () => {
   const { lines, torn } = await readTranscript(written());
   expect(torn).toBe(false);
   expect(lines.map((line) => `${line.id}.${line.part} ${line.role}`)).toEqual([
-    "n0.0 user", "n0.1 user", "n1.0 thinking", "n1.1 assistant", "n1.2 tool_call", "n1.3 tool_call",
-    "n2.0 tool_result", "n2.1 tool_result", "n3.0 note", "n4.0 note", "n5.0 user",
+    "n0.0 user",
+    "n0.1 user",
+    "n1.0 thinking",
+    "n1.1 assistant",
+    "n1.2 tool_call",
+    "n1.3 tool_call",
+    "n2.0 tool_result",
+    "n2.1 tool_result",
+    "n3.0 note",
+    "n4.0 note",
+    "n5.0 user",
   ]);
   expect(lines[1]!.content).toBe("[image image/png, 5 bytes]");
   expect(lines[4]).toEqual({
-    id: "n1", part: 2, parent_id: "n0", timestamp: "2026-11-16T01:02:03.457Z", role: "tool_call",
-    content: '{"command":"ls","nested":{"deep":[1,2]}}', tool_name: "bash", tool_id: "c1",
+    id: "n1",
+    part: 2,
+    parent_id: "n0",
+    timestamp: "2026-11-16T01:02:03.457Z",
+    role: "tool_call",
+    content: '{"command":"ls","nested":{"deep":[1,2]}}',
+    tool_name: "bash",
+    tool_id: "c1",
   });
   expect(lines[5]).toMatchObject({ content: "{oops", token_usage: { input: 100, output: 20, cache_read: 5, cache_write: 7 } });
   expect(lines[6]).toMatchObject({
-    content: "a\nb\n[image image/gif, 2 bytes]", tool_id: "c1", is_error: false,
+    content: "a\nb\n[image image/gif, 2 bytes]",
+    tool_id: "c1",
+    is_error: false,
     handle: { source: "bash", source_version: "1", identifier: "a/1", metadata: { exit_code: 0, duration_ms: 12 } },
   });
   expect(lines[7]).toMatchObject({ is_error: true });

@@ -62,7 +62,7 @@ export class Transcript {
   #put(text: string): void {
     const bytes = Buffer.from(text);
     try {
-      for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done);
+      for (let done = 0; done < bytes.length;) done += writeSync(this.#fd, bytes, done);
       this.#bytes += bytes.length;
     } catch (error) {
       ftruncateSync(this.#fd, this.#bytes);
@@ -202,7 +202,8 @@ function unlessRefused<T>(path: string, act: () => T): T {
   } catch (error) {
     if (error instanceof Fault) throw error;
     const code = codeOf(error);
-    if (code === "ENOSPC" || code === "EDQUOT") throw new Fault("store-full", `The disk is full: ${path} can't be written.`, { cause: error });
+    if (code === "ENOSPC" || code === "EDQUOT")
+      throw new Fault("store-full", `The disk is full: ${path} can't be written.`, { cause: error });
     if (code === "ENOENT") throw new Fault("file-unreadable", `The transcript ${path} is not there.`, { cause: error });
     throw new Fault("file-unwritable", `The transcript ${path} can't be written: ${messageOf(error)}`, { cause: error });
   }

@@ -69,15 +69,15 @@ export function saveDraft(db: Db, lease: Lease, turn: string, draft: Draft): voi
   db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
     db.query("insert into drafts (turn, key, text) values (?, ?, ?) on conflict (turn, key) do update set text = excluded.text").run(
-      n, draft.key, draft.text,
+      n,
+      draft.key,
+      draft.text,
     );
   });
 }
 
 export function drafts(db: Db, turn: string): Draft[] {
-  return db
-    .query<Draft>("select key, text from drafts where turn = (select n from turns where id = ?) order by rowid")
-    .all(turn);
+  return db.query<Draft>("select key, text from drafts where turn = (select n from turns where id = ?) order by rowid").all(turn);
 }
 
 /** Days are the reader's own; `unpriced` counts the turns with a request of unknown price. */
@@ -88,7 +88,16 @@ const usageKeys: Record<UsageKey, string> = {
   project: "s.project",
 };
 
-type Sums = { key: string; turns: number; input: number; output: number; cache_read: number; cache_write: number; cost: number; unpriced: number };
+type Sums = {
+  key: string;
+  turns: number;
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_write: number;
+  cost: number;
+  unpriced: number;
+};
 
 export function usage(db: Db, by: UsageKey, project: string | null): UsageRow[] {
   const rows = db

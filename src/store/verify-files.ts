@@ -46,14 +46,13 @@ type TranscriptRow = { n: number; id: string; seq: number; transcript: string };
 /** A session has no file before its first turn. */
 export async function verifyTranscripts(inspection: Inspection): Promise<void> {
   const { db, report, problem, advance } = inspection;
-  const sessions = db
-    .query<TranscriptRow>("select n, id, seq, transcript from sessions where transcript is not null order by n")
-    .all();
+  const sessions = db.query<TranscriptRow>("select n, id, seq, transcript from sessions where transcript is not null order by n").all();
   for (const session of sessions) {
     report.transcripts += 1;
     try {
       if (existsSync(session.transcript)) await verifyTranscript(inspection, session);
-      else if (session.seq > 0) problem("transcript", session.transcript, `The transcript ${session.transcript} of session ${session.id} is not there.`);
+      else if (session.seq > 0)
+        problem("transcript", session.transcript, `The transcript ${session.transcript} of session ${session.id} is not there.`);
     } catch (error) {
       problem("transcript", session.transcript, `The transcript ${session.transcript} can't be compared: ${messageOf(error)}`);
     }
@@ -73,12 +72,15 @@ async function verifyTranscript(inspection: Inspection, session: TranscriptRow):
      where e.session = ? and e.seq > ? and e.seq <= ? order by e.seq limit ?`,
   );
   const absent: { id: string; isLast: boolean; parts: number }[] = [];
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const rows = page.values(session.n, after, session.seq, batch) as [...NodeRow, seq: number][];
     if (rows.length === 0) break;
     for (const item of absent) item.isLast = false;
     after = rows.at(-1)![7];
-    for (const [index, node] of toNodes(db, rows.map((row) => row.slice(0, 7) as NodeRow)).entries()) {
+    for (const [index, node] of toNodes(
+      db,
+      rows.map((row) => row.slice(0, 7) as NodeRow),
+    ).entries()) {
       const parts = linesOf(node).filter((line) => !places.has(placeKey(line))).length;
       if (parts > 0) absent.push({ id: node.id, isLast: index === rows.length - 1, parts });
     }

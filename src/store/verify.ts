@@ -78,7 +78,7 @@ async function verifyNodes({ db, report, problem, advance }: Inspection): Promis
        left join nodes p on p.n = c.parent left join turns t on t.n = c.turn
      where c.n > ? and c.n <= ? and fault is not null order by c.n`,
   );
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const { count, last } = page.get(after, batch)!;
     if (last === null) return;
     for (const row of faults.all(after, last)) problem("node", row.id, `Node ${row.id} ${row.fault}.`);
@@ -127,7 +127,9 @@ function verifyEvents({ db, problem }: Inspection, session: SessionFault): numbe
     )
     .all(session.n, session.seq);
   for (const row of bad) problem("event", `${session.id}/${row.seq}`, `Event ${row.seq} of session ${session.id} ${row.fault}.`);
-  const { count } = db.query<{ count: number }>("select count(*) as count from events where session = ? and seq <= ?").get(session.n, session.seq)!;
+  const { count } = db
+    .query<{ count: number }>("select count(*) as count from events where session = ? and seq <= ?")
+    .get(session.n, session.seq)!;
   if (count !== session.seq) {
     problem("event", session.id, `Session ${session.id} has ${count} of its ${session.seq} events.`);
   }
@@ -148,7 +150,7 @@ async function verifyTurns({ db, report, problem, advance }: Inspection): Promis
      from turns t left join sessions s on s.n = t.session left join nodes a on a.n = t.parent left join nodes b on b.n = t.tip
      where t.n > ? order by t.n limit ?`,
   );
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const turns = page.all(after, batch);
     if (turns.length === 0) return;
     for (const row of turns) if (row.fault !== null) problem("turn", row.id, `Turn ${row.id} ${row.fault}.`);

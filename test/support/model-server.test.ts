@@ -112,13 +112,22 @@ async function talkGemini(url: string, task = "go"): Promise<Conversation> {
       parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
     }
     seen.input += input;
-    seen.thinking += parts.filter((part) => part.thought === true).map((part) => part.text).join("");
-    seen.final = parts.filter((part) => part.thought !== true).map((part) => part.text ?? "").join("");
+    seen.thinking += parts
+      .filter((part) => part.thought === true)
+      .map((part) => part.text)
+      .join("");
+    seen.final = parts
+      .filter((part) => part.thought !== true)
+      .map((part) => part.text ?? "")
+      .join("");
     const calls = parts.flatMap((part) => part.functionCall ?? []);
     if (calls.length === 0) return seen;
     seen.ran.push(...calls.map((call) => (call.args as { command: string }).command));
     contents.push({ role: "model", parts });
-    contents.push({ role: "user", parts: calls.map((call) => ({ functionResponse: { id: call.id, name: call.name, response: { output: "ok" } } })) });
+    contents.push({
+      role: "user",
+      parts: calls.map((call) => ({ functionResponse: { id: call.id, name: call.name, response: { output: "ok" } } })),
+    });
   }
 }
 
@@ -137,7 +146,10 @@ describe.each(Object.entries(clients))("%s", (protocol, talk) => {
   });
 
   test("parallel calls of one answer are one step", async () => {
-    const server = start({ steps: [{ calls: [{ input: { command: "a" } }, { input: { command: "b" } }] }, { calls: [{ input: { command: "c" } }] }], final: "end" });
+    const server = start({
+      steps: [{ calls: [{ input: { command: "a" } }, { input: { command: "b" } }] }, { calls: [{ input: { command: "c" } }] }],
+      final: "end",
+    });
     const seen = await talk(server.url);
     expect(seen.ran).toEqual(["a", "b", "c"]);
     expect(seen.final).toBe("end");
@@ -181,6 +193,9 @@ test("model lists and token counts have the vendors' shapes", async () => {
   const tags = (await (await fetch(`${server.url}/api/tags`)).json()) as { models: { name: string }[] };
   expect(tags.models[0]?.name).toBe("claude-sonnet-4-5:latest");
   expect((await fetch(server.url, { method: "HEAD" })).status).toBe(200);
-  const counted = await new Anthropic({ baseURL: server.url, apiKey: "dummy" }).messages.countTokens({ model: "m", messages: [{ role: "user", content: "hello" }] });
+  const counted = await new Anthropic({ baseURL: server.url, apiKey: "dummy" }).messages.countTokens({
+    model: "m",
+    messages: [{ role: "user", content: "hello" }],
+  });
   expect(counted.input_tokens).toBeGreaterThan(0);
 });

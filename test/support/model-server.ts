@@ -111,7 +111,8 @@ async function answerRequest(state: State, request: Request): Promise<Response> 
   const side = answerSide(request.method, path, text);
   if (side !== null) return side;
   const protocol = record.protocol === null ? undefined : protocols[record.protocol];
-  if (protocol === undefined || request.method !== "POST") return Response.json({ error: { message: `no such path: ${path}` } }, { status: 404 });
+  if (protocol === undefined || request.method !== "POST")
+    return Response.json({ error: { message: `no such path: ${path}` } }, { status: 404 });
   if (body === null) return Response.json(protocol.failure(400, "the body is not JSON"), { status: 400 });
   return answerModel(state, protocol, record, request.signal);
 }

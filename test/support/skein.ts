@@ -26,7 +26,15 @@ export function temporaryHouse(env: Record<string, string> = {}): TemporaryHouse
   const project = join(base, "project");
   mkdirSync(join(project, ".git"), { recursive: true });
   mkdirSync(home);
-  const own = { PATH: process.env["PATH"] ?? "", HOME: home, SKEIN_HOME: join(base, "skein"), LANG: "C.UTF-8", OLLAMA_HOST: "127.0.0.1:9", ...env };
+  const own = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: home,
+    SKEIN_HOME: join(base, "skein"),
+    LANG: "C.UTF-8",
+    OLLAMA_HOST: "127.0.0.1:9",
+    BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+    ...env,
+  };
 
   function start(args: string[], options: RunOptions = {}) {
     return Bun.spawn([...skeinCommand(), ...args], {
@@ -46,7 +54,11 @@ export function temporaryHouse(env: Record<string, string> = {}): TemporaryHouse
     async run(args, options) {
       const child = start(args, options);
       const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
-      const lines = () => out.trim().split("\n").map((line) => JSON.parse(line) as unknown);
+      const lines = () =>
+        out
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line) as unknown);
       return { code, out, err, lines, json: () => JSON.parse(out) as Record<string, unknown> };
     },
     [Symbol.dispose]: () => rmSync(base, { recursive: true, force: true }),

@@ -13,7 +13,11 @@ import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../s
 const anthropic = wireModels.anthropic;
 const everyWire = Object.entries(wireModels);
 
-async function inHouse(script: ScriptSource, act: (house: TemporaryHouse, server: ModelServer) => Promise<void>, options?: ModelServerOptions): Promise<void> {
+async function inHouse(
+  script: ScriptSource,
+  act: (house: TemporaryHouse, server: ModelServer) => Promise<void>,
+  options?: ModelServerOptions,
+): Promise<void> {
   const server = startModelServer(script, options);
   using house = temporaryHouse(vendorEnv(server.url));
   try {
@@ -23,7 +27,11 @@ async function inHouse(script: ScriptSource, act: (house: TemporaryHouse, server
   }
 }
 
-type Body = { tools?: { name: string; cache_control?: unknown }[]; system: { text: string; cache_control?: unknown }[]; messages: { role: string; content: { text?: string; cache_control?: unknown }[] }[] };
+type Body = {
+  tools?: { name: string; cache_control?: unknown }[];
+  system: { text: string; cache_control?: unknown }[];
+  messages: { role: string; content: { text?: string; cache_control?: unknown }[] }[];
+};
 
 function bodyOf(server: ModelServer, at = 0): Body {
   return server.main()[at]?.body as unknown as Body;
@@ -37,11 +45,20 @@ describe("the tools of a request", () => {
   const talk: Script = { steps: [], final: "hi" };
   test.each([
     [["--tool-level", "none"], []],
-    [["--tool-level", "minimal"], ["read", "write", "edit", "bash"]],
+    [
+      ["--tool-level", "minimal"],
+      ["read", "write", "edit", "bash"],
+    ],
     [[], ["read", "write", "edit", "bash", "spawn_session"]],
-    [["--tool-level", "orchestrator"], ["read", "write", "edit", "bash", "spawn_session"]],
+    [
+      ["--tool-level", "orchestrator"],
+      ["read", "write", "edit", "bash", "spawn_session"],
+    ],
     [["--no-spawn"], ["read", "write", "edit", "bash"]],
-    [["--tools", "bash, read"], ["read", "bash"]],
+    [
+      ["--tools", "bash, read"],
+      ["read", "bash"],
+    ],
     [["--tools", "spawn_session,bash", "--no-spawn"], ["bash"]],
     [["--tool-level", "none", "--tools", "read"], ["read"]],
   ])("with %p are the right ones", async (args, wanted) => {
@@ -84,7 +101,9 @@ describe("context files", () => {
     await inHouse({ steps: [], final: "hi" }, async (house, server) => {
       const deep = furnish(house);
       await house.run(["run", "hello", "-m", anthropic, "--cd", deep]);
-      const system = bodyOf(server).system.map((block) => block.text).join("\n");
+      const system = bodyOf(server)
+        .system.map((block) => block.text)
+        .join("\n");
       const places = ["rule of the user", "rule of the root", "rule of the sub folder"].map((words) => system.indexOf(words));
       expect(places).toEqual(places.toSorted((a, b) => a - b));
       expect(places).not.toContain(-1);
@@ -111,7 +130,10 @@ function commonLength(a: string, b: string): number {
 
 describe.each(everyWire)("over %s", (wire, model) => {
   test("each request begins with the bytes of the one before, across turns too", async () => {
-    const source: ScriptSource = ({ position }) => (position.prompt.includes("again") ? shellScript(["echo mark-three"], "second end") : shellScript(["echo mark-one", "echo mark-two"], "first end"));
+    const source: ScriptSource = ({ position }) =>
+      position.prompt.includes("again")
+        ? shellScript(["echo mark-three"], "second end")
+        : shellScript(["echo mark-one", "echo mark-two"], "first end");
     await inHouse(source, async (house, server) => {
       expect((await house.run(["run", "mark-zero", "-m", model])).code).toBe(0);
       expect((await house.run(["run", "again mark-turn", "-m", model, "--continue"])).code).toBe(0);
@@ -139,7 +161,9 @@ describe.each(everyWire)("over %s", (wire, model) => {
         expect(result.usage.cache_read).toBeGreaterThan(result.usage.input);
         if (wire === "anthropic") expect(result.usage.cache_write).toBeGreaterThan(0);
         const nodes = lines.slice(0, -1).map((line) => eventSchema.parse(line));
-        const reads = nodes.flatMap((one) => (one.type === "node.added" && one.node.author === "agent" ? [one.node.usage?.cache_read ?? 0] : []));
+        const reads = nodes.flatMap((one) =>
+          one.type === "node.added" && one.node.author === "agent" ? [one.node.usage?.cache_read ?? 0] : [],
+        );
         expect(reads.reduce((sum, read) => sum + read, 0)).toBe(result.usage.cache_read);
         const reading = readFileSync(result.transcript_path as string, "utf8").match(/"cache_read":[1-9]/g) ?? [];
         expect(reading.length).toBeGreaterThan(0);
@@ -178,7 +202,10 @@ describe("spawn_session", () => {
     (calls: { task: string; output_file?: string }[], below: Record<string, Script>): ScriptSource =>
     ({ position }) =>
       below[position.prompt] ?? {
-        steps: [{ calls: [{ input: { command: "echo executor=$PPID" } }] }, { calls: calls.map((input) => ({ name: "spawn_session", input })) }],
+        steps: [
+          { calls: [{ input: { command: "echo executor=$PPID" } }] },
+          { calls: calls.map((input) => ({ name: "spawn_session", input })) },
+        ],
         final: "both are done",
       };
 
@@ -190,13 +217,22 @@ describe("spawn_session", () => {
       expect(ran.code).toBe(0);
       const lines = ran.lines() as Record<string, unknown>[];
       const result = resultSchema.parse(lines.at(-1));
-      const nodes = lines.slice(0, -1).map((line) => eventSchema.parse(line)).flatMap((one) => (one.type === "node.added" ? [one.node] : []));
+      const nodes = lines
+        .slice(0, -1)
+        .map((line) => eventSchema.parse(line))
+        .flatMap((one) => (one.type === "node.added" ? [one.node] : []));
       const texts = nodes.flatMap((node) => node.parts).flatMap((part) => (part.kind === "result" ? [part.text] : []));
       const answer = texts[1] as string;
-      const [, session, path] = /there are three files[\s\S]*\[session ([0-9a-f-]{36}), ok, \$[\d.]+, transcript (.*\.jsonl)\]/.exec(answer) ?? [];
+      const [, session, path] =
+        /there are three files[\s\S]*\[session ([0-9a-f-]{36}), ok, \$[\d.]+, transcript (.*\.jsonl)\]/.exec(answer) ?? [];
       const transcript = readFileSync(path as string, "utf8");
       const header = transcriptHeader.parse(JSON.parse(transcript.split("\n", 1)[0] as string));
-      expect(header).toMatchObject({ session_id: session, parent_session_id: result.session_id, is_sub_session: true, task: "count the files" });
+      expect(header).toMatchObject({
+        session_id: session,
+        parent_session_id: result.session_id,
+        is_sub_session: true,
+        task: "count the files",
+      });
       expect(readFileSync(join(house.project, "answers", "count.txt"), "utf8").trim()).toBe("there are three files");
 
       const own = server.main().filter((request) => !request.text.includes("delegate it"));
@@ -212,7 +248,8 @@ describe("spawn_session", () => {
   });
 
   test("twice in one message runs both at once", async () => {
-    const meet = (mine: string, other: string) => `touch ${mine}; for i in $(seq 500); do test -e ${other} && break; sleep 0.02; done; test -e ${other} && echo met`;
+    const meet = (mine: string, other: string) =>
+      `touch ${mine}; for i in $(seq 500); do test -e ${other} && break; sleep 0.02; done; test -e ${other} && echo met`;
     const below = { left: shellScript([meet("l", "r")], "left met right"), right: shellScript([meet("r", "l")], "right met left") };
     await inHouse(delegating([{ task: "left" }, { task: "right" }], below), async (house, server) => {
       const ran = await house.run(["run", "delegate both", "-m", anthropic, "--json"]);
@@ -228,7 +265,12 @@ describe("spawn_session", () => {
   });
 
   test("that fails tells the model how, and the turn goes on", async () => {
-    const steps = Array.from({ length: 5 }, () => ({ calls: [{ name: "teleport", input: {} }, { name: "teleport", input: {} }] }));
+    const steps = Array.from({ length: 5 }, () => ({
+      calls: [
+        { name: "teleport", input: {} },
+        { name: "teleport", input: {} },
+      ],
+    }));
     const below = { hopeless: { steps: [...steps, { calls: [{ input: { command: "true" } }] }], final: "never" } };
     await inHouse(delegating([{ task: "hopeless" }], below), async (house, server) => {
       const ran = await house.run(["run", "delegate it", "-m", anthropic, "--json"]);

@@ -18,7 +18,11 @@ const latestMs = 1400;
 
 // One call in ten leaves a daemon that left its session: it must not outlive skein either.
 const hundredCalls = shellScript(
-  Array.from({ length: 100 }, (_, at) => `echo line-${at}; echo ${at} >> counted.txt; ${at % 10 === 3 ? "setsid sleep 60 > /dev/null 2>&1 & " : ""}sleep 0.00${at % 10}`),
+  Array.from(
+    { length: 100 },
+    (_, at) =>
+      `echo line-${at}; echo ${at} >> counted.txt; ${at % 10 === 3 ? "setsid sleep 60 > /dev/null 2>&1 & " : ""}sleep 0.00${at % 10}`,
+  ),
   "counted to a hundred",
 );
 const atOnce: Script = { steps: [], final: "went on and ended" };
@@ -27,7 +31,10 @@ test("what was printed before any of fifty kills is kept, and the resumed turn t
   const random = seeded(19_731);
   const killed = new Set<string>();
   const server = startModelServer(({ position }) => (killed.has(position.prompt) ? atOnce : hundredCalls));
-  const moments = Array.from({ length: kills }, (_, at) => ({ task: `count to a hundred, kill ${String(at).padStart(2, "0")}`, ms: Math.round(random() * latestMs) }));
+  const moments = Array.from({ length: kills }, (_, at) => ({
+    task: `count to a hundred, kill ${String(at).padStart(2, "0")}`,
+    ms: Math.round(random() * latestMs),
+  }));
   const seen = { resumed: 0, told: 0 };
   const lane = async () => {
     using house = temporaryHouse(vendorEnv(server.url));
@@ -118,7 +125,9 @@ test("a streaming answer is kept up to the last moments before the kill", async 
       expect(shown).not.toBe("");
       script = atOnce;
       const request = await resume(house, server, id, task);
-      const kept = await withStore(house, async (store) => (await store.sessionNodes(id)).filter((node) => node.author === "agent").map(textOf));
+      const kept = await withStore(house, async (store) =>
+        (await store.sessionNodes(id)).filter((node) => node.author === "agent").map(textOf),
+      );
       expect(kept).toEqual([expect.stringMatching(/^word0/), atOnce.final]);
       expect(kept[0]).toStartWith(shown);
       expect(words).toStartWith(kept[0] as string);
@@ -133,12 +142,18 @@ test("a streaming answer is kept up to the last moments before the kill", async 
 
 test("a kill during compaction loses nothing, and the resumed turn compacts again", async () => {
   let isKilled = false;
-  const bulk = shellScript(Array.from({ length: 8 }, (_, at) => `echo bulk-${at}; head -c 6000 /dev/zero | tr '\\0' x`), "all the bulk is seen");
+  const bulk = shellScript(
+    Array.from({ length: 8 }, (_, at) => `echo bulk-${at}; head -c 6000 /dev/zero | tr '\\0' x`),
+    "all the bulk is seen",
+  );
   const summary = (): Script => ({ steps: [{ text: "it was bulk", delayMs: isKilled ? 0 : 60_000 }], final: "" });
   const server = startModelServer(({ position }) => (position.prompt.startsWith("Stop working") ? summary() : isKilled ? atOnce : bulk));
   using house = temporaryHouse(vendorEnv(server.url));
   mkdirSync(join(house.root, "skein", "config"), { recursive: true });
-  writeFileSync(join(house.root, "skein", "config", "config.jsonc"), JSON.stringify({ providers: { anthropic: { context_window: 9000 } } }));
+  writeFileSync(
+    join(house.root, "skein", "config", "config.jsonc"),
+    JSON.stringify({ providers: { anthropic: { context_window: 9000 } } }),
+  );
   try {
     const run = follow(house.start(["run", "see the bulk", "-m", model, "--session", "bulk", "--output-format", "events"]));
     expect(await run.until((event) => event.type === "warning.raised")).not.toBeNull();
@@ -147,7 +162,9 @@ test("a kill during compaction loses nothing, and the resumed turn compacts agai
     isKilled = true;
     const ran = await house.run(["run", "--resume", "bulk", "--json"]);
     expect({ err: ran.code === 0 ? "" : ran.err, ...ran.json() }).toMatchObject({ err: "", status: "ok", result: atOnce.final, steps: 2 });
-    const notes = await withStore(house, async (store) => (await store.sessionNodes(String(ran.json()["session_id"]))).filter((node) => node.note?.about === "compaction"));
+    const notes = await withStore(house, async (store) =>
+      (await store.sessionNodes(String(ran.json()["session_id"]))).filter((node) => node.note?.about === "compaction"),
+    );
     expect(notes.map(textOf)).toEqual(["[Earlier work, summarised]\nit was bulk"]);
     expect(await leftOf(house.root)).toEqual([]);
     await checkVerified(house);
@@ -180,14 +197,20 @@ test("a killed executor settles its call as an error, and the run goes on with a
   }
 });
 
-type Message = { role: string; content: string | { type: string; id?: string; tool_use_id?: string; content?: string | { text?: string }[] }[] };
+type Message = {
+  role: string;
+  content: string | { type: string; id?: string; tool_use_id?: string; content?: string | { text?: string }[] }[];
+};
 
 function callsIn(request: RecordedRequest): { called: string[]; results: Map<string, string> } {
   const messages = (JSON.parse(request.text) as { messages: Message[] }).messages;
   const blocks = messages.flatMap((message) => (typeof message.content === "string" ? [] : message.content));
   const called = blocks.flatMap((block) => (block.type === "tool_use" ? [block.id as string] : []));
-  const textIn = (content: (typeof blocks)[number]["content"]) => (typeof content === "string" ? content : (content ?? []).map((piece) => piece.text ?? "").join(""));
-  const results = new Map(blocks.flatMap((block) => (block.type === "tool_result" ? [[block.tool_use_id as string, textIn(block.content)] as const] : [])));
+  const textIn = (content: (typeof blocks)[number]["content"]) =>
+    typeof content === "string" ? content : (content ?? []).map((piece) => piece.text ?? "").join("");
+  const results = new Map(
+    blocks.flatMap((block) => (block.type === "tool_result" ? [[block.tool_use_id as string, textIn(block.content)] as const] : [])),
+  );
   return { called, results };
 }
 

@@ -12,7 +12,14 @@ const longText = "The first half of the answer is here, and the second half foll
 const talk: Script = { steps: [], final: longText };
 const everyWire = Object.entries(wireModels);
 
-type Given = { model?: string; script?: ScriptSource; fault?: Fault; options?: ModelServerOptions; env?: Record<string, string>; args?: string[] };
+type Given = {
+  model?: string;
+  script?: ScriptSource;
+  fault?: Fault;
+  options?: ModelServerOptions;
+  env?: Record<string, string>;
+  args?: string[];
+};
 
 /** One run against a server that misbehaves; `fault` holds for every request. */
 async function walk(given: Given) {
@@ -24,7 +31,11 @@ async function walk(given: Given) {
     const ran = await house.run(args, given.env === undefined ? {} : { env: given.env });
     const lines = ran.lines() as Record<string, unknown>[];
     const result = resultSchema.parse(lines.at(-1));
-    const retries = lines.filter((line) => line["type"] === "model.retried") as { attempt: number; wait_ms: number; error: { kind: string } }[];
+    const retries = lines.filter((line) => line["type"] === "model.retried") as {
+      attempt: number;
+      wait_ms: number;
+      error: { kind: string };
+    }[];
     const transcript = readFileSync(result.transcript_path as string, "utf8");
     return { ran, lines, result, retries, transcript, requests: server.main() };
   } finally {
@@ -50,10 +61,16 @@ describe.each(everyWire)("over %s", (wire, model) => {
   });
 
   test("a short retry-after is honoured and the run ends well", async () => {
-    const walked = await walk({ model, options: { faults: { 1: { type: "status", status: 429, retryAfter: "0.3" }, 2: { type: "status", status: 429, retryAfter: "0" } } } });
+    const walked = await walk({
+      model,
+      options: { faults: { 1: { type: "status", status: 429, retryAfter: "0.3" }, 2: { type: "status", status: 429, retryAfter: "0" } } },
+    });
     expect(walked.ran.code).toBe(0);
     expect(walked.result.result).toBe(longText);
-    expect(walked.retries.map(({ attempt, wait_ms, error }) => [attempt, wait_ms, error.kind])).toEqual([[1, 300, "rate-limited"], [2, 0, "rate-limited"]]);
+    expect(walked.retries.map(({ attempt, wait_ms, error }) => [attempt, wait_ms, error.kind])).toEqual([
+      [1, 300, "rate-limited"],
+      [2, 0, "rate-limited"],
+    ]);
   });
 
   test("a connection that drops in mid-stream ends as network, and what came is kept", async () => {
@@ -74,7 +91,11 @@ describe.each(everyWire)("over %s", (wire, model) => {
   });
 
   test("malformed arguments are told to the model, and the run goes on", async () => {
-    const walked = await walk({ model, script: shellScript(["echo fine"], "all is well"), options: { faults: { 1: { type: "garbage-args" } }, count: "requests" } });
+    const walked = await walk({
+      model,
+      script: shellScript(["echo fine"], "all is well"),
+      options: { faults: { 1: { type: "garbage-args" } }, count: "requests" },
+    });
     expect(walked.ran.code).toBe(0);
     expect(walked.result.result).toBe("all is well");
     // Gemini tells it by a finish reason, without the call: there the request is made once more.
@@ -83,7 +104,10 @@ describe.each(everyWire)("over %s", (wire, model) => {
   });
 
   test("an unknown tool is told to the model, and the run goes on", async () => {
-    const script: Script = { steps: [{ calls: [{ name: "teleport", input: { to: "mars" } }, { input: { command: "true" } }] }], final: "I stay here" };
+    const script: Script = {
+      steps: [{ calls: [{ name: "teleport", input: { to: "mars" } }, { input: { command: "true" } }] }],
+      final: "I stay here",
+    };
     const walked = await walk({ model, script });
     expect(walked.ran.code).toBe(0);
     expect(walked.transcript).toContain("unknown tool: teleport");
@@ -154,7 +178,18 @@ test("a model that always calls an unknown tool ends as broken, in bounded steps
 
 test("a refusal ends as refused, and what was said is kept", async () => {
   const events = [
-    { type: "message_start", message: { id: "m", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage: { input_tokens: 5, output_tokens: 1 } } },
+    {
+      type: "message_start",
+      message: {
+        id: "m",
+        type: "message",
+        role: "assistant",
+        model: "m",
+        content: [],
+        stop_reason: null,
+        usage: { input_tokens: 5, output_tokens: 1 },
+      },
+    },
     { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
     { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "I would rather not." } },
     { type: "content_block_stop", index: 0 },

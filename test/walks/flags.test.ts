@@ -16,7 +16,13 @@ async function walk(args: string[], options: RunOptions & { script?: ScriptSourc
     options.prepare?.(house);
     const given = { ...options, ...(options.cwd === undefined ? {} : { cwd: join(house.project, options.cwd) }) };
     const ran = await house.run(args, given);
-    return { ran, house, requests: server.main(), has: (path: string) => existsSync(join(house.root, path)), [Symbol.dispose]: () => house[Symbol.dispose]() };
+    return {
+      ran,
+      house,
+      requests: server.main(),
+      has: (path: string) => existsSync(join(house.root, path)),
+      [Symbol.dispose]: () => house[Symbol.dispose](),
+    };
   } finally {
     await server.stop();
   }
@@ -114,7 +120,10 @@ describe("paths", () => {
   test("XDG_CONFIG_HOME is found, and paths in the config arrive absolute", async () => {
     const prepare = (house: TemporaryHouse) => {
       mkdirSync(join(house.project, "xdg", "skein"), { recursive: true });
-      writeFileSync(join(house.project, "xdg", "skein", "config.jsonc"), '{ "allow_write": ["~/out", "near", "/var/far/../x"] } // comment');
+      writeFileSync(
+        join(house.project, "xdg", "skein", "config.jsonc"),
+        '{ "allow_write": ["~/out", "near", "/var/far/../x"] } // comment',
+      );
     };
     using walked = await walk(["config", "get", "allow_write", "--json"], { prepare, env: { SKEIN_HOME: "", XDG_CONFIG_HOME: "xdg" } });
     const { home } = walked.house;

@@ -36,7 +36,9 @@ const check: Record<(typeof formats)[number], (out: string, lines: string[]) => 
     expect(record).toMatchObject({ status: "ok", result: "all twenty are done", steps: 21 });
     expect(record.usage.output).toBeGreaterThan(0);
     expect(record.cost_usd).not.toBeUndefined();
-    const [header, ...parts] = readFileSync(record.transcript_path as string, "utf8").trim().split("\n");
+    const [header, ...parts] = readFileSync(record.transcript_path as string, "utf8")
+      .trim()
+      .split("\n");
     expect(transcriptHeader.parse(JSON.parse(header as string)).session_id).toBe(record.session_id);
     const roles = parts.map((line) => transcriptLine.parse(JSON.parse(line)).role);
     expect(roles.filter((role) => role === "tool_result")).toHaveLength(20);
@@ -45,7 +47,13 @@ const check: Record<(typeof formats)[number], (out: string, lines: string[]) => 
     const records = lines.map((line) => streamLine.parse(JSON.parse(line)));
     expect(records[0]?.type).toBe("system");
     expect(records.filter((record) => record.type === "user")).toHaveLength(20);
-    expect(records.at(-1)).toMatchObject({ type: "result", subtype: "success", is_error: false, num_turns: 21, result: "all twenty are done" });
+    expect(records.at(-1)).toMatchObject({
+      type: "result",
+      subtype: "success",
+      is_error: false,
+      num_turns: 21,
+      result: "all twenty are done",
+    });
   },
   events: (_, lines) => {
     const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -15,7 +15,11 @@ type Role = ReturnType<typeof transcriptLine.parse>["role"];
 
 test("twenty runs at once on one new store all finish, and every transcript is whole", async () => {
   const server = startModelServer(({ position }) => ({
-    steps: Array.from({ length: callsEach }, (_, at) => ({ text: `step ${at}`, thinking: "hm", calls: [{ input: { command: `echo ${position.prompt} ${at}` } }] })),
+    steps: Array.from({ length: callsEach }, (_, at) => ({
+      text: `step ${at}`,
+      thinking: "hm",
+      calls: [{ input: { command: `echo ${position.prompt} ${at}` } }],
+    })),
     final: `finished ${position.prompt}`,
   }));
   using house = temporaryHouse(vendorEnv(server.url));
@@ -40,8 +44,14 @@ function checkTranscript(path: string, session: string, task: string): void {
   expect(transcriptHeader.parse(JSON.parse(header as string))).toMatchObject({ session_id: session, task, is_sub_session: false });
   const parts = lines.map((line) => transcriptLine.parse(JSON.parse(line)));
   const step: Role[] = ["thinking", "assistant", "tool_call", "tool_result"];
-  expect(parts.map((line) => line.role)).toEqual(["user", ...Array.from({ length: callsEach }, () => step).flat(), "assistant"] satisfies Role[]);
-  expect(parts.flatMap((line) => (line.role === "tool_result" ? [line.content] : []))).toEqual(Array.from({ length: callsEach }, (_, at) => `${task} ${at}`));
+  expect(parts.map((line) => line.role)).toEqual([
+    "user",
+    ...Array.from({ length: callsEach }, () => step).flat(),
+    "assistant",
+  ] satisfies Role[]);
+  expect(parts.flatMap((line) => (line.role === "tool_result" ? [line.content] : []))).toEqual(
+    Array.from({ length: callsEach }, (_, at) => `${task} ${at}`),
+  );
   const ids = [...new Set(parts.map((line) => line.id))];
   expect(parts.map((line) => line.parent_id)).toEqual(parts.map((line) => ids[ids.indexOf(line.id) - 1] ?? null));
   expect(new Set(parts.map((line) => `${line.id} ${line.part}`)).size).toBe(parts.length);
@@ -55,7 +65,11 @@ test("runs that make the same named session at once get one session, and one of 
     const won = runs.filter((ran) => ran.code === 0);
     expect(won.length).toBeGreaterThan(0);
     for (const ran of runs.filter((candidate) => candidate.code !== 0)) {
-      expect({ code: ran.code, out: ran.out, err: ran.err }).toEqual({ code: 1, out: "", err: expect.stringMatching(/^skein: Session one is in use by process \d+ since \S+\.\n +Wait .*\n$/) });
+      expect({ code: ran.code, out: ran.out, err: ran.err }).toEqual({
+        code: 1,
+        out: "",
+        err: expect.stringMatching(/^skein: Session one is in use by process \d+ since \S+\.\n +Wait .*\n$/),
+      });
     }
     expect(new Set(won.map((ran) => ran.json()["session_id"])).size).toBe(1);
     await checkVerified(house, { sessions: 1, turns: won.length });

@@ -120,7 +120,10 @@ describe("stopped by a signal", () => {
     return run;
   };
 
-  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
     test(`${signal} stops the turn, keeps what there is, exits with ${code}, and the turn can be gone on with`, async () => {
       using house = temporaryHouse(vendorEnv(server.url));
       const run = await begin(house);
@@ -215,7 +218,11 @@ describe("stopped by a limit", () => {
   for (const [flag, value, limit] of limits) {
     test(`${flag} ends the turn as budget, says which limit, and keeps the partial result`, async () => {
       using house = temporaryHouse(vendorEnv(server.url));
-      const steps = Array.from({ length: 5 }, (_, at) => ({ text: `part ${at}`, calls: [{ input: { command: `echo ${at}` } }], usage: { input: 80, output: 10 } }));
+      const steps = Array.from({ length: 5 }, (_, at) => ({
+        text: `part ${at}`,
+        calls: [{ input: { command: `echo ${at}` } }],
+        usage: { input: 80, output: 10 },
+      }));
       server.setScript({ steps, final: "whole" });
       const over = await ran(house, ["count", "--session", "dear", flag, value]);
       expect(over).toMatchObject({ code: 7, record: { status: "budget", steps: 2, result: "part 1", error: { kind: "budget", limit } } });
@@ -249,7 +256,10 @@ test("a project that became read-only has its transcript, whole, in the data dir
     `mount --bind .skein .skein && mount -o remount,bind,ro .skein
      "$@" run two --session mine --json`,
   );
-  expect({ code: under.code, err: under.err }).toEqual({ code: 0, err: expect.stringMatching(/^skein: the transcript goes to \S+: .*read-only/i) });
+  expect({ code: under.code, err: under.err }).toEqual({
+    code: 0,
+    err: expect.stringMatching(/^skein: the transcript goes to \S+: .*read-only/i),
+  });
   const path = result.parse(JSON.parse(under.out)).transcript_path as string;
   expect(path).toStartWith(join(house.root, "skein", "data", "sessions"));
   expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(5);
@@ -262,7 +272,12 @@ const filling = "head -c 15000 /dev/urandom | base64 -w 0";
 describe("a full disk", () => {
   test("ends the run with one clear line, keeps what was recorded, and is gone on with when there is space", async () => {
     using house = temporaryHouse(vendorEnv(server.url));
-    server.setScript(shellScript(Array.from({ length: 12 }, () => filling), "filled"));
+    server.setScript(
+      shellScript(
+        Array.from({ length: 12 }, () => filling),
+        "filled",
+      ),
+    );
     mkdirSync(join(house.root, "skein"));
     const { out, err } = await inOwnMounts(
       house,

@@ -9,12 +9,32 @@ import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { shellScript, type Fault } from "../support/model-server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
 
-const variables = [...new Set([...environment.filter((row) => row.group === "keys").map((row) => row.name), ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name))])];
-const fromEnvironment = Object.fromEntries(variables.map((name) => [name, `loose-lips-${name.toLowerCase().replaceAll("_", "-")}-sink-ships`]));
-const inConfig = { acme: "loose-lips-acme-file-sink-ships", header: "loose-lips-acme-header-sink-ships", named: "loose-lips-named-variable-sink-ships" };
+const variables = [
+  ...new Set([
+    ...environment.filter((row) => row.group === "keys").map((row) => row.name),
+    ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name)),
+  ]),
+];
+const fromEnvironment = Object.fromEntries(
+  variables.map((name) => [name, `loose-lips-${name.toLowerCase().replaceAll("_", "-")}-sink-ships`]),
+);
+const inConfig = {
+  acme: "loose-lips-acme-file-sink-ships",
+  header: "loose-lips-acme-header-sink-ships",
+  named: "loose-lips-named-variable-sink-ships",
+};
 const marks = /loose-lips|sink-ships/;
 
-const leaks = ["env", "printenv", "cat /proc/self/environ", "cat /proc/$PPID/environ", "set", "export -p", "printenv ANTHROPIC_API_KEY; true", "tr '\\0' '\\n' < /proc/$$/environ"];
+const leaks = [
+  "env",
+  "printenv",
+  "cat /proc/self/environ",
+  "cat /proc/$PPID/environ",
+  "set",
+  "export -p",
+  "printenv ANTHROPIC_API_KEY; true",
+  "tr '\\0' '\\n' < /proc/$$/environ",
+];
 const models = { ...wireModels, "a vendor of the config": "acme/one", "a named variable": "named/one" };
 
 let server: ModelServer;
@@ -113,7 +133,17 @@ describe("runs that know every key", () => {
   });
 
   test("commands that speak about keys say where they come from, never what they are", async () => {
-    for (const args of [["auth", "status"], ["auth", "status", "--json"], ["doctor"], ["models"], ["config"], ["config", "--json"], ["config", "get", "providers.acme.api_key"], ["verify"]]) await run(args);
+    for (const args of [
+      ["auth", "status"],
+      ["auth", "status", "--json"],
+      ["doctor"],
+      ["models"],
+      ["config"],
+      ["config", "--json"],
+      ["config", "get", "providers.acme.api_key"],
+      ["verify"],
+    ])
+      await run(args);
     expect(printed.join("")).toContain("ANTHROPIC_API_KEY");
     expect(printed.join("")).toContain("providers.acme.api_key");
   });
@@ -136,7 +166,13 @@ describe("runs that know every key", () => {
   });
 
   test("a base URL that is none does not print what it holds", async () => {
-    expect((await run(["run", "x", "-m", wireModels.anthropic], { ANTHROPIC_BASE_URL: `ftp://user:${inConfig.acme}@host/?key=${inConfig.acme}` })).code).toBe(3);
+    expect(
+      (
+        await run(["run", "x", "-m", wireModels.anthropic], {
+          ANTHROPIC_BASE_URL: `ftp://user:${inConfig.acme}@host/?key=${inConfig.acme}`,
+        })
+      ).code,
+    ).toBe(3);
   });
 });
 
@@ -169,7 +205,9 @@ describe("afterwards", () => {
     expect(texts.some(({ path }) => path.endsWith("skein.db"))).toBe(true);
     expect(texts.some(({ path }) => path.endsWith(".jsonl"))).toBe(true);
     const own = join(house.env["SKEIN_HOME"] as string, "config", "config.jsonc");
-    expect(texts.filter(({ path, text }) => path !== own && marks.test(text)).map(({ path, text }) => `${path}: ${around(text)}`)).toEqual([]);
+    expect(texts.filter(({ path, text }) => path !== own && marks.test(text)).map(({ path, text }) => `${path}: ${around(text)}`)).toEqual(
+      [],
+    );
   });
 });
 

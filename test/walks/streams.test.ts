@@ -45,7 +45,13 @@ describe("stdout", () => {
 
 test("a stderr that is full keeps no answer back", async () => {
   using house = temporaryHouse();
-  const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", scripted(house, hello)], { cwd: house.project, env: house.env, stdin: "ignore", stdout: "pipe", stderr: openSync("/dev/full", "w") });
+  const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", scripted(house, hello)], {
+    cwd: house.project,
+    env: house.env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: openSync("/dev/full", "w"),
+  });
   expect(await new Response(child.stdout).text()).toBe("hello\n");
   expect(await child.exited).toBe(0);
 });
@@ -54,20 +60,32 @@ test("a task that comes late through a pipe is waited for when there is no other
   using house = temporaryHouse();
   const model = scripted(house, hello);
   const late = async (args: string[]) => {
-    const child = Bun.spawn([...skeinCommand(), "run", ...args, "-m", model, "--json"], { cwd: house.project, env: house.env, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+    const child = Bun.spawn([...skeinCommand(), "run", ...args, "-m", model, "--json"], {
+      cwd: house.project,
+      env: house.env,
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
     await Bun.sleep(3500);
     await child.stdin.write("the task");
     await child.stdin.end();
     return { code: await child.exited, err: await new Response(child.stderr).text() };
   };
-  expect(await Promise.all([late(["-"]), late([])])).toEqual([{ code: 0, err: "" }, { code: 0, err: "" }]);
+  expect(await Promise.all([late(["-"]), late([])])).toEqual([
+    { code: 0, err: "" },
+    { code: 0, err: "" },
+  ]);
 });
 
 test("a transcript that can't be copied at the end is told after the answer, not instead of it", async () => {
   using house = temporaryHouse();
   const folder = join(house.root, "copies");
   mkdirSync(folder);
-  const model = scripted(house, [{ calls: [{ name: "bash", input: { command: `rm -r '${folder}'; touch '${folder}'` } }] }, { text: "the answer" }]);
+  const model = scripted(house, [
+    { calls: [{ name: "bash", input: { command: `rm -r '${folder}'; touch '${folder}'` } }] },
+    { text: "the answer" },
+  ]);
   const ran = await house.run(["run", "go", "-m", model, "--json", "--output-file", join(folder, "copy.jsonl")]);
   expect(ran.json()).toMatchObject({ status: "ok", result: "the answer" });
   expect({ code: ran.code, err: ran.err }).toEqual({ code: 1, err: expect.stringContaining(`skein: can't write ${folder}/copy.jsonl`) });
@@ -78,8 +96,15 @@ test("a current directory that was removed is one clear line", async () => {
   const gone = join(house.root, "gone");
   mkdirSync(gone);
   const quoted = [...skeinCommand(), "run", "go"].map((word) => `'${word}'`).join(" ");
-  const child = Bun.spawn(["sh", "-c", `cd '${gone}' && rmdir '${gone}' && exec ${quoted}`], { env: house.env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  expect(await new Response(child.stderr).text()).toBe("skein: the current directory does not exist any more\n       cd to one that does\n");
+  const child = Bun.spawn(["sh", "-c", `cd '${gone}' && rmdir '${gone}' && exec ${quoted}`], {
+    env: house.env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  expect(await new Response(child.stderr).text()).toBe(
+    "skein: the current directory does not exist any more\n       cd to one that does\n",
+  );
   expect(await child.exited).toBe(1);
 });
 
@@ -95,8 +120,14 @@ test("without HOME a ~ is the home directory that the system knows", async () =>
 test("--provider takes an agent or a vendor, and names an agent that is not there", async () => {
   using house = temporaryHouse();
   expect(await house.run(["run", "go", "-m", scripted(house, hello), "--provider", "native"])).toMatchObject({ code: 0, out: "hello\n" });
-  expect(await house.run(["run", "go", "--provider", "codex"])).toMatchObject({ code: 3, err: 'skein: no agent "codex"\n       the agents are: native\n' });
-  expect(await house.run(["run", "go", "--provider", "anthropic"])).toMatchObject({ code: 4, err: expect.stringContaining("ANTHROPIC_API_KEY") });
+  expect(await house.run(["run", "go", "--provider", "codex"])).toMatchObject({
+    code: 3,
+    err: 'skein: no agent "codex"\n       the agents are: native\n',
+  });
+  expect(await house.run(["run", "go", "--provider", "anthropic"])).toMatchObject({
+    code: 4,
+    err: expect.stringContaining("ANTHROPIC_API_KEY"),
+  });
 });
 
 test("asking what was spent makes no store", async () => {

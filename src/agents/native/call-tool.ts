@@ -88,7 +88,8 @@ async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcom
 type Answer = { text: string; isError: boolean; images?: ImageData[]; display?: string };
 
 function resultNode(call: CallPart, outcome: Answer, handle: Handle | null): NewNode {
-  const whole = handle === null ? "" : `\n[whole output, ${handle.metadata.bytes} bytes: read path "${handle.source}:${handle.identifier}"]`;
+  const whole =
+    handle === null ? "" : `\n[whole output, ${handle.metadata.bytes} bytes: read path "${handle.source}:${handle.identifier}"]`;
   const cut = cutText(outcome.text, resultBytes, { keep: "both" });
   const part: ResultPart = { kind: "result", call: call.id, name: call.name, text: cut.text + whole, isError: outcome.isError };
   if (outcome.images !== undefined) part.images = outcome.images;

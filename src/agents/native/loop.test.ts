@@ -19,7 +19,10 @@ const said = (text: string): Part => ({ kind: "text", text });
 const called = (id: string, command: string): CallPart => ({ kind: "call", id, name: "bash", input: { command } });
 
 /** Takes a turn in which the model gives these answers, the last one again and again. */
-async function turnWith(answers: Answer[], change: Partial<TurnInput> = {}): Promise<{ end: TurnEnd | null; requests: Request[]; nodes: NewNode[] }> {
+async function turnWith(
+  answers: Answer[],
+  change: Partial<TurnInput> = {},
+): Promise<{ end: TurnEnd | null; requests: Request[]; nodes: NewNode[] }> {
   const directory = mkdtempSync(join(tmpdir(), "skein-loop-"));
   const requests: Request[] = [];
   const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
@@ -41,7 +44,15 @@ async function turnWith(answers: Answer[], change: Partial<TurnInput> = {}): Pro
     skills: () => ({ text: "", paths: [] }),
   });
   let count = 0;
-  const stored = (node: Pick<Node, "author" | "parts">): Node => ({ ...node, id: `n${++count}`, parent: null, tree: "t", session: "s", turn: "u", at: 0 });
+  const stored = (node: Pick<Node, "author" | "parts">): Node => ({
+    ...node,
+    id: `n${++count}`,
+    parent: null,
+    tree: "t",
+    session: "s",
+    turn: "u",
+    at: 0,
+  });
   const input = { ...turn, directory, project: directory, path: [stored({ author: "user", parts: [said("go")] })], ...change };
   let end: TurnEnd | null = null;
   const nodes: NewNode[] = [];
@@ -86,10 +97,16 @@ const context = {
 };
 
 test("calls of one message with the same id each get their own result", async () => {
-  const { end, requests } = await turnWith([{ parts: [called("same", "echo one"), called("same", "echo two")], stop: "calls" }, { parts: [said("done")] }]);
+  const { end, requests } = await turnWith([
+    { parts: [called("same", "echo one"), called("same", "echo two")], stop: "calls" },
+    { parts: [said("done")] },
+  ]);
   expect(end).toMatchObject({ status: "ok", answer: "done" });
   const results = requests[1]?.messages.at(-1)?.parts.map((part) => (part.kind === "result" ? [part.call, part.text.trim()] : []));
-  expect(results).toEqual([["same", "one"], ["same-2", "two"]]);
+  expect(results).toEqual([
+    ["same", "one"],
+    ["same-2", "two"],
+  ]);
 });
 
 test("an answer that was cut at the output limit and gone on with is one answer", async () => {
@@ -110,13 +127,21 @@ test("a model that only thinks is asked once more, and its turn is not ok withou
 
 test("with a schema the answer is the bare JSON, without a fence or blanks around it", async () => {
   const answerSchema = { type: "object", required: ["a"] };
-  expect((await turnWith([{ parts: [said('```json\n{"a": 1}\n```')] }], { answerSchema })).end).toEqual({ status: "ok", answer: '{"a": 1}' });
-  expect((await turnWith([{ parts: [said("no")] }, { parts: [said('\n{"a": 2}\n')] }], { answerSchema })).end).toEqual({ status: "ok", answer: '{"a": 2}' });
+  expect((await turnWith([{ parts: [said('```json\n{"a": 1}\n```')] }], { answerSchema })).end).toEqual({
+    status: "ok",
+    answer: '{"a": 1}',
+  });
+  expect((await turnWith([{ parts: [said("no")] }, { parts: [said('\n{"a": 2}\n')] }], { answerSchema })).end).toEqual({
+    status: "ok",
+    answer: '{"a": 2}',
+  });
 });
 
 test("what a request used is counted when it fails while the model thinks, and the thought is kept", async () => {
   const thought: Part = { kind: "thinking", text: "first I" };
-  const { end, nodes } = await turnWith([{ parts: [thought, called("c", "true")], error: { kind: "network", message: "the connection was dropped" } }]);
+  const { end, nodes } = await turnWith([
+    { parts: [thought, called("c", "true")], error: { kind: "network", message: "the connection was dropped" } },
+  ]);
   expect(end).toMatchObject({ status: "network" });
   expect(nodes).toMatchObject([{ author: "agent", parts: [thought], usage }]);
 });

@@ -99,7 +99,10 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
     if (repaired) return yield end("broken", unsatisfied(problem), text);
     repaired = true;
     begun = "";
-    yield* addNode(state, correction(`The answer must be one JSON value that satisfies the schema. ${problem} Send only the corrected JSON.`));
+    yield* addNode(
+      state,
+      correction(`The answer must be one JSON value that satisfies the schema. ${problem} Send only the corrected JSON.`),
+    );
   }
 }
 
@@ -205,7 +208,11 @@ function noAnswer(model: string): TurnError {
 }
 
 function unsatisfied(problem: string): TurnError {
-  return { kind: "broken", message: `the answer does not satisfy the JSON schema: ${problem}`, hint: "say in the task what the JSON means, or use another model with -m" };
+  return {
+    kind: "broken",
+    message: `the answer does not satisfy the JSON schema: ${problem}`,
+    hint: "say in the task what the JSON means, or use another model with -m",
+  };
 }
 
 function repeatedFailure(model: string): TurnError {

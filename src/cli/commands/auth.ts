@@ -29,6 +29,8 @@ async function runAuth(args: Args, door: Door): Promise<number> {
     row.ready
       ? [style.green(marks.yes), plain(row.vendor), plain(row.source ?? "no key needed"), style.dim(plain(row.baseUrl))]
       : [style.dim(marks.no), plain(row.vendor), style.dim("not set"), style.dim(plain(row.hint))];
-  door.out.write(tableText(rows.map(cells), { columns: [{}, { title: "VENDOR" }, { title: "KEY" }, { title: "WHERE" }], paintTitle: style.dim }));
+  door.out.write(
+    tableText(rows.map(cells), { columns: [{}, { title: "VENDOR" }, { title: "KEY" }, { title: "WHERE" }], paintTitle: style.dim }),
+  );
   return 0;
 }

@@ -38,7 +38,8 @@ const verbs: Record<string, Verb> = {
 async function runConfig(args: Args, door: Door): Promise<number> {
   const name = args.positionals[0] ?? "list";
   const verb = verbs[name] as Verb;
-  if (args.positionals.length < verb.words) throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint: usageLine(config) });
+  if (args.positionals.length < verb.words)
+    throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint: usageLine(config) });
   const extra = args.positionals[verb.words];
   if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint: usageLine(config) });
   if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint: usageLine(config) });
@@ -61,8 +62,13 @@ async function get(api: Api, args: Args): Promise<string> {
   const found = rows.filter((row) => row.key === key || row.key.startsWith(`${key}.`));
   const [first] = found;
   if (first === undefined) {
-    const near = nearestWord(key, rows.map((row) => row.key));
-    throw new Fault("usage", `nothing is set for "${key}"`, { hint: near === null ? "`skein config` lists every key" : `did you mean "${near}"?` });
+    const near = nearestWord(
+      key,
+      rows.map((row) => row.key),
+    );
+    throw new Fault("usage", `nothing is set for "${key}"`, {
+      hint: near === null ? "`skein config` lists every key" : `did you mean "${near}"?`,
+    });
   }
   if (args.flags["json"]) return jsonText(first.key === key ? first : found);
   return first.key === key ? `${shown(first)}\n` : found.map((row) => `${row.key} ${shown(row)}\n`).join("");

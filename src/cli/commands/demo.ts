@@ -38,7 +38,17 @@ async function runDemo(args: Args, door: Door): Promise<number> {
     say(`${style.bold("skein demo")}: the model is a script; the loop, the tools, the files and the tree are real.\n\n`);
     say(`${style.bold("$ skein run")} "${demoTask}"\n`);
     const model = `replay/${script}`;
-    const session = await api.session.open({ find: { by: "new" }, name: "demo", directory: project, task: demoTask, agent: "native", model, toolLevel: "minimal", parentSession: null, transcriptDir: null });
+    const session = await api.session.open({
+      find: { by: "new" },
+      name: "demo",
+      directory: project,
+      task: demoTask,
+      agent: "native",
+      model,
+      toolLevel: "minimal",
+      parentSession: null,
+      transcriptDir: null,
+    });
     const printer = await printerFor(isJson ? "json" : "text", door, { stream: true, tools: [] });
     door.onStop(() => void api.turn.cancel({ session: session.id }));
     const result = await followTurn(api.turn.start({ ...demoTurn, session: session.id, prompt: demoTask, model }), printer);
@@ -48,7 +58,9 @@ async function runDemo(args: Args, door: Door): Promise<number> {
     if (!done) throw new Fault("internal", "the demo did not go as it should", { hint: "`skein doctor` may say why" });
     if (isJson) return 0;
     say(`\n${style.bold("The file it left")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
-    say(`${style.bold("The tree it left")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...door.err, columns: door.err.columns - 2 }))}\n\n`);
+    say(
+      `${style.bold("The tree it left")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...door.err, columns: door.err.columns - 2 }))}\n\n`,
+    );
     say(nextSteps(style, args.flags["keep"] === true ? root : null));
     return 0;
   } finally {

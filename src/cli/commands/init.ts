@@ -49,7 +49,8 @@ function report(done: Done[], args: Args, door: Door): void {
 /** A link in place of the directory could lead anywhere, so it is refused. */
 function makeDirectory(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat && !stat.isDirectory()) throw new Fault("file-unwritable", `${path} is not a directory`, { hint: "move it away, then run `skein init` again" });
+  if (stat && !stat.isDirectory())
+    throw new Fault("file-unwritable", `${path} is not a directory`, { hint: "move it away, then run `skein init` again" });
   if (stat) return;
   try {
     mkdirSync(path);

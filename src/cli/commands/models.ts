@@ -26,17 +26,36 @@ async function runModels(args: Args, door: Door): Promise<number> {
   const style = styleOf(door.out);
   const anyReady = rows.some((row) => row.ready);
   const listed = args.flags["all"] || !anyReady ? rows : rows.filter((row) => row.ready || row.isDefault);
-  door.out.write(tableText(listed.map((row) => cells(row, row.ready ? (text) => text : style.dim)), { columns, paintTitle: style.dim }));
+  door.out.write(
+    tableText(
+      listed.map((row) => cells(row, row.ready ? (text) => text : style.dim)),
+      { columns, paintTitle: style.dim },
+    ),
+  );
   const hidden = rows.length - listed.length;
   if (hidden > 0) door.err.write(style.dim(`${hidden} more without a key: skein models --all\n`));
   if (!anyReady) door.err.write("no model is ready: `skein auth status` says which key to set\n");
   return 0;
 }
 
-const columns = [{}, { title: "MODEL" }, { title: "READY" }, { title: "WINDOW", align: "right" as const }, { title: "IN", align: "right" as const }, { title: "OUT", align: "right" as const }];
+const columns = [
+  {},
+  { title: "MODEL" },
+  { title: "READY" },
+  { title: "WINDOW", align: "right" as const },
+  { title: "IN", align: "right" as const },
+  { title: "OUT", align: "right" as const },
+];
 
 function cells(row: ModelRow, paint: (text: string) => string): string[] {
-  const texts = [row.isDefault ? "*" : " ", plain(row.name), row.ready ? "yes" : "no", window(row.contextWindow), price(row.inputPrice), price(row.outputPrice)];
+  const texts = [
+    row.isDefault ? "*" : " ",
+    plain(row.name),
+    row.ready ? "yes" : "no",
+    window(row.contextWindow),
+    price(row.inputPrice),
+    price(row.outputPrice),
+  ];
   return texts.map(paint);
 }
 

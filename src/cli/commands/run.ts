@@ -33,7 +33,11 @@ Examples:
 async function runTask(args: Args, door: Door): Promise<number> {
   const flags = readFlags(args, door);
   const task = await readTask(args, door, flags);
-  const api = await door.api({ ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
+  const api = await door.api({
+    ephemeral: flags.on("ephemeral"),
+    ...(flags.trust === null ? {} : { trust: flags.trust }),
+    cwd: flags.directory,
+  });
   const settings = await api.config.values();
   const turn = turnFrom(flags, settings, door);
   const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
@@ -60,11 +64,13 @@ function readFlags(args: Args, door: Door) {
   const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd, home }));
   const directory = path("cd") ?? cwd;
   if (!statOrNull(directory)?.isDirectory()) throw new Fault("usage", `--cd: no directory ${directory}`);
-  if (on("ephemeral") && text("output-file") !== null) throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
+  if (on("ephemeral") && text("output-file") !== null)
+    throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
   for (const name of ["continue", "resume"]) onlyOne(args, ["ephemeral", name]);
-  if (on("json") && text("output-format") !== null && text("output-format") !== "json") throw new Fault("usage", "--json and --output-format exclude each other");
+  if (on("json") && text("output-format") !== null && text("output-format") !== "json")
+    throw new Fault("usage", "--json and --output-format exclude each other");
   return {
     text,
     on,
@@ -86,7 +92,8 @@ function readFlags(args: Args, door: Door) {
 
 async function readTask(args: Args, door: Door, flags: Flags): Promise<string | null> {
   const given = args.positionals[0] ?? flags.text("task");
-  if (args.positionals[0] !== undefined && flags.text("task") !== null) throw new Fault("usage", "the task was given twice: as an argument and with --task");
+  if (args.positionals[0] !== undefined && flags.text("task") !== null)
+    throw new Fault("usage", "the task was given twice: as an argument and with --task");
   const wait = given === "-" || (given === null && flags.text("resume") === null);
   const piped = given === "-" || !door.stdin.isTty ? await door.stdin.text({ wait }) : "";
   const task = given === "-" ? piped : joined(given ?? "", piped);
@@ -144,7 +151,11 @@ function modelOf(flags: Flags): string | null {
 function sessionFrom(flags: Flags, settings: Settings, task: string | null, toolLevel: ToolLevel): SessionOpen {
   const wanted = flags.text("resume") ?? flags.text("session");
   const find: SessionOpen["find"] =
-    wanted !== null ? { by: "name", wanted, orCreate: flags.text("resume") === null } : flags.on("continue") ? { by: "latest" } : { by: "new" };
+    wanted !== null
+      ? { by: "name", wanted, orCreate: flags.text("resume") === null }
+      : flags.on("continue")
+        ? { by: "latest" }
+        : { by: "new" };
   return {
     find,
     ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
@@ -168,8 +179,12 @@ function onlyOne(args: Args, names: string[]): void {
 }
 
 function toolList(value: string): string[] {
-  const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");
-  if (names.length === 0) throw new Fault("usage", `--tools takes names with commas between them, not "${value}"`, { hint: "--tool-level none means no tools" });
+  const names = value
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  if (names.length === 0)
+    throw new Fault("usage", `--tools takes names with commas between them, not "${value}"`, { hint: "--tool-level none means no tools" });
   return names;
 }
 

@@ -20,7 +20,8 @@ trust away again.`,
 };
 
 async function runTrust(args: Args, door: Door): Promise<number> {
-  if (args.flags["show"] && args.flags["revoke"]) throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
+  if (args.flags["show"] && args.flags["revoke"])
+    throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
   const directory = args.positionals[0] === undefined ? door.project : directoryFrom(args.positionals[0], door);
   const api = await door.api();
   const ask = args.flags["show"] ? api.trust.show : args.flags["revoke"] ? api.trust.revoke : api.trust.grant;
@@ -32,7 +33,10 @@ async function runTrust(args: Args, door: Door): Promise<number> {
   const style = styleOf(door.out);
   const place = plain(state.directory);
   if (state.files.length === 0) door.out.write(`${place}: nothing in this project needs trust\n`);
-  else door.out.write(`${place} is ${state.trusted ? style.green("trusted") : style.yellow("not trusted")}${state.trusted ? "" : because(state.reason)}\n`);
+  else
+    door.out.write(
+      `${place} is ${state.trusted ? style.green("trusted") : style.yellow("not trusted")}${state.trusted ? "" : because(state.reason)}\n`,
+    );
   for (const file of state.files) door.out.write(`  ${plain(file)}\n`);
   return 0;
 }

@@ -40,14 +40,28 @@ async function runUsage(args: Args, door: Door): Promise<number> {
   const lines = rows.map(cells);
   if (rows.length > 1) lines.push(cells(total(rows)).map(style.bold));
   const right = (title: string) => ({ title, align: "right" as const });
-  const columns = [{ title: by.toUpperCase() }, right("TURNS"), right("INPUT"), right("OUTPUT"), right("CACHE READ"), right("CACHE WRITE"), right("COST")];
+  const columns = [
+    { title: by.toUpperCase() },
+    right("TURNS"),
+    right("INPUT"),
+    right("OUTPUT"),
+    right("CACHE READ"),
+    right("CACHE WRITE"),
+    right("COST"),
+  ];
   door.out.write(tableText(lines, { columns, paintTitle: style.dim }));
   return 0;
 }
 
 function total(rows: readonly UsageRow[]): UsageRow {
   return rows.reduce(
-    (sum, row) => ({ ...sum, turns: sum.turns + row.turns, usage: addUsage(sum.usage, row.usage), costUsd: sum.costUsd + row.costUsd, unpriced: sum.unpriced + row.unpriced }),
+    (sum, row) => ({
+      ...sum,
+      turns: sum.turns + row.turns,
+      usage: addUsage(sum.usage, row.usage),
+      costUsd: sum.costUsd + row.costUsd,
+      unpriced: sum.unpriced + row.unpriced,
+    }),
     { key: "total", turns: 0, usage: noUsage, costUsd: 0, unpriced: 0 },
   );
 }

@@ -16,7 +16,9 @@ export const verify: Command = {
 
 async function runVerify(args: Args, door: Door): Promise<number> {
   const api = await door.api();
-  const progress = door.err.isTty ? { onProgress: (checked: number) => door.err.write(`\r${checked.toLocaleString("en-US")} checked`) } : {};
+  const progress = door.err.isTty
+    ? { onProgress: (checked: number) => door.err.write(`\r${checked.toLocaleString("en-US")} checked`) }
+    : {};
   const report = await api.store.verify(progress).finally(() => door.err.isTty && door.err.write("\r\x1b[K"));
   const ok = report.problems.length === 0;
   if (args.flags["json"]) {
@@ -24,9 +26,14 @@ async function runVerify(args: Args, door: Door): Promise<number> {
     return ok ? 0 : 1;
   }
   const style = styleOf(door.out);
-  const counted = (["sessions", "turns", "nodes", "handles", "transcripts"] as const).map((name) => `${report[name].toLocaleString("en-US")} ${name}`).join(", ");
-  for (const problem of report.problems) door.out.write(`${style.red(plain(problem.kind))} ${plain(problem.subject)}: ${plain(problem.message)}\n`);
+  const counted = (["sessions", "turns", "nodes", "handles", "transcripts"] as const)
+    .map((name) => `${report[name].toLocaleString("en-US")} ${name}`)
+    .join(", ");
+  for (const problem of report.problems)
+    door.out.write(`${style.red(plain(problem.kind))} ${plain(problem.subject)}: ${plain(problem.message)}\n`);
   const found = report.problems.length;
-  door.out.write(ok ? `${style.green("ok")}: ${counted}\n` : `${style.red(`${found} ${found === 1 ? "problem" : "problems"}`)} in ${counted}\n`);
+  door.out.write(
+    ok ? `${style.green("ok")}: ${counted}\n` : `${style.red(`${found} ${found === 1 ? "problem" : "problems"}`)} in ${counted}\n`,
+  );
   return ok ? 0 : 1;
 }

@@ -53,7 +53,9 @@ function assistantLine(node: Node) {
 }
 
 function userLine(node: Node) {
-  const content = node.parts.filter((part): part is ResultPart => part.kind === "result").map((part) => ({ type: "tool_result", tool_use_id: part.call, content: part.text, is_error: part.isError }));
+  const content = node.parts
+    .filter((part): part is ResultPart => part.kind === "result")
+    .map((part) => ({ type: "tool_result", tool_use_id: part.call, content: part.text, is_error: part.isError }));
   return { type: "user", message: { role: "user", content }, parent_tool_use_id: null, session_id: node.session };
 }
 

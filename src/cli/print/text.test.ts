@@ -26,6 +26,9 @@ test("what a server says of an error can't steer the terminal", () => {
   let shown = "";
   const screen = { isTty: true, columns: 80, color: false };
   const door = { out: { ...screen, write: () => {} }, err: { ...screen, write: (text: string) => (shown += text) } } as unknown as Door;
-  textPrinter(door, { stream: true, tools: [] }).finish({ ...result, error: { kind: "broken", message: "no\x1b[2J\nway", hint: "try \x1b]0;x\x07again" } });
+  textPrinter(door, { stream: true, tools: [] }).finish({
+    ...result,
+    error: { kind: "broken", message: "no\x1b[2J\nway", hint: "try \x1b]0;x\x07again" },
+  });
   expect(shown).toStartWith("skein: broken: no way\n       try again\n");
 });

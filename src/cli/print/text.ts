@@ -38,9 +38,13 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
       case "text.delta":
         return isLive ? answer(event.text) : undefined;
       case "tool.started":
-        return say(`${style.cyan("•")} ${style.bold(event.name)} ${oneLine(argumentOf(event.input), Math.max(20, door.err.columns - event.name.length - 4))}`);
+        return say(
+          `${style.cyan("•")} ${style.bold(event.name)} ${oneLine(argumentOf(event.input), Math.max(20, door.err.columns - event.name.length - 4))}`,
+        );
       case "model.retried":
-        return say(style.yellow(`  ${plain(event.error.message)}; trying again in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`));
+        return say(
+          style.yellow(`  ${plain(event.error.message)}; trying again in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`),
+        );
       case "warning.raised":
         return say(style.yellow(`  ${plain(event.message)}`));
       case "node.added":

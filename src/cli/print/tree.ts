@@ -20,7 +20,7 @@ export function treeText(view: TreeView, screen: Screen): string {
     return `${style.dim(shortId(node.id))} ${text}${label === "" ? "" : ` ${style.green(label)}`}`;
   }
   function draw(first: Node, prefix: string): void {
-    for (let node: Node | undefined = first; node !== undefined; ) {
+    for (let node: Node | undefined = first; node !== undefined;) {
       lines.push(line(node, prefix));
       const below: Node[] = children.get(node.id) ?? [];
       if (below.length > 1) {

@@ -13,7 +13,14 @@ export function unifiedDiff(before: string | null, after: string, path: string):
   const rows = diffRows(splitLines(before ?? ""), splitLines(after));
   const body = hunks(rows);
   if (body.length === 0) return "";
-  const shown = body.slice(0, mostLines).map((line) => (line.length > longestLine ? `${line.slice(0, longestLine).toWellFormed().replace(/\uFFFD$/, "")}…` : line));
+  const shown = body.slice(0, mostLines).map((line) =>
+    line.length > longestLine
+      ? `${line
+          .slice(0, longestLine)
+          .toWellFormed()
+          .replace(/\uFFFD$/, "")}…`
+      : line,
+  );
   if (body.length > mostLines) shown.push(`[... ${body.length - mostLines} more lines of the diff ...]`);
   return [`--- ${before === null ? "/dev/null" : path}`, `+++ ${path}`, ...shown].join("\n");
 }

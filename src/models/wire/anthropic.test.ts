@@ -42,7 +42,9 @@ describe("the Anthropic wire reads what the vendor's SDK reads", () => {
       const { events, done, theirs } = await both(name);
       const text = theirs.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
       const thinking = theirs.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : []));
-      const calls = theirs.content.flatMap((block) => (block.type === "tool_use" ? [{ id: block.id, name: block.name, input: block.input }] : []));
+      const calls = theirs.content.flatMap((block) =>
+        block.type === "tool_use" ? [{ id: block.id, name: block.name, input: block.input }] : [],
+      );
       expect(textOf(done)).toBe(text.join("\n\n"));
       expect(joined(events, "text.delta")).toBe(text.join(""));
       expect(joined(events, "thinking.delta")).toBe(thinking.join(""));
@@ -110,7 +112,11 @@ describe("the Anthropic wire writes requests", () => {
   test("with four breakpoints: tools, system, the end of the history and the end before it", () => {
     const { text } = { text: request({ messages: history }).body };
     expect(text.split('"cache_control":{"type":"ephemeral"}')).toHaveLength(5);
-    const body = bodyOf({ messages: history }) as unknown as { tools: object[]; system: object[]; messages: { role: string; content: object[] }[] };
+    const body = bodyOf({ messages: history }) as unknown as {
+      tools: object[];
+      system: object[];
+      messages: { role: string; content: object[] }[];
+    };
     expect(body.tools.map((tool) => "cache_control" in tool)).toEqual([false, true]);
     expect(body.system[0]).toHaveProperty("cache_control");
     expect(body.messages.map(({ role, content }) => [role, content.map((block) => "cache_control" in block)])).toEqual([
@@ -140,19 +146,34 @@ describe("the Anthropic wire writes requests", () => {
     const block = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
     const { messages } = bodyOf({
       messages: [
-        { role: "user", parts: [{ kind: "image", ...image }, { kind: "text", text: "what?" }] },
+        {
+          role: "user",
+          parts: [
+            { kind: "image", ...image },
+            { kind: "text", text: "what?" },
+          ],
+        },
         { role: "assistant", parts: [call("c1")] },
         { role: "tool", parts: [{ ...result("c1", "a.png"), images: [image] }] },
       ],
     }) as unknown as { messages: { content: object[] }[] };
     expect(messages[0]?.content[0]).toEqual(block);
-    expect(messages[2]?.content[0]).toMatchObject({ type: "tool_result", tool_use_id: "c1", content: [{ type: "text", text: "a.png" }, block] });
+    expect(messages[2]?.content[0]).toMatchObject({
+      type: "tool_result",
+      tool_use_id: "c1",
+      content: [{ type: "text", text: "a.png" }, block],
+    });
   });
 
   test("with handles as their excerpt, malformed calls as empty ones, and ids the vendor takes", () => {
     const { messages } = bodyOf({
       messages: [
-        { role: "user", parts: [{ kind: "handle", excerpt: "tail of it", handle: { source: "bash", sourceVersion: "1", identifier: "s/1", metadata: {} } }] },
+        {
+          role: "user",
+          parts: [
+            { kind: "handle", excerpt: "tail of it", handle: { source: "bash", sourceVersion: "1", identifier: "s/1", metadata: {} } },
+          ],
+        },
         { role: "assistant", parts: [{ kind: "call", id: "functions.bash:0", name: "bash", input: {}, malformed: "{x" }] },
         { role: "tool", parts: [{ ...result("functions.bash:0", ""), isError: true }] },
       ],
@@ -167,7 +188,17 @@ describe("the Anthropic wire writes requests", () => {
   test("without empty text, and without thinking that led to nothing", () => {
     const opaque = { wire: "anthropic", model: "claude-opus-5-5", data: { signature: "s" } };
     const { messages } = bodyOf({
-      messages: [asking("a"), { role: "assistant", parts: [{ kind: "thinking", text: "hm", opaque }, { kind: "text", text: "" }] }, asking("b")],
+      messages: [
+        asking("a"),
+        {
+          role: "assistant",
+          parts: [
+            { kind: "thinking", text: "hm", opaque },
+            { kind: "text", text: "" },
+          ],
+        },
+        asking("b"),
+      ],
     }) as unknown as { messages: { role: string; content: object[] }[] };
     expect(messages).toHaveLength(1);
     expect(messages[0]?.content).toHaveLength(2);
@@ -177,7 +208,13 @@ describe("the Anthropic wire writes requests", () => {
     const { messages } = bodyOf({
       messages: [
         asking("a"),
-        { role: "assistant", parts: [{ kind: "text", text: "\n\n" }, { kind: "call", id: "c", name: "read", input: {} }] },
+        {
+          role: "assistant",
+          parts: [
+            { kind: "text", text: "\n\n" },
+            { kind: "call", id: "c", name: "read", input: {} },
+          ],
+        },
         { role: "tool", parts: [{ ...result("c", " \n"), images: [{ mime: "image/png", base64: "AA==" }] }] },
         asking(" "),
       ],
@@ -192,7 +229,15 @@ describe("the Anthropic wire writes requests", () => {
     const { body } = request({
       messages: [
         asking("a"),
-        { role: "assistant", parts: ["", "mcp.find it", "x".repeat(90)].map((name, at) => ({ kind: "call", id: `c${at}`, name, input: { "\ud83d": ["a\udc00", { deep: "\ud83e\udee7" }] } })) },
+        {
+          role: "assistant",
+          parts: ["", "mcp.find it", "x".repeat(90)].map((name, at) => ({
+            kind: "call",
+            id: `c${at}`,
+            name,
+            input: { "\ud83d": ["a\udc00", { deep: "\ud83e\udee7" }] },
+          })),
+        },
         { role: "tool", parts: ["c0", "c1", "c2"].map((id) => result(id, "no such tool")) },
       ],
     });

@@ -75,9 +75,7 @@ function writeTools(request: ModelRequest): Json[] {
 
 function writeMessages(sides: Side[]): Json[] {
   const messages = sides.map((side) =>
-    side.role === "assistant"
-      ? { role: "assistant", content: side.parts.map(writeSpoken) }
-      : { role: "user", content: writeHeard(side) },
+    side.role === "assistant" ? { role: "assistant", content: side.parts.map(writeSpoken) } : { role: "user", content: writeHeard(side) },
   );
   // The end that moves, and the end of the request before: there the longest cached prefix is looked up.
   for (const message of messages.filter(({ role }) => role === "user").slice(-2)) {

@@ -16,7 +16,8 @@ async function both(name: string) {
   const events = await ours({ model }, endpoint);
   const client = new GoogleGenAI({ apiKey: "k", httpOptions: { baseUrl: server.url } });
   const parts: GeminiPart[] = [];
-  let usage: { promptTokenCount?: number; candidatesTokenCount?: number; thoughtsTokenCount?: number; cachedContentTokenCount?: number } = {};
+  let usage: { promptTokenCount?: number; candidatesTokenCount?: number; thoughtsTokenCount?: number; cachedContentTokenCount?: number } =
+    {};
   for await (const chunk of await client.models.generateContentStream({ model, contents: "hi" })) {
     parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
     usage = chunk.usageMetadata ?? usage;
@@ -44,7 +45,11 @@ describe("the Gemini wire reads what the vendor's SDK reads", () => {
   for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
     test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
       const { events, done, parts, usage } = await both(name);
-      const text = (isThought: boolean) => parts.filter((part) => (part.thought ?? false) === isThought).map((part) => part.text ?? "").join("");
+      const text = (isThought: boolean) =>
+        parts
+          .filter((part) => (part.thought ?? false) === isThought)
+          .map((part) => part.text ?? "")
+          .join("");
       const calls = parts.flatMap(({ functionCall }) => (functionCall ? [{ name: functionCall.name!, input: functionCall.args }] : []));
       expect(textOf(done)).toBe(text(false));
       expect(joined(events, "text.delta")).toBe(text(false));
@@ -93,7 +98,13 @@ describe("the Gemini wire reads what the vendor's SDK reads", () => {
 describe("the Gemini wire writes requests", () => {
   test("in which signatures and ids go back in the part they came in, to the same model only", async () => {
     const { done } = await both("parallel-calls");
-    const results = callsOf(done).map(({ id, name }) => ({ kind: "result" as const, call: id, name, text: `r ${name}`, isError: name === "bash" }));
+    const results = callsOf(done).map(({ id, name }) => ({
+      kind: "result" as const,
+      call: id,
+      name,
+      text: `r ${name}`,
+      isError: name === "bash",
+    }));
     const messages: ModelRequest["messages"] = [asking("go"), { role: "assistant", parts: done.parts }, { role: "tool", parts: results }];
     expect(bodyOf({ messages }).contents.slice(1)).toEqual([
       {
@@ -115,7 +126,10 @@ describe("the Gemini wire writes requests", () => {
       },
     ]);
     const other = bodyOf({ messages, model: "gemini-3.5-flash" }).contents[1]?.parts[1];
-    expect(other).toEqual({ functionCall: { name: "read", args: { path: "a/b.txt", limit: 10 } }, thoughtSignature: "skip_thought_signature_validator" });
+    expect(other).toEqual({
+      functionCall: { name: "read", args: { path: "a/b.txt", limit: 10 } },
+      thoughtSignature: "skip_thought_signature_validator",
+    });
     expect(bodyOf({ messages, model: "gemini-2.5-pro" }).contents[1]?.parts[1]).not.toHaveProperty("thoughtSignature");
   });
 
@@ -126,16 +140,27 @@ describe("the Gemini wire writes requests", () => {
   });
 
   const history: ModelRequest["messages"] = [
-    { role: "user", parts: [{ kind: "image", mime: "image/png", base64: "AAAA" }, { kind: "text", text: "what?" }] },
+    {
+      role: "user",
+      parts: [
+        { kind: "image", mime: "image/png", base64: "AAAA" },
+        { kind: "text", text: "what?" },
+      ],
+    },
     { role: "assistant", parts: [{ kind: "call", id: "c1", name: "read", input: {}, malformed: "{x" }] },
-    { role: "tool", parts: [{ kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] }] },
+    {
+      role: "tool",
+      parts: [{ kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] }],
+    },
     asking("sure?"),
   ];
 
   test("with images in the result since the third generation, and after it before", () => {
     const image = { inlineData: { mimeType: "image/png", data: "BBBB" } };
     expect(bodyOf({ messages: history }).contents[0]?.parts[0]).toEqual({ inlineData: { mimeType: "image/png", data: "AAAA" } });
-    expect(bodyOf({ messages: history }).contents[2]?.parts[0]).toEqual({ functionResponse: { name: "read", response: { output: "a.png" }, parts: [image] } });
+    expect(bodyOf({ messages: history }).contents[2]?.parts[0]).toEqual({
+      functionResponse: { name: "read", response: { output: "a.png" }, parts: [image] },
+    });
     const older = bodyOf({ messages: history, model: "gemini-2.5-flash" }).contents;
     expect(older[2]?.parts).toEqual([{ functionResponse: { name: "read", response: { output: "a.png" } } }]);
     expect(older[3]?.parts).toEqual([image, { text: "sure?" }]);

@@ -142,7 +142,11 @@ class GeminiReader implements WireReader {
     if (reason === "") return events;
     const stop = stops[reason];
     if (stop) this.#stop = stop;
-    else events.push({ type: "failed", problem: { status: null, code: reason, message: textAt(candidate, "finishMessage") || `the model stopped: ${reason}` } });
+    else
+      events.push({
+        type: "failed",
+        problem: { status: null, code: reason, message: textAt(candidate, "finishMessage") || `the model stopped: ${reason}` },
+      });
     return events;
   }
 

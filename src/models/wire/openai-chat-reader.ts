@@ -40,7 +40,10 @@ export class ChatReader implements WireReader {
     const events = this.#grow(objectAt(choice, "delta") ?? objectAt(choice, "message"));
     const reason = textAt(choice, "finish_reason");
     if (reason === "error" || reason === "insufficient_system_resource") {
-      events.push({ type: "failed", problem: { status: null, code: "overloaded_error", message: "the server gave up in the middle of its answer" } });
+      events.push({
+        type: "failed",
+        problem: { status: null, code: "overloaded_error", message: "the server gave up in the middle of its answer" },
+      });
     } else if (reason !== "") this.#stop = stops[reason] ?? "end";
     return events;
   }
@@ -102,7 +105,9 @@ export class ChatReader implements WireReader {
   #pieces(pieces: Json[], events: WireEvent[]): void {
     for (const piece of pieces) {
       if (piece.type === "thinking") {
-        const thought = listAt(piece, "thinking").map((inner) => textAt(inner, "text")).join("");
+        const thought = listAt(piece, "thinking")
+          .map((inner) => textAt(inner, "text"))
+          .join("");
         this.#thinking += thought;
         if (thought !== "") events.push({ type: "thinking.delta", text: thought });
       } else this.#say(textAt(piece, "text"), events);

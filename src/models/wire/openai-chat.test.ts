@@ -37,15 +37,24 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
     test(`in the recording "${name}": text, calls and usage`, async () => {
       const { events, done } = await read(name);
       const client = new OpenAI({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
-      const theirs = await client.chat.completions.stream({ model: "m", messages: [{ role: "user", content: "hi" }] }).finalChatCompletion();
+      const theirs = await client.chat.completions
+        .stream({ model: "m", messages: [{ role: "user", content: "hi" }] })
+        .finalChatCompletion();
       const { message } = theirs.choices[0]!;
-      const calls = (message.tool_calls ?? []).flatMap((call) => (call.type === "function" ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) as unknown }] : []));
+      const calls = (message.tool_calls ?? []).flatMap((call) =>
+        call.type === "function" ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) as unknown }] : [],
+      );
       expect(textOf(done)).toBe(message.content || message.refusal || "");
       expect(joined(events, "text.delta")).toBe(textOf(done));
       expect(callsOf(done).map(({ id, name: called, input }) => ({ id, name: called, input: input as unknown }))).toEqual(calls);
       const cached = theirs.usage?.prompt_tokens_details?.cached_tokens ?? 0;
       const written = theirs.usage?.prompt_tokens_details?.cache_write_tokens ?? 0;
-      expect(done.usage).toEqual({ input: theirs.usage!.prompt_tokens - cached - written, output: theirs.usage!.completion_tokens, cacheRead: cached, cacheWrite: written });
+      expect(done.usage).toEqual({
+        input: theirs.usage!.prompt_tokens - cached - written,
+        output: theirs.usage!.completion_tokens,
+        cacheRead: cached,
+        cacheWrite: written,
+      });
     });
   }
 
@@ -84,7 +93,8 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
 
   test("calls without index and id are kept apart by their names", () => {
     const reader = openaiChat.reader("m");
-    const push = (call: object) => reader.push({ event: "", data: JSON.stringify({ choices: [{ delta: { tool_calls: [{ function: call }] } }] }) });
+    const push = (call: object) =>
+      reader.push({ event: "", data: JSON.stringify({ choices: [{ delta: { tool_calls: [{ function: call }] } }] }) });
     push({ name: "bash", arguments: '{"command":' });
     push({ arguments: '"ls"}' });
     push({ name: "read", arguments: '{"path":"a"}' });
@@ -114,9 +124,24 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
 
 describe("the Chat Completions wire writes requests", () => {
   const history: ModelRequest["messages"] = [
-    { role: "user", parts: [{ kind: "image", mime: "image/png", base64: "AAAA" }, { kind: "text", text: "what?" }] },
-    { role: "assistant", parts: [{ kind: "call", id: "c1", name: "read", input: { path: "a.png" } }, { kind: "call", id: "c2", name: "bash", input: {}, malformed: "{x" }] },
-    { role: "tool", parts: [{ kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] }] },
+    {
+      role: "user",
+      parts: [
+        { kind: "image", mime: "image/png", base64: "AAAA" },
+        { kind: "text", text: "what?" },
+      ],
+    },
+    {
+      role: "assistant",
+      parts: [
+        { kind: "call", id: "c1", name: "read", input: { path: "a.png" } },
+        { kind: "call", id: "c2", name: "bash", input: {}, malformed: "{x" },
+      ],
+    },
+    {
+      role: "tool",
+      parts: [{ kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] }],
+    },
     { role: "tool", parts: [{ kind: "result", call: "c2", name: "bash", text: "no JSON", isError: true }] },
     { role: "assistant", parts: [{ kind: "text", text: "a cat" }] },
     asking("sure?"),
@@ -125,7 +150,13 @@ describe("the Chat Completions wire writes requests", () => {
   test("with the images of results in a message of the user after all results", () => {
     expect(bodyOf({ messages: history }).messages).toEqual([
       { role: "system", content: "You are brief." },
-      { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }, { type: "text", text: "what?" }] },
+      {
+        role: "user",
+        content: [
+          { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+          { type: "text", text: "what?" },
+        ],
+      },
       {
         role: "assistant",
         content: null,

@@ -23,7 +23,13 @@ const write = (change: Partial<ModelRequest> = {}) => {
     model: "gpt-6-sol",
     effort: null,
     system: "You are brief.",
-    tools: [{ name: "bash", description: "run", parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] } }],
+    tools: [
+      {
+        name: "bash",
+        description: "run",
+        parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+      },
+    ],
     messages: [asking("hi")],
     cacheKey: "session-1",
     maxOutputTokens: null,
@@ -38,7 +44,9 @@ describe("the Responses wire reads what the vendor's SDK reads", () => {
   for (const name of ["text", "thinking", "parallel-calls", "cache-usage"]) {
     test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
       const { events, done, theirs } = await both(name);
-      const calls = theirs.output.flatMap((item) => (item.type === "function_call" ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }] : []));
+      const calls = theirs.output.flatMap((item) =>
+        item.type === "function_call" ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }] : [],
+      );
       const thinking = theirs.output.flatMap((item) => (item.type === "reasoning" ? item.summary.map(({ text }) => text) : []));
       expect(textOf(done)).toBe(theirs.output_text);
       expect(joined(events, "text.delta")).toBe(theirs.output_text);
@@ -48,7 +56,12 @@ describe("the Responses wire reads what the vendor's SDK reads", () => {
       const { usage } = theirs;
       const cached = usage!.input_tokens_details.cached_tokens;
       const written = usage!.input_tokens_details.cache_write_tokens;
-      expect(done.usage).toEqual({ input: usage!.input_tokens - cached - written, output: usage!.output_tokens, cacheRead: cached, cacheWrite: written });
+      expect(done.usage).toEqual({
+        input: usage!.input_tokens - cached - written,
+        output: usage!.output_tokens,
+        cacheRead: cached,
+        cacheWrite: written,
+      });
     });
   }
 
@@ -100,16 +113,37 @@ describe("the Responses wire writes requests", () => {
     const { done, theirs } = await both("thinking");
     const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
     const reasoning = theirs.output[0] as { id: string; summary: unknown; encrypted_content: string };
-    expect(bodyOf({ messages }).input[1]).toEqual({ type: "reasoning", id: reasoning.id, summary: reasoning.summary, encrypted_content: reasoning.encrypted_content });
-    expect(bodyOf({ messages }).input[2]).toEqual({ role: "assistant", content: [{ type: "output_text", text: "4" }], phase: "final_answer" });
+    expect(bodyOf({ messages }).input[1]).toEqual({
+      type: "reasoning",
+      id: reasoning.id,
+      summary: reasoning.summary,
+      encrypted_content: reasoning.encrypted_content,
+    });
+    expect(bodyOf({ messages }).input[2]).toEqual({
+      role: "assistant",
+      content: [{ type: "output_text", text: "4" }],
+      phase: "final_answer",
+    });
     expect(bodyOf({ messages, model: "gpt-5.5" }).input.map(({ type, role }) => type ?? role)).toEqual(["user", "assistant", "user"]);
     const alone: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts.slice(0, 1) }, asking("sure?")];
     expect(bodyOf({ messages: alone }).input.map(({ type, role }) => type ?? role)).toEqual(["user"]);
   });
 
   const history: ModelRequest["messages"] = [
-    { role: "user", parts: [{ kind: "image", mime: "image/png", base64: "AAAA" }, { kind: "text", text: "what?" }] },
-    { role: "assistant", parts: [{ kind: "call", id: "c1", name: "read", input: { path: "a.png" } }, { kind: "call", id: "c2", name: "bash", input: {}, malformed: "{x" }] },
+    {
+      role: "user",
+      parts: [
+        { kind: "image", mime: "image/png", base64: "AAAA" },
+        { kind: "text", text: "what?" },
+      ],
+    },
+    {
+      role: "assistant",
+      parts: [
+        { kind: "call", id: "c1", name: "read", input: { path: "a.png" } },
+        { kind: "call", id: "c2", name: "bash", input: {}, malformed: "{x" },
+      ],
+    },
     {
       role: "tool",
       parts: [
@@ -123,10 +157,23 @@ describe("the Responses wire writes requests", () => {
 
   test("with images of the user and of results, and malformed calls as empty ones", () => {
     expect(bodyOf({ messages: history }).input).toEqual([
-      { role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AAAA" }, { type: "input_text", text: "what?" }] },
+      {
+        role: "user",
+        content: [
+          { type: "input_image", image_url: "data:image/png;base64,AAAA" },
+          { type: "input_text", text: "what?" },
+        ],
+      },
       { type: "function_call", call_id: "c1", name: "read", arguments: '{"path":"a.png"}' },
       { type: "function_call", call_id: "c2", name: "bash", arguments: "{}" },
-      { type: "function_call_output", call_id: "c1", output: [{ type: "input_text", text: "a.png" }, { type: "input_image", image_url: "data:image/png;base64,BBBB" }] },
+      {
+        type: "function_call_output",
+        call_id: "c1",
+        output: [
+          { type: "input_text", text: "a.png" },
+          { type: "input_image", image_url: "data:image/png;base64,BBBB" },
+        ],
+      },
       { type: "function_call_output", call_id: "c2", output: "no JSON" },
       { role: "assistant", content: [{ type: "output_text", text: "a cat" }] },
       { role: "user", content: [{ type: "input_text", text: "sure?" }] },

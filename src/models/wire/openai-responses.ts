@@ -23,9 +23,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     prompt_cache_key: request.cacheKey,
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", ...tool, strict: false })) }),
     ...(request.system !== "" && { instructions: request.system }),
-    input: sidesOf(request, "openai-responses").flatMap((side) =>
-      side.role === "assistant" ? writeSpoken(side) : writeHeard(side),
-    ),
+    input: sidesOf(request, "openai-responses").flatMap((side) => (side.role === "assistant" ? writeSpoken(side) : writeHeard(side))),
   };
   return {
     url: `${endpoint.baseUrl.replace(/\/+$/, "")}/responses`,
@@ -57,9 +55,7 @@ function writeResult(result: ResultPart): Json {
   const images = result.images ?? [];
   const text = result.text === "" ? [] : [{ type: "input_text", text: result.text }];
   const output =
-    images.length === 0
-      ? result.text
-      : [...text, ...images.map((image) => ({ type: "input_image", image_url: imageUrl(image) }))];
+    images.length === 0 ? result.text : [...text, ...images.map((image) => ({ type: "input_image", image_url: imageUrl(image) }))];
   return { type: "function_call_output", call_id: callId(result.call), output };
 }
 
@@ -144,7 +140,9 @@ class ResponsesReader implements WireReader {
     const said = item.text;
     if (item.type === "function_call") item.text = textAt(content, "arguments") || said;
     if (item.type === "message") {
-      const text = listAt(content, "content").map((piece) => textAt(piece, "text") || textAt(piece, "refusal")).join("");
+      const text = listAt(content, "content")
+        .map((piece) => textAt(piece, "text") || textAt(piece, "refusal"))
+        .join("");
       if (said === "" && text !== "") events.push({ type: "text.delta", text });
       item.text = text || said;
     }

@@ -30,7 +30,8 @@ export function sidesOf(request: ModelRequest, wire: WireName): Side[] {
 function spokenParts(parts: Part[], wire: WireName, model: string): (TextPart | ThinkingPart | CallPart)[] {
   const spoken: (TextPart | ThinkingPart | CallPart)[] = [];
   for (const part of parts) {
-    if (part.kind === "call") spoken.push({ ...part, name: fitName(part.name), input: wellFormedInput(part.input), opaque: ownOpaque(part.opaque, wire, model) });
+    if (part.kind === "call")
+      spoken.push({ ...part, name: fitName(part.name), input: wellFormedInput(part.input), opaque: ownOpaque(part.opaque, wire, model) });
     if (part.kind === "handle") spoken.push(textOfHandle(part));
     if (part.kind === "text") {
       const opaque = ownOpaque(part.opaque, wire, model);

@@ -3,25 +3,60 @@ import { z } from "zod";
 import { exitCodes } from "../error.ts";
 import * as records from "./records.ts";
 
-type Json = { type?: string | string[]; const?: unknown; enum?: unknown[]; description?: string; properties?: Record<string, Json>; required?: string[]; items?: Json; anyOf?: Json[]; oneOf?: Json[] };
+type Json = {
+  type?: string | string[];
+  const?: unknown;
+  enum?: unknown[];
+  description?: string;
+  properties?: Record<string, Json>;
+  required?: string[];
+  items?: Json;
+  anyOf?: Json[];
+  oneOf?: Json[];
+};
 
 const sections: [string, string, z.ZodType][] = [
   ["Result", "`run --output-format json` prints one of these; `events` ends with one.", records.result],
-  ["Events", "`run --output-format events` prints one per line. A record with `n` is passing: an increment that is not stored.", records.event],
-  ["stream-json", "`run --output-format stream-json` prints lines in the shape Claude Code made common; ours rides under `skein`.", records.streamLine],
+  [
+    "Events",
+    "`run --output-format events` prints one per line. A record with `n` is passing: an increment that is not stored.",
+    records.event,
+  ],
+  [
+    "stream-json",
+    "`run --output-format stream-json` prints lines in the shape Claude Code made common; ours rides under `skein`.",
+    records.streamLine,
+  ],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],
-  ["Transcript: every other line", "One part of one node. A torn last line can be left by a crash; readers ignore it.", records.transcriptLine],
+  [
+    "Transcript: every other line",
+    "One part of one node. A torn last line can be left by a crash; readers ignore it.",
+    records.transcriptLine,
+  ],
 ];
 
 export function printJsonDocs(): string {
-  const lines = ["# What skein prints as JSON", "", "Printed from `src/protocol/schema/records.ts`; `npm run docs` rewrites it. Keys are snake_case, times ISO 8601 in UTC. Fields are only ever added.", ""];
+  const lines = [
+    "# What skein prints as JSON",
+    "",
+    "Printed from `src/protocol/schema/records.ts`; `npm run docs` rewrites it. Keys are snake_case, times ISO 8601 in UTC. Fields are only ever added.",
+    "",
+  ];
   for (const [title, intro, schema] of sections) {
     lines.push(`## ${title}`, "", intro, "");
     const json = z.toJSONSchema(schema) as Json;
     for (const variant of json.oneOf ?? json.anyOf ?? [json]) lines.push(...recordLines(variant), "");
   }
-  lines.push("## Exit codes", "", "By how the turn ended (`status`); `usage` and `config` are faults before a turn.", "", "| status | code |", "|---|---|");
-  for (const [status, code] of Object.entries(exitCodes)) lines.push(`| ${status} | ${code}${status === "cancelled" ? ", or 143 after SIGTERM" : ""} |`);
+  lines.push(
+    "## Exit codes",
+    "",
+    "By how the turn ended (`status`); `usage` and `config` are faults before a turn.",
+    "",
+    "| status | code |",
+    "|---|---|",
+  );
+  for (const [status, code] of Object.entries(exitCodes))
+    lines.push(`| ${status} | ${code}${status === "cancelled" ? ", or 143 after SIGTERM" : ""} |`);
   return `${lines.join("\n")}\n`;
 }
 

@@ -4,7 +4,10 @@ import { z } from "zod";
 import { turnStatuses } from "../error.ts";
 import { policyNames, toolLevels } from "../policy.ts";
 
-const id = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/).describe("UUIDv7");
+const id = z
+  .string()
+  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+  .describe("UUIDv7");
 const time = z.iso.datetime({ precision: 3 }).describe("ISO 8601, UTC, milliseconds");
 const count = z.number().int().nonnegative();
 
@@ -57,7 +60,13 @@ const image = z.strictObject({ mime: z.string(), base64: z.string() });
 export const part = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("text"), text: z.string() }),
   z.strictObject({ kind: z.literal("thinking"), text: z.string() }),
-  z.strictObject({ kind: z.literal("call"), id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()), malformed: z.string().optional() }),
+  z.strictObject({
+    kind: z.literal("call"),
+    id: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+    malformed: z.string().optional(),
+  }),
   z.strictObject({
     kind: z.literal("result"),
     call: z.string(),
@@ -132,13 +141,24 @@ export const event = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text.delta"), ...passing, text: z.string() }),
   z.strictObject({ type: z.literal("thinking.delta"), ...passing, text: z.string() }),
   z.strictObject({ type: z.literal("call.started"), ...passing, call: z.string(), name: z.string() }),
-  z.strictObject({ type: z.literal("tool.started"), ...passing, call: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) }),
+  z.strictObject({
+    type: z.literal("tool.started"),
+    ...passing,
+    call: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+  }),
   z.strictObject({ type: z.literal("tool.output"), ...passing, call: z.string(), text: z.string() }),
   z.strictObject({ type: z.literal("model.retried"), ...passing, attempt: count, wait_ms: count, error }),
   z.strictObject({ type: z.literal("warning.raised"), ...passing, message: z.string() }),
 ]);
 
-const claudeUsage = z.strictObject({ input_tokens: count, output_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count });
+const claudeUsage = z.strictObject({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+});
 const block = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text: z.string() }),
   z.strictObject({ type: z.literal("thinking"), thinking: z.string() }),
@@ -161,7 +181,15 @@ export const streamLine = z.discriminatedUnion("type", [
   }),
   z.strictObject({
     type: z.literal("assistant"),
-    message: z.strictObject({ id, type: z.literal("message"), role: z.literal("assistant"), model: z.string().nullable(), content: z.array(block), stop_reason: z.null(), usage: claudeUsage }),
+    message: z.strictObject({
+      id,
+      type: z.literal("message"),
+      role: z.literal("assistant"),
+      model: z.string().nullable(),
+      content: z.array(block),
+      stop_reason: z.null(),
+      usage: claudeUsage,
+    }),
     parent_tool_use_id: z.string().nullable(),
     session_id: id,
   }),

@@ -1,13 +1,28 @@
 // Anthropic Messages, as the scripted model server speaks it.
 import { field, isObject, listOf, textOf, type Json, type JsonObject } from "./json.ts";
-import { deltasOf, userItem, type Answer, type AnswerCall, type DeclaredTool, type Item, type Piece, type Protocol, type Reading, type StreamEvent } from "./protocol.ts";
+import {
+  deltasOf,
+  userItem,
+  type Answer,
+  type AnswerCall,
+  type DeclaredTool,
+  type Item,
+  type Piece,
+  type Protocol,
+  type Reading,
+  type StreamEvent,
+} from "./protocol.ts";
 
 export const anthropic: Protocol = {
   name: "anthropic",
   read,
   events,
   whole: (answer) => ({ ...messageHead(answer), content: blocks(answer), stop_reason: stopReason(answer), usage: usageOf(answer) }),
-  failure: (status, message) => ({ type: "error", error: { type: errorTypes[status] ?? "api_error", message }, request_id: "req_scripted" }),
+  failure: (status, message) => ({
+    type: "error",
+    error: { type: errorTypes[status] ?? "api_error", message },
+    request_id: "req_scripted",
+  }),
   errorEvents: (message) => [{ event: "error", data: { type: "error", error: { type: "overloaded_error", message } } }],
 };
 
@@ -67,7 +82,9 @@ function events(answer: Answer): StreamEvent[] {
   const list: StreamEvent[] = [];
   const send = (type: string, data: JsonObject): number => list.push({ event: type, data: { type, ...data } });
   const { output, ...input } = answer.usage;
-  send("message_start", { message: { ...messageHead(answer), content: [], stop_reason: null, usage: { ...inputUsage(input), output_tokens: 1 } } });
+  send("message_start", {
+    message: { ...messageHead(answer), content: [], stop_reason: null, usage: { ...inputUsage(input), output_tokens: 1 } },
+  });
   send("ping", {});
   blocks(answer).forEach((block, index) => {
     send("content_block_start", { index, content_block: emptied(block) });

@@ -1,13 +1,25 @@
 // OpenAI-compatible Chat Completions, as the scripted model server speaks it.
 import { field, listOf, textOf, type Json, type JsonObject } from "./json.ts";
-import { deltasOf, userItem, type Answer, type DeclaredTool, type Item, type Piece, type Protocol, type Reading, type StreamEvent } from "./protocol.ts";
+import {
+  deltasOf,
+  userItem,
+  type Answer,
+  type DeclaredTool,
+  type Item,
+  type Piece,
+  type Protocol,
+  type Reading,
+  type StreamEvent,
+} from "./protocol.ts";
 
 export const chat: Protocol = {
   name: "chat",
   read,
   events,
   whole,
-  failure: (status, message) => ({ error: { message, type: status === 401 ? "invalid_request_error" : "server_error", param: null, code: codes[status] ?? null } }),
+  failure: (status, message) => ({
+    error: { message, type: status === 401 ? "invalid_request_error" : "server_error", param: null, code: codes[status] ?? null },
+  }),
   errorEvents: (message) => [{ data: { error: { message, type: "server_error", param: null, code: "server_error" } } }],
 };
 
@@ -43,7 +55,9 @@ function pieceOf(value: Json): Piece {
 function events(answer: Answer): StreamEvent[] {
   const list: StreamEvent[] = [];
   const send = (delta: JsonObject, finish: string | null = null): number =>
-    list.push({ data: { ...head(answer, "chat.completion.chunk"), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] } });
+    list.push({
+      data: { ...head(answer, "chat.completion.chunk"), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] },
+    });
   send({ role: "assistant", content: "" });
   for (const reasoning_content of deltasOf(answer.thinking)) send({ reasoning_content });
   for (const content of deltasOf(answer.text)) send({ content });
@@ -61,9 +75,17 @@ function whole(answer: Answer): Json {
   const message: JsonObject = { role: "assistant", content: answer.text === "" ? null : answer.text };
   if (answer.thinking !== "") message.reasoning_content = answer.thinking;
   if (answer.calls.length > 0) {
-    message.tool_calls = answer.calls.map((call) => ({ id: call.id, type: "function", function: { name: call.name, arguments: call.inputText } }));
+    message.tool_calls = answer.calls.map((call) => ({
+      id: call.id,
+      type: "function",
+      function: { name: call.name, arguments: call.inputText },
+    }));
   }
-  return { ...head(answer, "chat.completion"), choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(answer) }], usage: usageOf(answer) };
+  return {
+    ...head(answer, "chat.completion"),
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(answer) }],
+    usage: usageOf(answer),
+  };
 }
 
 function head(answer: Answer, object: string): JsonObject {

@@ -29,7 +29,9 @@ export function composeAnswer(given: {
   const { step, fault, reading } = given;
   const isEmpty = fault?.type === "empty";
   const isGarbage = fault?.type === "garbage-args";
-  const calls = isEmpty ? [] : (step.calls ?? []).map((call, index) => answerCall(call, callId(given.position, index), reading.tools, isGarbage));
+  const calls = isEmpty
+    ? []
+    : (step.calls ?? []).map((call, index) => answerCall(call, callId(given.position, index), reading.tools, isGarbage));
   const text = isEmpty ? "" : (step.text ?? "");
   const thinking = isEmpty ? "" : (step.thinking ?? "");
   const written = [thinking, text, ...calls.map((call) => call.inputText)].join("");

@@ -12,7 +12,13 @@ const schema = { type: "object", properties: { command: { type: "string" } } };
 const requests: Record<ProtocolName, { path: string; body: Json; error: string }> = {
   anthropic: {
     path: "/v1/messages",
-    body: { model: "m", stream: true, max_tokens: 9, tools: [{ name: "bash", input_schema: schema }], messages: [{ role: "user", content: "go" }] },
+    body: {
+      model: "m",
+      stream: true,
+      max_tokens: 9,
+      tools: [{ name: "bash", input_schema: schema }],
+      messages: [{ role: "user", content: "go" }],
+    },
     error: "overloaded_error",
   },
   responses: {
@@ -22,19 +28,30 @@ const requests: Record<ProtocolName, { path: string; body: Json; error: string }
   },
   chat: {
     path: "/chat/completions",
-    body: { model: "m", stream: true, tools: [{ type: "function", function: { name: "bash", parameters: schema } }], messages: [{ role: "user", content: "go" }] },
+    body: {
+      model: "m",
+      stream: true,
+      tools: [{ type: "function", function: { name: "bash", parameters: schema } }],
+      messages: [{ role: "user", content: "go" }],
+    },
     error: "server_error",
   },
   gemini: {
     path: "/v1beta/models/m:streamGenerateContent?alt=sse",
-    body: { tools: [{ functionDeclarations: [{ name: "run_shell_command", parametersJsonSchema: schema }] }], contents: [{ role: "user", parts: [{ text: "go" }] }] },
+    body: {
+      tools: [{ functionDeclarations: [{ name: "run_shell_command", parametersJsonSchema: schema }] }],
+      contents: [{ role: "user", parts: [{ text: "go" }] }],
+    },
     error: "UNAVAILABLE",
   },
 };
 const wires = Object.keys(requests) as ProtocolName[];
 
 function start(options?: ModelServerOptions): ModelServer {
-  const server = startModelServer({ steps: [{ text: "I run it now, a text of some length.", calls: [{ input: { command: "pwd" } }] }], final: "done" }, options);
+  const server = startModelServer(
+    { steps: [{ text: "I run it now, a text of some length.", calls: [{ input: { command: "pwd" } }] }], final: "done" },
+    options,
+  );
   running.push(server);
   return server;
 }
@@ -113,7 +130,11 @@ describe.each(wires)("%s", (wire) => {
 });
 
 describe("the fake cache", () => {
-  const block = (text: string, marked: boolean): Json => ({ type: "text", text, ...(marked ? { cache_control: { type: "ephemeral" } } : {}) });
+  const block = (text: string, marked: boolean): Json => ({
+    type: "text",
+    text,
+    ...(marked ? { cache_control: { type: "ephemeral" } } : {}),
+  });
   const usageOf = async (server: ModelServer, path: string, body: Json): Promise<Record<string, number>> => {
     const response = await fetch(server.url + path, { method: "POST", body: JSON.stringify(body) });
     return ((await response.json()) as { usage: Record<string, number> }).usage;
@@ -124,7 +145,11 @@ describe("the fake cache", () => {
     const server = start({ cache: true });
     const system = [block("S".repeat(400), true)];
     const first = await usageOf(server, "/v1/messages", { tools, system, messages: [{ role: "user", content: [block("one", true)] }] });
-    const messages = [{ role: "user", content: [block("one", false)] }, { role: "assistant", content: "ok" }, { role: "user", content: [block("two", true)] }];
+    const messages = [
+      { role: "user", content: [block("one", false)] },
+      { role: "assistant", content: "ok" },
+      { role: "user", content: [block("two", true)] },
+    ];
     const second = await usageOf(server, "/v1/messages", { tools, system, messages });
     expect(first).toMatchObject({ input_tokens: 0, cache_read_input_tokens: 0 });
     expect(second.cache_read_input_tokens).toBe(first.cache_creation_input_tokens);
@@ -135,7 +160,11 @@ describe("the fake cache", () => {
 
   test("without breakpoints any common beginning is read", async () => {
     const server = start({ cache: true });
-    const body = (text: string): Json => ({ tools: [{ type: "function", name: "shell_command" }], instructions: "I".repeat(400), input: [{ role: "user", content: text }] });
+    const body = (text: string): Json => ({
+      tools: [{ type: "function", name: "shell_command" }],
+      instructions: "I".repeat(400),
+      input: [{ role: "user", content: text }],
+    });
     const cached = async (text: string): Promise<number> => {
       const { input_tokens_details: details } = await usageOf(server, "/v1/responses", body(text));
       return (details as unknown as { cached_tokens: number }).cached_tokens;
@@ -146,14 +175,25 @@ describe("the fake cache", () => {
 });
 
 describe("the position", () => {
-  const [user, call, result] = [(text: string) => ({ type: "user" as const, text }), { type: "call" as const, id: "x" }, { type: "result" as const, id: "x" }];
+  const [user, call, result] = [
+    (text: string) => ({ type: "user" as const, text }),
+    { type: "call" as const, id: "x" },
+    { type: "result" as const, id: "x" },
+  ];
 
   test("counts the rounds after the last user text", () => {
-    expect(positionOf([user("a"), call, result, user("b"), call, call, result, result, call, result])).toEqual({ turn: 2, step: 2, prompt: "b" });
+    expect(positionOf([user("a"), call, result, user("b"), call, call, result, result, call, result])).toEqual({
+      turn: 2,
+      step: 2,
+      prompt: "b",
+    });
   });
 
   test("takes interleaved parallel results of one answer as one round", () => {
-    const at = (id: string) => [{ type: "call" as const, id }, { type: "result" as const, id }];
+    const at = (id: string) => [
+      { type: "call" as const, id },
+      { type: "result" as const, id },
+    ];
     expect(positionOf([user("a"), ...at("call_t1s0n0"), ...at("call_t1s0n1"), ...at("call_t1s1n0")]).step).toBe(2);
   });
 
@@ -168,7 +208,10 @@ test("in a process of its own it plays, records and stops", async () => {
     expect(await (await ask(server, "anthropic")).text()).toContain("pwd");
     await server.setFault({ type: "status", status: 500 });
     expect((await ask(server, "chat")).status).toBe(500);
-    expect((await server.requests()).map((request) => [request.number, request.protocol])).toEqual([[1, "anthropic"], [2, "chat"]]);
+    expect((await server.requests()).map((request) => [request.number, request.protocol])).toEqual([
+      [1, "anthropic"],
+      [2, "chat"],
+    ]);
     await server.clear();
     expect(await server.requests()).toEqual([]);
   } finally {

@@ -1,6 +1,16 @@
 // Gemini's generateContent, as the scripted model server speaks it. The model's name is in the path, not in the body.
 import { field, isObject, listOf, textOf, type Json, type JsonObject } from "./json.ts";
-import { deltasOf, userItem, type Answer, type DeclaredTool, type Item, type Piece, type Protocol, type Reading, type StreamEvent } from "./protocol.ts";
+import {
+  deltasOf,
+  userItem,
+  type Answer,
+  type DeclaredTool,
+  type Item,
+  type Piece,
+  type Protocol,
+  type Reading,
+  type StreamEvent,
+} from "./protocol.ts";
 
 export const gemini: Protocol = {
   name: "gemini",

@@ -28,10 +28,7 @@ export type Reading = {
 /** "free" tools take text instead of JSON; `namespace` is OpenAI's. */
 export type DeclaredTool = { name: string; form: "json" | "free"; namespace?: string };
 
-export type Item =
-  | { type: "user"; text: string }
-  | { type: "call"; id: string }
-  | { type: "result"; id: string };
+export type Item = { type: "user"; text: string } | { type: "call"; id: string } | { type: "result"; id: string };
 
 /** `breakpoint`: the client asked for a cache entry that ends here. */
 export type Piece = { text: string; breakpoint: boolean };

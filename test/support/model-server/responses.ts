@@ -1,17 +1,35 @@
 // OpenAI Responses, as the scripted model server speaks it.
 import { field, listOf, textOf, type Json, type JsonObject } from "./json.ts";
-import { deltasOf, userItem, type Answer, type AnswerCall, type DeclaredTool, type Item, type Piece, type Protocol, type Reading, type StreamEvent } from "./protocol.ts";
+import {
+  deltasOf,
+  userItem,
+  type Answer,
+  type AnswerCall,
+  type DeclaredTool,
+  type Item,
+  type Piece,
+  type Protocol,
+  type Reading,
+  type StreamEvent,
+} from "./protocol.ts";
 
 export const responses: Protocol = {
   name: "responses",
   read,
   events,
   whole: (answer) => responseOf(answer, "completed"),
-  failure: (status, message) => ({ error: { message, type: status === 401 ? "invalid_request_error" : "server_error", param: null, code: codes[status] ?? null } }),
+  failure: (status, message) => ({
+    error: { message, type: status === 401 ? "invalid_request_error" : "server_error", param: null, code: codes[status] ?? null },
+  }),
   errorEvents,
 };
 
-const codes: Record<number, string> = { 401: "invalid_api_key", 429: "rate_limit_exceeded", 500: "server_error", 529: "server_is_overloaded" };
+const codes: Record<number, string> = {
+  401: "invalid_api_key",
+  429: "rate_limit_exceeded",
+  500: "server_error",
+  529: "server_is_overloaded",
+};
 
 function read(body: Json): Reading {
   const input = field(body, "input");

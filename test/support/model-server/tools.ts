@@ -12,7 +12,11 @@ const shellTools: ShellTool[] = [
   { name: "run_shell_command", form: "json", input: (command) => ({ command, is_background: false }) },
   { name: "shell", form: "json", input: (command) => ({ command: ["bash", "-lc", command] }) },
   // Codex's newest models write JavaScript that calls the real tool.
-  { name: "exec", form: "free", input: (cmd) => `const result = await tools.exec_command(${JSON.stringify({ cmd })});\ntext(result.output);\n` },
+  {
+    name: "exec",
+    form: "free",
+    input: (cmd) => `const result = await tools.exec_command(${JSON.stringify({ cmd })});\ntext(result.output);\n`,
+  },
 ];
 
 export function hasShellTool(declared: DeclaredTool[]): boolean {
