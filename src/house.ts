@@ -6,6 +6,7 @@ import { readContextFiles } from "./agents/native/context-files.ts";
 import { nativeAgent } from "./agents/native/native.ts";
 import { loadConfig, type Config, type LoadOptions } from "./config/load.ts";
 import { findPaths, findProject, type Paths } from "./config/paths.ts";
+import { readProjectState, writeProjectState } from "./config/state.ts";
 import { trustState } from "./config/trust.ts";
 import { createEngine } from "./engine/engine.ts";
 import { startExecutor } from "./executor/client.ts";
@@ -86,6 +87,8 @@ export function buildHouse(input: HouseInput): Api {
     chooseAgent: (name, model) =>
       isVendor(name) && name !== "native" ? { agent: "native", model: model ?? name } : { agent: name, model },
     projectOf: (directory) => findProject(directory, paths.home),
+    getCurrent: (project) => readProjectState(paths, project).current,
+    setCurrent: (project, current) => (input.ephemeral ? undefined : writeProjectState(paths, project, { current })),
     transcriptFor: (session) =>
       input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),

@@ -74,6 +74,8 @@ function partsFor(root: string, store: Store, agent: Agent): EngineParts {
     chooseModel: async (name) => name ?? "test/one",
     chooseAgent: (name, model) => ({ agent: name, model }),
     projectOf: (directory) => directory,
+    getCurrent: () => null,
+    setCurrent: () => {},
     transcriptFor: (session) => transcriptPath(join(root, "sessions"), session),
     transcriptElsewhere: (session) => transcriptPath(join(root, "elsewhere"), session),
     copyTranscript: async () => {},

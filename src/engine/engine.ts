@@ -6,7 +6,8 @@ import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
-import { openSession } from "./sessions.ts";
+import { currentSession, openSession } from "./sessions.ts";
+import * as tree from "./tree-ops.ts";
 import { checkTurn, runTurn, type RunningTurns } from "./turn.ts";
 
 export type EngineParts = {
@@ -20,6 +21,9 @@ export type EngineParts = {
   /** One vocabulary: an agent's name, or a vendor's, which means native on that vendor. */
   chooseAgent: (name: string, model: string | null) => { agent: string; model: string | null };
   projectOf: (directory: string) => string;
+  /** Which session a project works in; kept across invocations. */
+  getCurrent: (project: string) => string | null;
+  setCurrent: (project: string, session: string) => void;
   transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => string | null;
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
@@ -38,8 +42,21 @@ export function createEngine(parts: EngineParts): Api {
     ...parts.rows,
     session: {
       open: (params) => openSession(parts, params),
-      list: async (params) => (await parts.store()).listSessions(params),
+      list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),
       tree: async ({ session }) => treeOf(await parts.store(), session),
+      find: ({ wanted, directory }) => tree.findSession(parts, wanted, directory),
+      fork: (params) => tree.fork(parts, params),
+      move: (params) => tree.move(parts, params),
+      rename: (params) => tree.rename(parts, params),
+      archive: (params) => tree.archive(parts, params),
+      restore: (params) => tree.restore(parts, params),
+      current: ({ directory }) => currentSession(parts, parts.projectOf(directory)),
+      use: async ({ session, directory }) => parts.setCurrent(parts.projectOf(directory), session),
+    },
+    node: {
+      find: async ({ wanted }) => (await parts.store()).findNode(wanted),
+      path: async ({ node }) => (await parts.store()).path(node),
+      add: (params) => tree.addMessage(parts, params),
     },
     turn: {
       check: (params) => checkTurn(parts, params),

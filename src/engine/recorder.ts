@@ -36,7 +36,7 @@ export class Recorder {
     return this.#show(written);
   }
 
-  async addNode(node: NewNode, turn: string = this.#turn): Promise<Node> {
+  async addNode(node: NewNode, turn: string | null = this.#turn): Promise<Node> {
     const written = await this.#store.appendNode(this.#lease, turn, node);
     this.#drafts?.drop(completedBy(node));
     this.usage = addUsage(this.usage, node.usage ?? noUsage);

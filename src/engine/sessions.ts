@@ -5,7 +5,14 @@ import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { EngineParts } from "./engine.ts";
 
+/** What a person works in becomes the project's current session; sub-sessions do not. */
 export async function openSession(parts: EngineParts, params: SessionOpen): Promise<Session> {
+  const session = await locate(parts, params);
+  if (session.parentSession === null) parts.setCurrent(session.project, session.id);
+  return session;
+}
+
+async function locate(parts: EngineParts, params: SessionOpen): Promise<Session> {
   const { find } = params;
   const project = parts.projectOf(params.directory);
   if (find.by === "new") return create(parts, params, params.name ?? null);
@@ -18,8 +25,8 @@ export async function openSession(parts: EngineParts, params: SessionOpen): Prom
   }
   const store = await parts.store();
   if (find.by === "latest") {
-    const [latest] = await store.listSessions({ project, limit: 1 });
-    if (latest !== undefined) return latest;
+    const latest = await currentSession(parts, project);
+    if (latest !== null) return latest;
     throw new Fault("session-unknown", `no session in ${project} to continue`, { hint: 'start one: skein run "task"' });
   }
   try {
@@ -28,6 +35,16 @@ export async function openSession(parts: EngineParts, params: SessionOpen): Prom
     if (!(error instanceof Fault) || error.code !== "session-unknown" || !mayCreate) throw error;
     return createOrFind(parts, params, find.wanted, project);
   }
+}
+
+/** The one that was used last, or else the latest; none when there is no session yet. */
+export async function currentSession(parts: EngineParts, project: string): Promise<Session | null> {
+  if (!parts.hasStore()) return null;
+  const store = await parts.store();
+  const used = parts.getCurrent(project);
+  const current = used === null ? null : await store.session(used);
+  if (current !== null && current.archivedAt === null) return current;
+  return (await store.listSessions({ project, limit: 1 }))[0] ?? null;
 }
 
 /** Another process may have been faster with the same name: then it is that session. */

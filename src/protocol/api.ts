@@ -10,8 +10,27 @@ import type { Usage } from "./usage.ts";
 export type Api = {
   session: {
     open: (params: SessionOpen) => Promise<Session>;
-    list: (params: { project: string | null; limit?: number }) => Promise<Session[]>;
+    list: (params: { project: string | null; archived?: boolean; subSessions?: boolean; limit?: number }) => Promise<Session[]>;
     tree: (params: { session: string }) => Promise<TreeView>;
+    /** By id, tail or name; names of the directory's project come first. */
+    find: (params: { wanted: string; directory: string }) => Promise<Session>;
+    /** A new session at an old node (its tip when none is named); the old one keeps its tip. */
+    fork: (params: { session: string; at: string | null; name: string | null }) => Promise<Session>;
+    /** Points the session at another node of its tree; null is before the first. Files stay as they are. */
+    move: (params: { session: string; node: string | null }) => Promise<Session>;
+    rename: (params: { session: string; name: string }) => Promise<Session>;
+    archive: (params: { session: string }) => Promise<Session>;
+    restore: (params: { session: string }) => Promise<Session>;
+    /** The session that `--continue` means in this project. */
+    current: (params: { directory: string }) => Promise<Session | null>;
+    use: (params: { session: string; directory: string }) => Promise<void>;
+  };
+  node: {
+    find: (params: { wanted: string }) => Promise<Node>;
+    /** From the root to the node. */
+    path: (params: { node: string }) => Promise<Node[]>;
+    /** A message of the user's that no agent takes up yet. */
+    add: (params: { session: string; text: string }) => Promise<Node>;
   };
   turn: {
     /** Throws what would stop such a turn before it starts, so that nothing is written for it. */

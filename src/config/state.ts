@@ -1,0 +1,32 @@
+// What skein remembers of a project from one invocation to the next: a small file in the state directory.
+// Losing it loses nothing but convenience, so a broken one counts as empty.
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Paths } from "./paths.ts";
+
+export type ProjectState = { current: string | null };
+
+export function readProjectState(paths: Paths, project: string): ProjectState {
+  try {
+    const { current } = JSON.parse(readFileSync(stateFile(paths, project), "utf8")) as Partial<ProjectState>;
+    return { current: typeof current === "string" ? current : null };
+  } catch {
+    return { current: null };
+  }
+}
+
+export function writeProjectState(paths: Paths, project: string, state: ProjectState): void {
+  const file = stateFile(paths, project);
+  const temporary = `${file}.${process.pid}.tmp`;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(temporary, `${JSON.stringify({ project, ...state })}\n`, { mode: 0o600 });
+    renameSync(temporary, file);
+  } catch {
+    // A run must not fail for it: without the file the latest session is the current one.
+  }
+}
+
+function stateFile(paths: Paths, project: string): string {
+  return join(paths.state, "projects", `${Bun.hash(project).toString(16)}.json`);
+}

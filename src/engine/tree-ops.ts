@@ -1,0 +1,74 @@
+// Working with the tree as with git: fork, move, rename, archive, add. A write holds the session's lease, and mends
+// what a dead process left before it moves anything.
+import { Fault } from "../protocol/error.ts";
+import type { Node, NewNode } from "../protocol/node.ts";
+import type { Session } from "../protocol/turn.ts";
+import type { Store } from "../store/store.ts";
+import type { EngineParts } from "./engine.ts";
+import { Recorder } from "./recorder.ts";
+import { recover } from "./recover.ts";
+import { openTranscript } from "./transcripts.ts";
+
+/** By id, tail or name; names of the directory's project come first. */
+export async function findSession(parts: EngineParts, wanted: string, directory: string): Promise<Session> {
+  if (!parts.hasStore()) throw new Fault("session-unknown", `there is no session "${wanted}" yet`, { hint: 'start one: skein run "task"' });
+  return (await parts.store()).findSession(wanted, parts.projectOf(directory));
+}
+
+/** A new session at an old node; the old one keeps its tip. Copies nothing. */
+export async function fork(parts: EngineParts, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
+  const store = await parts.store();
+  const from = await sessionOf(store, params.session);
+  const node = params.at ?? from.tip;
+  if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "say something in it first" });
+  const forked = await store.forkSession(from.id, node, { name: params.name });
+  const transcript = parts.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
+  return store.updateSession(forked.id, { transcript });
+}
+
+/** Points the session at another node of its tree. Files stay as they are. */
+export async function move(parts: EngineParts, params: { session: string; node: string | null }): Promise<Session> {
+  return holding(parts, params.session, async (store) => store.updateSession(params.session, { tip: params.node }));
+}
+
+export async function addMessage(parts: EngineParts, params: { session: string; text: string }): Promise<Node> {
+  const node: NewNode = { author: "user", parts: [{ kind: "text", text: params.text }] };
+  return holding(parts, params.session, (_store, recorder) => recorder.addNode(node, null));
+}
+
+export async function rename(parts: EngineParts, params: { session: string; name: string }): Promise<Session> {
+  if (params.name.trim() === "") throw new Fault("usage", "a session's name can't be empty");
+  return (await parts.store()).updateSession(params.session, { name: params.name });
+}
+
+/** Archives; the nodes stay. A running session can't be archived. */
+export async function archive(parts: EngineParts, params: { session: string }): Promise<Session> {
+  return holding(parts, params.session, async (store) => store.updateSession(params.session, { archivedAt: Date.now() }));
+}
+
+export async function restore(parts: EngineParts, params: { session: string }): Promise<Session> {
+  return (await parts.store()).updateSession(params.session, { archivedAt: null });
+}
+
+/** Does something to a session while nobody else can. */
+async function holding<T>(parts: EngineParts, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
+  const store = await parts.store();
+  const session = await sessionOf(store, id);
+  const lease = await store.acquire(id);
+  let transcript = null;
+  try {
+    transcript = await openTranscript(parts, store, session);
+    const recorder = new Recorder(store, lease, transcript, () => {});
+    await recover(store, recorder, id);
+    return await act(store, recorder);
+  } finally {
+    transcript?.close();
+    await store.release(lease);
+  }
+}
+
+async function sessionOf(store: Store, id: string): Promise<Session> {
+  const session = await store.session(id);
+  if (session === null) throw new Fault("session-unknown", `there is no session ${id}`);
+  return session;
+}
