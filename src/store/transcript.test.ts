@@ -6,7 +6,7 @@ import type { Node } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import { everyKind, newSession } from "./fixtures/samples.ts";
 import { catchUp, readTranscript, Transcript, transcriptPath } from "./transcript.ts";
-import { linesOf } from "./transcript-lines.ts";
+import { linesOf } from "../protocol/transcript-lines.ts";
 
 let root = "";
 beforeAll(() => {

@@ -6,7 +6,7 @@ import { Fault, messageOf } from "../protocol/error.ts";
 import { type Node, shortId } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import { codeOf } from "./faults.ts";
-import { headerOf, linesOf, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
+import { headerOf, linesOf, type TranscriptHeader, type TranscriptLine } from "../protocol/transcript-lines.ts";
 
 export class Transcript {
   readonly path: string;

@@ -5,7 +5,7 @@ import { isHeld } from "./lease.ts";
 import { readOutputFile } from "./output-files.ts";
 import { type NodeRow, nodeColumns, toNodes } from "./rows.ts";
 import { placeKey, placesIn } from "./transcript.ts";
-import { linesOf } from "./transcript-lines.ts";
+import { linesOf } from "../protocol/transcript-lines.ts";
 import type { Inspection } from "./verify.ts";
 
 type HandleRow = { identifier: string; kept_bytes: number; sha256: string };

@@ -1,7 +1,7 @@
 // The lines of a transcript: a header, then one line per part. The field names are a promise to other programs.
-import type { Handle, HandleMetadata } from "../protocol/handle.ts";
-import type { Author, ImageData, Node, Note, Part } from "../protocol/node.ts";
-import type { Session } from "../protocol/turn.ts";
+import type { Handle, HandleMetadata } from "./handle.ts";
+import type { Author, ImageData, Node, Note, Part } from "./node.ts";
+import type { Session } from "./turn.ts";
 
 export type TranscriptHeader = {
   session_id: string;
