@@ -10,6 +10,8 @@ export const runFlags: readonly Flag[] = [
   { name: "session", value: "name|id", summary: "the session to go on with; a new name starts one" },
   { name: "continue", short: "c", summary: "go on with the project's latest session" },
   { name: "resume", short: "r", value: "session", summary: "go on with this session; without a task, with its interrupted turn" },
+  { name: "fork", summary: "go on in a new session at the same node; the old one keeps its tip" },
+  { name: "at", value: "node", summary: "go on at this node, in a new session" },
   { name: "session-id", value: "uuid", summary: "the id of the new session" },
   { name: "parent-session", value: "id", summary: "link the new session to this one" },
   { name: "fresh", summary: "leave the earlier conversation out of the request" },

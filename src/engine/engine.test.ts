@@ -40,6 +40,9 @@ async function engineWith(
   const agent: Agent = {
     name: "native",
     check: async () => {},
+    preview: async () => {
+      throw new Error("no test asks for it");
+    },
     takeTurn: take,
     enforced: async (policy) => ({
       policy: policy.name,

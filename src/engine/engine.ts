@@ -6,6 +6,7 @@ import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
+import { renderContext } from "./context-view.ts";
 import { currentSession, openSession } from "./sessions.ts";
 import * as tree from "./tree-ops.ts";
 import { checkTurn, runTurn, type RunningTurns } from "./turn.ts";
@@ -54,10 +55,11 @@ export function createEngine(parts: EngineParts): Api {
       use: async ({ session, directory }) => parts.setCurrent(parts.projectOf(directory), session),
     },
     node: {
-      find: async ({ wanted }) => (await parts.store()).findNode(wanted),
+      find: ({ wanted }) => tree.findNode(parts, wanted),
       path: async ({ node }) => (await parts.store()).path(node),
       add: (params) => tree.addMessage(parts, params),
     },
+    context: { render: (params) => renderContext(parts, params) },
     turn: {
       check: (params) => checkTurn(parts, params),
       start(params) {

@@ -15,6 +15,12 @@ export async function findSession(parts: EngineParts, wanted: string, directory:
   return (await parts.store()).findSession(wanted, parts.projectOf(directory));
 }
 
+/** By id or tail. */
+export async function findNode(parts: EngineParts, wanted: string): Promise<Node> {
+  if (!parts.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}"`);
+  return (await parts.store()).findNode(wanted);
+}
+
 /** A new session at an old node; the old one keeps its tip. Copies nothing. */
 export async function fork(parts: EngineParts, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
   const store = await parts.store();

@@ -2,7 +2,7 @@
 import type { BoundModel } from "../agents/native/native.ts";
 import type { Ground } from "../house.ts";
 import { endpointFor, parseModelName } from "../models/providers.ts";
-import { streamModel } from "../models/stream.ts";
+import { loadWire, streamModel } from "../models/stream.ts";
 
 const retry = { attempts: 4, maxWaitMs: 60_000 };
 
@@ -15,6 +15,7 @@ export async function bindModel(name: string, ground: Ground): Promise<BoundMode
   return {
     name: `${vendor}/${model}`,
     stream: (request, signal) => streamModel({ ...request, model, effort }, endpoint, { signal, idleMs, retry }),
+    body: async (request) => (await loadWire(endpoint.wire)).request({ ...request, model, effort }, endpoint).body,
     price: async (usage) => (await import("../models/catalog.ts")).priceOf(vendor, model, usage),
     window: async () => config?.contextWindow ?? (await import("../models/catalog.ts")).windowOf(vendor, model),
   };
@@ -27,6 +28,7 @@ async function bindReplay(path: string): Promise<BoundModel> {
   return {
     name: `replay/${path}`,
     stream: (request, signal) => replayModel(script, { ...request, model: path, effort: null }, { signal }),
+    body: async (request) => JSON.stringify(request),
     price: async () => 0,
     window: async () => null,
   };

@@ -112,7 +112,7 @@ async function* tryOnce(request: ModelRequest, target: Target, options: StreamOp
   }
 }
 
-function loadWire(name: WireName): Promise<Wire> {
+export function loadWire(name: WireName): Promise<Wire> {
   return wires[name]();
 }
 

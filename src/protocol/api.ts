@@ -2,7 +2,7 @@
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
 import type { Event } from "./event.ts";
 import type { ImageData, Node } from "./node.ts";
-import type { Limits } from "./ports.ts";
+import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
 import type { Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
@@ -31,6 +31,10 @@ export type Api = {
     path: (params: { node: string }) => Promise<Node[]>;
     /** A message of the user's that no agent takes up yet. */
     add: (params: { session: string; text: string }) => Promise<Node>;
+  };
+  context: {
+    /** Exactly what the session's agent would be sent from this node (its tip when none is named). */
+    render: (params: { session: string; node: string | null }) => Promise<ContextView>;
   };
   turn: {
     /** Throws what would stop such a turn before it starts, so that nothing is written for it. */
@@ -104,10 +108,26 @@ export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {
   isNew: boolean;
 };
 
+export type ContextView = Preview & { session: Session; node: string | null };
+
 export type TreeView = { nodes: Node[]; sessions: Session[]; turns: Turn[] };
 
 export type UsageKey = "day" | "agent" | "model" | "project";
 export type UsageRow = { key: string; turns: number; usage: Usage; costUsd: number; unpriced: number };
+
+export type PurgeReport = {
+  dryRun: boolean;
+  sessions: { id: string; name: string | null; project: string; archivedAt: number }[];
+  skipped: { id: string; name: string | null; reason: string }[];
+  nodes: number;
+  /** Nodes of purged sessions that stay because another session needs them. */
+  keptNodes: number;
+  turns: number;
+  outputs: number;
+  transcripts: number;
+  bytes: number;
+  problems: string[];
+};
 
 export type VerifyProblem = { kind: string; subject: string; message: string };
 export type VerifyReport = {

@@ -72,8 +72,26 @@ export type DelegationResult = {
 /** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
 export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema">;
 
+/** What a preview depends on; its path may be empty. */
+export type PreviewInput = Pick<
+  TurnInput,
+  "session" | "path" | "model" | "directory" | "project" | "toolLevel" | "tools" | "spawn" | "system" | "appendSystem" | "contextFiles"
+>;
+
+/** Exactly what the agent would be sent; the token counts are estimates. */
+export type Preview = {
+  model: string | null;
+  system: string;
+  tools: ToolDefinition[];
+  messages: { role: string; text: string; tokens: number }[];
+  tokens: { system: number; tools: number; messages: number };
+  /** The body of the request, where a model can be asked. */
+  body: string | null;
+};
+
 export type Agent = {
   name: string;
+  preview: (input: PreviewInput) => Promise<Preview>;
   /** Throws a fault for a turn that can't be taken as asked. */
   check: (turn: PlannedTurn) => Promise<void>;
   takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;

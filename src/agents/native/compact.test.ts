@@ -164,7 +164,13 @@ function stateOf(
     if (given.answer === null) yield { type: "failed", error: { kind: "network", message: "gone" }, parts, usage: noUsage };
     else yield { type: "done", parts, usage: noUsage, stop: "end" };
   }
-  const model: TurnState["model"] = { name: "test/one", stream, price: async () => 0, window: async () => given.window };
+  const model: TurnState["model"] = {
+    name: "test/one",
+    stream,
+    body: async () => "",
+    price: async () => 0,
+    window: async () => given.window,
+  };
   const state = {
     input: { session: "s" } as TurnState["input"],
     context: { signal: new AbortController().signal } as TurnState["context"],

@@ -35,6 +35,7 @@ async function turnWith(
         const { parts, stop = "end", error } = answer;
         yield error === undefined ? { type: "done", parts, usage, stop } : { type: "failed", parts, usage, error };
       },
+      body: async () => "",
       price: async () => 0,
       window: async () => null,
     }),

@@ -5,12 +5,15 @@ import type { Enforced, Policy } from "../../protocol/policy.ts";
 import type { Agent, Executor } from "../../protocol/ports.ts";
 import type { Usage } from "../../protocol/usage.ts";
 import { checkTurn, takeTurn } from "./loop.ts";
+import { preview } from "./preview.ts";
 
 /** A model with everything it needs to be asked: `house` binds the endpoint, key and prices. */
 export type BoundModel = {
   /** `vendor/id`, as recorded on nodes. */
   name: string;
   stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal) => AsyncIterable<ModelEvent>;
+  /** What `stream` would send. */
+  body: (request: Omit<ModelRequest, "model" | "effort">) => Promise<string>;
   price: (usage: Usage) => Promise<number | null>;
   window: () => Promise<number | null>;
 };
@@ -29,6 +32,7 @@ export function nativeAgent(parts: NativeParts): Agent {
   return {
     name: "native",
     check: (turn) => checkTurn(parts, turn),
+    preview: (input) => preview(parts, input),
     takeTurn: (input, context) => takeTurn(parts, input, context),
     enforced: async (policy) => enforcedNow(policy),
   };

@@ -3,10 +3,11 @@ import { accessSync, constants, existsSync, readFileSync, statSync, type Stats }
 import { dirname } from "node:path";
 import { parseDuration } from "../../kit/duration.ts";
 import { absolutePath } from "../../kit/paths.ts";
-import type { SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
+import type { Api, SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
 import type { ImageData } from "../../protocol/node.ts";
 import { levelTools, type Policy, type PolicyName, type SandboxMode, type ToolLevel } from "../../protocol/policy.ts";
+import type { Session } from "../../protocol/turn.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
 import { printerFor, type OutputFormat } from "../print/printer.ts";
@@ -42,7 +43,7 @@ async function runTask(args: Args, door: Door): Promise<number> {
   const turn = turnFrom(flags, settings, door);
   const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
   await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" });
-  const session = await api.session.open(wanted);
+  const session = await forked(api, flags, () => api.session.open(wanted));
   const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
   let stopped: "SIGINT" | "SIGTERM" | null = null;
@@ -52,6 +53,22 @@ async function runTask(args: Args, door: Door): Promise<number> {
   });
   const result = await followTurn(events, printer);
   return stopped === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
+}
+
+/** --fork and --at go on in a new session; nothing is ever overwritten. */
+async function forked(api: Api, flags: Flags, open: () => Promise<Session>): Promise<Session> {
+  const at = flags.text("at");
+  if (!isForking(flags)) return open();
+  const node = at === null ? null : await api.node.find({ wanted: at });
+  const isNamed = flags.text("session") !== null || flags.text("resume") !== null || flags.on("continue");
+  const from = isNamed || node === null ? (await open()).id : node.session;
+  const session = await api.session.fork({ session: from, at: node?.id ?? null, name: null });
+  await api.session.use({ session: session.id, directory: flags.directory });
+  return session;
+}
+
+function isForking(flags: Flags): boolean {
+  return flags.on("fork") || flags.text("at") !== null;
 }
 
 type Flags = ReturnType<typeof readFlags>;
@@ -69,6 +86,8 @@ function readFlags(args: Args, door: Door) {
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
   for (const name of ["continue", "resume"]) onlyOne(args, ["ephemeral", name]);
+  if (on("fork") && text("at") === null && text("session") === null && text("resume") === null && !on("continue"))
+    throw new Fault("usage", "--fork needs --session, --continue, --resume or --at");
   if (on("json") && text("output-format") !== null && text("output-format") !== "json")
     throw new Fault("usage", "--json and --output-format exclude each other");
   return {
@@ -152,7 +171,7 @@ function sessionFrom(flags: Flags, settings: Settings, task: string | null, tool
   const wanted = flags.text("resume") ?? flags.text("session");
   const find: SessionOpen["find"] =
     wanted !== null
-      ? { by: "name", wanted, orCreate: flags.text("resume") === null }
+      ? { by: "name", wanted, orCreate: flags.text("resume") === null && !isForking(flags) }
       : flags.on("continue")
         ? { by: "latest" }
         : { by: "new" };

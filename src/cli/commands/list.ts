@@ -1,0 +1,71 @@
+// skein list: the sessions of this project, the current one marked.
+import { formatDuration } from "../../kit/duration.ts";
+import { Fault } from "../../protocol/error.ts";
+import { shortId } from "../../protocol/node.ts";
+import { sessionRecord } from "../../protocol/records.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { plain, styleOf } from "../style.ts";
+import { tableText } from "../table.ts";
+
+export const list: Command = {
+  name: "list",
+  summary: "the sessions of this project",
+  usage: "[--all] [--archived] [--limit n] [--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [
+    { name: "all", summary: "of every project, sub-sessions included" },
+    { name: "archived", summary: "those that were deleted and can be restored" },
+    { name: "limit", value: "n", summary: "at most so many (default 50)" },
+    jsonFlag,
+  ],
+  run: runList,
+};
+
+async function runList(args: Args, door: Door): Promise<number> {
+  const limit = limitOf(args);
+  const all = args.flags["all"] === true;
+  const api = await door.api();
+  const sessions = await api.session.list({
+    project: all ? null : door.project,
+    archived: args.flags["archived"] === true,
+    subSessions: all,
+    limit: limit + 1,
+  });
+  const shown = sessions.slice(0, limit);
+  if (args.flags["json"]) {
+    door.out.write(jsonText(shown.map(sessionRecord)));
+    return 0;
+  }
+  if (shown.length === 0) door.out.write(all ? "there are no sessions\n" : "there are no sessions in this project (--all shows others)\n");
+  const current = await api.session.current({ directory: door.cwd });
+  const style = styleOf(door.out);
+  const rows = shown.map((session) => cells(session, session.id === current?.id, all, style));
+  const columns = [
+    {},
+    { title: "SESSION" },
+    { title: "USED" },
+    { title: "MODEL" },
+    ...(all ? [{ title: "PROJECT" }] : []),
+    { title: "TASK" },
+  ];
+  door.out.write(tableText(rows, { columns, width: door.out.columns, paintTitle: style.dim }));
+  if (sessions.length > limit) door.err.write(style.dim(`more: --limit ${limit * 2}\n`));
+  return 0;
+}
+
+function cells(session: Session, isCurrent: boolean, all: boolean, style: ReturnType<typeof styleOf>): string[] {
+  const name = session.name === null ? shortId(session.id) : `${plain(session.name)} ${style.dim(shortId(session.id))}`;
+  const ago = `${formatDuration(Math.max(0, Date.now() - session.updatedAt))} ago`;
+  const project = all ? [plain(session.project)] : [];
+  return [isCurrent ? style.green("*") : " ", name, ago, plain(session.model ?? "-"), ...project, plain(session.task ?? "")];
+}
+
+function limitOf(args: Args): number {
+  const value = args.flags["limit"];
+  const limit = value === undefined ? 50 : Number(value);
+  if (Number.isSafeInteger(limit) && limit > 0) return limit;
+  throw new Fault("usage", `--limit takes a whole number above 0, not "${String(value)}"`);
+}

@@ -1,0 +1,92 @@
+// The small verbs on one session: use, rename, delete, restore, add. Each says what it did in one line.
+import type { Api } from "../../protocol/api.ts";
+import { Fault } from "../../protocol/error.ts";
+import { shortId } from "../../protocol/node.ts";
+import { nodeRecord, sessionRecord } from "../../protocol/records.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { sessionNamed } from "../find-session.ts";
+import { jsonText } from "../json.ts";
+import { plain } from "../style.ts";
+
+type Done = { record: unknown; text: string };
+type Verb = {
+  name: string;
+  summary: string;
+  words: string[];
+  notes?: string;
+  act: (api: Api, session: Session, args: Args, door: Door) => Promise<Done>;
+};
+
+const labelOf = (session: Session) => plain(session.name ?? shortId(session.id));
+
+export const use = verb({
+  name: "use",
+  summary: "make a session the one that --continue means here",
+  words: ["session"],
+  async act(api, session, _args, door) {
+    await api.session.use({ session: session.id, directory: door.cwd });
+    return { record: sessionRecord(session), text: `using ${labelOf(session)}` };
+  },
+});
+
+export const rename = verb({
+  name: "rename",
+  summary: "give a session another name",
+  words: ["session", "name"],
+  async act(api, session, args) {
+    const renamed = await api.session.rename({ session: session.id, name: args.positionals[1] as string });
+    return { record: sessionRecord(renamed), text: `${labelOf(session)} is now ${labelOf(renamed)}` };
+  },
+});
+
+export const remove = verb({
+  name: "delete",
+  summary: "archive a session; its nodes stay while anything reaches them",
+  words: ["session"],
+  async act(api, session) {
+    const archived = await api.session.archive({ session: session.id });
+    return { record: sessionRecord(archived), text: `archived ${labelOf(session)}; skein restore ${shortId(session.id)} brings it back` };
+  },
+});
+
+export const restore = verb({
+  name: "restore",
+  summary: "bring an archived session back",
+  words: ["session"],
+  async act(api, session) {
+    if (session.archivedAt === null) throw new Fault("usage", `${labelOf(session)} is not archived`);
+    const restored = await api.session.restore({ session: session.id });
+    return { record: sessionRecord(restored), text: `restored ${labelOf(restored)}` };
+  },
+});
+
+export const add = verb({
+  name: "add",
+  summary: "add a message that no agent takes up yet",
+  words: ["session", "message"],
+  notes: "The next turn of the session is sent it.",
+  async act(api, session, args) {
+    const node = await api.node.add({ session: session.id, text: args.positionals[1] as string });
+    return { record: nodeRecord(node), text: `added ${shortId(node.id)} to ${labelOf(session)}` };
+  },
+});
+
+function verb(row: Verb): Command {
+  return {
+    name: row.name,
+    summary: row.summary,
+    usage: `${row.words.map((word) => `<${word}>`).join(" ")} [--json]`,
+    positionals: { min: row.words.length, max: row.words.length },
+    flags: [jsonFlag],
+    ...(row.notes === undefined ? {} : { notes: row.notes }),
+    async run(args, door) {
+      const api = await door.api();
+      const session = await sessionNamed(api, door, args.positionals[0]);
+      const done = await row.act(api, session, args, door);
+      door.out.write(args.flags["json"] ? jsonText(done.record) : `${done.text}\n`);
+      return 0;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+// `context.render`: what the agent of a session would be sent if it went on from a node.
+import type { ContextView } from "../protocol/api.ts";
+import type { EngineParts } from "./engine.ts";
+import { agentNamed } from "./sessions.ts";
+
+export async function renderContext(parts: EngineParts, params: { session: string; node: string | null }): Promise<ContextView> {
+  const store = await parts.store();
+  const session = await store.findSession(params.session, null);
+  const node = params.node ?? session.tip;
+  const path = node === null ? [] : await store.path(node);
+  const settings = await parts.rows.config.values();
+  const preview = await agentNamed(parts, session.agent).preview({
+    session: session.id,
+    path,
+    model: session.model,
+    directory: session.directory,
+    project: session.project,
+    toolLevel: session.toolLevel,
+    tools: null,
+    spawn: true,
+    system: null,
+    appendSystem: null,
+    contextFiles: settings.contextFiles,
+  });
+  return { session, node, ...preview };
+}

@@ -1,0 +1,115 @@
+// Working with the tree from the command line: sessions come, go and branch; nothing is ever overwritten.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+
+let server: ModelServer;
+beforeAll(() => {
+  server = startModelServer({ steps: [], final: "understood" });
+});
+afterAll(() => server.stop());
+
+async function conversation(house: TemporaryHouse): Promise<{ id: string; nodes: { id: string; author: string }[] }> {
+  for (const words of ["first words", "second words"]) {
+    const ran = await house.run(["run", words, "--session", "main", "-m", wireModels.anthropic, "--json"]);
+    expect(ran.code).toBe(0);
+  }
+  const shown = (await house.run(["show", "main", "--json"])).json() as {
+    sessions: { id: string }[];
+    nodes: { id: string; author: string }[];
+  };
+  return { id: shown.sessions[0]?.id as string, nodes: shown.nodes };
+}
+
+const lastRequest = () => JSON.stringify(server.main().at(-1)?.body);
+
+describe("run on the tree", () => {
+  test("at an old node makes a branch in a new session; the old one keeps its tip", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const { id, nodes } = await conversation(house);
+    const answer = nodes[1]?.id as string;
+    const ran = await house.run(["run", "another way", "--at", answer.slice(-8), "--json"]);
+    expect(ran.json()["status"]).toBe("ok");
+    expect(ran.json()["session_id"]).not.toBe(id);
+    expect(lastRequest()).toContain("first words");
+    expect(lastRequest()).toContain("another way");
+    expect(lastRequest()).not.toContain("second words");
+    const view = (await house.run(["show", "main", "--json"])).json() as {
+      sessions: { id: string; tip: string }[];
+      nodes: { parent_id: string }[];
+    };
+    expect(view.sessions.find((session) => session.id === id)?.tip).toBe(nodes.at(-1)?.id as string);
+    expect(view.nodes.filter((node) => node.parent_id === answer)).toHaveLength(2);
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+
+  test("with --fork copies nothing and goes on from the same node", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const { nodes } = await conversation(house);
+    const ran = await house.run(["run", "third words", "--session", "main", "--fork", "--json"]);
+    expect(ran.code).toBe(0);
+    const view = (await house.run(["show", "main", "--json"])).json() as { nodes: unknown[]; sessions: unknown[] };
+    expect(view.nodes).toHaveLength(nodes.length + 2);
+    expect(view.sessions).toHaveLength(2);
+    expect(lastRequest()).toContain("second words");
+  });
+
+  test("--fork needs something to fork, and an unknown node is said to be unknown", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    expect((await house.run(["run", "x", "--fork"])).code).toBe(2);
+    await conversation(house);
+    expect((await house.run(["run", "x", "--at", "00000000"])).code).toBe(2);
+    expect((await house.run(["run", "x", "--session", "nobody", "--fork"])).code).toBe(2);
+  });
+});
+
+describe("sessions", () => {
+  test("are made, listed, used, renamed, archived and restored, by name and by tail", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const { id } = await conversation(house);
+    expect((await house.run(["new", "idea", "-m", wireModels.anthropic])).out).toContain("idea");
+    const names = async (...flags: string[]) =>
+      ((await house.run(["list", "--json", ...flags])).json() as unknown as { name: string }[]).map((session) => session.name);
+    expect((await names()).sort()).toEqual(["idea", "main"]);
+    expect((await house.run(["use", id.slice(-8)])).out).toBe("using main\n");
+    expect((await house.run(["run", "more", "--continue", "--json"])).json()["session_id"]).toBe(id);
+    expect((await house.run(["rename", "idea", "plan"])).code).toBe(0);
+    expect((await house.run(["delete", "plan"])).out).toContain("skein restore");
+    expect(await names()).toEqual(["main"]);
+    expect(await names("--archived")).toEqual(["plan"]);
+    expect((await house.run(["restore", "plan"])).code).toBe(0);
+    expect((await house.run(["restore", "plan"])).code).toBe(2);
+    expect((await names()).sort()).toEqual(["main", "plan"]);
+    expect((await house.run(["list"])).out).toContain("first words");
+  });
+
+  test("keep a message that was added, and the next turn is sent it", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    await conversation(house);
+    expect((await house.run(["add", "main", "by the way: blue"])).code).toBe(0);
+    await house.run(["run", "and now?", "--session", "main"]);
+    expect(lastRequest()).toContain("by the way: blue");
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+});
+
+test("context shows exactly the request that is sent next", async () => {
+  using house = temporaryHouse(vendorEnv(server.url));
+  const { nodes } = await conversation(house);
+  const body = (await house.run(["context", "main", nodes[0]?.id as string, "--body"])).out.trim();
+  server.clear();
+  await house.run(["run", "first words", "-m", wireModels.anthropic]);
+  expect(body).toBe(server.main()[0]?.text as string);
+  const people = (await house.run(["context", "main"])).out;
+  expect(people).toContain("second words");
+  expect(people).toMatch(/about \d+ tokens/);
+  const record = (await house.run(["context", "main", "--json"])).json();
+  expect(record["tokens"]).toMatchObject({ system: expect.any(Number) });
+});
+
+test("context needs no key", async () => {
+  using house = temporaryHouse(vendorEnv(server.url));
+  await conversation(house);
+  const ran = await house.run(["context", "main"], { env: { ANTHROPIC_API_KEY: "" } });
+  expect({ code: ran.code, has: ran.out.includes("second words") }).toEqual({ code: 0, has: true });
+});
