@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readContextFiles } from "./agents/native/context-files.ts";
 import { nativeAgent } from "./agents/native/native.ts";
+import { shellAgent } from "./agents/shell.ts";
 import { loadConfig, type Config, type LoadOptions } from "./config/load.ts";
 import { findPaths, findProject, type Paths } from "./config/paths.ts";
 import { readProjectState, writeProjectState } from "./config/state.ts";
@@ -63,10 +64,11 @@ export function buildHouse(input: HouseInput): Api {
   let executor: Executor | null = null;
   const getExecutor = () => (executor ??= startExecutor({ command: [...input.self, "__executor"], env, cwd: input.cwd }));
 
+  const toolEnv = Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   const native = nativeAgent({
     model: async (name) => bindModel(await choose(name), ground),
     executor: { warm: getExecutor, get: getExecutor },
-    toolEnv: Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
+    toolEnv,
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => skillsOf(ground, directory, project),
   });
@@ -82,7 +84,7 @@ export function buildHouse(input: HouseInput): Api {
   return createEngine({
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
-    agents: [native],
+    agents: [native, shellAgent({ executor: getExecutor, toolEnv, enforced: native.enforced })],
     chooseModel: choose,
     chooseAgent: (name, model) =>
       isVendor(name) && name !== "native" ? { agent: "native", model: model ?? name } : { agent: name, model },

@@ -11,6 +11,7 @@ export const commandTable: readonly Row[] = [
   { names: ["use"], load: async () => (await import("./commands/session-verbs.ts")).use },
   { names: ["show"], load: async () => (await import("./commands/show.ts")).show },
   { names: ["context"], load: async () => (await import("./commands/context.ts")).context },
+  { names: ["exec"], load: async () => (await import("./commands/exec.ts")).exec },
   { names: ["add"], load: async () => (await import("./commands/session-verbs.ts")).add },
   { names: ["rename"], load: async () => (await import("./commands/session-verbs.ts")).rename },
   { names: ["delete"], load: async () => (await import("./commands/session-verbs.ts")).remove },

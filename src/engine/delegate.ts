@@ -46,7 +46,11 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     const release = deadline.hold();
     try {
       const place = { outer: request.signal, elsewhere: () => around(child.id) };
-      const outcome = await parent.runBelow({ ...start, limits, fresh: false, answerSchema: null, outputFile: null }, watch, place);
+      const outcome = await parent.runBelow(
+        { ...start, limits, fresh: false, answerSchema: null, command: null, outputFile: null },
+        watch,
+        place,
+      );
       return {
         session: child.id,
         status: outcome.turn.status ?? "broken",

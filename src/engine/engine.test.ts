@@ -104,6 +104,7 @@ const turn: Omit<TurnStart, "session"> = {
   timeoutMs: null,
   idleMs: null,
   answerSchema: null,
+  command: null,
   outputFile: null,
 };
 

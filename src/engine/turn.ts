@@ -32,8 +32,8 @@ export async function runTurn(
 ): Promise<EndedTurn> {
   const store = await parts.store();
   const session = await sessionOf(store, params.session);
-  const agent = agentNamed(parts, session.agent);
-  const model = await parts.chooseModel(params.model ?? session.model);
+  const agent = agentNamed(parts, params.command === null ? session.agent : "shell");
+  const model = params.command === null ? await parts.chooseModel(params.model ?? session.model) : null;
   const enforced = await agent.enforced(params.policy);
   const lease = await store.acquire(session.id);
   const deadline = deadlineOf(params, place.outer);
@@ -43,7 +43,7 @@ export async function runTurn(
     transcript = await openTranscript(parts, store, { ...session, model: session.model ?? model });
     const recorder = new Recorder(store, lease, transcript, publish);
     await recover(store, recorder, session.id);
-    if (params.prompt === null) await checkResumable(store, session);
+    if (params.prompt === null && params.command === null) await checkResumable(store, session);
     const turn = await recorder.startTurn({
       agent: agent.name,
       model,
@@ -150,6 +150,7 @@ function touching(sink: OutputSink, deadline: Deadline): OutputSink {
 }
 
 async function firstNode(store: Store, params: TurnStart): Promise<NewNode | null> {
+  if (params.command !== null) return null;
   if (params.prompt === null) {
     const { tip } = await sessionOf(store, params.session);
     return continuation(tip === null ? null : await store.node(tip));

@@ -100,6 +100,8 @@ export type TurnStart = {
   idleMs: number | null;
   answerSchema: Record<string, unknown> | null;
   outputFile: string | null;
+  /** A command instead of a prompt: the agent `shell` runs it, no model is asked. */
+  command: string | null;
 };
 
 export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {

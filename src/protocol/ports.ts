@@ -32,6 +32,8 @@ export type TurnInput = {
   limits: Limits;
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
+  /** For the agent `shell`: what to run. */
+  command: string | null;
 };
 
 /** What an agent yields. A `node` is stored before the agent is asked to go on. Exactly one `end`, at the end. */

@@ -113,3 +113,27 @@ test("context needs no key", async () => {
   const ran = await house.run(["context", "main"], { env: { ANTHROPIC_API_KEY: "" } });
   expect({ code: ran.code, has: ran.out.includes("second words") }).toEqual({ code: 0, has: true });
 });
+
+describe("exec", () => {
+  test("runs a command, exits as it did, and the next request carries what it printed", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    await conversation(house);
+    const ran = await house.run(["exec", "main", "echo from the shell; pwd; exit 3"]);
+    expect(ran).toMatchObject({ code: 3, out: expect.stringContaining("from the shell") });
+    expect((await house.run(["exec", "main", "true"])).code).toBe(0);
+    expect((await house.run(["exec", "main", "sleep 60", "--timeout", "1"])).code).toBe(124);
+    await house.run(["run", "what was printed?", "--session", "main"]);
+    expect(lastRequest()).toContain("from the shell");
+    const node = (await house.run(["exec", "main", "echo again", "--json"])).json() as {
+      parts: { handle: { source: string; metadata: Record<string, unknown> } }[];
+    };
+    expect(node.parts[0]?.handle).toMatchObject({ source: "bash", metadata: { command: "echo again", exit_code: 0 } });
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+
+  test("needs no key", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    await conversation(house);
+    expect((await house.run(["exec", "main", "echo hi"], { env: { ANTHROPIC_API_KEY: "" } })).out).toBe("hi\n");
+  });
+});

@@ -142,6 +142,7 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   use: [["use"], /needs/],
   show: [["show", "nope"], /no session "nope"/],
   context: [["context", "nope"], /no session "nope"/],
+  exec: [["exec", "nope", "true", "--timeout", "soon"], /seconds or 90s/],
   add: [["add", "nope"], /needs/],
   rename: [["rename", "nope", "name"], /no session "nope"/],
   delete: [["delete", "nope"], /no session "nope"/],

@@ -84,6 +84,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   contextFiles: false,
   policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [] },
   limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null },
+  command: null,
   answerSchema: null,
 };
 

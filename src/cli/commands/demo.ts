@@ -88,6 +88,7 @@ const demoTurn = {
   timeoutMs: 60_000,
   idleMs: 30_000,
   answerSchema: null,
+  command: null,
   outputFile: null,
 };
 

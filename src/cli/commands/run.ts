@@ -149,6 +149,7 @@ function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<TurnStart,
     idleMs: settings.idleMs ?? (headless ? 600_000 : null),
     answerSchema: flags.schema,
     outputFile: flags.outputFile,
+    command: null,
   };
 }
 

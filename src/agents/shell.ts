@@ -1,0 +1,76 @@
+// The agent that only runs a command: executor, no model. What it prints becomes a handle node of the user's, so
+// that the next request carries it.
+import { cutText } from "../kit/text.ts";
+import { messageOf } from "../protocol/error.ts";
+import type { NewNode } from "../protocol/node.ts";
+import type { Enforced, Policy } from "../protocol/policy.ts";
+import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/ports.ts";
+import { createFeed } from "../kit/feed.ts";
+import { outputEvents } from "./native/output-events.ts";
+
+const excerptBytes = 32 * 1024;
+const call = "exec";
+/** Even an empty output is kept: its handle says how the command ended. */
+const keepAlways = -1;
+
+export type ShellParts = { executor: () => Executor; toolEnv: Record<string, string>; enforced: (policy: Policy) => Promise<Enforced> };
+
+export function shellAgent(parts: ShellParts): Agent {
+  return {
+    name: "shell",
+    check: async () => {},
+    preview: async ({ path }) => ({
+      model: null,
+      system: "",
+      tools: [],
+      messages: path.map((node) => ({ role: node.author, text: "", tokens: 0 })),
+      tokens: { system: 0, tools: 0, messages: 0 },
+      body: null,
+    }),
+    takeTurn: (input, context) => runCommand(parts, input, context),
+    enforced: parts.enforced,
+  };
+}
+
+async function* runCommand(parts: ShellParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+  const command = input.command ?? "";
+  yield { type: "passing", event: { type: "tool.started", call, name: "bash", input: { command } } };
+  const feed = createFeed<AgentEvent>();
+  void execute(parts, command, input, context, (text) => feed.push({ type: "passing", event: { type: "tool.output", call, text } }))
+    .then((node) => feed.push({ type: "node", node, recorded: () => {} }))
+    .then(() => feed.push({ type: "end", end: { status: context.signal.aborted ? "cancelled" : "ok" } }))
+    .catch((error: unknown) => feed.push({ type: "end", end: { status: "broken", error: { kind: "broken", message: messageOf(error) } } }))
+    .finally(() => feed.end());
+  yield* feed;
+}
+
+async function execute(
+  parts: ShellParts,
+  command: string,
+  input: TurnInput,
+  context: TurnContext,
+  emit: (text: string) => void,
+): Promise<NewNode> {
+  const events = outputEvents(emit);
+  const sink = context.keepOutput(call, "bash");
+  const outcome = await parts.executor().callTool(
+    "bash",
+    { command },
+    {
+      session: input.session,
+      turn: input.turn,
+      cwd: input.directory,
+      env: { ...parts.toolEnv, SKEIN_SESSION_ID: input.session },
+      signal: context.signal,
+      onOutput: (chunk) => {
+        sink.write(chunk);
+        events.push(chunk);
+      },
+    },
+  );
+  events.flush();
+  const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
+  const handle = await sink.close(metadata, keepAlways);
+  const excerpt = `$ ${command}\n${cutText(outcome.text, excerptBytes, { keep: "both" }).text}`;
+  return { author: "user", parts: [handle === null ? { kind: "text", text: excerpt } : { kind: "handle", handle, excerpt }] };
+}

@@ -1,0 +1,70 @@
+// skein exec: a command in a session's directory; what it prints becomes a node that the agent will be sent.
+import { parseDuration } from "../../kit/duration.ts";
+import type { TurnStart } from "../../protocol/api.ts";
+import { exitCodes, Fault } from "../../protocol/error.ts";
+import type { Node } from "../../protocol/node.ts";
+import { nodeRecord } from "../../protocol/records.ts";
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { sessionNamed } from "../find-session.ts";
+import { jsonText } from "../json.ts";
+
+export const exec: Command = {
+  name: "exec",
+  summary: "run a command and put its output into a session",
+  usage: '<session> "command" [--timeout duration] [--json]',
+  positionals: { min: 2, max: 2 },
+  flags: [{ name: "timeout", value: "duration", summary: "stop it after 90, 90s, 10m, 2h" }, jsonFlag],
+  notes: "Exits as the command did. It runs in a new shell in the session's directory, under the session's policy.",
+  run: runExec,
+};
+
+async function runExec(args: Args, door: Door): Promise<number> {
+  const timeout = args.flags["timeout"];
+  const timeoutMs = typeof timeout === "string" ? parseDuration(timeout) : null;
+  if (timeout !== undefined && timeoutMs === null)
+    throw new Fault("usage", `--timeout takes seconds or 90s, 10m, 2h, not "${String(timeout)}"`);
+  const api = await door.api();
+  const session = await sessionNamed(api, door, args.positionals[0]);
+  const settings = await api.config.values();
+  const start: TurnStart = {
+    ...commandTurn,
+    session: session.id,
+    command: args.positionals[1] as string,
+    policy: { name: settings.policy, sandbox: settings.sandbox ?? "auto", net: settings.net, allowWrite: [...settings.allowWrite] },
+    timeoutMs,
+  };
+  door.onStop(() => void api.turn.cancel({ session: session.id }));
+  let added: Node | null = null;
+  let status: keyof typeof exitCodes = "broken";
+  for await (const event of api.turn.start(start)) {
+    if (event.type === "tool.output" && !args.flags["json"]) door.out.write(event.text);
+    if (event.type === "node.added") added = event.node;
+    if (event.type === "turn.ended") status = event.turn.status ?? "broken";
+    if (event.type === "turn.ended" && event.turn.error !== null) door.err.write(`skein: ${event.turn.error.message}\n`);
+  }
+  if (args.flags["json"] && added !== null) door.out.write(jsonText(nodeRecord(added)));
+  return status === "ok" ? exitCodeOf(added) : exitCodes[status];
+}
+
+const commandTurn = {
+  prompt: null,
+  images: [],
+  model: null,
+  toolLevel: "minimal" as const,
+  tools: null,
+  spawn: false,
+  system: null,
+  appendSystem: null,
+  contextFiles: false,
+  fresh: false,
+  limits: { maxSteps: 1, maxTokens: null, maxBudgetUsd: null },
+  idleMs: null,
+  answerSchema: null,
+  outputFile: null,
+};
+
+function exitCodeOf(node: Node | null): number {
+  const [part] = node?.parts ?? [];
+  return (part?.kind === "handle" ? part.handle.metadata.exitCode : null) ?? 1;
+}
