@@ -5,8 +5,9 @@ type Row = { names: string[]; load: () => Promise<Command> };
 
 export const commandTable: readonly Row[] = [
   { names: ["run", "spawn"], load: async () => (await import("./commands/run.ts")).run },
+  { names: ["chat"], load: async () => (await import("./commands/chat.ts")).chat },
   { names: ["demo"], load: async () => (await import("./commands/demo.ts")).demo },
-  { names: ["new"], load: async () => (await import("./commands/new.ts")).newSession },
+  { names: ["new"], load: async () => (await import("./commands/create.ts")).create },
   { names: ["list"], load: async () => (await import("./commands/list.ts")).list },
   { names: ["use"], load: async () => (await import("./commands/session-verbs.ts")).use },
   { names: ["show"], load: async () => (await import("./commands/show.ts")).show },

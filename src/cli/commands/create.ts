@@ -5,16 +5,16 @@ import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
 
-export const newSession: Command = {
+export const create: Command = {
   name: "new",
   summary: "start an empty session and use it",
   usage: "[name] [-m vendor/id] [--json]",
   positionals: { min: 0, max: 1 },
   flags: [{ name: "model", short: "m", value: "vendor/id[:effort]", summary: "which model answers in it" }, jsonFlag],
-  run: runNew,
+  run: runCreate,
 };
 
-async function runNew(args: Args, door: Door): Promise<number> {
+async function runCreate(args: Args, door: Door): Promise<number> {
   const api = await door.api();
   const settings = await api.config.values();
   const model = args.flags["model"];
