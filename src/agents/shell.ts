@@ -1,7 +1,7 @@
 // The agent that only runs a command: executor, no model. What it prints becomes a handle node of the user's, so
 // that the next request carries it.
 import { cutText } from "../kit/text.ts";
-import { messageOf } from "../protocol/error.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
 import type { NewNode } from "../protocol/node.ts";
 import type { Enforced, Policy } from "../protocol/policy.ts";
 import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/ports.ts";
@@ -18,7 +18,9 @@ export type ShellParts = { executor: () => Executor; toolEnv: Record<string, str
 export function shellAgent(parts: ShellParts): Agent {
   return {
     name: "shell",
-    check: async () => {},
+    check: async () => {
+      throw new Fault("usage", "the agent shell takes no task", { hint: 'use skein exec <session> "command"' });
+    },
     preview: async ({ path }) => ({
       model: null,
       system: "",

@@ -14,6 +14,7 @@ export const commandTable: readonly Row[] = [
   { names: ["context"], load: async () => (await import("./commands/context.ts")).context },
   { names: ["exec"], load: async () => (await import("./commands/exec.ts")).exec },
   { names: ["add"], load: async () => (await import("./commands/session-verbs.ts")).add },
+  { names: ["graft"], load: async () => (await import("./commands/graft.ts")).graft },
   { names: ["rename"], load: async () => (await import("./commands/session-verbs.ts")).rename },
   { names: ["delete"], load: async () => (await import("./commands/session-verbs.ts")).remove },
   { names: ["restore"], load: async () => (await import("./commands/session-verbs.ts")).restore },

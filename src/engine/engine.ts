@@ -7,6 +7,7 @@ import type { Session } from "../protocol/turn.ts";
 import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
 import { renderContext } from "./context-view.ts";
+import { graft } from "./graft.ts";
 import { currentSession, openSession } from "./sessions.ts";
 import * as tree from "./tree-ops.ts";
 import { checkTurn, runTurn, type RunningTurns } from "./turn.ts";
@@ -59,6 +60,7 @@ export function createEngine(parts: EngineParts): Api {
       path: async ({ node }) => (await parts.store()).path(node),
       add: (params) => tree.addMessage(parts, params),
     },
+    graft: { make: (params) => graft(parts, params) },
     context: { render: (params) => renderContext(parts, params) },
     turn: {
       check: (params) => checkTurn(parts, params),

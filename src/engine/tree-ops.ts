@@ -57,7 +57,7 @@ export async function restore(parts: EngineParts, params: { session: string }): 
 }
 
 /** Does something to a session while nobody else can. */
-async function holding<T>(parts: EngineParts, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
+export async function holding<T>(parts: EngineParts, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
   const store = await parts.store();
   const session = await sessionOf(store, id);
   const lease = await store.acquire(id);

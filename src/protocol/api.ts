@@ -32,6 +32,10 @@ export type Api = {
     /** A message of the user's that no agent takes up yet. */
     add: (params: { session: string; text: string }) => Promise<Node>;
   };
+  graft: {
+    /** Brings a branch's conclusion into another session as one node. */
+    make: (params: { from: string; into: string }) => Promise<Node>;
+  };
   context: {
     /** Exactly what the session's agent would be sent from this node (its tip when none is named). */
     render: (params: { session: string; node: string | null }) => Promise<ContextView>;

@@ -38,7 +38,11 @@ export type Part = TextPart | ThinkingPart | CallPart | ResultPart | ImagePart |
 export type ImageData = { mime: string; base64: string };
 
 /** What a note is about; user, agent and tool nodes have none. */
-export type Note = { about: "compaction"; keptFrom: string | null } | { about: "interruption" } | { about: "correction" };
+export type Note =
+  | { about: "compaction"; keptFrom: string | null }
+  | { about: "interruption" }
+  | { about: "correction" }
+  | { about: "graft"; from: { session: string; node: string } };
 
 /** A node as an agent makes it: the engine gives it an id, a parent and a place. */
 export type NewNode = {

@@ -62,6 +62,7 @@ export function nodeRecord(node: Node) {
     at: isoTime(node.at),
     parts: node.parts.map(partRecord),
     ...(node.note === undefined ? {} : { note: node.note.about }),
+    ...(node.note?.about === "graft" ? { grafted_from: { session_id: node.note.from.session, node_id: node.note.from.node } } : {}),
     ...(node.model === undefined ? {} : { model: node.model }),
     ...(node.usage === undefined ? {} : { usage: usageRecord(node.usage), cost_usd: node.costUsd ?? null }),
   };

@@ -137,3 +137,21 @@ describe("exec", () => {
     expect((await house.run(["exec", "main", "echo hi"], { env: { ANTHROPIC_API_KEY: "" } })).out).toBe("hi\n");
   });
 });
+
+describe("graft", () => {
+  test("brings a branch's conclusion into another session as one node, and moving back removes it", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const { nodes } = await conversation(house);
+    const branch = (await house.run(["run", "try it in red", "--at", nodes[1]?.id as string, "--json"])).json();
+    expect(branch["status"]).toBe("ok");
+    const made = (await house.run(["graft", String(branch["session_id"]), "--into", "main", "--json"])).json();
+    expect(made).toMatchObject({ author: "note", note: "graft", grafted_from: { session_id: branch["session_id"] } });
+    await house.run(["run", "and now?", "--session", "main"]);
+    expect(lastRequest()).toContain("try it in red");
+    expect(lastRequest()).toContain("understood");
+    await house.run(["run", "without it?", "--at", nodes.at(-1)?.id as string]);
+    expect(lastRequest()).not.toContain("try it in red");
+    expect((await house.run(["graft", "main", "--into", "main"])).code).toBe(2);
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+});

@@ -1,0 +1,44 @@
+// Graft: the conclusion of one branch as one node in another, with where it came from. Moving back removes it.
+import { cutText } from "../kit/text.ts";
+import { Fault } from "../protocol/error.ts";
+import { shortId, textOf, type NewNode, type Node } from "../protocol/node.ts";
+import type { Session } from "../protocol/turn.ts";
+import type { EngineParts } from "./engine.ts";
+import { holding } from "./tree-ops.ts";
+
+const answerBytes = 16 * 1024;
+const askedBytes = 4 * 1024;
+
+export async function graft(parts: EngineParts, params: { from: string; into: string }): Promise<Node> {
+  if (params.from === params.into) throw new Fault("usage", "a session can't be grafted into itself");
+  const store = await parts.store();
+  const [from, into] = [await store.session(params.from), await store.session(params.into)];
+  if (from === null || into === null) throw new Fault("session-unknown", "one of the two sessions does not exist");
+  if (from.tip === null) throw new Fault("usage", `${labelOf(from)} is empty: there is nothing to graft`);
+  const branch = await store.path(from.tip);
+  const trunk = new Set(into.tip === null ? [] : (await store.path(into.tip)).map((node) => node.id));
+  const own = branch.filter((node) => !trunk.has(node.id));
+  if (own.length === 0) throw new Fault("usage", `${labelOf(into)} already holds all of ${labelOf(from)}`);
+  return holding(parts, into.id, (_store, recorder) => recorder.addNode(graftNode(from, from.tip as string, own), null));
+}
+
+function graftNode(from: Session, tip: string, own: Node[]): NewNode {
+  const asked = own.filter((node) => node.author === "user").map((node) => `- ${cutText(textOf(node), askedBytes, { keep: "head" }).text}`);
+  const answer = own.findLast((node) => node.author === "agent" && textOf(node) !== "");
+  const lines = [
+    `[Grafted from the branch ${labelOf(from)}, node ${shortId(tip)}: what came of it, for this conversation to build on.]`,
+    ...(asked.length === 0 ? [] : ["", "What was asked there:", ...asked]),
+    "",
+    "How it ended:",
+    answer === undefined ? "(no answer yet)" : cutText(textOf(answer), answerBytes, { keep: "both" }).text,
+  ];
+  return {
+    author: "note",
+    note: { about: "graft", from: { session: from.id, node: tip } },
+    parts: [{ kind: "text", text: lines.join("\n") }],
+  };
+}
+
+function labelOf(session: Session): string {
+  return session.name ?? shortId(session.id);
+}
