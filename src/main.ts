@@ -11,9 +11,10 @@ if (process.argv[2] === "__executor") {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const [{ currentDirectory, realDoor }, { runCli, warningText }, { version }] = await Promise.all([
+  const [{ currentDirectory, realDoor }, { runCli }, { warningText }, { version }] = await Promise.all([
     import("./cli/door.ts"),
     import("./cli/cli.ts"),
+    import("./cli/tell-fault.ts"),
     import("./version.ts"),
   ]);
   const { findPaths, findProject } = await import("./config/paths.ts");
@@ -49,7 +50,7 @@ async function main(argv: string[]): Promise<number> {
 
 /** What went wrong outside of any command. */
 async function tell(error: unknown): Promise<number> {
-  const { tellFault } = await import("./cli/cli.ts");
+  const { tellFault } = await import("./cli/tell-fault.ts");
   return tellFault(error, { env: process.env, write: (text) => writeSync(2, text) });
 }
 

@@ -1,7 +1,7 @@
 // How a fault is told.
 import { expect, test } from "bun:test";
 import { Fault } from "../protocol/error.ts";
-import { tellFault } from "./cli.ts";
+import { tellFault } from "./tell-fault.ts";
 
 test("a fault is one line and its hint, and what a file or a server put into it can't steer the terminal", () => {
   let told = "";

@@ -1,10 +1,10 @@
 // The command line as a door: which command, its arguments, help, and how a fault is told. Returns the exit code.
 import { nearestWord } from "../kit/nearest.ts";
-import { exitCodeOf, Fault, messageOf } from "../protocol/error.ts";
+import { Fault } from "../protocol/error.ts";
 import { parseArgs } from "./args.ts";
 import type { Door } from "./command.ts";
 import { allCommands, commandNames, findCommand } from "./index.ts";
-import { plain, printable } from "./style.ts";
+import { tellFault } from "./tell-fault.ts";
 
 export async function runCli(argv: string[], door: Door): Promise<number> {
   try {
@@ -12,12 +12,6 @@ export async function runCli(argv: string[], door: Door): Promise<number> {
   } catch (error) {
     return tellFault(error, { env: door.env, write: door.err.write });
   }
-}
-
-/** Tells a person what went wrong; the exit code tells a program. */
-export function tellFault(error: unknown, to: { env: Door["env"]; write: (text: string) => void }): number {
-  to.write(faultText(error, to.env["SKEIN_DEBUG"] !== undefined));
-  return exitCodeOf(error);
 }
 
 async function dispatch(argv: string[], door: Door): Promise<number> {
@@ -54,15 +48,4 @@ function unknownCommand(name: string): Fault {
   const near = nearestWord(name, commandNames);
   const hint = near === null ? "`skein --help` lists the commands" : `did you mean "skein ${near}"?`;
   return new Fault("usage", `no command "${name}"`, { hint });
-}
-
-/** One line about what went wrong or is odd; files and servers may have had a say in it. */
-export function warningText(message: string): string {
-  return `skein: ${plain(message)}\n`;
-}
-
-function faultText(error: unknown, debug: boolean): string {
-  const hint = error instanceof Fault && error.hint !== undefined ? `       ${error.hint.split("\n").map(printable).join("\n")}\n` : "";
-  const stack = debug && error instanceof Error ? `${error.stack}\n` : "";
-  return `${warningText(messageOf(error))}${hint}${stack}`;
 }

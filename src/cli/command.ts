@@ -1,5 +1,6 @@
 // The shape of a command: a row of data and one function. Help, completions and parsing come from the row.
 import type { Api } from "../protocol/api.ts";
+import type { RawTerminal, RawWatch } from "./terminal.ts";
 
 export type Flag = {
   /** Without dashes: `max-steps`. */
@@ -47,7 +48,14 @@ export type Door = {
   env: Record<string, string | undefined>;
   version: string;
   /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */
-  stdin: { isTty: boolean; text: (options: { wait: boolean }) => Promise<string> };
+  stdin: {
+    isTty: boolean;
+    text: (options: { wait: boolean }) => Promise<string>;
+    /** One by one, as they come, without their ends. */
+    lines: () => AsyncIterable<string>;
+    /** The terminal key by key, until it is closed. */
+    raw: (watch: RawWatch) => Promise<RawTerminal>;
+  };
   out: Screen;
   err: Screen;
   /** Called with the first Ctrl-C or SIGTERM; the second one leaves at once. */

@@ -31,7 +31,14 @@ export function realDoor(parts: DoorParts): Door {
     project: parts.project,
     env,
     version: parts.version,
-    stdin: { isTty: isTerminal(0), text: readStdin },
+    stdin: {
+      isTty: isTerminal(0),
+      text: readStdin,
+      async *lines() {
+        yield* (await import("./terminal.ts")).stdinLines();
+      },
+      raw: async (watch) => (await import("./terminal.ts")).rawTerminal(watch),
+    },
     out: screen(1, env, (error) => {
       if (error.code !== "EPIPE") throw new Fault("file-unwritable", `can't write to stdout: ${messageOf(error)}`, { cause: error });
       stopBy("SIGTERM");
@@ -56,7 +63,9 @@ function screen(fd: number, env: NodeJS.ProcessEnv, onGone: (error: NodeJS.Errno
   let gone = false;
   return {
     isTty: terminal,
-    columns: (terminal && (fd === 1 ? process.stdout : process.stderr).columns) || 80,
+    get columns() {
+      return (terminal && (fd === 1 ? process.stdout : process.stderr).columns) || 80;
+    },
     color: wantsColor(env, terminal),
     write(text) {
       if (gone) return;

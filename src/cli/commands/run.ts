@@ -74,7 +74,7 @@ function isForking(flags: Flags): boolean {
 type Flags = ReturnType<typeof readFlags>;
 
 /** Every value checked; nothing is built or opened yet. */
-function readFlags(args: Args, door: Door) {
+export function readFlags(args: Args, door: Door) {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const on = (name: string) => args.flags[name] === true;
   const { cwd, home } = door;
@@ -126,7 +126,7 @@ function joined(task: string, piped: string): string {
   return task === "" ? piped : `${task}\n\nInput:\n${piped}`;
 }
 
-function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<TurnStart, "session" | "prompt"> {
+export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<TurnStart, "session" | "prompt"> {
   const headless = !(door.stdin.isTty && door.out.isTty);
   const toolLevel = (flags.text("tool-level") as ToolLevel | null) ?? settings.toolLevel;
   return {
@@ -168,7 +168,7 @@ function modelOf(flags: Flags): string | null {
   return model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }
 
-function sessionFrom(flags: Flags, settings: Settings, task: string | null, toolLevel: ToolLevel): SessionOpen {
+export function sessionFrom(flags: Flags, settings: Settings, task: string | null, toolLevel: ToolLevel): SessionOpen {
   const wanted = flags.text("resume") ?? flags.text("session");
   const find: SessionOpen["find"] =
     wanted !== null

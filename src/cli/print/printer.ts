@@ -11,7 +11,12 @@ export type Printer = {
   finish: (result: ResultRecord) => void;
 };
 
-export type PrintOptions = { stream: boolean; tools: string[] };
+export type PrintOptions = {
+  stream: boolean;
+  tools: string[];
+  /** Leaves out who takes the turn: a conversation has said it once. */
+  isTalk?: boolean;
+};
 
 export async function printerFor(format: OutputFormat, door: Door, options: PrintOptions): Promise<Printer> {
   switch (format) {

@@ -1,0 +1,99 @@
+// skein chat: a conversation in the terminal, or line by line from a pipe. The session is kept and can be resumed.
+import type { SessionOpen } from "../../protocol/api.ts";
+import { Fault } from "../../protocol/error.ts";
+import { shortId, textOf } from "../../protocol/node.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { oneLine } from "../../kit/text.ts";
+import { runFlags } from "../run-flags.ts";
+import { plain, styleOf } from "../style.ts";
+import { completeEntry } from "../repl/complete.ts";
+import { slashCommands } from "../repl/commands.ts";
+import { historyFile, openHistory } from "../repl/history.ts";
+import { pipedInput, type Input } from "../repl/input.ts";
+import { nameOf } from "../repl/listing.ts";
+import { runRepl, type Repl } from "../repl/repl.ts";
+import { TerminalInput } from "../repl/terminal-input.ts";
+import { isMessage } from "../repl/walk.ts";
+import { readFlags, sessionFrom, turnFrom } from "./run.ts";
+
+const taken = new Set(
+  "model agent provider continue system append-system no-context-files tool-level tools no-spawn policy sandbox max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
+    " ",
+  ),
+);
+
+export const chat: Command = {
+  name: "chat",
+  summary: "talk with an agent, and walk the tree of the conversation",
+  usage: "[session] [flags]",
+  positionals: { min: 0, max: 1 },
+  flags: runFlags.filter((flag) => taken.has(flag.name)),
+  notes: `Without a session it starts a new one; a name that is not known starts one of that name.
+Limits of time, money and steps hold for each turn.
+
+In the conversation:
+${slashCommands.map(({ name, usage, summary }) => `  ${`/${name} ${usage}`.padEnd(32)}${summary}`).join("\n")}
+
+Without a terminal each line of stdin is a message or a slash command, and the exit code is that of the first that failed:
+  printf '%s\\n' 'list the files' /tree | skein chat`,
+  run: runChat,
+};
+
+async function runChat(args: Args, door: Door): Promise<number> {
+  const flags = readFlags(args, door);
+  const [wanted] = args.positionals;
+  if (wanted !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
+  const ephemeral = flags.on("ephemeral");
+  const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
+  const turn = turnFrom(flags, await api.config.values(), door);
+  const open = openingOf(sessionFrom(flags, await api.config.values(), null, turn.toolLevel), wanted);
+  await api.turn.check({ ...turn, agent: open.agent, isNew: open.find.by === "new" });
+  const session = open.find.by === "new" ? null : await api.session.open(open);
+  if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
+  const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [] };
+  await greet(repl);
+  const history = openHistory(ephemeral || !door.stdin.isTty ? null : historyFile((await api.config.paths()).state, door.project));
+  const input: Input = door.stdin.isTty
+    ? await TerminalInput.open(door, { history, complete: (line) => completeEntry(repl, line) })
+    : pipedInput(door);
+  try {
+    return await runRepl(repl, input, history.add);
+  } finally {
+    input.close();
+    farewell(repl, ephemeral);
+  }
+}
+
+/** A new session has its id before its first message, so that it can be told. */
+function openingOf(open: SessionOpen, wanted: string | undefined): SessionOpen {
+  if (wanted !== undefined) return { ...open, find: { by: "name", wanted, orCreate: true } };
+  return open.find.by === "new" ? { ...open, id: Bun.randomUUIDv7() } : open;
+}
+
+async function greet({ api, door, session, open, turn }: Repl): Promise<void> {
+  const style = styleOf(door.err);
+  const say = (text: string) => door.err.write(`${text}\n`);
+  const model = turn.model ?? session?.model ?? null;
+  const about = `${session?.agent ?? open.agent}${model === null ? "" : ` · ${plain(model)}`} · policy ${turn.policy.name} · /help`;
+  if (session === null || session.tip === null) {
+    say(`New session ${session === null ? shortId(open.id ?? "") : nameOf(session)}`);
+    say(style.dim(about));
+    return;
+  }
+  const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
+  say(`Session ${nameOf(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"}`);
+  say(style.dim(about));
+  for (const node of messages.slice(-2))
+    say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), door.err.columns - 6)}`));
+}
+
+function farewell({ door, session }: Repl, ephemeral: boolean): void {
+  if (session === null || ephemeral) return;
+  door.err.write(
+    `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellWord(plain(session.name))}\n`,
+  );
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

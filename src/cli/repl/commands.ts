@@ -1,0 +1,153 @@
+// The slash commands, as a table: help, completion and the REPL read it. Each says what it did in a line or a list.
+import { nearestWord } from "../../kit/nearest.ts";
+import type { TreeView } from "../../protocol/api.ts";
+import { Fault } from "../../protocol/error.ts";
+import { shortId } from "../../protocol/node.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { treeText } from "../print/tree.ts";
+import { plain, styleOf } from "../style.ts";
+import { tableText } from "../table.ts";
+import { contextText, nameOf, placesText } from "./listing.ts";
+import type { Repl } from "./repl.ts";
+import { goTo, placeNamed, stay } from "./switch.ts";
+import { branchesOf, leavesOf, messageBack } from "./walk.ts";
+
+export type SlashCommand = {
+  name: string;
+  usage: string;
+  summary: string;
+  /** What Tab offers after it. */
+  offers?: "places" | "models";
+  run: (repl: Repl, argument: string) => Promise<"leave" | void>;
+};
+
+export const slashCommands: readonly SlashCommand[] = [
+  { name: "tree", usage: "", summary: "the whole tree, with every branch", run: tree },
+  { name: "fork", usage: "[name]", summary: "a new session from here", run: fork },
+  { name: "back", usage: "[n]", summary: "go back n messages (1)", run: back },
+  { name: "branches", usage: "", summary: "the ways from the nearest fork, ours marked", run: branches },
+  { name: "switch", usage: "<node|number|session>", summary: "go to another place of the tree", offers: "places", run: switchTo },
+  { name: "context", usage: "", summary: "the path to here, as the agent is sent it", run: context },
+  { name: "leaves", usage: "", summary: "every end of the conversation", run: leaves },
+  { name: "model", usage: "[vendor/id]", summary: "which model answers; another one from now on", offers: "models", run: model },
+  { name: "agent", usage: "[name]", summary: "who takes the turns", run: agent },
+  { name: "help", usage: "", summary: "this list", run: help },
+  { name: "quit", usage: "", summary: "leave; the session stays", run: async () => "leave" },
+];
+
+export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> {
+  const [word = "", ...rest] = entry.slice(1).split(/\s+/);
+  const name = word === "" || word === "?" ? "help" : word === "exit" ? "quit" : word;
+  const command = slashCommands.find((candidate) => candidate.name === name);
+  if (command === undefined) {
+    const near = nearestWord(
+      name,
+      slashCommands.map((candidate) => candidate.name),
+    );
+    throw new Fault("usage", `no command /${name}`, {
+      hint: `${near === null ? "/help lists them" : `did you mean /${near}?`} (a blank before it makes it a message)`,
+    });
+  }
+  if (command.usage === "" && rest.length > 0) throw new Fault("usage", `/${name} takes nothing after it`);
+  return (await command.run(repl, rest.join(" "))) ?? 0;
+}
+
+async function tree(repl: Repl): Promise<void> {
+  const { view } = await viewOf(repl);
+  repl.door.out.write(`${treeText(view, repl.door.out)}\n`);
+}
+
+async function fork(repl: Repl, name: string): Promise<void> {
+  const { session } = await viewOf(repl);
+  const forked = await repl.api.session.fork({ session: session.id, at: null, name: name === "" ? null : name });
+  await repl.api.session.use({ session: forked.id, directory: repl.directory });
+  repl.session = forked;
+  const at = forked.tip === null ? "" : ` at ${shortId(forked.tip)}`;
+  repl.door.out.write(`Created branch${at}: now in session ${nameOf(forked)}; ${nameOf(session)} keeps its place.\n`);
+}
+
+async function back(repl: Repl, argument: string): Promise<void> {
+  const count = argument === "" ? 1 : Number(argument);
+  if (!/^\d*$/.test(argument) || count < 1) throw new Fault("usage", `/back takes a number of messages, not "${argument}"`);
+  const { view, session } = await viewOf(repl);
+  const { node, back: moved } = messageBack(view, session.tip, count);
+  if (moved === 0) throw new Fault("usage", "there is nothing before the first message");
+  const note = moved < count ? `, all there are` : "";
+  await stay(repl, session, node?.id ?? null, `Back ${moved} ${moved === 1 ? "message" : "messages"}${note}`, node);
+}
+
+async function branches(repl: Repl): Promise<void> {
+  const { view, session } = await viewOf(repl);
+  const found = branchesOf(view, session);
+  const { out } = repl.door;
+  if (found === null) {
+    repl.listing = [];
+    out.write("No branches: from the first message to here it is one line. /fork or /back and a new message make one.\n");
+    return;
+  }
+  repl.listing = found.places;
+  const where = found.at === null ? "The beginning" : found.at.id === session.tip ? "The current node" : `Node ${shortId(found.at.id)}`;
+  out.write(`${where} has ${found.places.length} branches:\n${placesText(found.places, out, "→ ")}`);
+}
+
+async function leaves(repl: Repl): Promise<void> {
+  const { view, session } = await viewOf(repl);
+  repl.listing = leavesOf(view, session);
+  repl.door.out.write(placesText(repl.listing, repl.door.out, ""));
+}
+
+async function switchTo(repl: Repl, argument: string): Promise<void> {
+  if (argument === "")
+    throw new Fault("usage", "/switch takes a node, a session, or a number of the last listing", {
+      hint: "/leaves and /branches list places",
+    });
+  const place = await placeNamed(repl, argument);
+  await goTo(repl, place);
+}
+
+async function context(repl: Repl): Promise<void> {
+  const { session } = await viewOf(repl);
+  const rendered = await repl.api.context.render({ session: session.id, node: null });
+  repl.door.out.write(contextText(rendered, repl.door.out));
+}
+
+async function model(repl: Repl, name: string): Promise<void> {
+  const { api, door, turn } = repl;
+  if (name !== "") {
+    await api.turn.check({ ...turn, model: name, agent: repl.session?.agent ?? repl.open.agent, isNew: false });
+    turn.model = name;
+  }
+  const now = turn.model ?? repl.session?.model ?? repl.open.model;
+  door.out.write(`${name === "" ? "" : "From now on "}${now === null ? "the default model" : plain(now)} answers.\n`);
+}
+
+async function agent(repl: Repl, name: string): Promise<void> {
+  const { api, door, turn } = repl;
+  const now = repl.session?.agent ?? repl.open.agent;
+  if (name !== "" && name !== now) {
+    await api.turn.check({ ...turn, model: null, agent: name, isNew: false });
+    if (repl.session === null) repl.open.agent = name;
+    else turn.model = name; // a vendor's name: the same agent on that vendor's model
+  }
+  door.out.write(`${plain(name === "" ? now : name)} takes the turns.\n`);
+}
+
+async function help(repl: Repl): Promise<void> {
+  const style = styleOf(repl.door.out);
+  const rows = slashCommands.map(({ name, usage, summary }) => [`  /${name} ${style.dim(usage)}`, summary]);
+  repl.door.out.write(
+    `${tableText(rows, { columns: [{}, {}] })}
+Everything else is a message. \\ at the end of a line, Alt-Enter, a paste or an
+open \`\`\` fence makes it longer. Ctrl-C stops the turn; at an empty prompt, twice,
+it leaves, and so does Ctrl-D. Moving in the tree does not change files.\n`,
+  );
+}
+
+/** The tree as it is now; what was said elsewhere in the meantime is in it. */
+export async function viewOf(repl: Repl): Promise<{ view: TreeView; session: Session }> {
+  if (repl.session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
+  const view = await repl.api.session.tree({ session: repl.session.id });
+  const session = view.sessions.find((candidate) => candidate.id === repl.session?.id) ?? repl.session;
+  repl.session = session;
+  return { view, session };
+}

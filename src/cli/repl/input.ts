@@ -1,0 +1,32 @@
+// Where entries come from without a terminal: the lines of a pipe. And what the REPL sees of either source.
+import type { Door } from "../command.ts";
+import { goesOn } from "./prompt.ts";
+
+export type Input = {
+  /** The next entry, of one line or several; null when there are no more. */
+  next: (prompt: string) => Promise<string | null>;
+  /** What Ctrl-C does while nothing is being entered. */
+  onStop: (stop: () => void) => void;
+  close: () => void;
+};
+
+export function pipedInput(door: Door): Input {
+  const lines = door.stdin.lines()[Symbol.asyncIterator]();
+  const closed = Promise.withResolvers<null>();
+  async function entry(): Promise<string | null> {
+    let text: string | null = null;
+    for (;;) {
+      const line = await lines.next();
+      if (line.done === true) return text;
+      text = (text ?? "") + line.value;
+      const more = goesOn(text);
+      if (more === null) return text;
+      text = more;
+    }
+  }
+  return {
+    next: () => Promise.race([entry(), closed.promise]),
+    onStop: () => {},
+    close: () => closed.resolve(null),
+  };
+}

@@ -1,0 +1,128 @@
+// Bytes of a terminal in raw mode → keys. Knows the escape sequences of common terminals and bracketed paste;
+// a sequence that arrives in pieces is waited for. Knows nothing of what a key does.
+
+export type Key = { name: KeyName } | { name: "text" | "paste"; text: string };
+
+export type KeyName =
+  | "enter"
+  | "newline"
+  | "tab"
+  | "backspace"
+  | "delete"
+  | "left"
+  | "right"
+  | "up"
+  | "down"
+  | "home"
+  | "end"
+  | "word-left"
+  | "word-right"
+  | "kill-word"
+  | "kill-start"
+  | "kill-end"
+  | "clear"
+  | "stop"
+  | "leave"
+  | "other";
+
+/** Call it with what arrived; it returns the keys that are whole and keeps the rest. */
+export function keyDecoder(): (arrived: string) => Key[] {
+  let pending = "";
+  return (arrived) => {
+    const keys: Key[] = [];
+    let rest = pending + arrived;
+    pending = "";
+    while (rest !== "") {
+      const read = firstKey(rest);
+      if (read === null) {
+        pending = rest;
+        break;
+      }
+      keys.push(read.key);
+      rest = rest.slice(read.length);
+    }
+    return keys;
+  };
+}
+
+const pasteStart = "\x1b[200~";
+const pasteEnd = "\x1b[201~";
+
+const controlKeys: Record<string, KeyName> = {
+  "\r": "enter",
+  "\n": "newline", // Ctrl-J, and Shift-Enter of some terminals
+  "\t": "tab",
+  "\x7f": "backspace",
+  "\b": "backspace",
+  "\x01": "home",
+  "\x05": "end",
+  "\x02": "left",
+  "\x06": "right",
+  "\x10": "up",
+  "\x0e": "down",
+  "\x0b": "kill-end",
+  "\x15": "kill-start",
+  "\x17": "kill-word",
+  "\x0c": "clear",
+  "\x03": "stop",
+  "\x04": "leave",
+};
+
+/** What follows `ESC [` or `ESC O`. */
+const sequenceKeys: Record<string, KeyName> = {
+  A: "up",
+  B: "down",
+  C: "right",
+  D: "left",
+  H: "home",
+  F: "end",
+  "1~": "home",
+  "7~": "home",
+  "4~": "end",
+  "8~": "end",
+  "3~": "delete",
+  "1;5C": "word-right",
+  "1;3C": "word-right",
+  "1;5D": "word-left",
+  "1;3D": "word-left",
+  "13;2u": "newline", // Shift-Enter and Alt-Enter where the terminal tells them apart
+  "13;3u": "newline",
+  "27;2;13~": "newline",
+};
+
+/** What follows ESC alone: Alt with a key. */
+const altKeys: Record<string, KeyName> = {
+  "\r": "newline",
+  "\n": "newline",
+  b: "word-left",
+  f: "word-right",
+  "\x7f": "kill-word",
+};
+
+function firstKey(text: string): { key: Key; length: number } | null {
+  const first = text[0] ?? "";
+  if (first === "\x1b") return escaped(text);
+  const control = controlKeys[first];
+  if (control !== undefined) return { key: { name: control }, length: 1 };
+  if (first < " ") return { key: { name: "other" }, length: 1 };
+  // oxlint-disable-next-line no-control-regex
+  const run = /^[^\x00-\x1f\x7f]+/.exec(text)?.[0] ?? first;
+  return { key: { name: "text", text: run }, length: run.length };
+}
+
+function escaped(text: string): { key: Key; length: number } | null {
+  if (text.startsWith(pasteStart)) {
+    const end = text.indexOf(pasteEnd);
+    if (end < 0) return null;
+    const pasted = text.slice(pasteStart.length, end).replace(/\r\n?/g, "\n");
+    return { key: { name: "paste", text: pasted }, length: end + pasteEnd.length };
+  }
+  if (text.length === 1) return null;
+  if (text[1] === "[" || text[1] === "O") {
+    // oxlint-disable-next-line no-control-regex
+    const sequence = /^\x1b[[O]([0-9;?<]*[@-~])/.exec(text);
+    if (sequence === null) return /^.[[O][0-9;?<]*$/s.test(text) ? null : { key: { name: "other" }, length: 2 };
+    return { key: { name: sequenceKeys[sequence[1] ?? ""] ?? "other" }, length: sequence[0].length };
+  }
+  return { key: { name: altKeys[text[1] ?? ""] ?? "other" }, length: 2 };
+}

@@ -1,0 +1,72 @@
+// A prompt key by key, the history behind it, and what Tab chooses.
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chosen } from "./complete.ts";
+import { historyFile, openHistory } from "./history.ts";
+import { keyDecoder } from "./keys.ts";
+import { freshPrompt, goesOn, press, type Pressed, type Prompt } from "./prompt.ts";
+
+const root = mkdtempSync(join(tmpdir(), "skein-repl-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function typed(text: string, prompt: Prompt = freshPrompt([])): Pressed {
+  let pressed: Pressed = { prompt };
+  for (const key of keyDecoder()(text)) pressed = press(pressed.prompt, key);
+  return pressed;
+}
+
+describe("an entry", () => {
+  test("ends with Enter", () => {
+    expect(typed("hello\r").entered).toBe("hello");
+  });
+  test("goes on after a backslash, Alt-Enter, in a fence and in a paste", () => {
+    expect(typed("a\\\rb\x1b\rc\r").entered).toBe("a\nb\nc");
+    expect(typed("```\rcode\r```\r").entered).toBe("```\ncode\n```");
+    expect(typed("\x1b[200~one\rtwo\r\x1b[201~\r").entered).toBe("one\ntwo");
+    expect(goesOn("two backslashes \\\\")).toBeNull();
+  });
+  test("is dropped by Ctrl-C; an empty one asks to stop or to leave", () => {
+    expect(typed("abc\x03")).toMatchObject({ wish: "stop", prompt: { line: { text: "" } } });
+    expect(typed("\x03").wish).toBe("stop");
+    expect(typed("\x04").wish).toBe("leave");
+    expect(typed("ab\x01\x04").prompt.line.text).toBe("b");
+  });
+  test("comes from history with the arrows, and the draft comes back", () => {
+    const prompt = freshPrompt(["old", "two\nrows"]);
+    expect(typed("dra\x1b[A", prompt).prompt.line.text).toBe("two\nrows");
+    expect(typed("dra\x1b[A\x1b[A\x1b[A", prompt).prompt.line.text).toBe("old");
+    expect(typed("dra\x1b[A\x1b[A\x1b[A\x1b[B\x1b[B", prompt).prompt.line.text).toBe("dra");
+  });
+});
+
+describe("history", () => {
+  test("is kept for its project, for its owner only, with entries of several lines", () => {
+    const file = historyFile(root, "/some/project");
+    const history = openHistory(file);
+    for (const entry of ["one", "one", "  ", "two\nlines"]) history.add(entry);
+    expect(openHistory(file).entries).toEqual(["one", "two\nlines"]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(historyFile(root, "/other/project")).not.toBe(file);
+  });
+  test("leaves out what is torn, and does not grow for ever", () => {
+    const file = join(root, "long.jsonl");
+    writeFileSync(file, `{"no":1}\n"torn\n${Array.from({ length: 2500 }, (_, at) => JSON.stringify(`entry ${at}`)).join("\n")}\n`);
+    expect(openHistory(file).entries).toHaveLength(1000);
+    expect(readFileSync(file, "utf8").trim().split("\n")).toHaveLength(1000);
+  });
+  test("that can't be written is still there for this conversation", () => {
+    const history = openHistory("/dev/null/history");
+    history.add("one");
+    expect(history.entries).toEqual(["one"]);
+  });
+});
+
+test("Tab takes the one that fits, else what they share, else lists them", () => {
+  const known = ["/back", "/branches", "/tree"];
+  expect(chosen("/t", known)).toEqual({ insertion: "ree ", choices: [] });
+  expect(chosen("/", known)).toEqual({ insertion: "", choices: known });
+  expect(chosen("a", ["abc1", "abc2"])).toEqual({ insertion: "bc", choices: [] });
+  expect(chosen("x", known)).toEqual({ insertion: "", choices: [] });
+});

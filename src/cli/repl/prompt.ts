@@ -1,0 +1,70 @@
+// One entry at the prompt, key by key: the line, the way through history, and what only the outside can do
+// (complete, stop, leave). Pure.
+import { edits, emptyLine, insert, moveRow, type Edit, type Line } from "./edit.ts";
+import type { Key } from "./keys.ts";
+
+export type Prompt = {
+  line: Line;
+  /** Oldest first; `at` is where the line comes from, past the end for one's own. */
+  history: readonly string[];
+  at: number;
+  draft: Line;
+};
+
+export type Wish = "complete" | "stop" | "leave" | "clear";
+export type Pressed = { prompt: Prompt; entered?: string; wish?: Wish };
+
+export function freshPrompt(history: readonly string[]): Prompt {
+  return { line: emptyLine, history, at: history.length, draft: emptyLine };
+}
+
+export function press(prompt: Prompt, key: Key): Pressed {
+  const { line } = prompt;
+  if ("text" in key) return withLine(prompt, insert(line, key.name === "paste" ? key.text.replace(/\n+$/, "") : key.text));
+  switch (key.name) {
+    case "enter": {
+      const more = goesOn(line.text);
+      return more === null ? { prompt, entered: line.text } : withLine(prompt, { text: more, cursor: more.length });
+    }
+    case "newline":
+      return withLine(prompt, insert(line, "\n"));
+    case "up":
+    case "down":
+      return upOrDown(prompt, key.name === "up" ? -1 : 1);
+    case "tab":
+      return { prompt, wish: "complete" };
+    case "clear":
+      return { prompt, wish: "clear" };
+    case "stop":
+      return line.text === "" ? { prompt, wish: "stop" } : { prompt: freshPrompt(prompt.history), wish: "stop" };
+    case "leave":
+      return line.text === "" ? { prompt, wish: "leave" } : withLine(prompt, edits.delete(line));
+    default: {
+      const edit: Edit | undefined = (edits as Record<string, Edit>)[key.name];
+      return edit === undefined ? { prompt } : withLine(prompt, edit(line));
+    }
+  }
+}
+
+/** The text to go on with when an entry is not finished: a backslash at its end, or an open ``` fence. */
+export function goesOn(text: string): string | null {
+  const slashes = /\\+$/.exec(text)?.[0].length ?? 0;
+  if (slashes % 2 === 1) return `${text.slice(0, -1)}\n`;
+  const fences = text.split("\n").filter((row) => row.trimStart().startsWith("```")).length;
+  return fences % 2 === 1 ? `${text}\n` : null;
+}
+
+function withLine(prompt: Prompt, line: Line): Pressed {
+  return { prompt: { ...prompt, line } };
+}
+
+function upOrDown(prompt: Prompt, by: -1 | 1): Pressed {
+  const moved = moveRow(prompt.line, by);
+  if (moved !== null) return withLine(prompt, moved);
+  const at = prompt.at + by;
+  if (at < 0 || at > prompt.history.length) return { prompt };
+  const draft = prompt.at === prompt.history.length ? prompt.line : prompt.draft;
+  const text = prompt.history[at];
+  const line = text === undefined ? draft : { text, cursor: text.length };
+  return { prompt: { ...prompt, at, draft, line } };
+}

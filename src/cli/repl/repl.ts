@@ -1,0 +1,86 @@
+// The REPL: reads an entry, takes it as a slash command or as a message, and shows what comes of it. A fault ends
+// the entry, not the conversation.
+import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
+import { exitCodes } from "../../protocol/error.ts";
+import type { Session } from "../../protocol/turn.ts";
+import type { Door } from "../command.ts";
+import { followTurn } from "../follow-turn.ts";
+import { textPrinter } from "../print/text.ts";
+import { plain, styleOf } from "../style.ts";
+import { tellFault } from "../tell-fault.ts";
+import { runSlash } from "./commands.ts";
+import type { Input } from "./input.ts";
+import type { Place } from "./walk.ts";
+
+export type Repl = {
+  api: Api;
+  door: Door;
+  directory: string;
+  /** How every turn is taken; /model changes it. */
+  turn: Omit<TurnStart, "session" | "prompt">;
+  /** Null until the first message: a look around leaves nothing behind. */
+  session: Session | null;
+  open: SessionOpen;
+  /** What the numbers of /switch mean. */
+  listing: Place[];
+};
+
+/** Runs until there are no more entries. The exit code is that of the first entry that failed, where no person watched. */
+export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) => void): Promise<number> {
+  const { door } = repl;
+  let failed = 0;
+  let isOver = false;
+  door.onStop(() => {
+    isOver = true;
+    if (repl.session !== null) void repl.api.turn.cancel({ session: repl.session.id });
+    input.close();
+  });
+  while (!isOver) {
+    const entry = await input.next(promptOf(repl));
+    if (entry === null) break;
+    if (entry.trim() === "") continue;
+    onEntry(entry);
+    try {
+      const code = isSlash(entry) ? await runSlash(repl, entry.trim()) : await say(repl, input, entry);
+      if (code === "leave") break;
+      if (failed === 0) failed = code;
+    } catch (error) {
+      const code = tellFault(error, { env: door.env, write: door.err.write });
+      if (failed === 0) failed = code;
+    }
+  }
+  return door.stdin.isTty ? 0 : failed;
+}
+
+/** A slash and a word on a line of its own; a path like /etc/hosts, or a blank before it, is a message. */
+function isSlash(entry: string): boolean {
+  return /^\/[a-z?]*(\s.*)?$/.test(entry.trimEnd());
+}
+
+function promptOf({ session, open, door }: Repl): string {
+  const name = session?.name ?? open.name;
+  const style = styleOf(door.out);
+  return name === undefined || name === null ? style.bold("> ") : `${style.dim(plain(name))} ${style.bold("> ")}`;
+}
+
+async function say(repl: Repl, input: Input, text: string): Promise<number> {
+  const { api, door } = repl;
+  const prompt = text.trim();
+  if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: prompt });
+  const session = repl.session;
+  let isStopping = false;
+  input.onStop(() => {
+    if (!isStopping) door.err.write(`${styleOf(door.err).dim("stopping the turn…")}\n`);
+    isStopping = true;
+    void api.turn.cancel({ session: session.id });
+  });
+  try {
+    const printer = textPrinter(door, { stream: true, tools: [], isTalk: true });
+    const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), printer);
+    if (door.out.isTty) door.out.write("\n");
+    return exitCodes[result.status];
+  } finally {
+    input.onStop(() => {});
+    repl.session = await api.session.find({ wanted: session.id, directory: repl.directory });
+  }
+}

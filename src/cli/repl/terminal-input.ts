@@ -1,0 +1,144 @@
+// Entries from a terminal: a small editor over raw keys. It is there from the first prompt to the last: what is typed
+// while a turn runs waits for the next prompt, but for Ctrl-C. Knows keys and lines, not what they say.
+import type { Door } from "../command.ts";
+import type { RawTerminal } from "../terminal.ts";
+import type { Completion } from "./complete.ts";
+import { insert, type Line } from "./edit.ts";
+import type { History } from "./history.ts";
+import type { Input } from "./input.ts";
+import { keyDecoder, type Key } from "./keys.ts";
+import { below, inColumns, inView, layOut, repaint, rewrapped, type Layout } from "./paint.ts";
+import { freshPrompt, press, type Prompt } from "./prompt.ts";
+
+export type TerminalOptions = { history: History; complete: (line: Line) => Promise<Completion> };
+
+/** One prompt, until something is entered at it. */
+type Reading = { prompt: Prompt; label: string; shown: Layout | null; warned: boolean; done: (entered: string | null) => void };
+
+export class TerminalInput implements Input {
+  readonly #out: Door["out"];
+  readonly #options: TerminalOptions;
+  readonly #decode = keyDecoder();
+  #terminal: RawTerminal | null = null;
+  #waiting: Key[] = [];
+  #reading: Reading | null = null;
+  #isBusy = false;
+  #isOver = false;
+  #stop = () => {};
+
+  static async open(door: Door, options: TerminalOptions): Promise<TerminalInput> {
+    const input = new TerminalInput(door.out, options);
+    input.#terminal = await door.stdin.raw({
+      onInput: (text) => input.#arrived(text),
+      onResize: () => input.#resized(),
+      onEnd: () => input.close(),
+    });
+    return input;
+  }
+
+  private constructor(out: Door["out"], options: TerminalOptions) {
+    this.#out = out;
+    this.#options = options;
+  }
+
+  next(label: string): Promise<string | null> {
+    if (this.#isOver) return Promise.resolve(null);
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    this.#reading = { prompt: freshPrompt(this.#options.history.entries), label, shown: null, warned: false, done: resolve };
+    void this.#work();
+    return promise;
+  }
+
+  onStop(stop: () => void): void {
+    this.#stop = stop;
+  }
+
+  close(): void {
+    this.#isOver = true;
+    if (this.#reading !== null) this.#finish(this.#reading, null);
+    this.#terminal?.close();
+  }
+
+  #arrived(text: string): void {
+    for (const key of this.#decode(text)) {
+      this.#waiting.push(key);
+      if (key.name !== "stop" || this.#reading !== null) continue;
+      this.#waiting = [];
+      this.#stop();
+    }
+    void this.#work();
+  }
+
+  /** One key after the other; the line is painted when none waits. */
+  async #work(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    try {
+      while (this.#reading !== null) {
+        const key = this.#waiting.shift();
+        if (key === undefined) break;
+        await this.#take(this.#reading, key);
+      }
+    } finally {
+      this.#isBusy = false;
+    }
+    if (this.#reading !== null) this.#paint(this.#reading);
+  }
+
+  async #take(reading: Reading, key: Key): Promise<void> {
+    const hadText = reading.prompt.line.text !== "";
+    const { prompt, entered, wish } = press(reading.prompt, key);
+    if (entered !== undefined) return this.#finish(reading, entered);
+    if (wish === "leave" || (wish === "stop" && !hadText && reading.warned)) return this.#finish(reading, null);
+    reading.warned = wish === "stop" && !hadText;
+    if (wish === "stop") {
+      this.#paint(reading);
+      this.#leaveRow(reading);
+      if (reading.warned) this.#out.write("(Ctrl-C again, Ctrl-D or /quit leaves)\n");
+    }
+    reading.prompt = prompt;
+    if (wish === "clear") {
+      this.#out.write("\x1b[H\x1b[2J");
+      reading.shown = null;
+    }
+    if (wish === "complete") await this.#complete(reading);
+  }
+
+  async #complete(reading: Reading): Promise<void> {
+    const { line } = reading.prompt;
+    const { insertion, choices } = await this.#options.complete(line);
+    if (insertion !== "") reading.prompt = { ...reading.prompt, line: insert(line, insertion) };
+    if (choices.length === 0) return;
+    this.#paint(reading);
+    this.#leaveRow(reading);
+    this.#out.write(`${inColumns(choices, this.#out.columns)}\n`);
+  }
+
+  #finish(reading: Reading, entered: string | null): void {
+    const { text } = reading.prompt.line;
+    reading.prompt = { ...reading.prompt, line: { text, cursor: text.length } };
+    this.#paint(reading);
+    this.#leaveRow(reading);
+    this.#reading = null;
+    reading.done(entered);
+  }
+
+  #paint(reading: Reading): void {
+    const next = inView(layOut(reading.label, reading.prompt.line, this.#out.columns), this.#terminal?.rows() ?? 24);
+    this.#out.write(repaint(reading.shown, next));
+    reading.shown = next;
+  }
+
+  /** What was typed stays on the screen; what comes next is written below it. */
+  #leaveRow(reading: Reading): void {
+    if (reading.shown !== null) this.#out.write(below(reading.shown));
+    reading.shown = null;
+  }
+
+  #resized(): void {
+    const reading = this.#reading;
+    if (reading === null || this.#isBusy) return;
+    if (reading.shown !== null) reading.shown = rewrapped(reading.shown, this.#out.columns);
+    this.#paint(reading);
+  }
+}

@@ -1,0 +1,21 @@
+// How a fault is told to a person, in a line or two that nothing in it can use to steer the terminal.
+import { exitCodeOf, Fault, messageOf } from "../protocol/error.ts";
+import type { Door } from "./command.ts";
+import { plain, printable } from "./style.ts";
+
+/** Tells a person what went wrong; the exit code tells a program. */
+export function tellFault(error: unknown, to: { env: Door["env"]; write: (text: string) => void }): number {
+  to.write(faultText(error, to.env["SKEIN_DEBUG"] !== undefined));
+  return exitCodeOf(error);
+}
+
+/** One line about what went wrong or is odd; files and servers may have had a say in it. */
+export function warningText(message: string): string {
+  return `skein: ${plain(message)}\n`;
+}
+
+function faultText(error: unknown, debug: boolean): string {
+  const hint = error instanceof Fault && error.hint !== undefined ? `       ${error.hint.split("\n").map(printable).join("\n")}\n` : "";
+  const stack = debug && error instanceof Error ? `${error.stack}\n` : "";
+  return `${warningText(messageOf(error))}${hint}${stack}`;
+}
