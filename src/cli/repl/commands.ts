@@ -31,6 +31,13 @@ export const slashCommands: readonly SlashCommand[] = [
   { name: "leaves", usage: "", summary: "every end of the conversation", run: leaves },
   { name: "model", usage: "[vendor/id]", summary: "which model answers; another one from now on", offers: "models", run: model },
   { name: "agent", usage: "[name]", summary: "who takes the turns", run: agent },
+  {
+    name: "graft",
+    usage: "<session|number>",
+    summary: "another branch's conclusion, as one node here",
+    offers: "places",
+    run: graft,
+  },
   { name: "help", usage: "", summary: "this list", run: help },
   { name: "quit", usage: "", summary: "leave; the session stays", run: async () => "leave" },
 ];
@@ -130,6 +137,20 @@ async function agent(repl: Repl, name: string): Promise<void> {
     else turn.model = name; // a vendor's name: the same agent on that vendor's model
   }
   door.out.write(`${plain(name === "" ? now : name)} takes the turns.\n`);
+}
+
+async function graft(repl: Repl, argument: string): Promise<void> {
+  const { session } = await viewOf(repl);
+  if (argument === "")
+    throw new Fault("usage", "/graft takes a session, or a number of the last listing", { hint: "/leaves lists the branches" });
+  const { session: from, node } = await placeNamed(repl, argument);
+  if (from === null)
+    throw new Fault("usage", `no session rests at ${node === null ? "the beginning" : shortId(node)}`, {
+      hint: "/switch there, /fork it, and graft that session",
+    });
+  const grafted = await repl.api.graft.make({ from: from.id, into: session.id });
+  await viewOf(repl);
+  repl.door.out.write(`Grafted ${nameOf(from)} here as ${shortId(grafted.id)}; the next turn is sent it, /back removes it.\n`);
 }
 
 async function help(repl: Repl): Promise<void> {

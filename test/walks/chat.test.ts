@@ -1,0 +1,276 @@
+// The conversation of the Cognition document, typed into `chat`: line by line through a pipe, and key by key in a
+// real terminal. The model is scripted; the tools and the tree are real.
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { shellScript, type Script } from "../support/model-server/script.ts";
+import { leftOf } from "../support/processes.ts";
+import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { openTerminal } from "../support/tmux.ts";
+
+const model = ["-m", "anthropic/claude-sonnet-4-5"];
+const list = "list the python files in src/";
+const main = "show me the contents of main.py";
+const utils = "actually, show me utils.py instead";
+
+const answers: [string, Script][] = [
+  [list, shellScript(["ls src/*.py"], "I found 3 Python files in the src directory:\n- main.py\n- utils.py\n- config.py")],
+  [main, shellScript(["cat src/main.py"], "Here's the contents of main.py.")],
+  [utils, shellScript(["cat src/utils.py"], "Here's utils.py.")],
+  ["take your time", shellScript(["sleep 300"], "slept")],
+];
+
+describe("the sample conversation", () => {
+  test("has the tree, the fork and the branches that its reader expects", async () => {
+    await walk(async ({ chat }) => {
+      const ran = await chat([list, main, "/tree", "/fork", utils, "/branches", "/quit", "never said"]);
+      expect(ran.code).toBe(0);
+      expect(ran.out).toContain("I found 3 Python files in the src directory:\n- main.py");
+      expect(ran.err).toContain("• bash ls src/*.py\n  src/config.py (+2 lines)");
+      expect(ran.err).toMatch(/ok · 2 steps · in [\d.k]+ out \d+ · \$0\.\d{4} · /);
+      const [tree = "", rest = ""] = ran.out.split("Created branch");
+      const order = [list, "ls src/*.py", "I found 3 Python files", main, "cat src/main.py", "Here's the contents of main.py."];
+      expect(tree.slice(tree.lastIndexOf(list))).toMatch(new RegExp(order.map(escaped).join("[^]*")));
+      const first = /New session ([0-9a-f]{8})/.exec(ran.err)?.[1];
+      const second = /skein chat ([0-9a-f]{8})/.exec(ran.err)?.[1];
+      expect(second).not.toBe(first);
+      expect(rest).toContain(`now in session ${second}; ${first} keeps its place.`);
+      const node = / at ([0-9a-f]{8}):/.exec(rest)?.[1];
+      expect(rest).toContain(`Node ${node} has 2 branches:\n`);
+      expect(rest).toMatch(
+        new RegExp(`1\\.  [0-9a-f]{8}  \\[current\\]  ${second}  → "${utils}"\n2\\.  ${node} +${first}  → \\(continues from here\\)\n`),
+      );
+      expect(rest).not.toContain("never said");
+      expect(ran.err).toEndWith(`Session saved. Resume with: skein chat ${second}\n`);
+    });
+  });
+
+  test("is gone on with by name, and each branch is sent its own path", async () => {
+    await walk(async ({ chat, server }) => {
+      await chat([list, main], "talk");
+      const ran = await chat(["/fork other", utils, "/leaves", "/switch talk", "hello", "/leaves", "/switch 2", "again"], "talk");
+      expect(ran.err).toContain("Session talk, 4 messages");
+      expect(ran.out).toMatch(/Now in session talk, at [0-9a-f]{8} \(agent\): Here's the contents of main.py.\nFiles stay as they are/);
+      expect(ran.out).toMatch(
+        /1\. {2}[0-9a-f]{8} {2}\[current\] {2}talk {3}"You said: hello"\n2\. {2}[0-9a-f]{8} +other {2}"Here's utils.py."/,
+      );
+      expect(said(server, "hello")).not.toContain(utils);
+      expect(said(server, "hello")).toContain(main);
+      expect(said(server, "again")).toContain(utils);
+      expect(said(server, "again")).not.toContain("hello");
+    });
+  });
+
+  test("is walked back by messages, to the beginning and no further, and files stay", async () => {
+    await walk(async ({ chat, house, server }) => {
+      const ran = await chat([
+        list,
+        main,
+        "/back",
+        "/back 2",
+        "/branches",
+        "/switch 2",
+        "/context",
+        "/back 99",
+        "/back",
+        "anew",
+        "/branches",
+      ]);
+      expect(ran.code).toBe(2);
+      expect(ran.err).toContain("skein: there is nothing before the first message");
+      expect(ran.out).toMatch(/Back 1 message, at [0-9a-f]{8} \(you\): show me the contents of main.py\nFiles stay as they are/);
+      expect(ran.out).toMatch(/Back 2 messages, at [0-9a-f]{8} \(you\): list the python files in src\//);
+      expect(ran.out).toMatch(/Moved, at [0-9a-f]{8} \(agent\): Here's the contents/);
+      const context = ran.out.slice(ran.out.indexOf("anthropic/claude-sonnet-4-5: about "));
+      expect(context).toMatch(
+        /user ~\d+\nlist the python[^]*tool ~\d+[^]*src\/main\.py[^]*assistant ~\d+\nHere's the contents of main\.py\./,
+      );
+      expect(ran.out).toContain("Back 4 messages, all there are, at the beginning, before the first message");
+      expect(ran.out).toMatch(/The beginning has 2 branches:\n1\. .*\[current\].*"anew"\n2\. .*"list the python files in src\/"/);
+      expect(said(server, "anew")).not.toContain(list);
+      expect(readdirSync(join(house.project, "src")).sort()).toEqual(["config.py", "main.py", "utils.py"]);
+      expect((await house.run(["verify"])).code).toBe(0);
+    });
+  });
+});
+
+test("a branch's conclusion is grafted into another, and its next turn is sent it", async () => {
+  await walk(async ({ chat, server }) => {
+    await chat([list], "talk");
+    const ran = await chat(["/fork other", utils, "/switch talk", "/graft other", "hello", "/graft talk", "/graft"], "talk");
+    expect(ran.code).toBe(2);
+    expect(ran.out).toMatch(/Grafted other here as [0-9a-f]{8}; the next turn is sent it/);
+    expect(said(server, "hello")).toContain("Here's utils.py.");
+    expect(ran.err).toContain("/graft takes a session");
+  });
+});
+
+describe("lines from a pipe", () => {
+  test("go on after a backslash and in a fence; a path or a blank first makes a message", async () => {
+    await walk(async ({ chat, server }) => {
+      const ran = await chat(["one \\", "two", "```", "/tree", "```", "/etc/hosts is what?", " /tree"]);
+      expect(ran.code).toBe(0);
+      const prompts = server.main().map((request) => /"text":"((?:[^"\\]|\\.)*)"[^[]*$/.exec(request.text)?.[1]);
+      expect(ran.out).toContain("You said: one \ntwo");
+      expect(ran.out).toContain("You said: ```\n/tree\n```");
+      expect(ran.out).toContain("You said: /etc/hosts is what?");
+      expect(ran.out).toContain("You said: /tree\n");
+      expect(prompts).toHaveLength(4);
+    });
+  });
+
+  test("that fail are told, the rest goes on, and the exit code is the first one's", async () => {
+    await walk(async ({ chat, house }) => {
+      const ran = await chat(["/tree", "/swich 1", "/switch 1", "/switch nobody", "/back x", "/tree now", "hello"]);
+      expect(ran.code).toBe(2);
+      for (const line of [
+        "nothing was said yet",
+        "no command /swich\n       did you mean /switch?",
+        "there is no listing to take a number from",
+        'no node of this tree and no session is named "nobody"',
+        '/back takes a number of messages, not "x"',
+        "/tree takes nothing after it",
+      ])
+        expect(ran.err).toContain(line);
+      expect(ran.out).toContain("You said: hello");
+      expect(JSON.parse((await house.run(["list", "--json"])).out)).toHaveLength(1);
+    });
+  });
+
+  test("without a message leave no session behind", async () => {
+    await walk(async ({ chat, house }) => {
+      expect((await chat(["/help", "/model", "/agent", "/agent nobody"])).code).toBe(3);
+      const listed = await house.run(["list", "--json"]);
+      expect(listed.out.trim() === "" ? [] : JSON.parse(listed.out)).toEqual([]);
+    });
+  });
+
+  test("change the model from one turn to the next", async () => {
+    await walk(async ({ chat, server }) => {
+      await chat(["one", "/model openai/gpt-5.2", "two"]);
+      expect(server.main().map((request) => request.protocol)).toEqual(["anthropic", "responses"]);
+      expect(server.main()[1]?.text).toContain("You said: one");
+    });
+  });
+});
+
+describe("in a terminal", () => {
+  test("the sample is typed with the keys of a keyboard", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house);
+      const { press, until } = terminal;
+      await press(`skein chat ${model.join(" ")}`, "Enter");
+      await until(/New session.*\n.*\n>/);
+      await press("list tXe python files in src/", "Home", "C-Right", "Right", "Right", "DC", "h", "Enter");
+      await until(/- config\.py\nok · 2 steps/);
+      await press(main, "Enter");
+      await until(/contents of main.py.\nok · 2 steps/);
+      await press("/fo", "Tab", "other", "Enter");
+      await until("now in session other;");
+      await press("日本語", "BSpace", "BSpace", "BSpace", utils, "Enter");
+      await until(/Here's utils.py.\nok · 2 steps/);
+      await press("/branches", "Enter");
+      const shown = await until("(continues from here)");
+      expect(shown).toMatch(/ {2}\[current\] {2}other {5}→ "actually, show me utils.py instead"/);
+      await press("Up", "Up", "Up", "Up", "C-c");
+      await until(`other > ${main}`);
+      await press("C-d");
+      await until("Resume with: skein chat other\n$");
+      await press("clear; skein chat other", "Enter");
+      await until(/Session other, 6 messages[^]*other >/);
+      await press("Up");
+      await until("other > /branches");
+      await press("C-c", "C-c", "C-c");
+      await until("Resume with: skein chat other\n$");
+      await press("stty -a", "Enter");
+      expect(await until(/ -?echo /)).toMatch(/ icanon [^]* echo /);
+      expect(history(house)).toEqual([list, main, "/fork other", utils, "/branches"]);
+    });
+  });
+
+  test("Ctrl-C stops the turn and all it started, and the conversation goes on", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house);
+      const { press, until } = terminal;
+      await press(`skein chat ${model.join(" ")}`, "Enter");
+      await until(/New session.*\n.*\n>/);
+      await press("take your time", "Enter");
+      await until("• bash sleep 300");
+      await press("C-c");
+      await until(/cancelled · 1 step[^]*\n>/);
+      await press("still there?", "Enter");
+      await until(/You said: still there\?\nok/);
+      await press("C-d");
+      await until("Session saved.");
+      await terminal[Symbol.asyncDispose]();
+      expect(await leftOf(house.root)).toEqual([]);
+    });
+  });
+
+  test("a paste of several lines is one message, and a resize keeps the line", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house);
+      const { press, until } = terminal;
+      await press(`skein chat ${model.join(" ")}`, "Enter");
+      await until(/New session.*\n.*\n>/);
+      await terminal.paste("first\n/tree\nthird\n");
+      await until("> first\n  /tree\n  third");
+      await press("Enter");
+      await until(/You said: first\n\/tree\nthird\nok · 1 step/);
+      await press("one two three four five six seven eight nine ten eleven twelve thirteen fourteen", "Home");
+      await until("thirteen fourte\nen");
+      await terminal.resize(40, 50);
+      await press("zero ");
+      await until("> zero one two three four five six seven\n eight");
+      await terminal.resize(100, 50);
+      await press("and ");
+      const shown = await until("> zero and one two three four five six seven eight nine ten eleven twelve thirteen fourteen\n");
+      expect(shown.match(/zero/g)).toHaveLength(1);
+    });
+  });
+});
+
+// --- the walk ---------------------------------------------------------------------------------------------
+
+type Walked = {
+  house: TemporaryHouse;
+  server: ModelServer;
+  chat: (lines: string[], session?: string) => ReturnType<TemporaryHouse["run"]>;
+};
+
+async function walk(check: (walked: Walked) => Promise<void>): Promise<void> {
+  const server = startModelServer(({ position: { prompt } }) => {
+    const known = answers.find(([asked]) => asked === prompt);
+    return known?.[1] ?? { steps: [], final: `You said: ${prompt}` };
+  });
+  using house = temporaryHouse(vendorEnv(server.url));
+  mkdirSync(join(house.project, "src"));
+  for (const name of ["main", "utils", "config"])
+    writeFileSync(join(house.project, "src", `${name}.py`), `import utils # ${name}\nprint()\n`);
+  try {
+    const chat: Walked["chat"] = (lines, session) =>
+      house.run(["chat", ...(session === undefined ? [] : [session]), ...model], { stdin: lines.map((line) => `${line}\n`).join("") });
+    await check({ house, server, chat });
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The request whose last message this was. */
+function said(server: ModelServer, text: string): string {
+  return server.main().find((request) => request.text.includes(`"${text}"`))?.text ?? "";
+}
+
+function history(house: TemporaryHouse): unknown[] {
+  const folder = join(house.root, "skein", "state", "history");
+  const [file = ""] = readdirSync(folder);
+  return readFileSync(join(folder, file), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
