@@ -95,6 +95,7 @@ export function buildHouse(input: HouseInput): Api {
       input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
     copyTranscript,
+    readTranscript: async (...params) => (await import("./agents/external/import/read.ts")).readTranscript(...params),
     warn: input.warn,
     rows: rowsOf(ground, store),
     close: async () => {

@@ -15,6 +15,7 @@ export const commandTable: readonly Row[] = [
   { names: ["exec"], load: async () => (await import("./commands/exec.ts")).exec },
   { names: ["add"], load: async () => (await import("./commands/session-verbs.ts")).add },
   { names: ["graft"], load: async () => (await import("./commands/graft.ts")).graft },
+  { names: ["import"], load: async () => (await import("./commands/import.ts")).importCommand },
   { names: ["rename"], load: async () => (await import("./commands/session-verbs.ts")).rename },
   { names: ["delete"], load: async () => (await import("./commands/session-verbs.ts")).remove },
   { names: ["restore"], load: async () => (await import("./commands/session-verbs.ts")).restore },

@@ -82,6 +82,7 @@ function partsFor(root: string, store: Store, agent: Agent): EngineParts {
     transcriptFor: (session) => transcriptPath(join(root, "sessions"), session),
     transcriptElsewhere: (session) => transcriptPath(join(root, "elsewhere"), session),
     copyTranscript: async () => {},
+    readTranscript: () => Promise.reject(new Error("nothing is imported here")),
     warn: () => {},
     rows: {} as EngineParts["rows"],
     close: async () => {},

@@ -2,12 +2,14 @@
 import { createFeed } from "../kit/feed.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
+import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
 import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
 import { renderContext } from "./context-view.ts";
 import { graft } from "./graft.ts";
+import { importTranscript } from "./import.ts";
 import { currentSession, openSession } from "./sessions.ts";
 import * as tree from "./tree-ops.ts";
 import { checkTurn, runTurn, type RunningTurns } from "./turn.ts";
@@ -30,6 +32,8 @@ export type EngineParts = {
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
   warn: (message: string) => void;
+  /** A file of ours or of another agent as sessions, turns and nodes. */
+  readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
   /** Rows that belong to no session; their rooms implement them. */
   rows: Pick<Api, "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
   close: () => Promise<void>;
@@ -83,6 +87,7 @@ export function createEngine(parts: EngineParts): Api {
         running.get(session)?.cancel();
       },
     },
+    transcript: { import: (params) => importTranscript(parts, params) },
     usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await parts.store()).verify(params) },
     async close() {

@@ -1,6 +1,7 @@
 // The one object that doors know. The engine implements it, the hub will serve it, its client mirrors it:
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
 import type { Event } from "./event.ts";
+import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
@@ -46,6 +47,10 @@ export type Api = {
     /** Runs to the end whoever watches; leaving the feed does not stop it. */
     start: (params: TurnStart) => AsyncIterable<Event>;
     cancel: (params: { session: string }) => Promise<void>;
+  };
+  transcript: {
+    /** What is stored already is not added again; a longer version of a file adds what is new in it. */
+    import: (params: TranscriptImport) => Promise<ImportReport>;
   };
   usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageRow[]> };
   store: { verify: (params: { onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
@@ -115,6 +120,13 @@ export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {
 };
 
 export type ContextView = Preview & { session: Session; node: string | null };
+
+export type TranscriptImport = {
+  from: ImportFrom;
+  format: ImportFormat | "auto";
+  name: string | null;
+  directory: string;
+};
 
 export type TreeView = { nodes: Node[]; sessions: Session[]; turns: Turn[] };
 

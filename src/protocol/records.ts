@@ -5,6 +5,7 @@ import type { Event } from "./event.ts";
 import type { Handle } from "./handle.ts";
 import type { Node, Part } from "./node.ts";
 import type { Enforced } from "./policy.ts";
+import type { ImportReport } from "./import.ts";
 import type { Session, Turn } from "./turn.ts";
 import { addSpent, nothingSpent, type Spent, type Usage } from "./usage.ts";
 
@@ -85,7 +86,17 @@ export function sessionRecord(session: Session) {
     created_at: isoTime(session.createdAt),
     updated_at: isoTime(session.updatedAt),
     archived_at: session.archivedAt === null ? null : isoTime(session.archivedAt),
+    ...(session.source === undefined ? {} : { source: sourceRecord(session.source) }),
   };
+}
+
+function sourceRecord({ agent, nativeId, path, sha256 }: NonNullable<Session["source"]>) {
+  return { agent, native_id: nativeId, path, sha256 };
+}
+
+export function importRecord(report: ImportReport) {
+  const { format, nodes, turns, branches, unreadable, torn } = report;
+  return { session: sessionRecord(report.session), format, nodes, turns, branches, unreadable, torn };
 }
 
 export function turnRecord(turn: Turn) {

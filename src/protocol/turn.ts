@@ -22,6 +22,20 @@ export type Session = {
   createdAt: number;
   updatedAt: number;
   archivedAt: number | null;
+  /** Only of an imported session. */
+  source?: Source;
+};
+
+/** Where something imported comes from: provenance, never a session to resume. */
+export type Source = {
+  /** Whose transcript it was. */
+  agent: string;
+  nativeId: string;
+  /** Null when it was piped in. */
+  path: string | null;
+  sha256: string;
+  /** Where the latest import left the session's tip. */
+  tip: string | null;
 };
 
 export type Turn = {
@@ -43,6 +57,8 @@ export type Turn = {
   endedAt: number | null;
   status: TurnStatus | null;
   error: TurnError | null;
+  /** Only of an imported turn; another agent took it, outside of skein. */
+  source?: Source;
 };
 
 /** How a turn ended, as the agent saw it. Without an `answer` it is the text of the last agent node. */

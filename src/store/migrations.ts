@@ -190,4 +190,9 @@ const steps = [
     text, content = 'node_text', content_rowid = 'n', tokenize = "unicode61 remove_diacritics 2 tokenchars '_'"
   );
   `,
+  `
+  alter table sessions add column source text;
+  alter table turns add column source text;
+  create index sessions_by_source on sessions (json_extract(source, '$.nativeId')) where source is not null;
+  `,
 ];

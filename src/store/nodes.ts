@@ -74,7 +74,7 @@ export function addNode(
 }
 
 /** The number of the next node. `stale` is written only when it changes: every write of it costs a page of its index. */
-function takePlace(db: Db, ground: Ground): number {
+export function takePlace(db: Db, ground: Ground): number {
   ground.last += 1;
   if (ground.stale) db.query("update trees set last = ? where n = ?").run(ground.last, ground.tree);
   else db.query("update trees set last = ?, stale = 1 where n = ?").run(ground.last, ground.tree);
@@ -82,7 +82,7 @@ function takePlace(db: Db, ground: Ground): number {
   return ground.tree * nodesPerTree + ground.last;
 }
 
-function account(db: Db, turn: number, tip: number, node: NewNode): void {
+export function account(db: Db, turn: number, tip: number, node: NewNode): void {
   const usage = node.usage;
   if (!usage) {
     db.query("update turns set tip = ? where n = ?").run(tip, turn);

@@ -29,6 +29,7 @@ export type SessionRow = {
   created_at: number;
   updated_at: number;
   archived_at: number | null;
+  source: string | null;
 };
 
 export const selectSessions = `
@@ -54,6 +55,7 @@ export function toSession(row: SessionRow): Session {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
+    ...(row.source === null ? {} : { source: JSON.parse(row.source) }),
   };
 }
 
@@ -88,6 +90,7 @@ export type TurnRow = {
   ended_at: number | null;
   status: Turn["status"];
   error: string | null;
+  source: string | null;
 };
 
 export const selectTurns = `
@@ -113,6 +116,7 @@ export function toTurn(row: TurnRow): Turn {
     endedAt: row.ended_at,
     status: row.status,
     error: row.error === null ? null : JSON.parse(row.error),
+    ...(row.source === null ? {} : { source: JSON.parse(row.source) }),
   };
 }
 

@@ -69,10 +69,22 @@ export function updateSession(db: Db, id: string, change: SessionChange): Sessio
     const tip = change.tip === undefined ? row.tip : change.tip === null ? null : nodeInTree(db, change.tip, row);
     const update = db.query(
       `update sessions set name = ?, tip = ?, agent = ?, model = ?, task = ?, tool_level = ?, archived_at = ?, transcript = ?,
-       updated_at = ? where n = ?`,
+       source = ?, updated_at = ? where n = ?`,
     );
     refusingTaken(next.name, next.project, () =>
-      update.run(next.name, tip, next.agent, next.model, next.task, next.toolLevel, next.archivedAt, next.transcript, Date.now(), row.n),
+      update.run(
+        next.name,
+        tip,
+        next.agent,
+        next.model,
+        next.task,
+        next.toolLevel,
+        next.archivedAt,
+        next.transcript,
+        next.source === undefined ? null : JSON.stringify(next.source),
+        Date.now(),
+        row.n,
+      ),
     );
     return toSession(sessionRow(db, id));
   });
@@ -80,12 +92,12 @@ export function updateSession(db: Db, id: string, change: SessionChange): Sessio
 
 type Insertion = NewSession & Pick<Session, "forkedFrom">;
 
-function insertSession(db: Db, tree: number, tip: number | null, at: number, session: Insertion): Session {
+export function insertSession(db: Db, tree: number, tip: number | null, at: number, session: Insertion): Session {
   const id = session.id?.toLowerCase() ?? Bun.randomUUIDv7();
   const insert = db.query(
     `insert into sessions (id, tree, tip, name, agent, model, directory, project, task, tool_level, parent_session,
-       forked_session, forked_node, transcript, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       forked_session, forked_node, transcript, created_at, updated_at, source)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const { name, agent, model, directory, project, task, toolLevel, parentSession, forkedFrom, transcript } = session;
   if (db.query("select 1 from sessions where id = ?").get(id)) {
@@ -109,6 +121,7 @@ function insertSession(db: Db, tree: number, tip: number | null, at: number, ses
       transcript,
       at,
       at,
+      session.source === undefined ? null : JSON.stringify(session.source),
     ),
   );
   return toSession(sessionRow(db, id));

@@ -3,6 +3,7 @@
 import { Db } from "./db.ts";
 import { events } from "./events.ts";
 import { faultOf } from "./faults.ts";
+import { importedSession, importNodes, importOutput, importSession, knownNodes } from "./imports.ts";
 import { acquire, type Holder, release, thisProcess } from "./lease.ts";
 import { appendNode, children, findNode, node, path, sessionNodes, treeNodes } from "./nodes.ts";
 import { OutputFiles, readOutput } from "./output-files.ts";
@@ -71,6 +72,15 @@ function storeOn(db: Db, options: StoreOptions): Store {
     }),
     saveDraft: on(saveDraft),
     openOutput: (lease, call, source) => new Output(db, files, lease, call, source, bounds),
+    importSession: on(importSession),
+    importedSession: on(importedSession),
+    knownNodes: on(knownNodes),
+    importNodes: on((_, ...params: Parameters<Store["importNodes"]>) => {
+      const added = importNodes(db, ...params);
+      upkeep.add(params[0].session);
+      return added;
+    }),
+    importOutput: on((_, ...params: Parameters<Store["importOutput"]>) => importOutput(db, files, ...params)),
     node: on(node),
     findNode: on(findNode),
     path: on(path),

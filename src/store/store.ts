@@ -3,10 +3,12 @@
 import type { UsageKey, UsageRow, VerifyReport } from "../protocol/api.ts";
 import type { TurnError, TurnStatus } from "../protocol/error.ts";
 import type { LastingEvent } from "../protocol/event.ts";
+import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
+import type { Handle } from "../protocol/handle.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
 import type { OutputSink } from "../protocol/ports.ts";
 import type { Enforced } from "../protocol/policy.ts";
-import type { Session, Turn } from "../protocol/turn.ts";
+import type { Session, Source, Turn } from "../protocol/turn.ts";
 
 export type Store = {
   // sessions
@@ -30,6 +32,16 @@ export type Store = {
   /** Keeps what is streaming, so that a crash loses at most the time between two calls. */
   saveDraft: (lease: Lease, turn: string, draft: Draft) => Promise<void>;
   openOutput: (lease: Lease, call: string, source: string) => OutputSink;
+
+  // importing: sessions, turns and nodes that bring their own ids and times; what is stored already stays as it is
+  /** In the tree of that id, which is made when it is not there. A session that was purged comes back under another id. */
+  importSession: (session: SessionImport, tree: string | null) => Promise<Session>;
+  importedSession: (agent: string, nativeId: string) => Promise<Session | null>;
+  knownNodes: (ids: string[]) => Promise<{ known: Set<string>; tree: string | null }>;
+  /** Adds what is not there yet, and leaves the tip where it is; returns how many nodes that were. */
+  importNodes: (lease: Lease, batch: ImportBatch) => Promise<number>;
+  /** Keeps an output under its own identifier, where that is this session's and free. */
+  importOutput: (lease: Lease, handle: Handle, call: string, bytes: Uint8Array) => Promise<boolean>;
 
   // reading
   node: (id: string) => Promise<Node | null>;
@@ -68,7 +80,12 @@ export type SessionFilter = {
   limit?: number;
 };
 
-export type SessionChange = Partial<Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript">>;
+export type SessionChange = Partial<Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source">>;
+
+export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom">;
+
+/** Parents before children; `endings` are the nodes that are the last of their turn. */
+export type ImportBatch = { turns: ImportedTurn[]; nodes: ImportedNode[]; endings: Set<string>; source: Source };
 
 /** Proof that this process writes a session. */
 export type Lease = { session: string; epoch: number };

@@ -27,6 +27,7 @@ const sections: [string, string, z.ZodType][] = [
     "`run --output-format stream-json` prints lines in the shape Claude Code made common; ours rides under `skein`.",
     records.streamLine,
   ],
+  ["Import", "`import --json` prints one of these.", records.imported],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],
   [
     "Transcript: every other line",

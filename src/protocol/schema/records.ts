@@ -2,6 +2,7 @@
 // Fields are only ever added.
 import { z } from "zod";
 import { turnStatuses } from "../error.ts";
+import { importFormats } from "../import.ts";
 import { policyNames, toolLevels } from "../policy.ts";
 
 const id = z
@@ -113,6 +114,20 @@ export const session = z.strictObject({
   created_at: time,
   updated_at: time,
   archived_at: time.nullable(),
+  source: z
+    .strictObject({ agent: z.string(), native_id: z.string(), path: z.string().nullable(), sha256: z.string() })
+    .optional()
+    .describe("where an imported session comes from"),
+});
+
+export const imported = z.strictObject({
+  session,
+  format: z.enum(importFormats),
+  nodes: z.strictObject({ added: count, known: count.describe("those that were stored already") }),
+  turns: count.describe("turns that got nodes"),
+  branches: count.describe("leaves of the tree in the file"),
+  unreadable: count.describe("lines that were left out"),
+  torn: z.boolean().describe("the last line was cut off"),
 });
 
 export const turn = z.strictObject({

@@ -1,0 +1,166 @@
+// Codex's rollouts: a line of response items. The items of one response become one node; what the program itself put
+// into the conversation (environment, instructions) is left out.
+import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import type { NewNode, Part } from "../../../protocol/node.ts";
+import { callPart, contentParts, type Draft, type Format, type Parsed, resultNode, timeOf, toolNamed } from "./draft.ts";
+
+export const codex: Format = { recognises, slim, parse };
+
+function recognises(entry: Json): boolean {
+  return entry["type"] === "session_meta" && isJson(entry["payload"]);
+}
+
+const wanted = new Set(["session_meta", "turn_context", "response_item", "event_msg", "token_usage_record", "compacted"]);
+
+function slim(entry: Json): Json | null {
+  return wanted.has(textAt(entry, "type")) ? entry : null;
+}
+
+type State = {
+  drafts: Draft[];
+  tip: number | null;
+  /** The agent draft that the next item of the same response joins. */
+  open: number | null;
+  /** The latest agent draft, for usage that comes late. */
+  answered: number | null;
+  provider: string;
+  model: string;
+  failed: Set<string>;
+};
+
+function parse(entries: Json[]): Parsed {
+  const meta = objectAt(entries.find(recognises), "payload");
+  const provider = textAt(meta, "model_provider") || "openai";
+  const state: State = { drafts: [], tip: null, open: null, answered: null, provider, model: "", failed: new Set() };
+  for (const [index, entry] of entries.entries()) takeEntry(state, entry, index);
+  return { nativeId: textAt(meta, "id"), drafts: state.drafts, tip: state.tip };
+}
+
+function takeEntry(state: State, entry: Json, index: number): void {
+  const payload = objectAt(entry, "payload") ?? {};
+  switch (entry["type"]) {
+    case "turn_context":
+      state.model = textAt(payload, "model") || state.model;
+      return;
+    case "response_item":
+      return takeItem(state, entry, payload, textAt(payload, "id") || `${textAt(payload, "call_id")} line ${index}`);
+    case "compacted":
+      if (textAt(payload, "message") !== "") {
+        const parts: Part[] = [{ kind: "text", text: textAt(payload, "message") }];
+        add(state, entry, `line ${index}`, { author: "note", parts, note: { about: "compaction", keptFrom: null } });
+      }
+      return;
+    case "token_usage_record":
+      return count(state, objectAt(payload, "usage"));
+    case "event_msg":
+      return takeEvent(state, payload);
+  }
+}
+
+function takeEvent(state: State, payload: Json): void {
+  const item = objectAt(payload, "item");
+  switch (payload["type"]) {
+    case "token_count":
+      if (state.answered !== null && state.drafts[state.answered]!.node.usage === undefined)
+        count(state, objectAt(objectAt(payload, "info"), "last_token_usage"));
+      return;
+    case "item_completed":
+      if (textAt(item, "status") === "failed") state.failed.add(textAt(item, "id"));
+      return;
+    case "exec_command_end":
+      if ((numberAt(payload, "exit_code") ?? 0) !== 0) state.failed.add(textAt(payload, "call_id"));
+      return;
+    case "thread_rolled_back":
+      return rollBack(state, numberAt(payload, "num_turns") ?? 0);
+  }
+}
+
+function takeItem(state: State, entry: Json, item: Json, key: string): void {
+  const type = textAt(item, "type");
+  if (type === "message" && item["role"] !== "assistant") {
+    const parts = item["role"] === "user" ? contentParts(ownWords(item)) : [];
+    if (parts.length > 0) add(state, entry, key, { author: "user", parts });
+    return;
+  }
+  if (type.endsWith("_call_output")) {
+    const call = textAt(item, "call_id");
+    const name = toolNamed(state.drafts, state.tip, call);
+    add(state, entry, key, resultNode({ call, name, ...outcomeOf(item["output"], state.failed.has(call)) }));
+    return;
+  }
+  const parts = answerParts(item, type);
+  if (parts.length === 0) return;
+  if (state.open === null) {
+    const model = state.model === "" ? {} : { model: `${state.provider}/${state.model}` };
+    state.open = state.answered = add(state, entry, key, { author: "agent", parts: [], ...model });
+  } else state.drafts[state.open]!.key += ` ${key}`;
+  state.drafts[state.open]!.node.parts.push(...parts);
+}
+
+function answerParts(item: Json, type: string): Part[] {
+  const call = textAt(item, "call_id") || textAt(item, "id");
+  switch (type) {
+    case "message":
+      return contentParts(item["content"]);
+    case "reasoning": {
+      const texts = [...listAt(item, "summary"), ...listAt(item, "content")].map((piece) => textAt(piece, "text"));
+      const text = texts.filter((piece) => piece !== "").join("\n\n");
+      return text === "" ? [] : [{ kind: "thinking", text }];
+    }
+    case "function_call":
+      return [callPart(call, textAt(item, "name"), item["arguments"])];
+    case "custom_tool_call":
+      return [callPart(call, textAt(item, "name"), { input: item["input"] })];
+    case "local_shell_call":
+      return [callPart(call, "local_shell", item["action"])];
+    default:
+      return [];
+  }
+}
+
+/** What a person wrote: newer versions say where each piece comes from, older ones can be told by how it begins. */
+function ownWords(item: Json): Json[] {
+  const origins = listAt(objectAt(item, "internal_chat_message_metadata_passthrough"), "content_item_metadata");
+  return listAt(item, "content").filter((piece, index) => {
+    const origin = textAt(objectAt(origins[index], "provenance"), "type");
+    return origin === "" ? !fromProgram.test(textAt(piece, "text")) : origin === "user";
+  });
+}
+
+const fromProgram =
+  /^\s*(<(environment_context|user_instructions|permissions instructions|skills_instructions|turn_aborted)\b|# AGENTS\.md instructions)/;
+
+function outcomeOf(output: unknown, isFailed: boolean): { content: unknown; isError: boolean } {
+  if (!isJson(output)) return { content: output, isError: isFailed };
+  return { content: output["content"], isError: isFailed || output["success"] === false };
+}
+
+/** Input tokens contain the cached ones here. */
+function count(state: State, usage: Json | undefined): void {
+  const node = state.answered === null ? undefined : state.drafts[state.answered]!.node;
+  state.open = null;
+  if (node === undefined || usage === undefined) return;
+  const cacheRead = numberAt(usage, "cached_input_tokens") ?? 0;
+  const cacheWrite = numberAt(usage, "cache_write_input_tokens") ?? 0;
+  const input = Math.max(0, (numberAt(usage, "input_tokens") ?? 0) - cacheRead - cacheWrite);
+  node.usage = { input, output: numberAt(usage, "output_tokens") ?? 0, cacheRead, cacheWrite };
+  node.costUsd = null;
+}
+
+/** Turns that were taken back stay as a branch. */
+function rollBack(state: State, turns: number): void {
+  for (let left = turns; left > 0 && state.tip !== null;) {
+    const draft: Draft = state.drafts[state.tip]!;
+    if (draft.node.author === "user") left -= 1;
+    state.tip = draft.parent;
+  }
+  state.open = state.answered = null;
+}
+
+function add(state: State, entry: Json, key: string, node: NewNode): number {
+  const fallback = state.tip === null ? 0 : state.drafts[state.tip]!.at;
+  state.drafts.push({ key, parent: state.tip, at: timeOf(entry, fallback), node });
+  state.open = null;
+  state.tip = state.drafts.length - 1;
+  return state.tip;
+}

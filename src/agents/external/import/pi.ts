@@ -1,0 +1,103 @@
+// pi's transcripts: a tree of entries linked by `parentId`; only messages, summaries and compactions become nodes.
+import { type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import type { NewNode, Part } from "../../../protocol/node.ts";
+import { callPart, contentParts, type Draft, type Format, type Parsed, resultNode, timeOf } from "./draft.ts";
+
+export const pi: Format = { recognises, parse };
+
+function recognises(entry: Json): boolean {
+  return entry["type"] === "session" && textAt(entry, "id") !== "" && "cwd" in entry;
+}
+
+function parse(entries: Json[]): Parsed {
+  const drafts: Draft[] = [];
+  const places = new Map<string, number | null>();
+  let nativeId = "";
+  let last: number | null = null;
+  for (const [index, entry] of entries.entries()) {
+    if (recognises(entry)) {
+      nativeId ||= textAt(entry, "id");
+      continue;
+    }
+    const id = textAt(entry, "id") || `line ${index}`;
+    const named = entry["parentId"];
+    const known: number | null | undefined = typeof named === "string" ? places.get(named) : undefined;
+    // The first version had no links, and a line that could not be read leaves one open.
+    const parent: number | null = named === null ? null : known === undefined ? last : known;
+    const node = nodeOf(entry);
+    if (node !== null) drafts.push({ key: id, parent, at: timeOf(entry, 0), node, ...keptFrom(entry, places) });
+    const place: number | null = node === null ? parent : drafts.length - 1;
+    places.set(id, place);
+    last = place;
+  }
+  return { nativeId, drafts, tip: last };
+}
+
+function nodeOf(entry: Json): NewNode | null {
+  const summary = textAt(entry, "summary");
+  switch (entry["type"]) {
+    case "message":
+      return messageNode(objectAt(entry, "message") ?? {});
+    case "compaction":
+      return { author: "note", parts: [{ kind: "text", text: summary }], note: { about: "compaction", keptFrom: null } };
+    case "branch_summary":
+      return { author: "note", parts: contentParts(`Summary of a branch that was left: ${summary}`) };
+    case "custom_message":
+      return { author: "note", parts: contentParts(entry["content"]) };
+    default:
+      return null;
+  }
+}
+
+function messageNode(message: Json): NewNode | null {
+  switch (message["role"]) {
+    case "user":
+      return { author: "user", parts: contentParts(message["content"]) };
+    case "assistant":
+      return answerNode(message);
+    case "toolResult":
+      return resultNode({
+        call: textAt(message, "toolCallId"),
+        name: textAt(message, "toolName") || "unknown",
+        content: message["content"],
+        isError: message["isError"] === true,
+      });
+    case "bashExecution":
+      return { author: "note", parts: contentParts(`The user ran: ${textAt(message, "command")}\n${textAt(message, "output")}`) };
+    default:
+      return null;
+  }
+}
+
+function answerNode(message: Json): NewNode {
+  const usage = objectAt(message, "usage");
+  const cost = numberAt(objectAt(usage, "cost"), "total") ?? 0;
+  return {
+    author: "agent",
+    parts: listAt(message, "content").flatMap(answerPart),
+    ...(textAt(message, "model") === "" ? {} : { model: `${textAt(message, "provider") || "unknown"}/${textAt(message, "model")}` }),
+    ...(usage === undefined
+      ? {}
+      : {
+          usage: {
+            input: numberAt(usage, "input") ?? 0,
+            output: numberAt(usage, "output") ?? 0,
+            cacheRead: numberAt(usage, "cacheRead") ?? 0,
+            cacheWrite: numberAt(usage, "cacheWrite") ?? 0,
+          },
+          costUsd: cost > 0 ? cost : null,
+        }),
+  };
+}
+
+function answerPart(block: Json): Part[] {
+  const thinking = textAt(block, "thinking");
+  if (block["type"] === "toolCall") return [callPart(textAt(block, "id"), textAt(block, "name"), block["arguments"])];
+  if (block["type"] === "thinking") return thinking === "" ? [] : [{ kind: "thinking", text: thinking }];
+  return contentParts([block]);
+}
+
+function keptFrom(entry: Json, places: Map<string, number | null>): { keptFrom?: number } {
+  const kept = entry["type"] === "compaction" ? places.get(textAt(entry, "firstKeptEntryId")) : undefined;
+  return kept === undefined || kept === null ? {} : { keptFrom: kept };
+}

@@ -1,0 +1,155 @@
+// Our own transcripts and whole trees (`export --format jsonl`): ids are kept, so that a tree comes back as it was.
+// A file may come from anywhere: what has not the right shape is left out.
+import { isJson, type Json, listAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import type { ImportedNode, ImportedSession, ImportedTree, ImportedTurn } from "../../../protocol/import.ts";
+import { type Part, textOf } from "../../../protocol/node.ts";
+import { toolLevels, type Policy, type Enforced } from "../../../protocol/policy.ts";
+import { turnStatuses, type TurnError } from "../../../protocol/error.ts";
+import { nodeOfLines, type TreeLine } from "../../../protocol/tree-lines.ts";
+import { giveTurns } from "./place.ts";
+
+type Read = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { misshapen: number };
+
+export function recogniseSkein(entry: Json): boolean {
+  return isId(entry["session_id"]) && "started_at" in entry && "tool_level" in entry;
+}
+
+export function parseSkein(entries: Json[]): Read {
+  const header = entries.find(recogniseSkein) ?? {};
+  const main = textAt(header, "session_id");
+  const { nodes, misshapen } = nodesOf(entries, main);
+  const tree = objectAt(header, "tree");
+  if (tree === undefined || !isId(tree["id"])) {
+    for (const node of nodes) node.turn = null;
+    const turns = giveTurns(nodes, textAt(header, "agent") || "native");
+    return { nativeId: main, tree: null, main, sessions: [plainSession(header, main, nodes)], turns, nodes, misshapen };
+  }
+  const sessions = listAt(tree, "sessions").filter((session) => isId(session["id"]));
+  const known = new Set(sessions.map((session) => textAt(session, "id")));
+  const turns = listAt(tree, "turns").filter((turn) => isId(turn["id"]) && known.has(textAt(turn, "session_id")));
+  const turnIds = new Map(turns.map((turn) => [textAt(turn, "id"), textAt(turn, "session_id")]));
+  for (const node of nodes) {
+    if (!known.has(node.session)) node.session = main;
+    if (node.turn !== null && turnIds.get(node.turn) !== node.session) node.turn = null;
+  }
+  return {
+    nativeId: main,
+    tree: textAt(tree, "id"),
+    main,
+    sessions: sessions.map(sessionOf),
+    turns: turns.map(turnOf),
+    nodes,
+    misshapen,
+  };
+}
+
+function nodesOf(entries: Json[], main: string): { nodes: ImportedNode[]; misshapen: number } {
+  const groups = new Map<string, Json[]>();
+  let misshapen = 0;
+  for (const entry of entries) {
+    if (recogniseSkein(entry)) continue;
+    if (!isLine(entry)) misshapen += 1;
+    else groups.set(textAt(entry, "id"), [...(groups.get(textAt(entry, "id")) ?? []), entry]);
+  }
+  const nodes: ImportedNode[] = [];
+  for (const lines of groups.values()) {
+    const { tree: _tree, ...node } = nodeOfLines(lines as TreeLine[], "", main);
+    if (node.parts.every(isPart) && Number.isFinite(node.at)) nodes.push({ ...node, ...outputsOf(lines, node.parts) });
+    else misshapen += 1;
+  }
+  return { nodes, misshapen };
+}
+
+function isLine(entry: Json): boolean {
+  const isRole = ["user", "assistant", "thinking", "tool_call", "tool_result", "note"].includes(textAt(entry, "role"));
+  return isRole && isId(entry["id"]) && (entry["parent_id"] === null || isId(entry["parent_id"])) && typeof entry["content"] === "string";
+}
+
+function isPart(part: Part): boolean {
+  switch (part.kind) {
+    case "text":
+    case "thinking":
+      return typeof part.text === "string";
+    case "call":
+      return typeof part.id === "string" && typeof part.name === "string" && isJson(part.input);
+    case "result":
+      return typeof part.call === "string" && typeof part.name === "string" && typeof part.text === "string" && !isBadHandle(part.handle);
+    case "image":
+      return typeof part.mime === "string" && typeof part.base64 === "string";
+    case "handle":
+      return part.handle !== undefined && !isBadHandle(part.handle) && typeof part.excerpt === "string";
+    default:
+      return false;
+  }
+}
+
+function isBadHandle(handle: unknown): boolean {
+  return handle !== undefined && !(isJson(handle) && typeof handle["identifier"] === "string" && isJson(handle["metadata"]));
+}
+
+function outputsOf(lines: Json[], parts: Part[]): Pick<ImportedNode, "outputs"> {
+  const outputs: Record<string, Uint8Array> = {};
+  for (const [index, line] of lines.entries()) {
+    const output = objectAt(line, "output");
+    const part = parts[index];
+    const handle = part !== undefined && "handle" in part ? part.handle : undefined;
+    if (output === undefined || handle === undefined) continue;
+    outputs[handle.identifier] = Buffer.from(textAt(output, "text") || textAt(output, "base64"), "text" in output ? "utf8" : "base64");
+  }
+  return Object.keys(outputs).length === 0 ? {} : { outputs };
+}
+
+/** Of an ordinary transcript: the header, and the end of the file. */
+function plainSession(header: Json, main: string, nodes: ImportedNode[]): ImportedSession {
+  const forked = objectAt(header, "forked_from");
+  const first = nodes.find((node) => node.author === "user");
+  return {
+    ...sessionOf({ ...header, id: main, created_at: header["started_at"], forked_from: forked }),
+    task: textAt(header, "task") || (first === undefined ? null : textOf(first)),
+    tip: nodes.at(-1)?.id ?? null,
+  };
+}
+
+function sessionOf(line: Json): ImportedSession {
+  const forked = objectAt(line, "forked_from");
+  const level = toolLevels.find((known) => known === line["tool_level"]) ?? "orchestrator";
+  return {
+    id: textAt(line, "id"),
+    name: textAt(line, "name") || null,
+    agent: textAt(line, "agent") || "native",
+    model: textAt(line, "model") || null,
+    task: textAt(line, "task") || null,
+    toolLevel: level,
+    tip: isId(line["tip"]) ? textAt(line, "tip") : null,
+    forkedFrom: forked === undefined ? null : { session: textAt(forked, "session_id"), node: textAt(forked, "node_id") },
+    createdAt: timeAt(line, "created_at") ?? 0,
+  };
+}
+
+function turnOf(line: Json): ImportedTurn {
+  const startedAt = timeAt(line, "started_at") ?? 0;
+  const policy = objectAt(line, "policy");
+  return {
+    id: textAt(line, "id"),
+    session: textAt(line, "session_id"),
+    parent: isId(line["parent"]) ? textAt(line, "parent") : null,
+    agent: textAt(line, "agent"),
+    model: textAt(line, "model") || null,
+    nativeId: textAt(line, "native_id") || null,
+    policy: (policy ?? { name: "full", sandbox: "off", net: "on", allowWrite: [] }) as Policy,
+    enforced: (objectAt(line, "enforced") ?? null) as Enforced | null,
+    startedAt,
+    endedAt: timeAt(line, "ended_at") ?? startedAt,
+    status: turnStatuses.find((known) => known === line["status"]) ?? "killed",
+    error: (objectAt(line, "error") ?? null) as TurnError | null,
+  };
+}
+
+function timeAt(line: Json, key: string): number | null {
+  const at = Date.parse(textAt(line, key));
+  return Number.isFinite(at) ? at : null;
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === "string" && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value);
+}

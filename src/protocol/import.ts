@@ -1,0 +1,54 @@
+// What a transcript becomes before it is stored: sessions, turns and nodes with their final ids. The same file always
+// gives the same ids, so that what is stored already can be told from what is not.
+import type { NewNode } from "./node.ts";
+import type { Session, Turn } from "./turn.ts";
+
+export const importFormats = ["skein", "claude", "codex", "gemini", "pi"] as const;
+export type ImportFormat = (typeof importFormats)[number];
+
+export type ImportFrom = { path: string } | { text: string };
+
+export type ImportedTree = {
+  format: ImportFormat;
+  /** The session's id where it comes from. */
+  nativeId: string;
+  sha256: string;
+  /** Null: the tree of the nodes that are stored already, or one that is made now. */
+  tree: string | null;
+  /** The session that the file is about. */
+  main: string;
+  sessions: ImportedSession[];
+  turns: ImportedTurn[];
+  /** Parents before children. */
+  nodes: ImportedNode[];
+  /** Lines that could not be read, and whether the last one was cut off. */
+  unreadable: number;
+  torn: boolean;
+};
+
+export type ImportedSession = Pick<Session, "id" | "name" | "agent" | "model" | "task" | "toolLevel" | "tip" | "forkedFrom" | "createdAt">;
+
+export type ImportedTurn = Pick<
+  Turn,
+  "id" | "session" | "parent" | "agent" | "model" | "nativeId" | "policy" | "enforced" | "startedAt" | "endedAt" | "status" | "error"
+>;
+
+export type ImportedNode = NewNode & {
+  id: string;
+  parent: string | null;
+  session: string;
+  turn: string | null;
+  at: number;
+  /** Whole outputs that this node's handles point at, by the handle's identifier. */
+  outputs?: Record<string, Uint8Array>;
+};
+
+export type ImportReport = {
+  session: Session;
+  format: ImportFormat;
+  nodes: { added: number; known: number };
+  turns: number;
+  branches: number;
+  unreadable: number;
+  torn: boolean;
+};

@@ -1,0 +1,105 @@
+// Real transcripts of four other agents come in, are forked in the middle and gone on with by the native agent.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { imported } from "../../src/protocol/schema/records.ts";
+import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+
+const fixture = (agent: string) => join(import.meta.dir, "../fixtures/transcripts", agent, "session.jsonl");
+const agents = ["claude", "codex", "gemini", "pi"] as const;
+const shells = { claude: "Bash", codex: "exec_command", gemini: "run_shell_command", pi: "bash" };
+
+let server: ModelServer;
+beforeAll(() => {
+  server = startModelServer({ steps: [], final: "gone on" });
+});
+afterAll(() => server.stop());
+
+describe("import", () => {
+  for (const agent of agents) {
+    test(`a transcript of ${agent} comes in once, is gone on with, and forked in the middle`, async () => {
+      using house = temporaryHouse(vendorEnv(server.url));
+      const first = await house.run(["import", fixture(agent), "--name", "old", "--json"]);
+      expect(first.err).toBe("");
+      const report = imported.parse(first.json());
+      expect(report).toMatchObject({ format: agent, unreadable: 0, torn: false, branches: agent === "claude" ? 2 : 1 });
+      expect(report.nodes).toEqual({ added: agent === "claude" ? 15 : 11, known: 0 });
+      const again = imported.parse((await house.run(["import", fixture(agent), "--json"])).json());
+      expect(again.nodes).toEqual({ added: 0, known: report.nodes.added });
+      expect(again.session.id).toBe(report.session.id);
+
+      server.clear();
+      const ran = await house.run(["run", "--session", "old", "go on", "-m", "anthropic/claude-sonnet-4-5"]);
+      expect(ran.code).toBe(0);
+      expect(ran.out).toContain("gone on");
+      const sent = server.main()[0]!.text;
+      for (const told of ["TASK one", "I look at the notes first.", shells[agent], "missing.txt: No such file", "ünïcode", "go on"])
+        expect(sent).toContain(told);
+
+      const nodes = transcriptLines(report.session.transcript_path!);
+      const middle = nodes.find((line) => line.content === "There are five words.")!;
+      server.clear();
+      const forked = await house.run(["run", "--session", "old", "--at", middle.id, "--fork", "elsewhere", "-m", "openai/gpt-5.2"]);
+      expect(forked.code).toBe(0);
+      const asked = server.main()[0]!.text;
+      expect(asked).toContain("There are five words.");
+      expect(asked).toContain("elsewhere");
+      expect(asked).not.toContain("TASK two");
+      expect(asked).not.toContain("go on");
+      const verified = await house.run(["verify"]);
+      expect(verified.out).toContain("ok");
+    });
+  }
+
+  test("a longer version of a file adds only what is new, and the tip goes with it", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const lines = readFileSync(fixture("pi"), "utf8").split("\n");
+    const file = join(house.root, "growing.jsonl");
+    writeFileSync(file, `${lines.slice(0, 9).join("\n")}\n${lines[9]!.slice(0, 40)}`);
+    const part = await house.run(["import", file, "--json"]);
+    const before = imported.parse(part.json());
+    expect(before).toMatchObject({ torn: true, nodes: { added: 5, known: 0 } });
+    writeFileSync(file, lines.join("\n"));
+    const after = imported.parse((await house.run(["import", file, "--json"])).json());
+    expect(after.nodes).toEqual({ added: 6, known: 5 });
+    expect(after.session.id).toBe(before.session.id);
+    expect(after.session.tip).not.toBe(before.session.tip);
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+
+  test("our own transcript comes back in another house with the same ids, and adds nothing at home", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const ran = (await house.run(["run", "hello", "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"])).json();
+    const path = ran["transcript_path"] as string;
+    const home = imported.parse((await house.run(["import", path, "--json"])).json());
+    expect(home).toMatchObject({ format: "skein", nodes: { added: 0, known: 2 }, session: { id: ran["session_id"] } });
+    using other = temporaryHouse(vendorEnv(server.url));
+    const piped = await other.run(["import", "-", "--json"], { stdin: readFileSync(path, "utf8") });
+    const away = imported.parse(piped.json());
+    expect(away).toMatchObject({ nodes: { added: 2, known: 0 }, session: { id: ran["session_id"], tip: ran["node_id"] } });
+    expect((await other.run(["verify"])).code).toBe(0);
+  });
+
+  test("garbage is refused in one line and leaves no store behind", async () => {
+    using house = temporaryHouse();
+    const file = join(house.root, "garbage.jsonl");
+    writeFileSync(file, "no transcript\n{]\n");
+    appendFileSync(file, Buffer.from([0xff, 0xfe, 0x00, 0x0a]));
+    const ran = await house.run(["import", file]);
+    expect(ran.code).toBe(1);
+    expect(ran.err.trim().split("\n")[0]).toContain("is no transcript");
+    expect(await Bun.file(join(house.root, "skein/data/skein.db")).exists()).toBe(false);
+    const missing = await house.run(["import", "nowhere.jsonl"]);
+    expect(missing.err).toContain("can't read");
+    const wrong = await house.run(["import", fixture("pi"), "--format", "codex"]);
+    expect(wrong.err).toContain("no transcript of codex");
+  });
+});
+
+function transcriptLines(path: string): { id: string; content?: string }[] {
+  return readFileSync(path, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { id: string; content?: string });
+}
