@@ -19,6 +19,7 @@ export const commandTable: readonly Row[] = [
   { names: ["rename"], load: async () => (await import("./commands/session-verbs.ts")).rename },
   { names: ["delete"], load: async () => (await import("./commands/session-verbs.ts")).remove },
   { names: ["restore"], load: async () => (await import("./commands/session-verbs.ts")).restore },
+  { names: ["purge"], load: async () => (await import("./commands/purge.ts")).purge },
   { names: ["init"], load: async () => (await import("./commands/init.ts")).init },
   { names: ["models"], load: async () => (await import("./commands/models.ts")).models },
   { names: ["skills"], load: async () => (await import("./commands/skills.ts")).skills },

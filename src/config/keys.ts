@@ -157,6 +157,14 @@ export const configKeys: readonly ConfigKey[] = [
     description: "How long a turn may be silent. Without it, 10 min in headless runs and no limit when a person is there.",
   },
   {
+    key: "purge_after",
+    type: "duration",
+    default: null,
+    env: "SKEIN_PURGE_AFTER",
+    project: "trusted",
+    description: "How long ago a session must have been archived for `skein purge` to remove it. Without it, 30 days.",
+  },
+  {
     key: "context_files",
     type: "boolean",
     default: true,

@@ -60,6 +60,7 @@ describe("layers", () => {
       timeoutMs: null,
       idleMs: null,
       contextFiles: true,
+      purgeAfterMs: null,
       skills: true,
       providers: {},
     });

@@ -34,6 +34,7 @@ export type ConfigValues = Readonly<{
   timeoutMs: number | null;
   idleMs: number | null;
   contextFiles: boolean;
+  purgeAfterMs: number | null;
   skills: boolean;
   providers: Readonly<Record<string, ProviderConfig>>;
 }>;
@@ -168,6 +169,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     timeoutMs: get<number | null>("timeout"),
     idleMs: get<number | null>("idle_timeout"),
     contextFiles: get<boolean>("context_files"),
+    purgeAfterMs: get<number | null>("purge_after"),
     skills: get<boolean>("skills"),
     providers: providersOf(entries, options.env, warnings),
   });

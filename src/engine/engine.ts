@@ -56,6 +56,8 @@ export function createEngine(parts: EngineParts): Api {
       rename: (params) => tree.rename(parts, params),
       archive: (params) => tree.archive(parts, params),
       restore: (params) => tree.restore(parts, params),
+      purge: async ({ session, olderThanMs, dryRun }) =>
+        (await parts.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
       current: ({ directory }) => currentSession(parts, parts.projectOf(directory)),
       use: async ({ session, directory }) => parts.setCurrent(parts.projectOf(directory), session),
     },

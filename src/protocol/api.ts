@@ -22,6 +22,8 @@ export type Api = {
     rename: (params: { session: string; name: string }) => Promise<Session>;
     archive: (params: { session: string }) => Promise<Session>;
     restore: (params: { session: string }) => Promise<Session>;
+    /** Archived sessions go for good: one, or all that were archived that long ago. */
+    purge: (params: { session: string | null; olderThanMs: number; dryRun: boolean }) => Promise<PurgeReport>;
     /** The session that `--continue` means in this project. */
     current: (params: { directory: string }) => Promise<Session | null>;
     use: (params: { session: string; directory: string }) => Promise<void>;
@@ -147,6 +149,20 @@ export type PurgeReport = {
   problems: string[];
 };
 
+export type PurgeReport = {
+  dryRun: boolean;
+  sessions: { id: string; name: string | null; project: string; archivedAt: number }[];
+  skipped: { id: string; name: string | null; reason: string }[];
+  nodes: number;
+  /** Nodes of purged sessions that stay because another session needs them. */
+  keptNodes: number;
+  turns: number;
+  outputs: number;
+  transcripts: number;
+  bytes: number;
+  problems: string[];
+};
+
 export type VerifyProblem = { kind: string; subject: string; message: string };
 export type VerifyReport = {
   sessions: number;
@@ -204,6 +220,7 @@ export type Settings = {
   timeoutMs: number | null;
   idleMs: number | null;
   contextFiles: boolean;
+  purgeAfterMs: number | null;
 };
 
 export type ConfigRow = {

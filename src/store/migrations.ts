@@ -191,6 +191,10 @@ const steps = [
   );
   `,
   `
+  alter table sessions add column purged_at integer;
+  create index sessions_purged on sessions (tree) where purged_at is not null;
+  `,
+  `
   alter table sessions add column source text;
   alter table turns add column source text;
   create index sessions_by_source on sessions (json_extract(source, '$.nativeId')) where source is not null;

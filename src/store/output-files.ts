@@ -1,5 +1,5 @@
 // The files of whole outputs: `<directory>/<session>/<n>`, private, written once, and read back as a stream.
-import { closeSync, mkdirSync, openSync, readSync, unlinkSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readSync, rmdirSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault } from "../protocol/error.ts";
@@ -46,6 +46,16 @@ export class OutputFiles {
       this.#nameless.delete(identifier);
       closeSync(fd);
     } else if (this.#directory !== null) unlinkSync(join(this.#directory, identifier));
+  }
+
+  /** Takes the directory of a session away when nothing is left in it. */
+  removeEmpty(session: string): void {
+    if (this.#directory === null) return;
+    try {
+      rmdirSync(join(this.#directory, session));
+    } catch (error) {
+      if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(codeOf(error))) throw error;
+    }
   }
 
   close(): void {

@@ -32,9 +32,10 @@ export type SessionRow = {
   source: string | null;
 };
 
+/** Purged sessions are seen by nobody: their rows only stay for the nodes that others need. */
 export const selectSessions = `
   select s.*, t.id as tree_id, p.id as tip_id
-  from sessions s join trees t on t.n = s.tree left join nodes p on p.n = s.tip`;
+  from (select * from sessions where purged_at is null) s join trees t on t.n = s.tree left join nodes p on p.n = s.tip`;
 
 export function toSession(row: SessionRow): Session {
   const forked = row.forked_session !== null && row.forked_node !== null;

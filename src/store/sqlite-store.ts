@@ -8,9 +8,10 @@ import { acquire, type Holder, release, thisProcess } from "./lease.ts";
 import { appendNode, children, findNode, node, path, sessionNodes, treeNodes } from "./nodes.ts";
 import { OutputFiles, readOutput } from "./output-files.ts";
 import { Output, type OutputBounds, outputBounds } from "./outputs.ts";
+import { purge } from "./purge.ts";
 import { indexSome, search } from "./search.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
-import type { Lease, Store } from "./store.ts";
+import type { Lease, PurgeWish, Store } from "./store.ts";
 import { drafts, endTurn, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
 import { verify } from "./verify.ts";
 
@@ -95,6 +96,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
     search: on(search),
     usage: on(usage),
+    purge: on((_, wish: PurgeWish) => purge(db, files, holder(), wish)),
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
     close: on(() => {
       upkeep.close();

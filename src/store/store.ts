@@ -1,6 +1,6 @@
 // The store as the rest of the house sees it: asynchronous, and without a word of the database behind it.
 // One conformance suite runs against every implementation.
-import type { UsageKey, UsageRow, VerifyReport } from "../protocol/api.ts";
+import type { PurgeReport, UsageKey, UsageRow, VerifyReport } from "../protocol/api.ts";
 import type { TurnError, TurnStatus } from "../protocol/error.ts";
 import type { LastingEvent } from "../protocol/event.ts";
 import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
@@ -63,6 +63,8 @@ export type Store = {
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
   search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;
   usage: (by: UsageKey, project: string | null) => Promise<UsageRow[]>;
+  /** Takes archived sessions away for good, with every node that no other session needs. */
+  purge: (wish: PurgeWish) => Promise<PurgeReport>;
   verify: (options: { onProgress?: (checked: number) => void }) => Promise<VerifyReport>;
   close: () => Promise<void>;
 };
@@ -86,6 +88,9 @@ export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom">;
 
 /** Parents before children; `endings` are the nodes that are the last of their turn. */
 export type ImportBatch = { turns: ImportedTurn[]; nodes: ImportedNode[]; endings: Set<string>; source: Source };
+
+/** One session by id, or all; only what was archived at that time or before. */
+export type PurgeWish = { session: string | null; archivedBefore: number; dryRun: boolean };
 
 /** Proof that this process writes a session. */
 export type Lease = { session: string; epoch: number };

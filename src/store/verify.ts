@@ -88,13 +88,13 @@ async function verifyNodes({ db, report, problem, advance }: Inspection): Promis
   }
 }
 
-type SessionFault = { n: number; id: string; tip: number | null; seq: number; fault: string | null };
+type SessionFault = { n: number; id: string; purged: number; tip: number | null; seq: number; fault: string | null };
 
 async function verifySessions(inspection: Inspection): Promise<void> {
   const { db, report, problem, advance } = inspection;
   const sessions = db
     .query<SessionFault>(
-      `select s.n, s.id, s.tip, s.seq, case
+      `select s.n, s.id, s.tip, s.seq, s.purged_at is not null as purged, case
          when t.n is null then 'belongs to a tree that is not there'
          when s.tip is not null and p.n is null then 'points at a node that is not there'
          when p.n / ${nodesPerTree} <> s.tree then 'points at a node of another tree' end as fault
@@ -103,7 +103,7 @@ async function verifySessions(inspection: Inspection): Promise<void> {
     .all();
   for (const row of sessions) {
     if (row.fault !== null) problem("session", row.id, `Session ${row.id} ${row.fault}.`);
-    report.sessions += 1;
+    report.sessions += row.purged ? 0 : 1;
     await advance(verifyEvents(inspection, row));
   }
   const lost = db.query<{ session: number }>("select session from leases where session not in (select n from sessions)").all();

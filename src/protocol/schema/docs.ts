@@ -28,6 +28,7 @@ const sections: [string, string, z.ZodType][] = [
     records.streamLine,
   ],
   ["Import", "`import --json` prints one of these.", records.imported],
+  ["purge", "`purge --json` prints one of these.", records.purge],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],
   [
     "Transcript: every other line",

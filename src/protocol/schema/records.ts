@@ -229,6 +229,19 @@ export const streamLine = z.discriminatedUnion("type", [
   }),
 ]);
 
+export const purge = z.strictObject({
+  dry_run: z.boolean(),
+  sessions: z.array(z.strictObject({ id, name: z.string().nullable(), project: z.string(), archived_at: time })),
+  skipped: z.array(z.strictObject({ id, name: z.string().nullable(), reason: z.string() })),
+  nodes: count,
+  kept_nodes: count.describe("nodes of purged sessions that stay because another session needs them"),
+  turns: count,
+  outputs: count,
+  transcripts: count,
+  bytes: count,
+  problems: z.array(z.string()),
+});
+
 export const transcriptHeader = z.strictObject({
   session_id: id,
   started_at: time,
