@@ -2,7 +2,7 @@
 import { readLines } from "../kit/lines.ts";
 
 export type RawWatch = { onInput: (text: string) => void; onResize: () => void; onEnd: () => void };
-export type RawTerminal = { rows: () => number; close: () => void };
+export type RawTerminal = { rows: () => number; suspend: () => void; close: () => void };
 
 const pasteOn = "\x1b[?2004h";
 const pasteOff = "\x1b[?2004l";
@@ -28,7 +28,19 @@ export function rawTerminal(watch: RawWatch): RawTerminal {
   stdout.on("resize", watch.onResize);
   stdout.write(pasteOn);
   process.once("exit", close);
-  return { rows: () => stdout.rows || 24, close };
+  /** Stops this process as Ctrl-Z does elsewhere; the shell's `fg` takes it up again. */
+  function suspend(): void {
+    stdout.write(pasteOff);
+    stdin.setRawMode(false);
+    process.once("SIGCONT", () => {
+      if (!isOpen) return;
+      stdin.setRawMode(true);
+      stdout.write(pasteOn);
+      watch.onResize();
+    });
+    process.kill(process.pid, "SIGTSTP");
+  }
+  return { rows: () => stdout.rows || 24, suspend, close };
 }
 
 const mostLineBytes = 100_000_000;

@@ -146,6 +146,24 @@ describe("lines from a pipe", () => {
     });
   });
 
+  test("of two processes do not meet in one session; a stopped one leaves it whole", async () => {
+    await walk(async ({ chat, house }) => {
+      await chat(["hello"], "talk");
+      const first = house.start(["chat", "talk", ...model], { stdin: "take your time\n" });
+      await untilTold(first.stderr, "• bash sleep 300");
+      const second = await chat(["me too", "/fork mine", "now me"], "talk");
+      expect(second.code).toBe(1);
+      expect(second.err).toContain("Session talk is in use by process");
+      expect(second.err).toContain("/fork goes on from here");
+      expect(second.out).toContain("now in session mine;");
+      expect(second.out).toContain("You said: now me");
+      first.kill("SIGTERM");
+      expect(await first.exited).toBe(143);
+      expect((await chat(["still there?"], "talk")).out).toContain("You said: still there?");
+      expect((await house.run(["verify"])).code).toBe(0);
+    });
+  });
+
   test("change the model from one turn to the next", async () => {
     await walk(async ({ chat, server }) => {
       await chat(["one", "/model openai/gpt-5.2", "two"]);
@@ -161,7 +179,7 @@ describe("in a terminal", () => {
       await using terminal = await openTerminal(house);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
-      await until(/New session.*\n.*\n>/);
+      await until(/New session.*\n>/);
       await press("list tXe python files in src/", "Home", "C-Right", "Right", "Right", "DC", "h", "Enter");
       await until(/- config\.py\nok · 2 steps/);
       await press(main, "Enter");
@@ -194,7 +212,7 @@ describe("in a terminal", () => {
       await using terminal = await openTerminal(house);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
-      await until(/New session.*\n.*\n>/);
+      await until(/New session.*\n>/);
       await press("take your time", "Enter");
       await until("• bash sleep 300");
       await press("C-c");
@@ -213,7 +231,7 @@ describe("in a terminal", () => {
       await using terminal = await openTerminal(house);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
-      await until(/New session.*\n.*\n>/);
+      await until(/New session.*\n>/);
       await terminal.paste("first\n/tree\nthird\n");
       await until("> first\n  /tree\n  third");
       await press("Enter");
@@ -254,6 +272,16 @@ async function walk(check: (walked: Walked) => Promise<void>): Promise<void> {
     await check({ house, server, chat });
   } finally {
     await server.stop();
+  }
+}
+
+async function untilTold(stream: ReadableStream<Uint8Array>, text: string): Promise<void> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  for (let told = ""; !told.includes(text);) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`it ended before it told "${text}": ${told}`);
+    told += decoder.decode(value, { stream: true });
   }
 }
 

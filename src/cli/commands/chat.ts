@@ -50,10 +50,11 @@ async function runChat(args: Args, door: Door): Promise<number> {
   await api.turn.check({ ...turn, agent: open.agent, isNew: open.find.by === "new" });
   const session = open.find.by === "new" ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
-  const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [] };
+  const isWatched = door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
+  const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [], announced: false, isWatched };
   await greet(repl);
-  const history = openHistory(ephemeral || !door.stdin.isTty ? null : historyFile((await api.config.paths()).state, door.project));
-  const input: Input = door.stdin.isTty
+  const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, door.project));
+  const input: Input = isWatched
     ? await TerminalInput.open(door, { history, complete: (line) => completeEntry(repl, line) })
     : pipedInput(door);
   try {
@@ -70,19 +71,16 @@ function openingOf(open: SessionOpen, wanted: string | undefined): SessionOpen {
   return open.find.by === "new" ? { ...open, id: Bun.randomUUIDv7() } : open;
 }
 
-async function greet({ api, door, session, open, turn }: Repl): Promise<void> {
+async function greet({ api, door, session, open }: Repl): Promise<void> {
   const style = styleOf(door.err);
   const say = (text: string) => door.err.write(`${text}\n`);
-  const model = turn.model ?? session?.model ?? null;
-  const about = `${session?.agent ?? open.agent}${model === null ? "" : ` · ${plain(model)}`} · policy ${turn.policy.name} · /help`;
+  const help = style.dim("· /help lists the commands");
   if (session === null || session.tip === null) {
-    say(`New session ${session === null ? shortId(open.id ?? "") : nameOf(session)}`);
-    say(style.dim(about));
+    say(`New session ${session === null ? shortId(open.id ?? "") : nameOf(session)} ${help}`);
     return;
   }
   const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
-  say(`Session ${nameOf(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"}`);
-  say(style.dim(about));
+  say(`Session ${nameOf(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
   for (const node of messages.slice(-2))
     say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), door.err.columns - 6)}`));
 }

@@ -14,8 +14,8 @@ export type Printer = {
 export type PrintOptions = {
   stream: boolean;
   tools: string[];
-  /** Leaves out who takes the turn: a conversation has said it once. */
-  isTalk?: boolean;
+  /** A turn of a conversation: who takes it is told once, and being stopped is no error. */
+  talk?: "first" | "next";
 };
 
 export async function printerFor(format: OutputFormat, door: Door, options: PrintOptions): Promise<Printer> {

@@ -34,7 +34,7 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
     if (event.turnId !== turn) return;
     switch (event.type) {
       case "turn.started":
-        return options.isTalk === true ? undefined : say(style.dim(startLine(event)));
+        return options.talk === "next" ? undefined : say(style.dim(startLine(event)));
       case "text.delta":
         return isLive ? answer(event.text) : undefined;
       case "tool.started":
@@ -63,7 +63,7 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
     if (isLive && !shown && result.result !== "") answer(result.result);
     if (midLine) door.out.write("\n");
     midLine = false;
-    const isExpected = options.isTalk === true && result.status === "cancelled";
+    const isExpected = options.talk !== undefined && result.status === "cancelled";
     if (result.error !== undefined && !isExpected) {
       door.err.write(`${style.red(`skein: ${result.status}: ${plain(result.error.message)}`)}\n`);
       if (result.error.hint !== undefined) door.err.write(`${style.dim(`       ${plain(result.error.hint)}`)}\n`);

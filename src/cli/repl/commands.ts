@@ -123,6 +123,7 @@ async function model(repl: Repl, name: string): Promise<void> {
   if (name !== "") {
     await api.turn.check({ ...turn, model: name, agent: repl.session?.agent ?? repl.open.agent, isNew: false });
     turn.model = name;
+    repl.announced = false;
   }
   const now = turn.model ?? repl.session?.model ?? repl.open.model;
   door.out.write(`${name === "" ? "" : "From now on "}${now === null ? "the default model" : plain(now)} answers.\n`);
@@ -133,8 +134,11 @@ async function agent(repl: Repl, name: string): Promise<void> {
   const now = repl.session?.agent ?? repl.open.agent;
   if (name !== "" && name !== now) {
     await api.turn.check({ ...turn, model: null, agent: name, isNew: false });
+    const isVendor = (await api.auth.status()).some((row) => row.vendor === name);
     if (repl.session === null) repl.open.agent = name;
-    else turn.model = name; // a vendor's name: the same agent on that vendor's model
+    else if (isVendor) turn.model = name;
+    else throw new Fault("usage", `this session is ${now}'s`, { hint: `skein chat --agent ${name} starts one of ${name}'s` });
+    repl.announced = false;
   }
   door.out.write(`${plain(name === "" ? now : name)} takes the turns.\n`);
 }

@@ -33,7 +33,15 @@ export function chosen(typed: string, known: readonly string[]): Completion {
   const last = fitting.at(-1) ?? first;
   let common = typed.length;
   while (common < first.length && first[common] === last[common]) common += 1;
-  return common > typed.length ? { insertion: first.slice(typed.length, common), choices: [] } : { insertion: "", choices: fitting };
+  return common > typed.length
+    ? { insertion: first.slice(typed.length, common), choices: [] }
+    : { insertion: "", choices: atMost(fitting) };
+}
+
+const mostChoices = 100;
+
+function atMost(words: string[]): string[] {
+  return words.length <= mostChoices ? words : [...words.slice(0, mostChoices), `… (${words.length - mostChoices} more)`];
 }
 
 async function offered(repl: Repl, what: "places" | "models"): Promise<string[]> {

@@ -23,6 +23,7 @@ export type KeyName =
   | "clear"
   | "stop"
   | "leave"
+  | "suspend"
   | "other";
 
 /** Call it with what arrived; it returns the keys that are whole and keeps the rest. */
@@ -66,6 +67,7 @@ const controlKeys: Record<string, KeyName> = {
   "\x0c": "clear",
   "\x03": "stop",
   "\x04": "leave",
+  "\x1a": "suspend",
 };
 
 /** What follows `ESC [` or `ESC O`. */

@@ -11,7 +11,7 @@ export type Prompt = {
   draft: Line;
 };
 
-export type Wish = "complete" | "stop" | "leave" | "clear";
+export type Wish = "complete" | "stop" | "leave" | "clear" | "suspend";
 export type Pressed = { prompt: Prompt; entered?: string; wish?: Wish };
 
 export function freshPrompt(history: readonly string[]): Prompt {
@@ -34,7 +34,8 @@ export function press(prompt: Prompt, key: Key): Pressed {
     case "tab":
       return { prompt, wish: "complete" };
     case "clear":
-      return { prompt, wish: "clear" };
+    case "suspend":
+      return { prompt, wish: key.name };
     case "stop":
       return line.text === "" ? { prompt, wish: "stop" } : { prompt: freshPrompt(prompt.history), wish: "stop" };
     case "leave":

@@ -1,7 +1,8 @@
 // The REPL: reads an entry, takes it as a slash command or as a message, and shows what comes of it. A fault ends
 // the entry, not the conversation.
+import { oneLine } from "../../kit/text.ts";
 import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
-import { exitCodes } from "../../protocol/error.ts";
+import { exitCodes, Fault } from "../../protocol/error.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Door } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
@@ -23,19 +24,23 @@ export type Repl = {
   open: SessionOpen;
   /** What the numbers of /switch mean. */
   listing: Place[];
+  /** Whether it was told who takes the turns, since that last changed. */
+  announced: boolean;
+  /** A person types and reads, key by key. */
+  isWatched: boolean;
 };
 
 /** Runs until there are no more entries. The exit code is that of the first entry that failed, where no person watched. */
 export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) => void): Promise<number> {
   const { door } = repl;
   let failed = 0;
-  let isOver = false;
-  door.onStop(() => {
-    isOver = true;
+  let stopped: "SIGINT" | "SIGTERM" | null = null;
+  door.onStop((signal) => {
+    stopped = signal;
     if (repl.session !== null) void repl.api.turn.cancel({ session: repl.session.id });
     input.close();
   });
-  while (!isOver) {
+  while (stopped === null) {
     const entry = await input.next(promptOf(repl));
     if (entry === null) break;
     if (entry.trim() === "") continue;
@@ -46,10 +51,13 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
       if (failed === 0) failed = code;
     } catch (error) {
       const code = tellFault(error, { env: door.env, write: door.err.write });
+      if (error instanceof Fault && error.code === "session-busy")
+        door.err.write("       /fork goes on from here in a session of your own\n");
       if (failed === 0) failed = code;
     }
   }
-  return door.stdin.isTty ? 0 : failed;
+  if (stopped !== null) return stopped === "SIGINT" ? 130 : 143;
+  return repl.isWatched ? 0 : failed;
 }
 
 /** A slash and a word on a line of its own; a path like /etc/hosts, or a blank before it, is a message. */
@@ -60,7 +68,7 @@ function isSlash(entry: string): boolean {
 function promptOf({ session, open, door }: Repl): string {
   const name = session?.name ?? open.name;
   const style = styleOf(door.out);
-  return name === undefined || name === null ? style.bold("> ") : `${style.dim(plain(name))} ${style.bold("> ")}`;
+  return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(plain(name), 24))} ${style.bold("> ")}`;
 }
 
 async function say(repl: Repl, input: Input, text: string): Promise<number> {
@@ -75,7 +83,8 @@ async function say(repl: Repl, input: Input, text: string): Promise<number> {
     void api.turn.cancel({ session: session.id });
   });
   try {
-    const printer = textPrinter(door, { stream: true, tools: [], isTalk: true });
+    const printer = textPrinter(door, { stream: true, tools: [], talk: repl.announced ? "next" : "first" });
+    repl.announced = true;
     const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), printer);
     if (door.out.isTty) door.out.write("\n");
     return exitCodes[result.status];

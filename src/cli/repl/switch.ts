@@ -35,28 +35,31 @@ export async function placeNamed(repl: Repl, wanted: string): Promise<Place> {
 /** Goes on in the session that rests there; where none does, ours moves. */
 export async function goTo(repl: Repl, place: Place): Promise<void> {
   const { api, door, session } = repl;
-  if (place.isOurs) {
-    door.out.write("You are here already.\n");
-    return;
-  }
-  if (place.session !== null) {
-    const there = place.session;
+  if (place.session !== null && place.session.id !== session?.id) {
+    const there = await api.session.find({ wanted: place.session.id, directory: repl.directory });
     await api.session.use({ session: there.id, directory: repl.directory });
     repl.session = there;
-    repl.listing = [];
+    repl.announced = false;
     const path = there.tip === null ? [] : await api.node.path({ node: there.tip });
     tellPlace(repl, `Now in session ${nameOf(there)}`, path.at(-1) ?? null);
     return;
   }
   if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
+  if (session.tip === place.node) {
+    door.out.write("You are here already.\n");
+    return;
+  }
   const [node] = place.node === null ? [null] : (await api.node.path({ node: place.node })).slice(-1);
+  if (node != null && node.tree !== session.tree)
+    throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, {
+      hint: "/leaves and /branches list the places of this one",
+    });
   await stay(repl, session, place.node, "Moved", node ?? null);
 }
 
 /** Moves our session to a node of its tree. */
 export async function stay(repl: Repl, session: Session, node: string | null, what: string, there: Node | null): Promise<void> {
   repl.session = await repl.api.session.move({ session: session.id, node });
-  repl.listing = [];
   tellPlace(repl, what, there);
 }
 

@@ -101,6 +101,11 @@ export class TerminalInput implements Input {
       this.#out.write("\x1b[H\x1b[2J");
       reading.shown = null;
     }
+    if (wish === "suspend") {
+      this.#paint(reading);
+      this.#leaveRow(reading);
+      this.#terminal?.suspend();
+    }
     if (wish === "complete") await this.#complete(reading);
   }
 
