@@ -81,6 +81,38 @@ describe("import", () => {
     expect((await other.run(["verify"])).code).toBe(0);
   });
 
+  test("who went on from an imported session keeps the tip when a longer version comes", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const lines = readFileSync(fixture("codex"), "utf8").split("\n");
+    const file = join(house.root, "growing.jsonl");
+    writeFileSync(file, lines.slice(0, 26).join("\n"));
+    await house.run(["import", file, "--name", "mine"]);
+    const ran = (await house.run(["run", "--session", "mine", "my own way", "-m", "ollama/qwen3:8b", "--output-format", "json"])).json();
+    writeFileSync(file, lines.join("\n"));
+    const after = imported.parse((await house.run(["import", file, "--json"])).json());
+    expect(after.nodes.added).toBeGreaterThan(3);
+    expect(after.session.tip).toBe(ran["node_id"] as string);
+    const shown = await house.run(["show", "mine"]);
+    expect(shown.out).toContain("my own way");
+    expect(shown.out).toContain("TASK two");
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+
+  test("a big result is kept whole behind a handle, and the request holds an excerpt", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const file = join(house.root, "big.jsonl");
+    writeFileSync(file, readFileSync(fixture("pi"), "utf8").replace("2 a.txt\\n", `${"line of output\\n".repeat(20_000)}the end`));
+    await house.run(["import", file, "--name", "big"]);
+    server.clear();
+    await house.run(["run", "--session", "big", "go on", "-m", "gemini/gemini-3-pro-preview"]);
+    const sent = server.main()[0]!.text;
+    expect(sent.length).toBeLessThan(60_000);
+    expect(sent).toContain("the end");
+    expect(sent).toMatch(/whole output, 300007 bytes: read path/);
+    const verified = (await house.run(["verify", "--json"])).json();
+    expect(verified).toMatchObject({ ok: true, handles: 1 });
+  });
+
   test("garbage is refused in one line and leaves no store behind", async () => {
     using house = temporaryHouse();
     const file = join(house.root, "garbage.jsonl");

@@ -1,0 +1,219 @@
+// What the recorded transcripts do not show, from the shapes that the programs document or contain.
+import { describe, expect, test } from "bun:test";
+import type { Json } from "../../../models/wire/json.ts";
+import { claude } from "./claude.ts";
+import { codex } from "./codex.ts";
+import type { Parsed } from "./draft.ts";
+import { gemini } from "./gemini.ts";
+import { pi } from "./pi.ts";
+import { placeDrafts } from "./place.ts";
+
+const timestamp = "2026-11-16T01:02:03.456Z";
+
+/** Each draft as `parent → own text`. */
+function links({ drafts }: Parsed): string[] {
+  const name = (at: number | null): string => {
+    if (at === null) return "";
+    const [part] = drafts[at]!.node.parts;
+    return part === undefined ? "-" : "text" in part ? part.text : part.kind === "call" ? part.id : part.kind;
+  };
+  return drafts.map((draft, at) => `${name(draft.parent)} → ${name(at)}`);
+}
+
+describe("claude", () => {
+  const line = (uuid: string, parentUuid: string | null, message: Json, more: Json = {}) => ({
+    uuid,
+    parentUuid,
+    sessionId: "s",
+    timestamp,
+    type: message["role"] as string,
+    message,
+    ...more,
+  });
+  const user = (uuid: string, parent: string | null, text: string, more: Json = {}) =>
+    line(uuid, parent, { role: "user", content: text }, more);
+  const answer = (uuid: string, parent: string, id: string, block: Json) => line(uuid, parent, { role: "assistant", id, content: [block] });
+  const result = (uuid: string, parent: string, call: string) =>
+    line(uuid, parent, {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: call, content: [{ type: "text", text: `of ${call}` }] }],
+    });
+
+  test("results of calls made at once follow each other, in whatever order they came", () => {
+    const parsed = claude.parse([
+      user("u", null, "do"),
+      answer("a1", "u", "m", { type: "tool_use", id: "c1", name: "Bash", input: {} }),
+      result("r1", "a1", "c1"),
+      answer("a2", "a1", "m", { type: "tool_use", id: "c2", name: "Read", input: {} }),
+      result("r2", "a2", "c2"),
+      answer("a3", "r1", "n", { type: "text", text: "done" }),
+    ]);
+    expect(links(parsed)).toEqual([" → do", "do → c1", "c1 → of c1", "of c1 → of c2", "of c2 → done"]);
+    expect(parsed.drafts[3]!.node.parts[0]).toMatchObject({ name: "Read" });
+  });
+
+  test("a side chain, a meta message and an empty thought leave nothing, and a compaction becomes a note", () => {
+    const parsed = claude.parse([
+      user("u", null, "do"),
+      user("x", "u", "of a sub-agent", { isSidechain: true }),
+      user("y", "u", "of the program", { isMeta: true }),
+      answer("a", "y", "m", { type: "thinking", thinking: "", signature: "s" }),
+      answer("b", "a", "m", { type: "text", text: "done" }),
+      { uuid: "k", parentUuid: null, logicalParentUuid: "b", sessionId: "s" },
+      user("l", "k", "so far", { isCompactSummary: true }),
+      user("z", "lost", "goes on"),
+    ]);
+    expect(links(parsed)).toEqual([" → do", "do → done", "done → so far", "so far → goes on"]);
+    expect(parsed.drafts[2]!.node).toMatchObject({ author: "note", note: { about: "compaction" } });
+  });
+
+  test("images come along in prompts and results", () => {
+    const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } };
+    const parsed = claude.parse([
+      line("u", null, { role: "user", content: [{ type: "text", text: "see" }, image] }),
+      answer("a", "u", "m", { type: "tool_use", id: "c", name: "Read", input: { path: "x" } }),
+      line("r", "a", { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: [image] }] }),
+    ]);
+    expect(parsed.drafts[0]!.node.parts[1]).toEqual({ kind: "image", mime: "image/png", base64: "aGk=" });
+    expect(parsed.drafts[2]!.node.parts[0]).toMatchObject({ images: [{ mime: "image/png", base64: "aGk=" }] });
+  });
+});
+
+describe("codex", () => {
+  const item = (payload: Json) => ({ timestamp, type: "response_item", payload });
+  const event = (payload: Json) => ({ timestamp, type: "event_msg", payload });
+  const user = (text: string) => item({ type: "message", role: "user", content: [{ type: "input_text", text }] });
+  const answer = (text: string) => item({ type: "message", role: "assistant", content: [{ type: "output_text", text }] });
+  const meta = { timestamp, type: "session_meta", payload: { id: "s" } };
+
+  test("what the program said is left out also without a word on where it comes from", () => {
+    const parsed = codex.parse([
+      meta,
+      user("<environment_context>\n</environment_context>"),
+      user("# AGENTS.md instructions for /"),
+      user("do"),
+    ]);
+    expect(links(parsed)).toEqual([" → do"]);
+  });
+
+  test("turns that were rolled back stay as a branch", () => {
+    const parsed = codex.parse([
+      meta,
+      user("one"),
+      answer("1"),
+      user("two"),
+      answer("2"),
+      event({ type: "thread_rolled_back", num_turns: 1 }),
+      user("three"),
+    ]);
+    expect(links(parsed)).toEqual([" → one", "one → 1", "1 → two", "two → 2", "1 → three"]);
+  });
+
+  test("free-form and shell calls, failures, late usage and compaction of older versions", () => {
+    const parsed = codex.parse([
+      meta,
+      user("do"),
+      item({ type: "custom_tool_call", call_id: "c", name: "apply_patch", input: "*** Begin" }),
+      event({ type: "exec_command_end", call_id: "c", exit_code: 2 }),
+      item({ type: "custom_tool_call_output", call_id: "c", output: { content: "bad" } }),
+      event({ type: "token_count", info: { last_token_usage: { input_tokens: 10, cached_input_tokens: 4, output_tokens: 1 } } }),
+      item({ type: "function_call", call_id: "d", name: "shell", arguments: "{oops" }),
+      { timestamp, type: "compacted", payload: { message: "so far" } },
+    ]);
+    expect(parsed.drafts.map((draft) => draft.node)).toMatchObject([
+      { author: "user" },
+      { parts: [{ name: "apply_patch", input: { input: "*** Begin" } }], usage: { input: 6, output: 1, cacheRead: 4 } },
+      { parts: [{ call: "c", name: "apply_patch", text: "bad", isError: true }] },
+      { parts: [{ name: "shell", malformed: "{oops" }] },
+      { author: "note", note: { about: "compaction" } },
+    ]);
+  });
+});
+
+describe("gemini", () => {
+  const header = { sessionId: "s", projectHash: "p" };
+  const user = (id: string, text: string) => ({ id, timestamp, type: "user", content: [{ text }] });
+  const answer = (id: string, content: string) => ({ id, timestamp, type: "gemini", content });
+
+  test("one object of an older version is read", () => {
+    const parsed = gemini.parse([{ ...header, messages: [user("a", "one"), answer("b", "1"), { id: "c", type: "info", content: "x" }] }]);
+    expect(links(parsed)).toEqual([" → one", "one → 1"]);
+    expect(parsed.tip).toBe(1);
+  });
+
+  test("what was rewound stays as a branch", () => {
+    const parsed = gemini.parse([
+      header,
+      user("a", "one"),
+      answer("b", "1"),
+      user("c", "two"),
+      answer("d", "2"),
+      { $rewindTo: "c" },
+      user("e", "three"),
+    ]);
+    expect(links(parsed)).toEqual([" → one", "one → 1", "1 → two", "two → 2", "1 → three"]);
+  });
+
+  test("a call that failed and one that was listed only afterwards are told", () => {
+    const failed = {
+      id: "c",
+      name: "t",
+      args: {},
+      status: "error",
+      result: [{ functionResponse: { id: "c", response: { error: "no" } } }],
+    };
+    const listed = { id: "d", timestamp, type: "gemini", content: [{ functionCall: { id: "e", name: "u", args: { a: 1 } } }] };
+    const response = { id: "f", timestamp, type: "user", content: [{ functionResponse: { id: "e", response: { output: "yes" } } }] };
+    const parsed = gemini.parse([
+      header,
+      user("a", "one"),
+      { ...answer("b", ""), toolCalls: [failed] },
+      { $set: { messages: [user("a", "one"), listed, response] } },
+    ]);
+    expect(parsed.drafts.flatMap((draft) => draft.node.parts)).toMatchObject([
+      { text: "one" },
+      { kind: "call", id: "c" },
+      { call: "c", name: "t", text: "no", isError: true },
+      { kind: "call", id: "e", input: { a: 1 } },
+      { call: "e", name: "u", text: "yes", isError: false },
+    ]);
+  });
+});
+
+describe("pi", () => {
+  const header = { type: "session", id: "s", cwd: "/" };
+  const user = (id: string, parentId: string | null, text: string) => ({
+    type: "message",
+    id,
+    parentId,
+    timestamp,
+    message: { role: "user", content: text },
+  });
+
+  test("branches, summaries, compactions and commands of the user keep their places", () => {
+    const parsed = pi.parse([
+      header,
+      user("a", null, "one"),
+      user("b", "a", "two"),
+      { type: "model_change", id: "m", parentId: "a", timestamp },
+      { type: "branch_summary", id: "c", parentId: "m", timestamp, summary: "left" },
+      { type: "compaction", id: "d", parentId: "b", timestamp, summary: "so far", firstKeptEntryId: "b" },
+      { type: "message", id: "e", parentId: "d", timestamp, message: { role: "bashExecution", command: "ls", output: "x" } },
+    ]);
+    expect(links(parsed)).toEqual([
+      " → one",
+      "one → two",
+      "one → Summary of a branch that was left: left",
+      "two → so far",
+      "so far → The user ran: ls\nx",
+    ]);
+    const placed = placeDrafts(parsed, "pi");
+    expect(placed.nodes[3]!.note).toEqual({ about: "compaction", keptFrom: placed.nodes[1]!.id });
+    expect(new Set(placed.nodes.map((node) => node.id)).size).toBe(5);
+  });
+
+  test("the first version, which had no links, is a line", () => {
+    const message = (text: string) => ({ type: "message", timestamp, message: { role: "user", content: text } });
+    expect(links(pi.parse([header, message("one"), message("two")]))).toEqual([" → one", "one → two"]);
+  });
+});
