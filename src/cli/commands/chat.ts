@@ -44,6 +44,7 @@ async function runChat(args: Args, door: Door): Promise<number> {
   const [wanted] = args.positionals;
   if (wanted !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
   const ephemeral = flags.on("ephemeral");
+  if (wanted !== undefined && ephemeral) throw new Fault("usage", "a session and --ephemeral exclude each other");
   const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
   const turn = turnFrom(flags, await api.config.values(), door);
   const open = openingOf(sessionFrom(flags, await api.config.values(), null, turn.toolLevel), wanted);

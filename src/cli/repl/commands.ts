@@ -163,7 +163,7 @@ async function help(repl: Repl): Promise<void> {
   repl.door.out.write(
     `${tableText(rows, { columns: [{}, {}] })}
 Everything else is a message. \\ at the end of a line, Alt-Enter, a paste or an
-open \`\`\` fence makes it longer. Ctrl-C stops the turn; at an empty prompt, twice,
+open \`\`\` fence makes it longer. Ctrl-C stops the turn; twice at an empty prompt
 it leaves, and so does Ctrl-D. Moving in the tree does not change files.\n`,
   );
 }
