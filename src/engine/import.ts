@@ -3,7 +3,6 @@
 import { cutText } from "../kit/text.ts";
 import type { TranscriptImport } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Handle } from "../protocol/handle.ts";
 import type { ImportedNode, ImportedSession, ImportedTree, ImportReport } from "../protocol/import.ts";
 import type { Part } from "../protocol/node.ts";
 import type { Session, Source } from "../protocol/turn.ts";
@@ -155,18 +154,8 @@ async function hold(parts: EngineParts, store: Store, id: string): Promise<Lease
 const resultBytes = 32 * 1024;
 
 async function keepOutputs(store: Store, lease: Lease, node: ImportedNode): Promise<ImportedNode> {
-  for (const part of node.parts) {
-    const handle = handleOf(part);
-    const bytes = handle === undefined ? undefined : node.outputs?.[handle.identifier];
-    if (handle !== undefined && bytes !== undefined) {
-      await store.importOutput(lease, handle, part.kind === "result" ? part.call : "", bytes);
-    }
-  }
+  for (const { handle, call, bytes } of node.outputs ?? []) await store.importOutput(lease, handle, call, bytes);
   return { ...node, parts: await Promise.all(node.parts.map((part) => boundResult(store, lease, part))) };
-}
-
-function handleOf(part: Part): Handle | undefined {
-  return part.kind === "result" || part.kind === "handle" ? part.handle : undefined;
 }
 
 async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part> {

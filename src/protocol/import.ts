@@ -1,5 +1,6 @@
 // What a transcript becomes before it is stored: sessions, turns and nodes with their final ids. The same file always
 // gives the same ids, so that what is stored already can be told from what is not.
+import type { Handle } from "./handle.ts";
 import type { NewNode } from "./node.ts";
 import type { Session, Turn } from "./turn.ts";
 
@@ -39,8 +40,8 @@ export type ImportedNode = NewNode & {
   session: string;
   turn: string | null;
   at: number;
-  /** Whole outputs that this node's handles point at, by the handle's identifier. */
-  outputs?: Record<string, Uint8Array>;
+  /** Whole outputs that this node's handles point at; the identifier is where they are stored. */
+  outputs?: { handle: Handle; call: string; bytes: Uint8Array }[];
 };
 
 export type ImportReport = {

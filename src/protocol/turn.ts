@@ -57,7 +57,7 @@ export type Turn = {
   endedAt: number | null;
   status: TurnStatus | null;
   error: TurnError | null;
-  /** Only of an imported turn; another agent took it, outside of skein. */
+  /** Only of an imported turn: its native id is provenance and never resumed. */
   source?: Source;
 };
 

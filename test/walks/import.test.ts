@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { imported } from "../../src/protocol/schema/records.ts";
+import { treeHeader, treeLines } from "../../src/protocol/tree-lines.ts";
+import type { Session } from "../../src/protocol/turn.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 import { temporaryHouse, vendorEnv } from "../support/skein.ts";
 
@@ -113,6 +116,33 @@ describe("import", () => {
     expect(verified).toMatchObject({ ok: true, handles: 1 });
   });
 
+  test("a whole tree with forks, turns and a big output comes back as it was, once", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    server.setScript({ steps: [{ thinking: "hm", calls: [{ input: { command: "seq 20000" } }] }], final: "counted" });
+    const model = ["-m", "anthropic/claude-sonnet-4-5"];
+    const ran = (await house.run(["run", "count", "--session", "trunk", ...model, "--output-format", "json"])).json();
+    await house.run(["run", "--session", "trunk", "--fork", "and again", ...model]);
+    server.setScript({ steps: [], final: "gone on" });
+    const whole = await treeIn(house.root, ran["session_id"] as string);
+    expect(whole.view.sessions).toHaveLength(2);
+    const file = join(house.root, "tree.jsonl");
+    writeFileSync(file, whole.lines.map((line) => JSON.stringify(line)).join("\n"));
+
+    using other = temporaryHouse(vendorEnv(server.url));
+    const report = imported.parse((await other.run(["import", file, "--json"])).json());
+    expect(report).toMatchObject({ format: "skein", nodes: { added: whole.view.nodes.length }, session: { name: "trunk" } });
+    const copy = await treeIn(other.root, ran["session_id"] as string);
+    expect(copy.view.nodes).toEqual(whole.view.nodes);
+    expect(copy.view.turns.map(({ source: _source, ...turn }) => turn)).toEqual(whole.view.turns);
+    const place = ({ id, tree, tip, name, forkedFrom, model: named }: Session) => ({ id, tree, tip, name, forkedFrom, named });
+    expect(copy.view.sessions.map(place)).toEqual(whole.view.sessions.map(place));
+    expect(copy.outputs).toEqual(whole.outputs);
+    expect(whole.outputs[0]).toContain("19999\n20000\n");
+    expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 2, handles: 2 });
+    const again = imported.parse((await other.run(["import", file, "--json"])).json());
+    expect(again.nodes.added).toBe(0);
+  });
+
   test("garbage is refused in one line and leaves no store behind", async () => {
     using house = temporaryHouse();
     const file = join(house.root, "garbage.jsonl");
@@ -128,6 +158,33 @@ describe("import", () => {
     expect(wrong.err).toContain("no transcript of codex");
   });
 });
+
+/** The tree of a session as `export` tells it, straight from the store. */
+async function treeIn(root: string, id: string) {
+  const data = join(root, "skein/data");
+  const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
+  try {
+    const session = (await store.session(id))!;
+    const all = await store.listSessions({ project: null });
+    const sessions = all.filter((each) => each.tree === session.tree).toSorted((a, b) => a.id.localeCompare(b.id));
+    const turns = (await Promise.all(sessions.map((each) => store.turnsOf(each.id)))).flat();
+    const view = { nodes: await store.treeNodes(session.tree), sessions, turns };
+    const outputs: string[] = [];
+    const lines: unknown[] = [treeHeader(session, view)];
+    for (const node of view.nodes) {
+      for (const [at, line] of treeLines(node).entries()) {
+        const part = node.parts[at];
+        const handle = part?.kind === "result" ? part.handle : undefined;
+        const text = handle === undefined ? null : await new Response(await store.readOutput(handle.identifier)).text();
+        if (text !== null) outputs.push(text);
+        lines.push(text === null ? line : { ...line, output: { bytes: text.length, cut_bytes: 0, text } });
+      }
+    }
+    return { view, lines, outputs };
+  } finally {
+    await store.close();
+  }
+}
 
 function transcriptLines(path: string): { id: string; content?: string }[] {
   return readFileSync(path, "utf8")

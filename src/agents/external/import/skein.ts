@@ -2,7 +2,8 @@
 // A file may come from anywhere: what has not the right shape is left out.
 import { isJson, type Json, listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { ImportedNode, ImportedSession, ImportedTree, ImportedTurn } from "../../../protocol/import.ts";
-import { type Part, textOf } from "../../../protocol/node.ts";
+import type { Handle } from "../../../protocol/handle.ts";
+import { type Part, type ResultPart, textOf } from "../../../protocol/node.ts";
 import { toolLevels, type Policy, type Enforced } from "../../../protocol/policy.ts";
 import { turnStatuses, type TurnError } from "../../../protocol/error.ts";
 import { nodeOfLines, type TreeLine } from "../../../protocol/tree-lines.ts";
@@ -19,13 +20,14 @@ export function parseSkein(entries: Json[]): Read {
   const main = textAt(header, "session_id");
   const { nodes, misshapen } = nodesOf(entries, main);
   const tree = objectAt(header, "tree");
-  if (tree === undefined || !isId(tree["id"])) {
-    for (const node of nodes) node.turn = null;
+  const sessions = listAt(tree, "sessions").filter((session) => isId(session["id"]));
+  const known = new Set([main, ...sessions.map((session) => textAt(session, "id"))]);
+  for (const node of nodes) node.parts = node.parts.map((part) => withOwnHandle(part, known));
+  if (!isId(tree?.["id"]) || !sessions.some((session) => session["id"] === main)) {
+    for (const node of nodes) Object.assign(node, { turn: null, session: main });
     const turns = giveTurns(nodes, textAt(header, "agent") || "native");
     return { nativeId: main, tree: null, main, sessions: [plainSession(header, main, nodes)], turns, nodes, misshapen };
   }
-  const sessions = listAt(tree, "sessions").filter((session) => isId(session["id"]));
-  const known = new Set(sessions.map((session) => textAt(session, "id")));
   const turns = listAt(tree, "turns").filter((turn) => isId(turn["id"]) && known.has(textAt(turn, "session_id")));
   const turnIds = new Map(turns.map((turn) => [textAt(turn, "id"), textAt(turn, "session_id")]));
   for (const node of nodes) {
@@ -87,16 +89,30 @@ function isBadHandle(handle: unknown): boolean {
   return handle !== undefined && !(isJson(handle) && typeof handle["identifier"] === "string" && isJson(handle["metadata"]));
 }
 
+/** A file can't point at outputs of sessions that it does not tell of. */
+function withOwnHandle(part: Part, sessions: Set<string>): Part {
+  const handle = "handle" in part ? part.handle : undefined;
+  const [session = ""] = handle === undefined ? [] : storedName(handle).split("/", 1);
+  if (handle === undefined || !isId(session) || sessions.has(session)) return part;
+  if (part.kind === "handle") return { kind: "text", text: part.excerpt };
+  const { handle: _handle, ...rest } = part as ResultPart;
+  return rest;
+}
+
+function storedName(handle: Handle): string {
+  return typeof handle.metadata["stored"] === "string" ? handle.metadata["stored"] : handle.identifier;
+}
+
 function outputsOf(lines: Json[], parts: Part[]): Pick<ImportedNode, "outputs"> {
-  const outputs: Record<string, Uint8Array> = {};
-  for (const [index, line] of lines.entries()) {
+  const outputs = lines.flatMap((line, index) => {
     const output = objectAt(line, "output");
     const part = parts[index];
     const handle = part !== undefined && "handle" in part ? part.handle : undefined;
-    if (output === undefined || handle === undefined) continue;
-    outputs[handle.identifier] = Buffer.from(textAt(output, "text") || textAt(output, "base64"), "text" in output ? "utf8" : "base64");
-  }
-  return Object.keys(outputs).length === 0 ? {} : { outputs };
+    if (output === undefined || part === undefined || handle === undefined) return [];
+    const bytes = Buffer.from(textAt(output, "text") || textAt(output, "base64"), "text" in output ? "utf8" : "base64");
+    return [{ handle: { ...handle, identifier: storedName(handle) }, call: part.kind === "result" ? part.call : "", bytes }];
+  });
+  return outputs.length === 0 ? {} : { outputs };
 }
 
 /** Of an ordinary transcript: the header, and the end of the file. */
@@ -121,7 +137,10 @@ function sessionOf(line: Json): ImportedSession {
     task: textAt(line, "task") || null,
     toolLevel: level,
     tip: isId(line["tip"]) ? textAt(line, "tip") : null,
-    forkedFrom: forked === undefined ? null : { session: textAt(forked, "session_id"), node: textAt(forked, "node_id") },
+    forkedFrom:
+      isId(forked?.["session_id"]) && isId(forked?.["node_id"])
+        ? { session: textAt(forked, "session_id"), node: textAt(forked, "node_id") }
+        : null,
     createdAt: timeAt(line, "created_at") ?? 0,
   };
 }

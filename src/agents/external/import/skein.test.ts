@@ -1,0 +1,62 @@
+import { expect, test } from "bun:test";
+import type { Json } from "../../../models/wire/json.ts";
+import { parseSkein } from "./skein.ts";
+
+const [main = "", other = "", a = "", b = "", c = "", tree = ""] = Array.from({ length: 6 }, () => Bun.randomUUIDv7());
+const timestamp = "2026-11-16T01:02:03.456Z";
+const header = { session_id: main, started_at: timestamp, agent: "native", model: "x/y", tool_level: "minimal", task: null };
+const line = (id: string, parent: string | null, more: Json = {}) => ({
+  id,
+  part: 0,
+  parent_id: parent,
+  timestamp,
+  role: "user",
+  content: "hi",
+  ...more,
+});
+
+test("an ordinary transcript is a session with turns that begin at its prompts", () => {
+  const read = parseSkein([
+    header,
+    line(a, null),
+    line(b, a, { role: "thinking" }),
+    line(b, a, { part: 1, role: "assistant" }),
+    line(c, b),
+  ]);
+  expect(read).toMatchObject({ nativeId: main, tree: null, main, misshapen: 0 });
+  expect(read.sessions).toMatchObject([{ id: main, model: "x/y", toolLevel: "minimal", task: "hi", tip: c }]);
+  expect(read.nodes.map((node) => node.parts.length)).toEqual([1, 2, 1]);
+  expect(read.turns).toMatchObject([
+    { parent: null, status: "ok" },
+    { parent: b, status: "cancelled" },
+  ]);
+});
+
+test("what has not the shape of a node is counted and left out", () => {
+  const bad: Json[] = [
+    line("../../x", null),
+    line(a, "y"),
+    line(a, null, { role: "system" }),
+    line(a, null, { content: 1 }),
+    line(b, null, { data: { kind: "call", id: 1 } }),
+    line(c, null, { timestamp: "never" }),
+  ];
+  expect(parseSkein([header, ...bad])).toMatchObject({ nodes: [], misshapen: 6 });
+});
+
+test("a file can't point at outputs of sessions that it does not tell of", () => {
+  const handle = (identifier: string, metadata: Json = {}) => ({ source: "bash", source_version: "1", identifier, metadata });
+  const result = { role: "tool_result", tool_id: "c", tool_name: "bash" };
+  const read = parseSkein([
+    header,
+    line(a, null, { ...result, handle: handle(`${main}/1`) }),
+    line(b, a, { ...result, handle: handle(`${other}/1`) }),
+    line(c, b, { handle: handle("/etc/passwd", { stored: `${other}/1` }) }),
+  ]);
+  expect(read.nodes.map((node) => node.parts.map((part) => "handle" in part))).toEqual([[true], [false], [false]]);
+});
+
+test("a tree that does not tell of its own session is taken as a plain transcript", () => {
+  const read = parseSkein([{ ...header, tree: { id: tree, sessions: [{ id: other }], turns: [] } }, line(a, null)]);
+  expect(read).toMatchObject({ tree: null, sessions: [{ id: main }], nodes: [{ session: main }] });
+});
