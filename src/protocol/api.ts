@@ -149,20 +149,6 @@ export type PurgeReport = {
   problems: string[];
 };
 
-export type PurgeReport = {
-  dryRun: boolean;
-  sessions: { id: string; name: string | null; project: string; archivedAt: number }[];
-  skipped: { id: string; name: string | null; reason: string }[];
-  nodes: number;
-  /** Nodes of purged sessions that stay because another session needs them. */
-  keptNodes: number;
-  turns: number;
-  outputs: number;
-  transcripts: number;
-  bytes: number;
-  problems: string[];
-};
-
 export type VerifyProblem = { kind: string; subject: string; message: string };
 export type VerifyReport = {
   sessions: number;
