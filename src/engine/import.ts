@@ -20,6 +20,7 @@ export async function importTranscript(parts: EngineParts, params: TranscriptImp
   const fresh = read.nodes.filter((node) => !known.has(node.id));
   const sessions = await sessionsFor(parts, store, read, params, tree);
   const main = sessions.get(read.main)!;
+  if (params.name !== null && main.name !== params.name) await store.updateSession(main.id, { name: params.name });
   const source: Source = {
     agent: read.format,
     nativeId: read.nativeId,

@@ -14,16 +14,21 @@ import { nodeColumns, selectSessions, type SessionRow, toSession, treeOf } from 
 import { insertSession } from "./sessions.ts";
 import type { ImportBatch, Lease, SessionImport } from "./store.ts";
 
-/** In the tree that is named (made when it is not there), else in one of its own. */
+/** In the tree that is named (made when it is not there), else in one of its own. Who was faster with the id made it. */
 export function importSession(db: Db, session: SessionImport, tree: string | null): Session {
   return db.write(() => {
-    const found = tree === null ? null : db.query<{ n: number }>("select n from trees where id = ?").get(tree);
-    const n =
-      found?.n ?? db.query("insert into trees (id, created_at) values (?, ?)").run(tree ?? Bun.randomUUIDv7(), Date.now()).lastInsertRowid;
-    const isTaken = db.query("select 1 from sessions where id = ?").get(session.id) !== null;
+    const made = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(session.id);
+    if (made) return toSession(made);
+    const known = tree === null ? null : db.query<{ n: number }>("select n from trees where id = ?").get(tree);
+    const n = known?.n ?? makeTree(db, tree ?? Bun.randomUUIDv7());
     const { id, ...rest } = session;
-    return insertSession(db, Number(n), null, Date.now(), isTaken ? rest : { id, ...rest });
+    const isPurged = db.query("select 1 from sessions where id = ?").get(id) !== null;
+    return insertSession(db, n, null, Date.now(), isPurged ? rest : session);
   });
+}
+
+function makeTree(db: Db, id: string): number {
+  return Number(db.query("insert into trees (id, created_at) values (?, ?)").run(id, Date.now()).lastInsertRowid);
 }
 
 /** The session that an earlier import of the same conversation made. */

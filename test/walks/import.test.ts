@@ -129,6 +129,10 @@ describe("import", () => {
     writeFileSync(file, whole.lines.map((line) => JSON.stringify(line)).join("\n"));
 
     using other = temporaryHouse(vendorEnv(server.url));
+    const fork = whole.view.sessions.find((each) => each.forkedFrom !== null)!;
+    const loose = await other.run(["import", fork.transcript!]);
+    expect(loose.err).toContain("import the session it was forked from first");
+    expect((await other.run(["list"])).out).not.toContain("and again");
     const report = imported.parse((await other.run(["import", file, "--json"])).json());
     expect(report).toMatchObject({ format: "skein", nodes: { added: whole.view.nodes.length }, session: { name: "trunk" } });
     const copy = await treeIn(other.root, ran["session_id"] as string);
@@ -141,6 +145,21 @@ describe("import", () => {
     expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 2, handles: 2 });
     const again = imported.parse((await other.run(["import", file, "--json"])).json());
     expect(again.nodes.added).toBe(0);
+    const rest = imported.parse((await other.run(["import", fork.transcript!, "--json"])).json());
+    expect(rest).toMatchObject({ nodes: { added: 0 }, session: { id: fork.id } });
+  });
+
+  test("a purged import can be imported again, and an archived one says how to get it back", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    await house.run(["import", fixture("gemini"), "--name", "old"]);
+    await house.run(["delete", "old"]);
+    expect((await house.run(["import", fixture("gemini")])).out).toContain("it is archived: skein restore");
+    await house.run(["purge", "old", "--older-than", "0s"]);
+    const anew = imported.parse((await house.run(["import", fixture("gemini"), "--name", "anew", "--json"])).json());
+    expect(anew).toMatchObject({ nodes: { added: 11, known: 0 }, session: { name: "anew" } });
+    const renamed = imported.parse((await house.run(["import", fixture("gemini"), "--name", "other", "--json"])).json());
+    expect(renamed).toMatchObject({ nodes: { added: 0 }, session: { id: anew.session.id, name: "other" } });
+    expect((await house.run(["verify"])).code).toBe(0);
   });
 
   test("garbage is refused in one line and leaves no store behind", async () => {

@@ -53,7 +53,8 @@ async function runImport(args: Args, door: Door): Promise<number> {
 function told(report: ImportReport, style: ReturnType<typeof styleOf>): string {
   const { session, nodes } = report;
   const label = style.bold(plain(session.name ?? shortId(session.id)));
-  if (nodes.added === 0) return `${label}: nothing new, all ${counted(nodes.known, "node")} were here already\n`;
+  const archived = session.archivedAt === null ? "" : `; it is archived: skein restore ${shortId(session.id)}`;
+  if (nodes.added === 0) return `${label}: nothing new, all ${counted(nodes.known, "node")} were here already${archived}\n`;
   const before = nodes.known > 0 ? ` (${nodes.known} were here already)` : "";
   const branches = report.branches > 1 ? `, ${report.branches} branches` : "";
   const shape = `${counted(nodes.added, "node")} in ${counted(report.turns, "turn")}${branches}${before}`;

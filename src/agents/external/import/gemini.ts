@@ -49,9 +49,9 @@ function draftsOf(chat: Chat): { drafts: Draft[]; places: Map<string, number | n
   const answered = new Set<string>();
   for (const [id, { record, before }] of chat.messages) {
     let at = before === null ? null : (places.get(before) ?? null);
-    for (const [index, node] of nodesOf(record, drafts, at, answered).entries()) {
+    for (const [index, { node, at: answeredAt }] of nodesOf(record, drafts, at, answered).entries()) {
       const calls = node.parts.filter((part) => part.kind === "call").length;
-      drafts.push({ key: `${id}#${index}#${calls}`, parent: at, at: timeOf(record, 0), node });
+      drafts.push({ key: `${id}#${index}#${calls}`, parent: at, at: answeredAt ?? timeOf(record, 0), node });
       at = drafts.length - 1;
     }
     places.set(id, at);
@@ -59,7 +59,10 @@ function draftsOf(chat: Chat): { drafts: Draft[]; places: Map<string, number | n
   return { drafts, places };
 }
 
-function nodesOf(record: Json, drafts: Draft[], at: number | null, answered: Set<string>): NewNode[] {
+/** A result has a time of its own. */
+type Told = { node: NewNode; at?: number };
+
+function nodesOf(record: Json, drafts: Draft[], at: number | null, answered: Set<string>): Told[] {
   if (record["type"] === "gemini") return answerNodes(record, answered);
   if (record["type"] !== "user") return [];
   const content = record["content"];
@@ -68,11 +71,11 @@ function nodesOf(record: Json, drafts: Draft[], at: number | null, answered: Set
     return response === undefined ? [] : responseNode(response, toolNamed(drafts, at, textAt(response, "id")), answered, false);
   });
   const parts = contentParts(content).filter((part) => part.kind !== "text" || !part.text.startsWith("<session_context>"));
-  return parts.length === 0 ? results : [...results, { author: "user", parts }];
+  return parts.length === 0 ? results : [...results, { node: { author: "user", parts } }];
 }
 
 /** The results are kept with their calls. */
-function answerNodes(record: Json, answered: Set<string>): NewNode[] {
+function answerNodes(record: Json, answered: Set<string>): Told[] {
   const toolCalls = listAt(record, "toolCalls");
   const tokens = objectAt(record, "tokens");
   const model = textAt(record, "model");
@@ -88,11 +91,13 @@ function answerNodes(record: Json, answered: Set<string>): NewNode[] {
   };
   const results = toolCalls.flatMap((call) => {
     const isError = textAt(call, "status") !== "success";
-    return listAt(call, "result").flatMap((part) =>
+    const at = timeOf(call, timeOf(record, 0));
+    const told = listAt(call, "result").flatMap((part) =>
       responseNode(objectAt(part, "functionResponse") ?? {}, textAt(call, "name"), answered, isError),
     );
+    return told.map((each) => ({ ...each, at }));
   });
-  return [node, ...results];
+  return [{ node }, ...results];
 }
 
 function thoughtsOf(record: Json): Part[] {
@@ -114,13 +119,13 @@ function spokenParts(record: Json): Part[] {
   });
 }
 
-function responseNode(response: Json, name: string, answered: Set<string>, isError: boolean): NewNode[] {
+function responseNode(response: Json, name: string, answered: Set<string>, isError: boolean): Told[] {
   const call = textAt(response, "id");
   if (call === "" || answered.has(call)) return [];
   answered.add(call);
   const told = objectAt(response, "response") ?? {};
   const content = textAt(told, "output") || textAt(told, "error") || JSON.stringify(told);
-  return [resultNode({ call, name: textAt(response, "name") || name, content, isError: isError || "error" in told })];
+  return [{ node: resultNode({ call, name: textAt(response, "name") || name, content, isError: isError || "error" in told }) }];
 }
 
 function usageOf(tokens: Json) {
