@@ -47,14 +47,18 @@ const batch = 100;
 export async function purgeNodes(db: Db, tree: number, plan: TreePlan): Promise<number> {
   const child = db.query("select 1 from nodes where parent = ? limit 1");
   const unindex = db.query("insert into words (words, rowid, text) select 'delete', n, text from node_text where n = ?");
+  const writer = db.query<{ session: number }>("select session from nodes where n = ?");
   const remove = db.query("delete from nodes where n = ?");
   const indexed = db.query<{ indexed: number }>("select indexed from trees where n = ?");
   let gone = 0;
   for (let at = 0; at < plan.nodes.length; at += batch) {
     gone += db.write(() => {
-      const kept = pins(db, tree, hiddenIn(db, tree));
+      const hidden = hiddenIn(db, tree);
+      const kept = pins(db, tree, hidden);
       const known = tree * nodesPerTree + (indexed.get(tree)?.indexed ?? 0);
       const leaving = plan.nodes.slice(at, at + batch).filter((n) => {
+        // Another purge may have been faster, and the number may be another node's by now.
+        if (!hidden.has(writer.get(n)?.session ?? -1)) return false;
         if (kept.has(n) || child.get(n) !== null) return false;
         if (n <= known) unindex.run(n);
         return remove.run(n).changes > 0;

@@ -34,7 +34,7 @@ export async function purge(db: Db, files: OutputFiles, self: Holder, wish: Purg
   const plans = new Map<number, TreePlan>();
   for (const tree of new Set(going.map((session) => session.tree))) {
     const sessions = going.filter((session) => session.tree === tree).map((session) => session.n);
-    if (!wish.dryRun) for (const session of sessions) await dropEvents(db, session);
+    if (!wish.dryRun) for (const session of going) if (session.tree === tree) await dropEvents(db, session);
     const plan = planTree(db, tree, new Set(sessions));
     plans.set(tree, plan);
     report.bytes += plan.bytes;
@@ -135,22 +135,32 @@ function hide(db: Db, self: Holder, session: Doomed, report: PurgeReport): boole
 
 const batch = 500;
 
-async function dropEvents(db: Db, session: number): Promise<void> {
+async function dropEvents(db: Db, session: Doomed): Promise<void> {
   for (let left = 1; left > 0;) {
     left = db.write(() => {
-      const { seq } = db.query<{ seq: number }>("select seq from sessions where n = ?").get(session)!;
+      const seq = seqIfHidden(db, session);
+      if (seq === null) return 0;
       const rest = Math.max(0, seq - batch);
-      db.query("delete from events where session = ? and seq > ?").run(session, rest);
-      db.query("update sessions set seq = ? where n = ?").run(rest, session);
+      db.query("delete from events where session = ? and seq > ?").run(session.n, rest);
+      db.query("update sessions set seq = ? where n = ?").run(rest, session.n);
       return rest;
     });
     await pause();
   }
 }
 
+/** Null when another purge was faster. Then the row may already be another session: rows are used again. */
+function seqIfHidden(db: Db, session: Doomed): number | null {
+  const row = db
+    .query<{ seq: number }>("select seq from sessions where n = ? and id = ? and purged_at is not null")
+    .get(session.n, session.id);
+  return row?.seq ?? null;
+}
+
 /** Turns that a kept node belongs to stay, between the nodes that are left of them. With the last one the session goes. */
 async function dropTurns(db: Db, session: Doomed): Promise<number> {
   const gone = db.write(() => {
+    if (seqIfHidden(db, session) === null) return 0;
     const left = nodesLeft(db, session);
     const mend = db.query("update turns set parent = ?, tip = ? where n = ?");
     for (const [turn, { parent, tip }] of left.turns) mend.run(parent, tip, turn);
@@ -182,7 +192,7 @@ function dropTranscript({ db, report, dryRun }: Ending, session: Doomed): void {
   } catch (error) {
     if (codeOf(error) !== "ENOENT") report.problems.push(`The transcript ${session.transcript} can't be removed: ${messageOf(error)}`);
   }
-  if (!dryRun) db.write(() => db.query("update sessions set transcript = null where n = ?").run(session.n));
+  if (!dryRun) db.write(() => db.query("update sessions set transcript = null where n = ? and id = ?").run(session.n, session.id));
 }
 
 /** The row goes before the file: a file without a row is found by `verify --repair`. */
@@ -196,7 +206,7 @@ async function dropOutputs({ db, files, report, needed, dryRun }: Ending, sessio
     report.outputs += 1;
     report.bytes += bytes ?? 0;
     if (dryRun) continue;
-    db.write(() => db.query("delete from handles where session = ? and n = ?").run(session.n, n));
+    db.write(() => seqIfHidden(db, session) !== null && db.query("delete from handles where session = ? and n = ?").run(session.n, n));
     try {
       files.remove(identifier);
     } catch (error) {

@@ -157,6 +157,13 @@ export class Names {
     this.#db = db;
   }
 
+  /** Learns the turns of many rows at once: one by one they cost a tenth of a long path. */
+  learnTurns(rows: NodeRow[]): void {
+    const turns = new Set(rows.map((row) => row[3]).filter((turn) => turn !== null));
+    const found = this.#db.query("select n, id from turns where n in (select value from json_each(?))").values(JSON.stringify([...turns]));
+    for (const [n, id] of found as [number, string][]) this.#known.turns.set(n, id);
+  }
+
   of(table: "trees" | "sessions" | "turns" | "nodes", n: number): string {
     const known = this.#known[table].get(n);
     if (known !== undefined) return known;
@@ -171,6 +178,7 @@ export class Names {
 
 export function toNodes(db: Db, rows: NodeRow[]): Node[] {
   const names = new Names(db);
+  if (rows.length > 100) names.learnTurns(rows);
   const ids = idsOf(rows);
   let tree = -1;
   let treeId = "";
