@@ -13,6 +13,7 @@ import { createEngine } from "./engine/engine.ts";
 import { startExecutor } from "./executor/client.ts";
 import { bindModel } from "./house/bind-model.ts";
 import { rowsOf } from "./house/rows.ts";
+import { snapshotsOf } from "./house/snapshots.ts";
 import { chooseModel } from "./models/choose.ts";
 import { vendorNamed, type VendorConfig } from "./models/providers.ts";
 import type { Api } from "./protocol/api.ts";
@@ -84,6 +85,7 @@ export function buildHouse(input: HouseInput): Api {
   return createEngine({
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
+    snapshots: input.ephemeral ? null : snapshotsOf(ground),
     agents: [native, shellAgent({ executor: getExecutor, toolEnv, enforced: native.enforced })],
     chooseModel: choose,
     chooseAgent: (name, model) =>

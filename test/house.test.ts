@@ -18,10 +18,11 @@ const mayImport: Record<string, string[]> = {
   models: floor1,
   executor: floor1,
   skills: floor1,
+  files: floor1,
   agents: [...floor1, "models", "executor", "skills"],
   engine: [...floor1, "store"],
   cli: floor1,
-  house: [...floor1, "config", "store", "models", "executor", "skills", "agents", "engine", "house"],
+  house: [...floor1, "config", "store", "models", "executor", "skills", "files", "agents", "engine", "house"],
   version: [],
   // main finds the project before the house is built, and is the executor when re-executed as such
   main: ["cli", "house", "version", "config", "executor"],

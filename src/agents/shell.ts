@@ -54,6 +54,7 @@ async function execute(
   emit: (text: string) => void,
 ): Promise<NewNode> {
   const events = outputEvents(emit);
+  await context.keepFiles();
   const sink = context.keepOutput(call, "bash");
   const outcome = await parts.executor().callTool(
     "bash",

@@ -21,6 +21,7 @@ export const commandTable: readonly Row[] = [
   { names: ["restore"], load: async () => (await import("./commands/session-verbs.ts")).restore },
   { names: ["purge"], load: async () => (await import("./commands/purge.ts")).purge },
   { names: ["init"], load: async () => (await import("./commands/init.ts")).init },
+  { names: ["files"], load: async () => (await import("./commands/files.ts")).files },
   { names: ["models"], load: async () => (await import("./commands/models.ts")).models },
   { names: ["skills"], load: async () => (await import("./commands/skills.ts")).skills },
   { names: ["usage"], load: async () => (await import("./commands/usage.ts")).usage },

@@ -73,6 +73,7 @@ function partsFor(root: string, store: Store, agent: Agent): EngineParts {
   return {
     store: async () => store,
     hasStore: () => true,
+    snapshots: null,
     agents: [agent],
     chooseModel: async (name) => name ?? "test/one",
     chooseAgent: (name, model) => ({ agent: name, model }),

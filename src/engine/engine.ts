@@ -3,11 +3,12 @@ import { createFeed } from "../kit/feed.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
-import type { Agent } from "../protocol/ports.ts";
+import type { Agent, Snapshots } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
 import { renderContext } from "./context-view.ts";
+import { diffFiles, planRestore, restoreFiles } from "./files.ts";
 import { graft } from "./graft.ts";
 import { importTranscript } from "./import.ts";
 import { currentSession, openSession } from "./sessions.ts";
@@ -20,6 +21,8 @@ export type EngineParts = {
   /** Whether there is one to look into; looking must not make one. */
   hasStore: () => boolean;
   agents: Agent[];
+  /** Null when nothing may be kept. */
+  snapshots: Snapshots | null;
   /** A full `vendor/id[:effort]` from a name, a vendor, or nothing. Throws when nothing can be asked. */
   chooseModel: (name: string | null) => Promise<string>;
   /** One vocabulary: an agent's name, or a vendor's, which means native on that vendor. */
@@ -67,6 +70,11 @@ export function createEngine(parts: EngineParts): Api {
       add: (params) => tree.addMessage(parts, params),
     },
     graft: { make: (params) => graft(parts, params) },
+    files: {
+      diff: (params) => diffFiles(parts, params),
+      planRestore: (params) => planRestore(parts, params),
+      restore: (params) => restoreFiles(parts, params),
+    },
     context: { render: (params) => renderContext(parts, params) },
     turn: {
       check: (params) => checkTurn(parts, params),

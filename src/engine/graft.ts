@@ -4,6 +4,7 @@ import { Fault } from "../protocol/error.ts";
 import { shortId, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { EngineParts } from "./engine.ts";
+import { branchFiles } from "./files.ts";
 import { holding } from "./tree-ops.ts";
 
 const answerBytes = 16 * 1024;
@@ -19,10 +20,12 @@ export async function graft(parts: EngineParts, params: { from: string; into: st
   const trunk = new Set(into.tip === null ? [] : (await store.path(into.tip)).map((node) => node.id));
   const own = branch.filter((node) => !trunk.has(node.id));
   if (own.length === 0) throw new Fault("usage", `${labelOf(into)} already holds all of ${labelOf(from)}`);
-  return holding(parts, into.id, (_store, recorder) => recorder.addNode(graftNode(from, from.tip as string, own), null));
+  const parting = branch.findLast((node) => trunk.has(node.id)) ?? own[0];
+  const files = parting === undefined ? [] : await branchFiles(parts, parting.id, from.tip);
+  return holding(parts, into.id, (_store, recorder) => recorder.addNode(graftNode(from, from.tip as string, own, files), null));
 }
 
-function graftNode(from: Session, tip: string, own: Node[]): NewNode {
+function graftNode(from: Session, tip: string, own: Node[], files: string[]): NewNode {
   const asked = own.filter((node) => node.author === "user").map((node) => `- ${cutText(textOf(node), askedBytes, { keep: "head" }).text}`);
   const answer = own.findLast((node) => node.author === "agent" && textOf(node) !== "");
   const lines = [
@@ -31,6 +34,7 @@ function graftNode(from: Session, tip: string, own: Node[]): NewNode {
     "",
     "How it ended:",
     answer === undefined ? "(no answer yet)" : cutText(textOf(answer), answerBytes, { keep: "both" }).text,
+    ...files,
   ];
   return {
     author: "note",

@@ -3,7 +3,7 @@
 import type { TurnCheck, TurnStart } from "../protocol/api.ts";
 import { Fault, type TurnError } from "../protocol/error.ts";
 import type { Event, TurnOutcome } from "../protocol/event.ts";
-import { textOf, type NewNode, type Node } from "../protocol/node.ts";
+import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { Session, Turn, TurnEnd } from "../protocol/turn.ts";
 import { addSpent, countedTokens, type Spent } from "../protocol/usage.ts";
@@ -11,6 +11,7 @@ import type { Lease, Store } from "../store/store.ts";
 import { deadlineOf, type Deadline } from "./deadline.ts";
 import { delegation } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
+import { filesKeeper } from "./files.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
 import { agentNamed } from "./sessions.ts";
@@ -89,9 +90,11 @@ export type Driven = {
 
 async function drive(driven: Driven): Promise<EndedTurn> {
   const { params, recorder, deadline, agent, turn } = driven;
-  const { input, context, spent } = await turnInput(driven);
+  const files = filesKeeper(driven);
+  const { input, context, spent } = await turnInput(driven, files.keep);
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
   let answer: Node | null = null;
+  let mayHaveChanged = params.command !== null;
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
     if (event.type === "passing") recorder.pass(event.event);
@@ -99,9 +102,11 @@ async function drive(driven: Driven): Promise<EndedTurn> {
     else {
       const node = await recorder.addNode(event.node);
       if (node.author === "agent") answer = node;
+      mayHaveChanged ||= callsOf(node).length > 0;
       event.recorded(node);
     }
   }
+  await files.finish(mayHaveChanged);
   end = endedBy(deadline.reason(), end);
   const closed = { status: end.status, error: end.error ?? null, nativeId: end.nativeId ?? null, enforced: turn.enforced };
   const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent() };
@@ -111,7 +116,10 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   return { turn: ended, session, ...outcome };
 }
 
-async function turnInput(driven: Driven): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
+async function turnInput(
+  driven: Driven,
+  keepFiles: TurnContext["keepFiles"],
+): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
   const { params, store, lease, deadline, turn, session } = driven;
   const tip = (await sessionOf(store, session.id)).tip;
   const whole = tip === null ? [] : await store.path(tip);
@@ -130,6 +138,7 @@ async function turnInput(driven: Driven): Promise<{ input: TurnInput; context: T
     keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
     readOutput: (handle) => store.readOutput(handle.identifier),
     delegate,
+    keepFiles,
     spent: () => {
       const others = addSpent(spent(), driven.elsewhere());
       return { tokens: countedTokens(others.usage), costUsd: others.costUsd ?? 0 };

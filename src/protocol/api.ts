@@ -1,6 +1,7 @@
 // The one object that doors know. The engine implements it, the hub will serve it, its client mirrors it:
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
 import type { Event } from "./event.ts";
+import type { FileChange } from "./files.ts";
 import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
@@ -38,6 +39,13 @@ export type Api = {
   graft: {
     /** Brings a branch's conclusion into another session as one node. */
     make: (params: { from: string; into: string }) => Promise<Node>;
+  };
+  files: {
+    /** What changed from one moment to another, or to now. A moment is a node, a session (its tip) or `snapshot:<id>`. */
+    diff: (params: { from: string; to: string | null; directory: string }) => Promise<FilesDiff>;
+    planRestore: (params: { to: string; directory: string }) => Promise<FilesPlan>;
+    /** Does what was planned, unless the files have changed since. */
+    restore: (params: Pick<FilesPlan, "project" | "from" | "to">) => Promise<void>;
   };
   context: {
     /** Exactly what the session's agent would be sent from this node (its tip when none is named). */
@@ -128,6 +136,15 @@ export type TranscriptImport = {
   format: ImportFormat | "auto";
   name: string | null;
   directory: string;
+};
+
+/** States of a project's files by their ids, and what differs. The patch is bounded. */
+export type FilesDiff = { project: string; from: string; to: string; changes: FileChange[]; patch: string };
+export type FilesPlan = FilesDiff & {
+  /** What can't be brought back: too big to have been kept, or something unrecorded stands in its way. */
+  kept: string[];
+  /** The name of the state before the restore, to be restored in turn. */
+  undo: string;
 };
 
 export type TreeView = { nodes: Node[]; sessions: Session[]; turns: Turn[] };

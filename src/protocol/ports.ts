@@ -1,6 +1,7 @@
 // What the rooms are given and may not import: the engine knows an Agent, an agent knows tools and a model,
 // and neither knows how they are made. `house` injects the real ones.
 import type { PassingBody } from "./event.ts";
+import type { FileChange } from "./files.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
 import type { Enforced, Policy, ToolLevel } from "./policy.ts";
@@ -50,6 +51,11 @@ export type TurnContext = {
   readOutput: (handle: Handle) => Promise<ReadableStream<Uint8Array>>;
   /** Start a sub-session and wait for its end. */
   delegate: (request: Delegation) => Promise<DelegationResult>;
+  /**
+   * Records the project's files as they are before the turn, once. To be called while the first answer is awaited,
+   * and to be waited for before anything can change a file. Never rejects.
+   */
+  keepFiles: () => Promise<void>;
   /** What sub-sessions under this turn have used so far. */
   spent: () => { tokens: number; costUsd: number };
 };
@@ -150,4 +156,21 @@ export type Executor = {
   listTools: () => Promise<ToolDefinition[]>;
   callTool: (name: string, input: Record<string, unknown>, options: ToolCallOptions) => Promise<ToolOutcome>;
   close: () => Promise<void>;
+};
+
+// --- files ----------------------------------------------------------------------------------------------
+
+/** States of a project's files, outside of the project; each is named by an id that its content decides. */
+export type Snapshots = {
+  /** The files as they are now. Null when they can't be recorded, which is said once. */
+  take: (project: string) => Promise<string | null>;
+  /** The whole id of a state from at least 7 of its digits; null when there is none. */
+  find: (project: string, id: string) => Promise<string | null>;
+  changes: (project: string, from: string, to: string) => Promise<FileChange[]>;
+  /** As a unified diff, at most some megabytes of it. */
+  patch: (project: string, from: string, to: string) => Promise<string>;
+  /** The state that can be reached from `now`, and the paths of `wanted` that can't be brought back. */
+  planRestore: (project: string, now: string, wanted: string) => Promise<{ to: string; kept: string[] }>;
+  /** `now` must have been taken just before. */
+  restore: (project: string, now: string, to: string) => Promise<void>;
 };

@@ -199,4 +199,8 @@ const steps = [
   alter table turns add column source text;
   create index sessions_by_source on sessions (json_extract(source, '$.nativeId')) where source is not null;
   `,
+  `
+  create table turn_files (turn integer primary key, project text not null, before text not null, after text);
+  create trigger turn_files_go after delete on turns begin delete from turn_files where turn = old.n; end;
+  `,
 ];

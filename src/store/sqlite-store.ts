@@ -13,6 +13,7 @@ import { indexSome, search } from "./search.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
 import type { Lease, PurgeWish, Store } from "./store.ts";
 import { drafts, endTurn, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
+import { saveTurnFiles, turnFiles } from "./turn-files.ts";
 import { verify } from "./verify.ts";
 
 export type StoreOptions = {
@@ -72,6 +73,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
       return written;
     }),
     saveDraft: on(saveDraft),
+    saveTurnFiles: on(saveTurnFiles),
     openOutput: (lease, call, source) => new Output(db, files, lease, call, source, bounds),
     importSession: on(importSession),
     importedSession: on(importedSession),
@@ -92,6 +94,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     turnsOf: on(turnsOf),
     openTurns: on(openTurns),
     drafts: on(drafts),
+    turnFiles: on(turnFiles),
     events: on(events),
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
     search: on(search),

@@ -3,6 +3,7 @@
 import type { PurgeReport, UsageKey, UsageRow, VerifyReport } from "../protocol/api.ts";
 import type { TurnError, TurnStatus } from "../protocol/error.ts";
 import type { LastingEvent } from "../protocol/event.ts";
+import type { TurnFiles } from "../protocol/files.ts";
 import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
 import type { Handle } from "../protocol/handle.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
@@ -32,6 +33,8 @@ export type Store = {
   /** Keeps what is streaming, so that a crash loses at most the time between two calls. */
   saveDraft: (lease: Lease, turn: string, draft: Draft) => Promise<void>;
   openOutput: (lease: Lease, call: string, source: string) => OutputSink;
+  /** Which states of the project's files surround a running turn. */
+  saveTurnFiles: (lease: Lease, turn: string, files: TurnFiles) => Promise<void>;
 
   // importing: sessions, turns and nodes that bring their own ids and times; what is stored already stays as it is
   /** In the tree of that id, which is made when it is not there. A session that was purged comes back under another id. */
@@ -59,6 +62,8 @@ export type Store = {
   /** Turns that never ended, whose holder may be dead. */
   openTurns: (session: string) => Promise<Turn[]>;
   drafts: (turn: string) => Promise<Draft[]>;
+  /** By turn; a turn that recorded none is missing. */
+  turnFiles: (turns: string[]) => Promise<Map<string, TurnFiles>>;
   events: (session: string, afterSeq: number) => Promise<LastingEvent[]>;
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
   search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;
@@ -82,7 +87,9 @@ export type SessionFilter = {
   limit?: number;
 };
 
-export type SessionChange = Partial<Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source">>;
+export type SessionChange = Partial<
+  Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source">
+>;
 
 export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom">;
 

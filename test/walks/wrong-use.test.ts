@@ -144,6 +144,7 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   context: [["context", "nope"], /no session "nope"/],
   exec: [["exec", "nope", "true", "--timeout", "soon"], /seconds or 90s/],
   add: [["add", "nope"], /needs/],
+  files: [["files", "mend", "nope"], /knows diff, restore/],
   graft: [["graft", "nope"], /no session "nope"/],
   rename: [["rename", "nope", "name"], /no session "nope"/],
   delete: [["delete", "nope"], /no session "nope"/],

@@ -91,6 +91,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
 const context = {
   signal: new AbortController().signal,
   keepOutput: () => ({ write: () => {}, close: async () => null }),
+  keepFiles: async () => {},
   readOutput: async () => new ReadableStream<Uint8Array>(),
   delegate: async () => {
     throw new Error("nothing is delegated here");

@@ -122,7 +122,10 @@ async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
   };
   const events = model.stream(request, context.signal)[Symbol.asyncIterator]();
   let next = events.next();
-  if (state.tools.length > 0) state.parts.executor.warm();
+  if (state.tools.length > 0) {
+    state.parts.executor.warm();
+    void context.keepFiles();
+  }
   for (;;) {
     const { value: event, done } = await next;
     if (done === true || event === undefined) break;
@@ -161,6 +164,7 @@ async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<Ag
     emit: (event: Extract<AgentEvent, { type: "passing" }>["event"]) => feed.push({ event }),
   };
   let failed = 0;
+  await state.context.keepFiles();
   const running = calls.map(async (call) => {
     const result = await callTool(call, to);
     if (result.failed) failed++;

@@ -29,6 +29,8 @@ const sections: [string, string, z.ZodType][] = [
   ],
   ["Import", "`import --json` prints one of these.", records.imported],
   ["purge", "`purge --json` prints one of these.", records.purge],
+  ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],
+  ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],
   [
     "Transcript: every other line",

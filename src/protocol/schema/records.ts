@@ -242,6 +242,33 @@ export const purge = z.strictObject({
   problems: z.array(z.string()),
 });
 
+const fileChange = z.strictObject({
+  path: z.string(),
+  kind: z.enum(["added", "modified", "deleted"]),
+  added: count.describe("lines; 0 for a binary file"),
+  removed: count,
+  binary: z.literal(true).optional(),
+  big: z.literal(true).optional().describe("only its hash was recorded"),
+});
+const filesState = z
+  .string()
+  .regex(/^[0-9a-f]{40}$/)
+  .describe("a recorded state of the project's files");
+
+export const filesDiff = z.strictObject({
+  project: z.string(),
+  from: filesState,
+  to: filesState,
+  changes: z.array(fileChange),
+  patch: z.string().optional().describe("unified diff, at most 16 MB; not with --stat"),
+});
+
+export const filesRestore = filesDiff.extend({
+  kept: z.array(z.string()).describe("paths that could not be brought back and were left as they are"),
+  undo: z.string().describe("what to restore to undo this"),
+  restored: z.boolean(),
+});
+
 export const transcriptHeader = z.strictObject({
   session_id: id,
   started_at: time,

@@ -1,0 +1,130 @@
+// skein files: what changed in the project since a node or between two, and bringing an old state back.
+import type { Api, FilesPlan } from "../../protocol/api.ts";
+import { Fault } from "../../protocol/error.ts";
+import type { FileChange } from "../../protocol/files.ts";
+import { jsonFlag, usageLine } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { plain, printable, styleOf, type Style } from "../style.ts";
+
+export const files: Command = {
+  name: "files",
+  summary: "what a branch changed in files, and bring an old state back",
+  usage: "diff <node> [node] [--stat] | restore <node> [--dry-run] [--yes] [--json]",
+  positionals: { min: 2, max: 3 },
+  verbs: ["diff", "restore"],
+  flags: [
+    { name: "stat", summary: "only which files changed, and how many lines" },
+    { name: "dry-run", summary: "show what restore would change, and change nothing" },
+    { name: "yes", short: "y", summary: "restore without asking" },
+    jsonFlag,
+  ],
+  notes: `A turn that has tools records the project before and after it, outside of the
+project: your index, refs and files stay as they are. Files that .gitignore
+names, other repositories inside of the project and the content of files over
+5 MB are not recorded, and restore leaves them alone.
+
+A node is a prompt (the files before its turn) or any other node (the files
+after it); a session means its tip. With one node, diff compares with now.
+Moving in the tree never changes files; only restore does, and it prints how to
+undo it.
+
+  skein files diff 1a2b3c4d
+  skein files restore 1a2b3c4d --dry-run`,
+  run: runFiles,
+};
+
+async function runFiles(args: Args, door: Door): Promise<number> {
+  const [verb, first, second] = args.positionals as [string, string, string | undefined];
+  return verb === "diff" ? diff(args, door, first, second ?? null) : restore(args, door, first, second);
+}
+
+async function diff(args: Args, door: Door, from: string, to: string | null): Promise<number> {
+  if (args.flags["yes"] || args.flags["dry-run"])
+    throw new Fault("usage", "--yes and --dry-run belong to restore", { hint: usageLine(files) });
+  const found = await (await door.api()).files.diff({ from, to, directory: door.cwd });
+  const { patch, ...without } = found;
+  if (args.flags["json"]) door.out.write(jsonText(args.flags["stat"] ? without : found));
+  else if (args.flags["stat"]) door.out.write(statText(found.changes, styleOf(door.out)));
+  else door.out.write(patch === "" ? "nothing changed\n" : patchText(patch, door));
+  return 0;
+}
+
+async function restore(args: Args, door: Door, to: string, extra: string | undefined): Promise<number> {
+  if (extra !== undefined) throw new Fault("usage", `restore takes one node: "${extra}" is too much`, { hint: usageLine(files) });
+  const isAsking = !args.flags["yes"] && !args.flags["dry-run"];
+  if (isAsking && (args.flags["json"] || !door.stdin.isTty || !door.out.isTty))
+    throw new Fault("usage", "restore changes files, and there is nobody to ask", { hint: "add --yes, or look first with --dry-run" });
+  const api = await door.api();
+  const plan = await api.files.planRestore({ to, directory: door.cwd });
+  if (!args.flags["json"]) show(plan, args, door);
+  const wanted = plan.changes.length > 0 && !args.flags["dry-run"];
+  const restored = wanted && (!isAsking || (await isAgreed(door))) && (await carryOut(api, plan));
+  if (args.flags["json"]) {
+    const { patch, ...without } = plan;
+    door.out.write(jsonText({ ...without, ...(args.flags["stat"] ? {} : { patch }), restored }));
+  } else if (restored) {
+    const count = plan.changes.length;
+    door.out.write(`${count} ${count === 1 ? "file" : "files"} restored; undo with: skein files restore ${plan.undo}\n`);
+  } else if (wanted) door.out.write("nothing was changed\n");
+  return 0;
+}
+
+async function carryOut(api: Api, plan: FilesPlan): Promise<true> {
+  try {
+    await api.files.restore(plan);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "file-unwritable") throw error;
+    throw new Fault(error.code, error.message, {
+      hint: `what was changed already can be undone with: skein files restore ${plan.undo}`,
+      cause: error,
+    });
+  }
+}
+
+async function isAgreed(door: Door): Promise<boolean> {
+  door.out.write("Change these files? [y/N] ");
+  for await (const line of door.stdin.lines()) return /^y(es)?$/i.test(line.trim());
+  return false;
+}
+
+function show(plan: FilesPlan, args: Args, door: Door): void {
+  const style = styleOf(door.out);
+  if (plan.changes.length === 0) door.out.write("the files are as they were then\n");
+  else door.out.write(args.flags["stat"] ? statText(plan.changes, style) : patchText(plan.patch, door));
+  for (const path of plan.kept) door.out.write(`${style.yellow("left as it is")} ${plain(path)}\n`);
+}
+
+const marks: Record<FileChange["kind"], (style: Style) => string> = {
+  added: (style) => style.green("A"),
+  modified: (style) => style.yellow("M"),
+  deleted: (style) => style.red("D"),
+};
+
+function statText(changes: FileChange[], style: Style): string {
+  if (changes.length === 0) return "nothing changed\n";
+  return changes.map((change) => `${marks[change.kind](style)} ${plain(change.path)}  ${countsText(change, style)}\n`).join("");
+}
+
+function countsText(change: FileChange, style: Style): string {
+  if (change.big || change.binary) return style.dim(change.big ? "big" : "binary");
+  return `${style.green(`+${change.added}`)} ${style.red(`-${change.removed}`)}`;
+}
+
+/** As it is for a pipe, so that it can be applied; for a terminal without anything that could steer it. */
+function patchText(patch: string, door: Door): string {
+  if (!door.out.isTty) return patch;
+  const style = styleOf(door.out);
+  return patch
+    .split("\n")
+    .map((line) => painted(line.split("\t").map(printable).join("\t"), style))
+    .join("\n");
+}
+
+function painted(line: string, style: Style): string {
+  if (/^(diff|index|---|\+\+\+|new file|deleted file|old mode|new mode) /.test(line)) return style.bold(line);
+  if (line.startsWith("@@")) return style.cyan(line);
+  if (line.startsWith("+")) return style.green(line);
+  return line.startsWith("-") ? style.red(line) : line;
+}

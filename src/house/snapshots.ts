@@ -1,0 +1,27 @@
+// The room of files as the engine is given it: loaded when the first turn with tools runs.
+import { join } from "node:path";
+import type { Ground } from "../house.ts";
+import type { Snapshots } from "../protocol/ports.ts";
+
+export function snapshotsOf({ paths, env, warn }: Ground): Snapshots {
+  let opened: Promise<Snapshots> | null = null;
+  const open = () => (opened ??= load());
+  async function load(): Promise<Snapshots> {
+    const { openSnapshots } = await import("../files/snapshots.ts");
+    return openSnapshots({
+      root: join(paths.data, "files"),
+      path: env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+      tooWide: ["/", paths.home],
+      leaveOut: [paths.data, paths.state, paths.cache, paths.config],
+      warn,
+    });
+  }
+  return {
+    take: async (...given) => (await open()).take(...given),
+    find: async (...given) => (await open()).find(...given),
+    changes: async (...given) => (await open()).changes(...given),
+    patch: async (...given) => (await open()).patch(...given),
+    planRestore: async (...given) => (await open()).planRestore(...given),
+    restore: async (...given) => (await open()).restore(...given),
+  };
+}
