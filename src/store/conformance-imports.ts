@@ -1,23 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+// The part of the conformance suite about what brings its own ids and times.
+import { expect, test } from "bun:test";
 import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
-import type { Session, Source } from "../protocol/turn.ts";
+import type { Source } from "../protocol/turn.ts";
 import { newSession } from "./fixtures/samples.ts";
-import { openStore } from "./sqlite-store.ts";
-import type { Lease, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 const source: Source = { agent: "pi", nativeId: "native", path: "/f", sha256: "0", tip: null };
 const ids = Array.from({ length: 9 }, () => Bun.randomUUIDv7());
 const at = (n: number) => Date.UTC(2020, 0, 1, 0, 0, n);
-
-let store: Store;
-let session: Session;
-let lease: Lease;
-beforeEach(async () => {
-  store = await openStore({ path: ":memory:", outputsDir: null });
-  session = await store.importSession({ ...newSession(), id: ids[0]!, forkedFrom: null, source }, ids[1]!);
-  lease = await store.acquire(session.id);
-});
-afterEach(() => store.close());
 
 const turn: ImportedTurn = {
   id: ids[2]!,
@@ -41,8 +31,15 @@ function nodeAt(n: number, parent: number | null, more: Partial<ImportedNode> = 
 
 const batch = (nodes: ImportedNode[]) => ({ nodes, turns: [turn], endings: new Set([nodes.at(-1)!.id]), source });
 
-describe("what is imported", () => {
-  test("keeps ids, times, branches and where it comes from, and moves no tip", async () => {
+export function describeImports(open: () => Store): void {
+  async function begin() {
+    const store = open();
+    const session = await store.importSession({ ...newSession(), id: ids[0]!, forkedFrom: null, source }, ids[1]!);
+    return { store, session, lease: await store.acquire(session.id) };
+  }
+
+  test("what is imported keeps ids, times, branches and where it comes from, and moves no tip", async () => {
+    const { store, session, lease } = await begin();
     const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
     const nodes = [nodeAt(3, null), nodeAt(4, 3, { author: "agent", usage, costUsd: 0.5 }), nodeAt(5, 3)];
     expect(await store.importNodes(lease, batch(nodes))).toBe(3);
@@ -62,7 +59,8 @@ describe("what is imported", () => {
     expect(await store.search("node 5", { project: null, limit: 5 })).toHaveLength(1);
   });
 
-  test("is added once, and a turn that grew goes on", async () => {
+  test("what is imported is added once, and a turn that grew goes on", async () => {
+    const { store, session, lease } = await begin();
     await store.importNodes(lease, batch([nodeAt(3, null)]));
     expect(await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 3)]))).toBe(1);
     expect(await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 3)]))).toBe(0);
@@ -72,7 +70,8 @@ describe("what is imported", () => {
     expect(await store.importedSession("codex", "native")).toBeNull();
   });
 
-  test("is written whole or not at all, and only by who holds the session", async () => {
+  test("what is imported is written whole or not at all, and only by who holds the session", async () => {
+    const { store, lease } = await begin();
     const loose = await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 8)])).catch((error: Error) => error.message);
     expect(loose).toContain("not in this tree");
     expect(await store.node(ids[3]!)).toBeNull();
@@ -81,7 +80,8 @@ describe("what is imported", () => {
     expect(lost).toBe("lease-lost");
   });
 
-  test("an output keeps its name in its own session, and only there", async () => {
+  test("an imported output keeps its name in its own session, and only there", async () => {
+    const { store, session, lease } = await begin();
     const handle = { source: "bash", sourceVersion: "1", identifier: `${session.id}/7`, metadata: {} };
     const bytes = Buffer.from("whole");
     expect(await store.importOutput(lease, handle, "c", bytes)).toBe(true);
@@ -92,4 +92,4 @@ describe("what is imported", () => {
     await store.release(lease);
     expect((await store.verify({})).problems).toEqual([]);
   });
-});
+}
