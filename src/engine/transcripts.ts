@@ -1,6 +1,7 @@
 // The transcript of a session: made with its first turn, found again and brought up to date by later ones.
 import { existsSync } from "node:fs";
 import { messageOf } from "../protocol/error.ts";
+import { providerOf } from "../protocol/transcript-lines.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
 import { catchUp, Transcript } from "../store/transcript.ts";
@@ -30,8 +31,4 @@ async function openAt(store: Store, session: Session, path: string): Promise<Tra
     transcript.close();
     throw error;
   }
-}
-
-function providerOf(session: Session): string {
-  return session.model?.split("/", 1)[0] ?? session.agent;
 }

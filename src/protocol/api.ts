@@ -63,7 +63,7 @@ export type Api = {
     import: (params: TranscriptImport) => Promise<ImportReport>;
   };
   usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageRow[]> };
-  store: { verify: (params: { onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
+  store: { verify: (params: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
   models: { list: () => Promise<ModelRow[]> };
   auth: { status: () => Promise<AuthRow[]> };
   skills: { list: (params: { directory: string }) => Promise<SkillList> };
@@ -174,6 +174,8 @@ export type VerifyReport = {
   handles: number;
   transcripts: number;
   problems: VerifyProblem[];
+  /** What was mended, when that was asked for. */
+  repaired?: VerifyProblem[];
 };
 
 export type ModelRow = {

@@ -63,6 +63,11 @@ export function headerOf(session: Session, provider: string | null): TranscriptH
   };
 }
 
+/** Whose model it is; the agent's own name where no model is known. */
+export function providerOf(session: Session): string {
+  return session.model?.split("/", 1)[0] ?? session.agent;
+}
+
 const roles: Record<Author, TranscriptRole> = { user: "user", agent: "assistant", tool: "tool_result", note: "note" };
 
 type Told = Pick<TranscriptLine, "role" | "content"> & Partial<TranscriptLine>;

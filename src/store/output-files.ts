@@ -1,5 +1,5 @@
 // The files of whole outputs: `<directory>/<session>/<n>`, private, written once, and read back as a stream.
-import { closeSync, mkdirSync, openSync, readSync, rmdirSync, unlinkSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmdirSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault } from "../protocol/error.ts";
@@ -46,6 +46,14 @@ export class OutputFiles {
       this.#nameless.delete(identifier);
       closeSync(fd);
     } else if (this.#directory !== null) unlinkSync(join(this.#directory, identifier));
+  }
+
+  /** Every file that is there, by identifier. */
+  list(): string[] {
+    if (this.#directory === null || !existsSync(this.#directory)) return [];
+    return readdirSync(this.#directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap((entry) => readdirSync(join(entry.parentPath, entry.name)).map((name) => `${entry.name}/${name}`));
   }
 
   /** Takes the directory of a session away when nothing is left in it. */

@@ -70,7 +70,7 @@ export type Store = {
   usage: (by: UsageKey, project: string | null) => Promise<UsageRow[]>;
   /** Takes archived sessions away for good, with every node that no other session needs. */
   purge: (wish: PurgeWish) => Promise<PurgeReport>;
-  verify: (options: { onProgress?: (checked: number) => void }) => Promise<VerifyReport>;
+  verify: (options: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport>;
   close: () => Promise<void>;
 };
 

@@ -178,12 +178,12 @@ function lastPlace(line: string): Transcript["last"] {
   return line === "" || isHeader(line) ? null : (placeOf(line) ?? { id: "", part: 0 });
 }
 
-function placeOf(line: string): { id: string; part: number } | null {
+export function placeOf(line: string): { id: string; part: number } | null {
   const { id, part } = fieldsOf(line);
   return typeof id === "string" && typeof part === "number" ? { id, part } : null;
 }
 
-function isHeader(line: string): boolean {
+export function isHeader(line: string): boolean {
   return "session_id" in fieldsOf(line);
 }
 

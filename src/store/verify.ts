@@ -1,11 +1,13 @@
 // Looks through the whole store for anything that does not hold together. Only reads, and in pieces, so that
 // writers are never kept waiting; what is added meanwhile is left for the next time.
 import type { VerifyProblem, VerifyReport } from "../protocol/api.ts";
+import { messageOf } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
 import { kinds } from "./events.ts";
 import type { Holder } from "./lease.ts";
 import { nodesPerTree } from "./migrations.ts";
 import type { OutputFiles } from "./output-files.ts";
+import { repair, unindexed } from "./repair.ts";
 import { verifyHandles, verifyTranscripts } from "./verify-files.ts";
 
 export type Inspection = {
@@ -22,7 +24,7 @@ export async function verify(
   db: Db,
   files: OutputFiles,
   self: Holder,
-  options: { onProgress?: (checked: number) => void },
+  options: { repair?: boolean; onProgress?: (checked: number) => void },
 ): Promise<VerifyReport> {
   const report: VerifyReport = { sessions: 0, nodes: 0, turns: 0, handles: 0, transcripts: 0, problems: [] };
   let checked = 0;
@@ -38,13 +40,37 @@ export async function verify(
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
-  await verifyPages(inspection);
-  await verifyNodes(inspection);
-  await verifySessions(inspection);
-  await verifyTurns(inspection);
-  await verifyHandles(inspection);
-  await verifyTranscripts(inspection);
+  if (options.repair) {
+    const { repaired, problems } = await repair(db, files, self);
+    report.repaired = repaired;
+    report.problems.push(...problems);
+  }
+  for (const [kind, step] of steps) {
+    try {
+      await step(inspection);
+    } catch (error) {
+      inspection.problem(kind, db.path, `The check of every ${kind} stopped: ${messageOf(error)}`);
+    }
+  }
   return report;
+}
+
+/** A damaged page ends the step that comes to it, not the whole check. */
+const steps: readonly (readonly [string, (inspection: Inspection) => Promise<void>])[] = [
+  ["database", verifyPages],
+  ["node", verifyNodes],
+  ["session", verifySessions],
+  ["turn", verifyTurns],
+  ["search", verifyWords],
+  ["handle", verifyHandles],
+  ["transcript", verifyTranscripts],
+];
+
+async function verifyWords({ db, problem, advance }: Inspection): Promise<void> {
+  const off = unindexed(db);
+  if (off !== 0)
+    problem("search", db.path, `The full-text index is off by ${Math.abs(off)} nodes; \`skein verify --repair\` makes it again.`);
+  await advance(0);
 }
 
 /** The file itself, with the full-text index in it. */

@@ -7,10 +7,12 @@ import { plain, styleOf } from "../style.ts";
 export const verify: Command = {
   name: "verify",
   summary: "check the whole store, and list what is damaged",
-  usage: "[--json]",
+  usage: "[--repair] [--json]",
   positionals: { min: 0, max: 0 },
-  flags: [jsonFlag],
-  notes: `Exit code 0 when all is well, 1 when there are problems.`,
+  flags: [{ name: "repair", summary: "mend what can be mended, then check" }, jsonFlag],
+  notes: `Exit code 0 when all is well, 1 when there are problems. --repair fills
+transcripts from the store, releases sessions that dead processes hold, makes a
+damaged full-text index again and removes files that belong to nothing.`,
   run: runVerify,
 };
 
@@ -19,7 +21,9 @@ async function runVerify(args: Args, door: Door): Promise<number> {
   const progress = door.err.isTty
     ? { onProgress: (checked: number) => door.err.write(`\r${checked.toLocaleString("en-US")} checked`) }
     : {};
-  const report = await api.store.verify(progress).finally(() => door.err.isTty && door.err.write("\r\x1b[K"));
+  const report = await api.store
+    .verify({ repair: args.flags["repair"] === true, ...progress })
+    .finally(() => door.err.isTty && door.err.write("\r\x1b[K"));
   const ok = report.problems.length === 0;
   if (args.flags["json"]) {
     door.out.write(jsonText({ ok, ...report }));
@@ -29,6 +33,7 @@ async function runVerify(args: Args, door: Door): Promise<number> {
   const counted = (["sessions", "turns", "nodes", "handles", "transcripts"] as const)
     .map((name) => `${report[name].toLocaleString("en-US")} ${name}`)
     .join(", ");
+  for (const item of report.repaired ?? []) door.out.write(`${style.green("repaired")} ${plain(item.message)}\n`);
   for (const problem of report.problems)
     door.out.write(`${style.red(plain(problem.kind))} ${plain(problem.subject)}: ${plain(problem.message)}\n`);
   const found = report.problems.length;
