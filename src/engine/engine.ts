@@ -7,6 +7,9 @@ import type { Agent, Snapshots } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
+import { compareBranches } from "./compare.ts";
+import { findText } from "./find-text.ts";
+import { handleContent } from "./handle-content.ts";
 import { renderContext } from "./context-view.ts";
 import { diffFiles, planRestore, restoreFiles } from "./files.ts";
 import { graft } from "./graft.ts";
@@ -98,6 +101,9 @@ export function createEngine(parts: EngineParts): Api {
       },
     },
     transcript: { import: (params) => importTranscript(parts, params) },
+    search: { find: (params) => findText(parts, params) },
+    branch: { compare: (params) => compareBranches(parts, params) },
+    handle: { resolve: (params) => handleContent(parts, params) },
     usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await parts.store()).verify(params) },
     async close() {

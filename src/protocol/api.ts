@@ -6,6 +6,7 @@ import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
+import type { BranchComparison, FoundNode, HandleContent } from "./tree-views.ts";
 import type { Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
@@ -62,6 +63,12 @@ export type Api = {
     /** What is stored already is not added again; a longer version of a file adds what is new in it. */
     import: (params: TranscriptImport) => Promise<ImportReport>;
   };
+  /** Ranked, the best first; every word must occur. */
+  search: { find: (params: { query: string; project: string | null; limit: number }) => Promise<FoundNode[]> };
+  /** Each side is a session or a node. */
+  branch: { compare: (params: { a: string; b: string; directory: string }) => Promise<BranchComparison> };
+  /** The stored copy behind a handle; null is no bound. */
+  handle: { resolve: (params: { identifier: string; maxBytes: number | null; as: "text" | "base64" }) => Promise<HandleContent> };
   usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageRow[]> };
   store: { verify: (params: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
   models: { list: () => Promise<ModelRow[]> };

@@ -10,6 +10,11 @@ export type Handle = {
   metadata: HandleMetadata;
 };
 
+/** Where the copy of a handle's data is kept: a `bash` handle is its own, the others name one, so that replay is faithful. */
+export function storedAt(handle: Handle): string {
+  return typeof handle.metadata["stored"] === "string" ? handle.metadata["stored"] : handle.identifier;
+}
+
 export type HandleMetadata = {
   command?: string;
   exitCode?: number | null;

@@ -77,7 +77,7 @@ export function describeSearch(store: () => Store): void {
     expect(await found("bash ls")).toEqual(["agent"]);
     expect(await found("summ")).toEqual(["note"]);
     const [hit] = await store().search("arguments", { project: "/project", limit: 10 });
-    expect(hit).toMatchObject({ session: session.id, snippet: expect.stringContaining("[arguments]") });
+    expect(hit).toMatchObject({ session: session.id, snippet: "a\nb\nbad arguments", marks: [[8, 17]] });
     expect(await store().search("arguments", { project: "/other", limit: 10 })).toEqual([]);
   });
 

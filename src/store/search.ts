@@ -22,10 +22,25 @@ export function search(db: Db, query: string, filter: { project: string | null; 
   return hits.map((hit) => {
     const [node] = toNodes(db, db.query(`select ${nodeColumns} from nodes where n = ?`).values(hit.n) as NodeRow[]);
     const cut = db
-      .query<{ snippet: string }>("select snippet(words, 0, '[', ']', '…', 24) as snippet from words where words match ? and rowid = ?")
-      .get(match, hit.n);
-    return { node: node!, session: names.of("sessions", hit.session), snippet: cut?.snippet ?? "", rank: hit.rank };
+      .query<{ snippet: string }>("select snippet(words, 0, ?1, ?2, '…', 24) as snippet from words where words match ?3 and rowid = ?4")
+      .get(opening, closing, match, hit.n);
+    return { node: node!, session: names.of("sessions", hit.session), ...markedIn(cut?.snippet ?? ""), rank: hit.rank };
   });
+}
+
+// No characters of any text.
+const opening = "\uFDD0";
+const closing = "\uFDD1";
+
+function markedIn(cut: string): Pick<SearchHit, "snippet" | "marks"> {
+  const marks: SearchHit["marks"] = [];
+  let snippet = "";
+  for (const [at, piece] of cut.split(opening).entries()) {
+    const [hit = "", ...rest] = at === 0 ? ["", piece] : piece.split(closing);
+    if (hit !== "") marks.push([snippet.length, snippet.length + hit.length]);
+    snippet += hit + rest.join("");
+  }
+  return { snippet, marks };
 }
 
 const batch = 500;

@@ -121,4 +121,5 @@ export type Draft = { key: string; text: string };
 /** The value, with the events that its transaction recorded (a started turn may also add its prompt). */
 export type Written<T> = { value: T; events: LastingEvent[] };
 
-export type SearchHit = { node: Node; session: string; snippet: string; rank: number };
+/** `marks` are the hits, as [start, end) in the snippet. */
+export type SearchHit = { node: Node; session: string; snippet: string; marks: [number, number][]; rank: number };

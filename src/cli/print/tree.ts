@@ -34,13 +34,13 @@ export function treeText(view: TreeView, screen: Screen): string {
   return lines.join("\n");
 }
 
-function mark(node: Node): string {
+export function mark(node: Node): string {
   if (node.author === "user") return "○";
   if (node.author === "agent") return "●";
   return node.author === "tool" ? "│" : "·";
 }
 
-function summary(node: Node): string {
+export function summary(node: Node): string {
   const words = node.parts.map((part) => {
     switch (part.kind) {
       case "text":

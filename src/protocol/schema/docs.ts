@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { exitCodes } from "../error.ts";
 import * as records from "./records.ts";
+import { comparison, found } from "./tree-records.ts";
 
 type Json = {
   type?: string | string[];
@@ -31,6 +32,8 @@ const sections: [string, string, z.ZodType][] = [
   ["purge", "`purge --json` prints one of these.", records.purge],
   ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],
   ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],
+  ["search", "`search --json` prints an array of these.", found],
+  ["diff", "`diff --json` prints one of these.", comparison],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],
   [
     "Transcript: every other line",

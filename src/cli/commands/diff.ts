@@ -1,0 +1,71 @@
+// skein diff: two branches side by side: where they part, and what each did after that.
+import { groupDigits, oneLine } from "../../kit/text.ts";
+import { shortId } from "../../protocol/node.ts";
+import { type BranchComparison, type BranchSide, comparisonRecord } from "../../protocol/tree-views.ts";
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { mark, summary } from "../print/tree.ts";
+import { plain, type Style, styleOf } from "../style.ts";
+import { fit, tableText } from "../table.ts";
+
+export const diff: Command = {
+  name: "diff",
+  summary: "compare two branches: where they part, what each did and cost",
+  usage: "<session> <session> [--json]",
+  positionals: { min: 2, max: 2 },
+  flags: [jsonFlag],
+  notes: "A node can stand for a session. Everything is counted after the node where the two part.",
+  run: runDiff,
+};
+
+async function runDiff(args: Args, door: Door): Promise<number> {
+  const [a = "", b = ""] = args.positionals;
+  const api = await door.api();
+  const comparison = await api.branch.compare({ a, b, directory: door.cwd });
+  door.out.write(args.flags["json"] ? jsonText(comparisonRecord(comparison)) : comparisonText(comparison, door));
+  return 0;
+}
+
+function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, door: Door): string {
+  const style = styleOf(door.out);
+  const { columns } = door.out;
+  const parting =
+    fork === null
+      ? "the two share nothing"
+      : `they part after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${mark(fork)} ${plain(oneLine(summary(fork), 2 * columns))}`, columns))}`;
+  const rows = figures.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
+  const table = tableText([["", style.green(nameOf(a)), style.green(nameOf(b))], ...rows], { columns: [{}, {}, {}] });
+  return [`${parting}\n`, table, ...[a, b].map((side) => sideText(side, style, columns))].join("\n");
+}
+
+type Figure = [string, (side: BranchSide) => string];
+
+const figures: Figure[] = [
+  ["messages", (side) => String(side.messages)],
+  ["tool calls", (side) => `${side.toolCalls}${side.failedCalls === 0 ? "" : ` (${side.failedCalls} failed)`}`],
+  ["turns", (side) => String(side.turns)],
+  ["input tokens", ({ usage }) => groupDigits(usage.input + usage.cacheRead + usage.cacheWrite)],
+  ["output tokens", ({ usage }) => groupDigits(usage.output)],
+  ["cost", ({ costUsd }) => (costUsd === null ? "unknown" : `$${costUsd.toFixed(costUsd > 0 && costUsd < 1 ? 4 : 2)}`)],
+  ["ended", (side) => side.status ?? (side.nodes === 0 ? "-" : "open")],
+  ["files", ({ files }) => (files === null ? "not recorded" : String(files.length))],
+];
+
+function sideText(side: BranchSide, style: Style, columns: number): string {
+  const head = style.green(nameOf(side));
+  if (side.nodes === 0) return `${head}\n  nothing after that\n`;
+  const lines = [
+    ...(side.firstMessage === null ? [] : [`  ○ ${plain(oneLine(side.firstMessage, 2 * columns))}`]),
+    ...(side.answer === null ? [] : [`  ● ${plain(oneLine(side.answer, 2 * columns))}`]),
+    ...(side.files ?? []).map((file) => `  ${signs[file.kind]} ${plain(file.path)} +${file.added} -${file.removed}`),
+  ];
+  return `${[head, ...lines.map((line) => fit(line, columns))].join("\n")}\n`;
+}
+
+const signs = { added: "A", modified: "M", deleted: "D" };
+
+function nameOf(side: BranchSide): string {
+  const { session, tip } = side;
+  return session === null ? `node ${tip === null ? "?" : shortId(tip)}` : plain(session.name ?? shortId(session.id));
+}

@@ -1,0 +1,42 @@
+// What every readable format begins from: the tree, the session that was asked for, and how to resolve handles.
+import type { TreeView } from "../../protocol/api.ts";
+import type { Author, Node } from "../../protocol/node.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { addSpent, nothingSpent } from "../../protocol/usage.ts";
+import type { Resolve } from "./blocks.ts";
+import { type Segment, sessionName } from "./segments.ts";
+
+export type Document = { session: Session; view: TreeView; resolve: Resolve };
+
+export function titleOf({ session }: Document): string {
+  return session.name ?? session.task?.split("\n", 1)[0]?.slice(0, 120) ?? sessionName(session);
+}
+
+/** Facts about the whole, in pairs. */
+export function factsOf({ session, view }: Document): [string, string][] {
+  const { usage, costUsd } = view.turns.reduce(addSpent, nothingSpent);
+  const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
+  return [
+    ["session", session.id],
+    ["agent", session.model === null ? session.agent : `${session.agent}, ${session.model}`],
+    ["project", session.project],
+    ["started", timeOf(session.createdAt)],
+    ["nodes", String(view.nodes.length)],
+    ["tokens", `${tokens.toLocaleString("en-US")} in, ${usage.output.toLocaleString("en-US")} out`],
+    ["cost", costUsd === null ? "unknown" : `$${costUsd.toFixed(4)}`],
+  ];
+}
+
+export function timeOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+export function branchTitle(segment: Segment): string {
+  return `branch ${segment.branch} of ${segment.branches}`;
+}
+
+const names: Record<Author, string> = { user: "user", agent: "agent", tool: "tool", note: "note" };
+
+export function authorOf(node: Node): string {
+  return node.author === "note" && node.note !== undefined ? node.note.about : names[node.author];
+}

@@ -1,0 +1,52 @@
+// A tree for programs: one JSON document, or the lines of a transcript that `import` reads back without loss.
+import { nodeRecord, sessionRecord, turnRecord } from "../../protocol/records.ts";
+import type { Handle } from "../../protocol/handle.ts";
+import type { Node, Part } from "../../protocol/node.ts";
+import { type OutputLine, treeHeader, treeLines } from "../../protocol/tree-lines.ts";
+import type { Document } from "./document.ts";
+
+/** The whole data behind a handle, once; null when it can't be had or was given before. */
+export type WholeOutput = (handle: Handle) => Promise<OutputLine | null>;
+
+export async function* linesDocument({ session, view }: Document, whole: WholeOutput): AsyncGenerator<string> {
+  yield `${JSON.stringify(treeHeader(session, view))}\n`;
+  for (const node of view.nodes) {
+    for (const [at, line] of treeLines(node).entries()) {
+      const handle = handleIn(node.parts[at]);
+      const output = handle === null ? null : await whole(handle);
+      yield `${JSON.stringify(output === null ? line : { ...line, output })}\n`;
+    }
+  }
+}
+
+export async function* jsonDocument({ session, view, resolve }: Document): AsyncGenerator<string> {
+  const head = { session_id: session.id, tree_id: session.tree };
+  yield `${JSON.stringify(head).slice(0, -1)},\n"sessions": ${list(view.sessions.map(sessionRecord))},\n`;
+  yield `"turns": ${list(view.turns.map(turnRecord))},\n"nodes": [`;
+  for (const [at, node] of view.nodes.entries()) yield `${at === 0 ? "" : ","}\n${JSON.stringify(nodeRecord(node))}`;
+  yield `\n],\n"outputs": [`;
+  let separator = "";
+  for (const handle of handlesOf(view.nodes)) {
+    const text = await resolve(handle);
+    if (text === null) continue;
+    yield `${separator}\n${JSON.stringify({ source: handle.source, identifier: handle.identifier, text })}`;
+    separator = ",";
+  }
+  yield "\n]}\n";
+}
+
+function list(records: unknown[]): string {
+  return records.length === 0 ? "[]" : `[\n${records.map((record) => JSON.stringify(record)).join(",\n")}\n]`;
+}
+
+function handlesOf(nodes: Node[]): Handle[] {
+  const handles = nodes
+    .flatMap((node) => node.parts)
+    .map(handleIn)
+    .filter((handle) => handle !== null);
+  return [...new Map(handles.map((handle) => [`${handle.source}:${handle.identifier}`, handle])).values()];
+}
+
+function handleIn(part: Part | undefined): Handle | null {
+  return (part?.kind === "result" || part?.kind === "handle" ? part.handle : null) ?? null;
+}

@@ -1,0 +1,141 @@
+// A tree as plain text and as Markdown. No colours, no control characters, whatever a tool printed.
+import { plainText } from "../../kit/ansi.ts";
+import { type Node, shortId } from "../../protocol/node.ts";
+import { type Block, blocksOf } from "./blocks.ts";
+import { authorOf, branchTitle, type Document, factsOf, timeOf, titleOf } from "./document.ts";
+import { labelsOf, type Segment, segmentsOf, sessionName } from "./segments.ts";
+
+type Voice = {
+  title: (text: string) => string;
+  facts: (facts: [string, string][]) => string;
+  branch: (segment: Segment, from: string) => string;
+  node: (node: Node, labels: string[]) => string;
+  block: (block: Block) => string;
+};
+
+export function textDocument(document: Document): AsyncGenerator<string> {
+  return spoken(document, textVoice);
+}
+
+export function markdownDocument(document: Document): AsyncGenerator<string> {
+  return spoken(document, markdownVoice);
+}
+
+async function* spoken(document: Document, voice: Voice): AsyncGenerator<string> {
+  const { view } = document;
+  const labels = labelsOf(view);
+  yield `${voice.title(line(titleOf(document)))}\n\n${voice.facts(factsOf(document))}\n`;
+  for (const segment of segmentsOf(view)) {
+    if (segment.branches > 1) yield `\n${voice.branch(segment, segment.from === null ? "the start" : shortId(segment.from.id))}\n`;
+    for await (const { node, blocks } of blocksOf(segment.nodes, document.resolve)) {
+      const names = (labels.get(node.id) ?? []).map((session) => line(sessionName(session)));
+      const hasHead = node.author !== "tool" || names.length > 0;
+      if (blocks.length === 0 && names.length === 0) continue;
+      if (hasHead) yield `\n${voice.node(node, names)}\n`;
+      for (const block of blocks) yield `\n${voice.block(block)}\n`;
+    }
+  }
+}
+
+function line(text: string): string {
+  return plainText(text).replaceAll(/\s+/g, " ").trim();
+}
+
+function indented(text: string, by = "    "): string {
+  return plainText(text)
+    .replace(/\n+$/, "")
+    .split("\n")
+    .map((each) => (each === "" ? "" : by + each))
+    .join("\n");
+}
+
+const textVoice: Voice = {
+  title: (text) => `${text}\n${"=".repeat(Math.min(100, Bun.stringWidth(text)))}`,
+  facts: (facts) => facts.map(([name, value]) => `${name.padEnd(8)} ${line(value)}`).join("\n"),
+  branch: (segment, from) => `${"-".repeat(72)}\n${branchTitle(segment)}, from ${from}`,
+  node: (node, labels) => {
+    const marks = labels.map((label) => `  [${label}]`).join("");
+    return `${authorOf(node)}  ${shortId(node.id)}  ${timeOf(node.at)}${marks}`;
+  },
+  block: (block) => {
+    switch (block.kind) {
+      case "text":
+        return indented(block.text, "  ");
+      case "thinking":
+        return `  (thinking)\n${indented(block.text)}`;
+      case "image":
+        return `  [image ${line(block.image.mime)}]`;
+      case "data":
+        return `  ${line(block.title)}\n${indented(block.text)}`;
+      case "tool": {
+        const head = `  ${signOf(block)} ${line(block.name)} ${line(block.argument)}`.trimEnd();
+        const pictures = (block.result?.images ?? []).map((image) => `    [image ${line(image.mime)}]`);
+        return [head, ...toolTexts(block).map((text) => indented(text)), ...pictures].join("\n");
+      }
+    }
+  },
+};
+
+const markdownVoice: Voice = {
+  title: (text) => `# ${escaped(text)}`,
+  facts: (facts) => facts.map(([name, value]) => `- ${name}: ${escaped(line(value))}`).join("\n"),
+  branch: (segment, from) => `---\n\n## ${branchTitle(segment)}, from \`${from}\``,
+  node: (node, labels) => {
+    const marks = labels.map((label) => ` **[${escaped(label)}]**`).join("");
+    return `### ${authorOf(node)} \`${shortId(node.id)}\`${marks}\n\n<sub>${timeOf(node.at)}</sub>`;
+  },
+  block: (block) => {
+    switch (block.kind) {
+      case "text":
+        return plainText(block.text).trimEnd();
+      case "thinking":
+        return plainText(block.text).trimEnd().replaceAll(/^/gm, "> ");
+      case "image":
+        return picture(block.image);
+      case "data":
+        return `**${escaped(line(block.title))}**\n\n${fenced(block.text)}`;
+      case "tool": {
+        const argument = line(block.argument);
+        const head = `${signOf(block)} **${escaped(line(block.name))}**${argument === "" ? "" : ` ${inlineCode(argument)}`}`;
+        const pictures = (block.result?.images ?? []).map(picture);
+        return [head, ...toolTexts(block).map(fenced), ...pictures].join("\n\n");
+      }
+    }
+  },
+};
+
+function picture({ mime, base64 }: { mime: string; base64: string }): string {
+  if (!/^image\/[\w.+-]{1,40}$/.test(mime) || !/^[A-Za-z0-9+/=]*$/.test(base64)) return `[image ${escaped(line(mime))}]`;
+  return `![image](data:${mime};base64,${base64})`;
+}
+
+function signOf(block: Extract<Block, { kind: "tool" }>): string {
+  if (block.result === null) return "→";
+  return block.result.isError ? "✗" : "✓";
+}
+
+function toolTexts({ input, result }: Extract<Block, { kind: "tool" }>): string[] {
+  return [input, result?.display ?? null, result?.text ?? null].filter((text): text is string => text !== null && text.trim() !== "");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\`*_[\]<>#|]/g, String.raw`\$&`);
+}
+
+/** A fence that no line of the text can close. */
+function fenced(text: string): string {
+  const clean = plainText(text).replace(/\n+$/, "");
+  const fence = "`".repeat(Math.max(3, longestTicks(clean) + 1));
+  return `${fence}\n${clean}\n${fence}`;
+}
+
+function inlineCode(text: string): string {
+  const fence = "`".repeat(longestTicks(text) + 1);
+  return fence.length === 1 ? `\`${text}\`` : `${fence} ${text} ${fence}`;
+}
+
+function longestTicks(text: string): number {
+  let longest = 0;
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
+  return longest;
+}

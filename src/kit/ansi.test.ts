@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { ansiRuns, plainText } from "./ansi.ts";
+
+test("plain text has no colours, no control characters and no torn character", () => {
+  expect(plainText("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07 a\u0000b\x07 \ud800 \u202Eabc\ttab\nend")).toBe(
+    "red link ab \ufffd abc\ttab\nend",
+  );
+});
+
+test("a line that was written over shows what was written last", () => {
+  expect(plainText("10%\r50%\r100%\ndone\r\nend\r")).toBe("100%\ndone\nend");
+});
+
+test("colours become runs", () => {
+  expect(ansiRuns("a\x1b[1;31mred\x1b[22;39mb\x1b[92;41mc\x1b[md\x1b[2Je")).toEqual([
+    { text: "a", look: {} },
+    { text: "red", look: { bold: true, color: 1 } },
+    { text: "b", look: {} },
+    { text: "c", look: { color: 10, background: 1 } },
+    { text: "de", look: {} },
+  ]);
+});
+
+test("wide palettes become colours by number", () => {
+  const looks = ansiRuns("\x1b[38;5;196ma\x1b[48;2;1;2;300mb\x1b[38;5;244mc\x1b[38;5;3md").map((run) => run.look);
+  expect(looks).toEqual([
+    { color: "#ff0000" },
+    { color: "#ff0000", background: "#0102ff" },
+    { color: "#808080", background: "#0102ff" },
+    { color: 3, background: "#0102ff" },
+  ]);
+});
+
+test("a broken sequence breaks nothing", () => {
+  for (const text of ["\x1b", "\x1b[", "\x1b[38m", "\x1b[38;2m", "\x1b[999999m", "x\x1b[3"])
+    expect(Array.isArray(ansiRuns(text))).toBe(true);
+});
