@@ -96,9 +96,10 @@ async function createImported(
   const project = parts.projectOf(params.directory);
   const isMain = imported.id === read.main;
   const agent = parts.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
-  const { id, model, task, toolLevel, forkedFrom } = imported;
-  const transcript = parts.transcriptFor({ id, project, transcriptDir: null, createdAt: Date.now() });
-  const session = { id, agent, model, directory: params.directory, project, task, toolLevel, parentSession: null, forkedFrom, transcript };
+  const { id, model, task, toolLevel, forkedFrom, createdAt } = imported;
+  const transcript = parts.transcriptFor({ id, project, transcriptDir: null, createdAt });
+  const place = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
+  const session = { id, agent, model, task, toolLevel, createdAt, ...place };
   const source: Source = { agent: read.format, nativeId: imported.id, path: null, sha256: read.sha256, tip: null };
   const mine = { ...session, source: isMain ? { ...source, nativeId: read.nativeId } : source };
   if (isMain && params.name !== null) return store.importSession({ ...mine, name: params.name }, tree);

@@ -34,7 +34,7 @@ const batch = (nodes: ImportedNode[]) => ({ nodes, turns: [turn], endings: new S
 export function describeImports(open: () => Store): void {
   async function begin() {
     const store = open();
-    const session = await store.importSession({ ...newSession(), id: ids[0]!, forkedFrom: null, source }, ids[1]!);
+    const session = await store.importSession({ ...newSession(), id: ids[0]!, forkedFrom: null, createdAt: at(0), source }, ids[1]!);
     return { store, session, lease: await store.acquire(session.id) };
   }
 
@@ -48,7 +48,7 @@ export function describeImports(open: () => Store): void {
       { id: ids[4], at: at(4), parent: ids[3] },
     ]);
     expect((await store.children(ids[3]!)).length).toBe(2);
-    expect(await store.session(session.id)).toMatchObject({ id: ids[0], tree: ids[1], tip: null, source });
+    expect(await store.session(session.id)).toMatchObject({ id: ids[0], tree: ids[1], tip: null, createdAt: at(0), source });
     expect(await store.turnsOf(session.id)).toMatchObject([
       { id: turn.id, status: "ok", startedAt: at(1), usage, costUsd: 0.5, steps: 1, source },
     ]);

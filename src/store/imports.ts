@@ -23,7 +23,7 @@ export function importSession(db: Db, session: SessionImport, tree: string | nul
     const n = known?.n ?? makeTree(db, tree ?? Bun.randomUUIDv7());
     const { id, ...rest } = session;
     const isPurged = db.query("select 1 from sessions where id = ?").get(id) !== null;
-    return insertSession(db, n, null, Date.now(), isPurged ? rest : session);
+    return insertSession(db, n, null, session.createdAt, isPurged ? rest : session);
   });
 }
 

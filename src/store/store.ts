@@ -91,7 +91,7 @@ export type SessionChange = Partial<
   Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source">
 >;
 
-export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom">;
+export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom" | "createdAt">;
 
 /** Parents before children; `endings` are the nodes that are the last of their turn. */
 export type ImportBatch = { turns: ImportedTurn[]; nodes: ImportedNode[]; endings: Set<string>; source: Source };

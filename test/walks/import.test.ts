@@ -138,7 +138,15 @@ describe("import", () => {
     const copy = await treeIn(other.root, ran["session_id"] as string);
     expect(copy.view.nodes).toEqual(whole.view.nodes);
     expect(copy.view.turns.map(({ source: _source, ...turn }) => turn)).toEqual(whole.view.turns);
-    const place = ({ id, tree, tip, name, forkedFrom, model: named }: Session) => ({ id, tree, tip, name, forkedFrom, named });
+    const place = ({ id, tree, tip, name, forkedFrom, model: named, createdAt }: Session) => ({
+      id,
+      tree,
+      tip,
+      name,
+      forkedFrom,
+      named,
+      createdAt,
+    });
     expect(copy.view.sessions.map(place)).toEqual(whole.view.sessions.map(place));
     expect(copy.outputs).toEqual(whole.outputs);
     expect(whole.outputs[0]).toContain("19999\n20000\n");
