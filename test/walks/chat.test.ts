@@ -106,6 +106,26 @@ test("a branch's conclusion is grafted into another, and its next turn is sent i
   });
 });
 
+test("the branch one is in is exported, and no other", async () => {
+  await walk(async ({ chat, house }) => {
+    await chat([list], "talk");
+    const ran = await chat(
+      ["/fork other", utils, "/switch talk", main, "/export", "/export branch.md", "/switch other", "/export branch.jsonl"],
+      "talk",
+    );
+    expect({ code: ran.code, told: ran.err.includes("skein: ") }).toEqual({ code: 0, told: false });
+    const text = ran.out.slice(ran.out.lastIndexOf("\nagent    native"));
+    expect(text).toMatch(/list the python[^]*ls src\/\*\.py[^]*show me the contents of main\.py[^]*Here's the contents of main\.py\./);
+    expect(text).not.toContain(utils);
+    const markdown = readFileSync(join(house.project, "branch.md"), "utf8");
+    expect(markdown).toContain(main);
+    expect(markdown).not.toContain(utils);
+    const lines = readFileSync(join(house.project, "branch.jsonl"), "utf8");
+    for (const said of [list, utils, "Here's utils.py."]) expect(lines).toContain(said);
+    expect(lines).not.toContain(main);
+  });
+});
+
 describe("lines from a pipe", () => {
   test("go on after a backslash and in a fence; a path or a blank first makes a message", async () => {
     await walk(async ({ chat, server }) => {

@@ -9,6 +9,7 @@ import { plain, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 import { contextText, nameOf, placesText } from "./listing.ts";
 import type { Repl } from "./repl.ts";
+import { exportBranch } from "./export-branch.ts";
 import { goTo, placeNamed, stay } from "./switch.ts";
 import { branchesOf, leavesOf, messageBack } from "./walk.ts";
 
@@ -29,6 +30,7 @@ export const slashCommands: readonly SlashCommand[] = [
   { name: "switch", usage: "<node|number|session>", summary: "go to another place of the tree", offers: "places", run: switchTo },
   { name: "context", usage: "", summary: "the path to here, as the agent is sent it", run: context },
   { name: "leaves", usage: "", summary: "every end of the conversation", run: leaves },
+  { name: "export", usage: "[file]", summary: "this branch, as text or by the file's ending", run: exportBranch },
   { name: "model", usage: "[vendor/id]", summary: "which model answers; another one from now on", offers: "models", run: model },
   { name: "agent", usage: "[name]", summary: "who takes the turns", run: agent },
   {
