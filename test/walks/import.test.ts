@@ -157,6 +157,23 @@ describe("import", () => {
     expect(rest).toMatchObject({ nodes: { added: 0 }, session: { id: fork.id } });
   });
 
+  test("what export prints, import takes: the same tree in another house, line by line", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    server.setScript({ steps: [{ calls: [{ input: { command: "seq 20000; printf '\\377\\n'" } }] }], final: "counted" });
+    await house.run(["import", fixture("claude"), "--name", "old"]);
+    await house.run(["run", "--session", "old", "count", "-m", "anthropic/claude-sonnet-4-5"]);
+    server.setScript({ steps: [], final: "gone on" });
+    const exported = await house.run(["export", "old", "--format", "jsonl"]);
+    expect(exported.code).toBe(0);
+
+    using other = temporaryHouse(vendorEnv(server.url));
+    const report = imported.parse((await other.run(["import", "-", "--json"], { stdin: exported.out })).json());
+    expect(report).toMatchObject({ format: "skein", nodes: { added: 19, known: 0 }, branches: 2, session: { name: "old" } });
+    const again = await other.run(["export", "old", "--format", "jsonl"]);
+    expect(again.out.split("\n").slice(1)).toEqual(exported.out.split("\n").slice(1));
+    expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, handles: 1 });
+  });
+
   test("a purged import can be imported again, and an archived one says how to get it back", async () => {
     using house = temporaryHouse(vendorEnv(server.url));
     await house.run(["import", fixture("gemini"), "--name", "old"]);
