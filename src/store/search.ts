@@ -5,27 +5,45 @@ import { nodesPerTree } from "./migrations.ts";
 import { Names, type NodeRow, nodeColumns, toNodes } from "./rows.ts";
 import type { SearchHit } from "./store.ts";
 
-type Hit = { n: number; session: number; rank: number };
+type Hit = { n: number; session: number; rank: number; match: string };
+type Filter = { project: string | null; limit: number };
 
-export function search(db: Db, query: string, filter: { project: string | null; limit: number }): SearchHit[] {
-  const match = matchOf(query);
-  if (match === null) return [];
+/** Whole words first; what only begins with the last word fills up the rest. */
+export function search(db: Db, query: string, filter: Filter): SearchHit[] {
+  const { whole, begun } = matchesOf(query);
+  if (whole === null) return [];
   while (indexSome(db) > 0);
-  const hits = db
-    .query<Hit>(
-      `select words.rowid as n, c.session, words.rank from words join nodes c on c.n = words.rowid
-       join sessions s on s.n = c.session
-       where words match ?1 and (?2 is null or s.project = ?2) order by words.rank limit ?3`,
-    )
-    .all(match, filter.project, filter.limit);
+  const hits = hitsOf(db, whole, filter);
+  if (begun !== null && hits.length < filter.limit) {
+    const known = new Set(hits.map((hit) => hit.n));
+    hits.push(...hitsOf(db, begun, filter).filter((hit) => !known.has(hit.n)));
+  }
   const names = new Names(db);
-  return hits.map((hit) => {
-    const [node] = toNodes(db, db.query(`select ${nodeColumns} from nodes where n = ?`).values(hit.n) as NodeRow[]);
+  return hits.slice(0, filter.limit).map(({ n, session, rank, match }) => {
+    const [node] = toNodes(db, db.query(`select ${nodeColumns} from nodes where n = ?`).values(n) as NodeRow[]);
     const cut = db
       .query<{ snippet: string }>("select snippet(words, 0, ?1, ?2, '…', 24) as snippet from words where words match ?3 and rowid = ?4")
-      .get(opening, closing, match, hit.n);
-    return { node: node!, session: names.of("sessions", hit.session), ...markedIn(cut?.snippet ?? ""), rank: hit.rank };
+      .get(opening, closing, match, n);
+    return { node: node!, session: names.of("sessions", session), ...markedIn(cut?.snippet ?? ""), rank };
   });
+}
+
+/** To rank, every match must be weighed. What is said in more nodes than this is told by the latest of them instead. */
+const mostRanked = 5000;
+
+function hitsOf(db: Db, match: string, filter: Filter): Hit[] {
+  const { count } = db
+    .query<{ count: number }>("select count(*) as count from (select 1 from words where words match ? limit ?)")
+    .get(match, mostRanked + 1)!;
+  if (count === 0) return [];
+  const [rank, order] = count > mostRanked ? ["0.0", "words.rowid desc"] : ["words.rank", "words.rank"];
+  return db
+    .query<Hit>(
+      `select words.rowid as n, c.session, ${rank} as rank, ?1 as match from words cross join nodes c on c.n = words.rowid
+       cross join sessions s on s.n = c.session
+       where words match ?1 and (?2 is null or s.project = ?2) order by ${order} limit ?3`,
+    )
+    .all(match, filter.project, filter.limit);
 }
 
 // No characters of any text.
@@ -66,12 +84,13 @@ export function indexSome(db: Db, session: string | null = null): number {
   });
 }
 
-/** Every word must occur; "quoted words" as they stand; the last word may go on. Null when nothing is asked. */
-export function matchOf(query: string): string | null {
+/** Every word must occur; "quoted words" as they stand. `begun`: the last word may go on, when it has three letters. */
+function matchesOf(query: string): { whole: string | null; begun: string | null } {
   const terms = [...query.replaceAll("\0", " ").matchAll(/"([^"]*)"|([^\s"]+)/g)]
     .map((found) => ({ text: found[1] ?? found[2] ?? "", isWord: found[1] === undefined }))
     .filter((term) => /[\p{L}\p{N}_]/u.test(term.text));
-  if (terms.length === 0) return null;
   const last = terms.at(-1);
-  return terms.map((term) => `"${term.text}"${term === last && term.isWord ? "*" : ""}`).join(" ");
+  if (last === undefined) return { whole: null, begun: null };
+  const whole = terms.map((term) => `"${term.text}"`).join(" ");
+  return { whole, begun: last.isWord && last.text.length >= 3 ? `${whole}*` : null };
 }
