@@ -2,6 +2,7 @@
 // that the next request carries it.
 import { cutText } from "../kit/text.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
+import type { Handle } from "../protocol/handle.ts";
 import type { NewNode } from "../protocol/node.ts";
 import type { Enforced, Policy } from "../protocol/policy.ts";
 import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/ports.ts";
@@ -74,6 +75,30 @@ async function execute(
   events.flush();
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   const handle = await sink.close(metadata, keepAlways);
-  const excerpt = `$ ${command}\n${cutText(outcome.text, excerptBytes, { keep: "both" }).text}`;
-  return { author: "user", parts: [handle === null ? { kind: "text", text: excerpt } : { kind: "handle", handle, excerpt }] };
+  const { copies } = input;
+  if (copies !== undefined && outcome.isError)
+    throw new Fault("file-unreadable", `${copies.source} ${copies.identifier}: ${lastLine(outcome.text)}`);
+  const title = copies === undefined ? `$ ${command}` : `[${copies.source} ${copies.identifier}]`;
+  const excerpt = `${title}\n${cutText(outcome.text, excerptBytes, { keep: "both" }).text}`;
+  if (handle === null) return { author: "user", parts: [{ kind: "text", text: excerpt }] };
+  return {
+    author: "user",
+    parts: [{ kind: "handle", handle: copies === undefined ? handle : copyOf(handle, copies), excerpt: excerpt + whereWhole(handle) }],
+  };
+}
+
+/** The copy keeps its own place, so that it can be read back as it was. */
+function copyOf(handle: Handle, copies: Pick<Handle, "source" | "identifier">): Handle {
+  return { ...handle, ...copies, metadata: { ...handle.metadata, stored: handle.identifier } };
+}
+
+function whereWhole(handle: Handle): string {
+  return (handle.metadata.bytes ?? 0) <= excerptBytes
+    ? ""
+    : `\n[whole output, ${handle.metadata.bytes} bytes: read path "bash:${handle.identifier}"]`;
+}
+
+/** What a program said last before it failed; the line after it only tells the exit code. */
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-2) ?? text;
 }

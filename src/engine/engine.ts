@@ -12,7 +12,7 @@ import { findText } from "./find-text.ts";
 import { handleContent } from "./handle-content.ts";
 import { renderContext } from "./context-view.ts";
 import { diffFiles, planRestore, restoreFiles } from "./files.ts";
-import { graft } from "./graft.ts";
+import { addSession, graft } from "./graft.ts";
 import { importTranscript } from "./import.ts";
 import { currentSession, openSession } from "./sessions.ts";
 import * as tree from "./tree-ops.ts";
@@ -55,7 +55,7 @@ export function createEngine(parts: EngineParts): Api {
     session: {
       open: (params) => openSession(parts, params),
       list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),
-      tree: async ({ session }) => treeOf(await parts.store(), session),
+      tree: async ({ session, archived }) => treeOf(await parts.store(), session, archived ?? false),
       find: ({ wanted, directory }) => tree.findSession(parts, wanted, directory),
       fork: (params) => tree.fork(parts, params),
       move: (params) => tree.move(parts, params),
@@ -71,6 +71,7 @@ export function createEngine(parts: EngineParts): Api {
       find: ({ wanted }) => tree.findNode(parts, wanted),
       path: async ({ node }) => (await parts.store()).path(node),
       add: (params) => tree.addMessage(parts, params),
+      addSession: (params) => addSession(parts, params),
     },
     graft: { make: (params) => graft(parts, params) },
     files: {
@@ -115,10 +116,11 @@ export function createEngine(parts: EngineParts): Api {
   };
 }
 
-async function treeOf(store: Store, wanted: string) {
+async function treeOf(store: Store, wanted: string, withArchived: boolean) {
   const session = await store.findSession(wanted, null);
   const nodes = await store.treeNodes(session.tree);
   const all = await store.listSessions({ project: null, subSessions: true });
+  if (withArchived) all.push(...(await store.listSessions({ project: null, subSessions: true, archived: true })));
   const sessions = all.filter((candidate) => candidate.tree === session.tree);
   const turns = (await Promise.all(sessions.map((candidate) => store.turnsOf(candidate.id)))).flat();
   return { nodes, sessions, turns };

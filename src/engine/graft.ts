@@ -25,6 +25,20 @@ export async function graft(parts: EngineParts, params: { from: string; into: st
   return holding(parts, into.id, (_store, recorder) => recorder.addNode(graftNode(from, from.tip as string, own, files), null));
 }
 
+/** The last answer of another session, as a handle: no part of its branch comes along. */
+export async function addSession(parts: EngineParts, params: { session: string; from: string }): Promise<Node> {
+  const store = await parts.store();
+  const from = await store.session(params.from);
+  const path = from?.tip == null ? [] : await store.path(from.tip);
+  const answer = path.findLast((node) => node.author === "agent" && textOf(node) !== "");
+  if (from === null || answer === undefined) throw new Fault("usage", "that session has no answer yet");
+  const text = `[session ${labelOf(from)}]\n${cutText(textOf(answer), answerBytes, { keep: "both" }).text}`;
+  const handle = { source: "session", sourceVersion: "1.0.0", identifier: from.id, metadata: { node: answer.id } };
+  return holding(parts, params.session, (_store, recorder) =>
+    recorder.addNode({ author: "user", parts: [{ kind: "handle", handle, excerpt: text }] }, null),
+  );
+}
+
 function graftNode(from: Session, tip: string, own: Node[], files: string[]): NewNode {
   const asked = own.filter((node) => node.author === "user").map((node) => `- ${cutText(textOf(node), askedBytes, { keep: "head" }).text}`);
   const answer = own.findLast((node) => node.author === "agent" && textOf(node) !== "");

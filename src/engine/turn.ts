@@ -3,6 +3,7 @@
 import type { TurnCheck, TurnStart } from "../protocol/api.ts";
 import { Fault, type TurnError } from "../protocol/error.ts";
 import type { Event, TurnOutcome } from "../protocol/event.ts";
+import { storedAt } from "../protocol/handle.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { Session, Turn, TurnEnd } from "../protocol/turn.ts";
@@ -136,7 +137,7 @@ async function turnInput(
   const context: TurnContext = {
     signal: deadline.signal,
     keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
-    readOutput: (handle) => store.readOutput(handle.identifier),
+    readOutput: (handle) => store.readOutput(storedAt(handle)),
     delegate,
     keepFiles,
     spent: () => {

@@ -2,6 +2,7 @@
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
 import type { Event } from "./event.ts";
 import type { FileChange } from "./files.ts";
+import type { Handle } from "./handle.ts";
 import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
@@ -14,7 +15,8 @@ export type Api = {
   session: {
     open: (params: SessionOpen) => Promise<Session>;
     list: (params: { project: string | null; archived?: boolean; subSessions?: boolean; limit?: number }) => Promise<Session[]>;
-    tree: (params: { session: string }) => Promise<TreeView>;
+    /** Archived sessions are left out unless asked for. */
+    tree: (params: { session: string; archived?: boolean }) => Promise<TreeView>;
     /** By id, tail or name; names of the directory's project come first. */
     find: (params: { wanted: string; directory: string }) => Promise<Session>;
     /** A new session at an old node (its tip when none is named); the old one keeps its tip. */
@@ -36,6 +38,8 @@ export type Api = {
     path: (params: { node: string }) => Promise<Node[]>;
     /** A message of the user's that no agent takes up yet. */
     add: (params: { session: string; text: string }) => Promise<Node>;
+    /** The conclusion of another session, as a handle that names it. */
+    addSession: (params: { session: string; from: string }) => Promise<Node>;
   };
   graft: {
     /** Brings a branch's conclusion into another session as one node. */
@@ -128,6 +132,8 @@ export type TurnStart = {
   outputFile: string | null;
   /** A command instead of a prompt: the agent `shell` runs it, no model is asked. */
   command: string | null;
+  /** What the command's output is a copy of: a file, an answer from the web or from a database. */
+  copies?: Pick<Handle, "source" | "identifier">;
 };
 
 export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {

@@ -33,8 +33,9 @@ export type TurnInput = {
   limits: Limits;
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
-  /** For the agent `shell`: what to run. */
+  /** For the agent `shell`: what to run, and what its output is a copy of when that is not the point itself. */
   command: string | null;
+  copies?: Pick<Handle, "source" | "identifier">;
 };
 
 /** What an agent yields. A `node` is stored before the agent is asked to go on. Exactly one `end`, at the end. */

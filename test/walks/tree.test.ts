@@ -155,3 +155,34 @@ describe("graft", () => {
     expect((await house.run(["verify"])).code).toBe(0);
   });
 });
+
+describe("handles", () => {
+  test("of a file, a page and a session keep a copy, and the next request carries it as it was", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    await conversation(house);
+    await Bun.write(`${house.project}/it's here.txt`, "the file as it was");
+    expect((await house.run(["add", "main", "--file", "it's here.txt"])).code).toBe(0);
+    await Bun.write(`${house.project}/it's here.txt`, "changed since");
+    const page = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("the page as it was") });
+    expect((await house.run(["add", "main", "--http", `http://127.0.0.1:${page.port}/a`])).code).toBe(0);
+    await page.stop(true);
+    await house.run(["run", "a word", "--session", "other", "-m", wireModels.anthropic]);
+    expect((await house.run(["add", "main", "--from", "other", "--json"])).json()).toMatchObject({
+      author: "user",
+      parts: [{ kind: "handle" }],
+    });
+    await house.run(["run", "go on", "--session", "main"]);
+    for (const words of ["the file as it was", "the page as it was", "[session other]"]) expect(lastRequest()).toContain(words);
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+
+  test("of what can't be read add nothing and say why", async () => {
+    using house = temporaryHouse(vendorEnv(server.url));
+    const { nodes } = await conversation(house);
+    const missing = await house.run(["add", "main", "--file", "nothing.txt"]);
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("No such file") });
+    const closed = await house.run(["add", "main", "--http", "http://127.0.0.1:9/"]);
+    expect(closed.code).toBe(1);
+    expect(((await house.run(["show", "main", "--json"])).json()["nodes"] as unknown[]).length).toBe(nodes.length);
+  });
+});

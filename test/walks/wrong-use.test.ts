@@ -143,7 +143,7 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   show: [["show", "nope"], /no session "nope"/],
   context: [["context", "nope"], /no session "nope"/],
   exec: [["exec", "nope", "true", "--timeout", "soon"], /seconds or 90s/],
-  add: [["add", "nope"], /needs/],
+  add: [["add", "nope"], /one thing/],
   files: [["files", "mend", "nope"], /knows diff, restore/],
   graft: [["graft", "nope"], /no session "nope"/],
   rename: [["rename", "nope", "name"], /no session "nope"/],

@@ -1,10 +1,10 @@
 // skein exec: a command in a session's directory; what it prints becomes a node that the agent will be sent.
 import { parseDuration } from "../../kit/duration.ts";
-import type { TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
 import type { Node } from "../../protocol/node.ts";
 import { nodeRecord } from "../../protocol/records.ts";
 import { jsonFlag } from "../args.ts";
+import { commandTurn } from "../command-turn.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { sessionNamed } from "../find-session.ts";
 import { jsonText } from "../json.ts";
@@ -27,13 +27,7 @@ async function runExec(args: Args, door: Door): Promise<number> {
   const api = await door.api();
   const session = await sessionNamed(api, door, args.positionals[0]);
   const settings = await api.config.values();
-  const start: TurnStart = {
-    ...commandTurn,
-    session: session.id,
-    command: args.positionals[1] as string,
-    policy: { name: settings.policy, sandbox: settings.sandbox ?? "auto", net: settings.net, allowWrite: [...settings.allowWrite] },
-    timeoutMs,
-  };
+  const start = { ...commandTurn(session.id, args.positionals[1] as string, settings), timeoutMs };
   door.onStop(() => void api.turn.cancel({ session: session.id }));
   let added: Node | null = null;
   let status: keyof typeof exitCodes = "broken";
@@ -46,23 +40,6 @@ async function runExec(args: Args, door: Door): Promise<number> {
   if (args.flags["json"] && added !== null) door.out.write(jsonText(nodeRecord(added)));
   return status === "ok" ? exitCodeOf(added) : exitCodes[status];
 }
-
-const commandTurn = {
-  prompt: null,
-  images: [],
-  model: null,
-  toolLevel: "minimal" as const,
-  tools: null,
-  spawn: false,
-  system: null,
-  appendSystem: null,
-  contextFiles: false,
-  fresh: false,
-  limits: { maxSteps: 1, maxTokens: null, maxBudgetUsd: null },
-  idleMs: null,
-  answerSchema: null,
-  outputFile: null,
-};
 
 function exitCodeOf(node: Node | null): number {
   const [part] = node?.parts ?? [];

@@ -1,8 +1,8 @@
-// The small verbs on one session: use, rename, delete, restore, add. Each says what it did in one line.
+// The small verbs on one session: use, rename, delete, restore. Each says what it did in one line.
 import type { Api } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
-import { nodeRecord, sessionRecord } from "../../protocol/records.ts";
+import { sessionRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
@@ -59,17 +59,6 @@ export const restore = verb({
     if (session.archivedAt === null) throw new Fault("usage", `${labelOf(session)} is not archived`);
     const restored = await api.session.restore({ session: session.id });
     return { record: sessionRecord(restored), text: `restored ${labelOf(restored)}` };
-  },
-});
-
-export const add = verb({
-  name: "add",
-  summary: "add a message that no agent takes up yet",
-  words: ["session", "message"],
-  notes: "The next turn of the session is sent it.",
-  async act(api, session, args) {
-    const node = await api.node.add({ session: session.id, text: args.positionals[1] as string });
-    return { record: nodeRecord(node), text: `added ${shortId(node.id)} to ${labelOf(session)}` };
   },
 });
 

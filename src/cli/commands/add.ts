@@ -1,0 +1,82 @@
+// skein add: a message that no agent takes up yet, or a copy of a file, a page, a query's answer or a session's
+// conclusion. Paths, URLs and queries are read by the executor under the session's policy, never by skein itself.
+import { absolutePath } from "../../kit/paths.ts";
+import type { Api, Settings } from "../../protocol/api.ts";
+import { Fault } from "../../protocol/error.ts";
+import type { Handle } from "../../protocol/handle.ts";
+import { shortId, type Node } from "../../protocol/node.ts";
+import { nodeRecord } from "../../protocol/records.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { jsonFlag } from "../args.ts";
+import { commandTurn } from "../command-turn.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { sessionNamed } from "../find-session.ts";
+import { jsonText } from "../json.ts";
+import { plain } from "../style.ts";
+
+type Source = { name: string; value: string; summary: string; command: (identifier: string) => string };
+
+const sources: readonly Source[] = [
+  { name: "file", value: "path", summary: "a copy of a file", command: (path) => `cat -- ${quoted(path)}` },
+  { name: "http", value: "url", summary: "a copy of what a URL answers", command: (url) => `curl -fsSL --max-time 60 -- ${quoted(url)}` },
+  {
+    name: "postgres",
+    value: "query",
+    summary: "what a read-only query answers now",
+    command: (query) => `PGOPTIONS='-c default_transaction_read_only=on' psql -X -w --csv -v ON_ERROR_STOP=1 -c ${quoted(query)}`,
+  },
+];
+
+export const add: Command = {
+  name: "add",
+  summary: "add a message, or a copy of a file, page or query, for the next turn",
+  usage: '<session> ["message"] [flags]',
+  positionals: { min: 1, max: 2 },
+  flags: [
+    ...sources.map(({ name, value, summary }) => ({ name, value, summary })),
+    { name: "from", value: "session", summary: "the conclusion of another session" },
+    jsonFlag,
+  ],
+  notes: `The next turn of the session is sent it. A copy is kept whole, so that a replay shows what was there.
+--postgres uses psql; name the PG* variables it needs in the config key tool_env.`,
+  run: runAdd,
+};
+
+async function runAdd(args: Args, door: Door): Promise<number> {
+  const [wanted, message] = args.positionals;
+  const given = [...sources.map((source) => source.name), "from"].filter((name) => args.flags[name] !== undefined);
+  if (given.length + (message === undefined ? 0 : 1) !== 1)
+    throw new Fault("usage", "add takes one thing: a message, --file, --http, --postgres or --from");
+  const api = await door.api();
+  const session = await sessionNamed(api, door, wanted);
+  const node = await addOne(api, door, session, message ?? null, args);
+  door.out.write(
+    args.flags["json"] ? jsonText(nodeRecord(node)) : `added ${shortId(node.id)} to ${plain(session.name ?? shortId(session.id))}\n`,
+  );
+  return 0;
+}
+
+async function addOne(api: Api, door: Door, session: Session, message: string | null, args: Args): Promise<Node> {
+  if (message !== null) return api.node.add({ session: session.id, text: message });
+  const from = args.flags["from"];
+  if (typeof from === "string") return api.node.addSession({ session: session.id, from: (await sessionNamed(api, door, from)).id });
+  const source = sources.find((candidate) => args.flags[candidate.name] !== undefined) as Source;
+  const value = args.flags[source.name] as string;
+  const identifier = source.name === "file" ? absolutePath(value, { cwd: door.cwd, home: door.home }) : value;
+  return copy(api, session, source, identifier, await api.config.values());
+}
+
+async function copy(api: Api, session: Session, source: Source, identifier: string, settings: Settings): Promise<Node> {
+  const copies: Pick<Handle, "source" | "identifier"> = { source: source.name, identifier };
+  let added: Node | null = null;
+  for await (const event of api.turn.start({ ...commandTurn(session.id, source.command(identifier), settings), copies })) {
+    if (event.type === "node.added") added = event.node;
+    if (event.type === "turn.ended" && event.turn.error !== null) throw new Fault("file-unreadable", event.turn.error.message);
+  }
+  if (added === null) throw new Fault("internal", "nothing was added");
+  return added;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
