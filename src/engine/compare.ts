@@ -6,6 +6,7 @@ import type { Session } from "../protocol/turn.ts";
 import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
+import { changesBetween } from "./files.ts";
 
 type Branch = { session: Session | null; path: Node[] };
 
@@ -20,8 +21,8 @@ export async function compareBranches(parts: EngineParts, params: { a: string; b
   return {
     fork: a.path[shared - 1] ?? null,
     sharedNodes: shared,
-    a: await sideOf(store, a, shared),
-    b: await sideOf(store, b, shared),
+    a: await sideOf(parts, store, a, shared),
+    b: await sideOf(parts, store, b, shared),
   };
 }
 
@@ -38,7 +39,7 @@ async function branchOf(store: Store, wanted: string, project: string): Promise<
   }
 }
 
-async function sideOf(store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
+async function sideOf(parts: EngineParts, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
   const own = path.slice(shared);
   const turns = new Set(own.map((node) => node.turn).filter((turn) => turn !== null));
   const last = [...turns].at(-1);
@@ -61,8 +62,15 @@ async function sideOf(store: Store, { session, path }: Branch, shared: number): 
     status: last === undefined ? null : ((await store.turn(last))?.status ?? null),
     firstMessage: firstUser === undefined ? null : textOf(firstUser),
     answer: answer === undefined ? null : textOf(answer),
-    files: null,
+    files: await filesOf(parts, path[shared - 1] ?? own[0], own),
   };
+}
+
+/** Null when the files were not recorded at both ends. */
+async function filesOf(parts: EngineParts, from: Node | undefined, own: Node[]): Promise<BranchSide["files"]> {
+  const to = own.at(-1);
+  if (from === undefined || to === undefined) return [];
+  return changesBetween(parts, from.id, to.id);
 }
 
 function spentBy(node: Node): Spent {

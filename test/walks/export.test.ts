@@ -1,13 +1,15 @@
 // A tree with branches, pictures, colours, broken bytes and secrets: searched, compared and exported by the real program.
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NewNode } from "../../src/protocol/node.ts";
 import { transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
 import { comparison, found } from "../../src/protocol/schema/tree-records.ts";
 import { nodeOfLines, type TreeHeader, type TreeLine } from "../../src/protocol/tree-lines.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { temporaryHouse, type TemporaryHouse } from "../support/skein.ts";
+import { startModelServer } from "../support/model-server.ts";
+import { shellScript } from "../support/model-server/script.ts";
+import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 const key = "sk-ant-api03-Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY";
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY52fTcuYAAAAAElFTkSuQmCC";
@@ -122,6 +124,29 @@ describe("search", () => {
 });
 
 describe("diff", () => {
+  test("tells which files each branch changed", async () => {
+    const server = startModelServer(shellScript(["true"]));
+    using house = temporaryHouse(vendorEnv(server.url));
+    rmSync(join(house.project, ".git"), { recursive: true });
+    Bun.spawnSync(["git", "init", "-q"], { cwd: house.project });
+    const run = async (command: string, ...args: string[]) => {
+      server.setScript(shellScript([command]));
+      expect(await house.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
+    };
+    try {
+      await run("echo one > shared.txt", "first", "--session", "a");
+      await run("echo two > b.txt; rm shared.txt", "go on", "--session", "a");
+      const nodes = (await house.run(["show", "a", "--json"])).json()["nodes"] as { id: string; author: string }[];
+      const end = nodes.findIndex((node, at) => at > 0 && node.author === "user") - 1;
+      const record = comparison.parse((await house.run(["diff", nodes[end]!.id, "a", "--json"])).json());
+      expect(record.a.files).toEqual([]);
+      expect(record.b.files?.map(({ kind, path }) => `${kind} ${path}`)).toEqual(["added b.txt", "deleted shared.txt"]);
+      expect((await house.run(["diff", nodes[end]!.id, "a"])).out).toContain("A b.txt +1 -0");
+    } finally {
+      await server.stop();
+    }
+  });
+
   test("tells where two branches part, and what each did", async () => {
     using house = temporaryHouse();
     await plantTree(house);
@@ -212,6 +237,21 @@ describe("export", () => {
     await from.close();
     await to.close();
     expect(after).toEqual(before);
+  });
+
+  test("an archived branch is exported too", async () => {
+    using house = temporaryHouse();
+    using other = temporaryHouse();
+    const { tree } = await plantTree(house);
+    expect(await house.run(["delete", "side"])).toMatchObject({ code: 0 });
+    expect((await house.run(["export", "main"])).out).toContain("[side (archived)]");
+    const file = join(house.root, "tree.jsonl");
+    expect(await house.run(["export", "side", "--format", "jsonl", "-o", file])).toMatchObject({ code: 0 });
+    expect(await other.run(["import", file])).toMatchObject({ code: 0 });
+    const [from, to] = [await storedIn(house), await storedIn(other)];
+    expect(await to.treeNodes(tree)).toEqual(await from.treeNodes(tree));
+    await from.close();
+    await to.close();
   });
 
   test("a document of records holds sessions, turns, nodes and outputs", async () => {

@@ -43,9 +43,9 @@ async function runExport(args: Args, door: Door): Promise<number> {
   const format = (args.flags["json"] === true ? "json" : (args.flags["format"] ?? "text")) as Format;
   const api = await door.api();
   const wanted = await sessionNamed(api, door, args.positionals[0]);
-  const found = await api.session.tree({ session: wanted.id });
+  const found = await api.session.tree({ session: wanted.id, archived: true });
   const redact = args.flags["redact"] === true ? redactor({ home: door.home, secrets: secretsOf(door.env) }) : null;
-  const whole = { session: wanted, view: found.sessions.some(({ id }) => id === wanted.id) ? found : withSession(found, wanted) };
+  const whole = { session: wanted, view: found };
   const { session, view } = redact === null ? whole : withoutSecrets(whole, redact);
   const bound = args.flags["whole"] === true ? null : excerptBytes;
   const document: Document = { session, view, resolve: (handle) => textBehind(api, handle, bound, redact) };
@@ -60,11 +60,6 @@ async function runExport(args: Args, door: Door): Promise<number> {
   if (typeof output === "string") await writeFile(absolutePath(output, { cwd: door.cwd, home: door.home }), pieces);
   else for await (const piece of pieces) door.out.write(piece);
   return 0;
-}
-
-/** An archived session is not among its tree's. */
-function withSession(view: TreeView, session: Session): TreeView {
-  return { ...view, sessions: [...view.sessions, session] };
 }
 
 const excerptBytes = 64 * 1024;

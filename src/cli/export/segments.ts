@@ -54,5 +54,5 @@ export function labelsOf(view: Pick<TreeView, "sessions">): Map<string | null, S
 }
 
 export function sessionName(session: Session): string {
-  return session.name ?? shortId(session.id);
+  return `${session.name ?? shortId(session.id)}${session.archivedAt === null ? "" : " (archived)"}`;
 }
