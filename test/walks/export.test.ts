@@ -3,8 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NewNode } from "../../src/protocol/node.ts";
-import { transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
-import { comparison, found } from "../../src/protocol/schema/tree-records.ts";
+import { comparison, exportHeader, exportLine, found } from "../../src/protocol/schema/tree-records.ts";
 import { nodeOfLines, type TreeHeader, type TreeLine } from "../../src/protocol/tree-lines.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { startModelServer } from "../support/model-server.ts";
@@ -209,14 +208,11 @@ describe("export", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as unknown);
-    const { tree: about, ...plain } = header as TreeHeader;
-    transcriptHeader.parse(plain);
+    exportHeader.parse(header);
+    const about = (header as TreeHeader).tree;
     expect(new Set(about.sessions.map((session) => session.name))).toEqual(new Set(["main", "side"]));
     expect(new Set(about.turns.map((turn) => turn.native_id))).toEqual(new Set(["native-1", null]));
-    for (const line of lines) {
-      const { node: _node, data: _data, output: _output, note: _note, ...rest } = line as TreeLine;
-      transcriptLine.parse(rest);
-    }
+    for (const line of lines) exportLine.parse(line);
     const nodes = [...Map.groupBy(lines as TreeLine[], (line) => line.id).values()].map((each) => nodeOfLines(each, tree, "?"));
     const store = await storedIn(house);
     expect(nodes).toEqual(await store.treeNodes(tree));

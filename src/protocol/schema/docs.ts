@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { exitCodes } from "../error.ts";
 import * as records from "./records.ts";
-import { comparison, found } from "./tree-records.ts";
+import { comparison, exportHeader, exportLine, found } from "./tree-records.ts";
 
 type Json = {
   type?: string | string[];
@@ -34,6 +34,8 @@ const sections: [string, string, z.ZodType][] = [
   ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],
   ["search", "`search --json` prints an array of these.", found],
   ["diff", "`diff --json` prints one of these.", comparison],
+  ["Export: first line", "`export --format jsonl` prints a transcript of the whole tree, with more in each line.", exportHeader],
+  ["Export: every other line", "One part of one node; parents come before their children.", exportLine],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],
   [
     "Transcript: every other line",

@@ -1,7 +1,7 @@
-// The schemas of what `search` and `diff` print.
+// The schemas of what `search`, `diff` and `export` print.
 import { z } from "zod";
 import { turnStatuses } from "../error.ts";
-import { node, session, usage } from "./records.ts";
+import { node, session, transcriptHeader, transcriptLine, turn, usage } from "./records.ts";
 
 const count = z.number().int().nonnegative();
 const time = z.iso.datetime({ precision: 3 });
@@ -49,4 +49,40 @@ export const comparison = z.strictObject({
   shared_nodes: count,
   a: side,
   b: side,
+});
+
+const forkedFrom = z.strictObject({ session_id: z.string(), node_id: z.string() });
+
+export const exportHeader = transcriptHeader.extend({
+  tree: z
+    .strictObject({
+      id: z.string(),
+      sessions: z.array(session.extend({ forked_from: forkedFrom.nullable() })),
+      turns: z.array(turn.extend({ native_id: z.string().nullable(), policy: z.record(z.string(), z.unknown()) })),
+    })
+    .describe("every session and turn of the tree"),
+});
+
+export const exportLine = transcriptLine.extend({
+  note: z.record(z.string(), z.unknown()).optional(),
+  node: z
+    .strictObject({
+      author: z.enum(["user", "agent", "tool", "note"]),
+      session_id: z.string(),
+      turn_id: z.string().nullable(),
+      note: z.record(z.string(), z.unknown()).optional(),
+      model: z.string().optional(),
+      cost_usd: z.number().nullable().optional(),
+    })
+    .optional()
+    .describe("on a node's first line"),
+  data: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .optional()
+    .describe("the part as it is stored, where the other fields can't tell it whole; `text` is `content` when it is not there"),
+  output: z
+    .strictObject({ bytes: count, cut_bytes: count, text: z.string().optional(), base64: z.string().optional() })
+    .optional()
+    .describe("the whole output that the handle points at"),
 });
