@@ -1,43 +1,90 @@
-// A tree for people: one line per node, a straight line stays straight, branches go to the right, sessions are
-// labels on their tips.
+// A tree for people: one line per node, a call folded into its result, a straight line stays straight, branches go to
+// the right, sessions are labels on their tips.
 import { oneLine } from "../../kit/text.ts";
 import type { TreeView } from "../../protocol/api.ts";
-import { shortId, type Node } from "../../protocol/node.ts";
+import { callsOf, shortId, type CallPart, type Node } from "../../protocol/node.ts";
+import type { Session } from "../../protocol/turn.ts";
 import type { Screen } from "../command.ts";
-import { styleOf } from "../style.ts";
+import { plain, styleOf } from "../style.ts";
+import { fit } from "../table.ts";
 import { argumentOf } from "./argument.ts";
 
-export function treeText(view: TreeView, screen: Screen): string {
+/** `here` is the session whose tip is marked as where one is. */
+export function treeText(view: TreeView, screen: Screen, here: string | null = null): string {
   const style = styleOf(screen);
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const labels = Map.groupBy(view.sessions, (session) => session.tip);
   const lines: string[] = [];
 
-  function line(node: Node, prefix: string): string {
-    const label = (labels.get(node.id) ?? []).map((session) => `[${session.name ?? shortId(session.id)}]`).join(" ");
-    const room = screen.columns - prefix.length - label.length - 14;
-    const text = `${style.dim(prefix)}${mark(node)} ${oneLine(summary(node), Math.max(16, room))}`;
-    return `${style.dim(shortId(node.id))} ${text}${label === "" ? "" : ` ${style.green(label)}`}`;
+  function write(shown: Node, lead: string, calls: readonly CallPart[]): void {
+    const isAnswered = !isOnlyCalls(shown) && (children.get(shown.id) ?? []).some((child) => child.author === "tool");
+    const node = isAnswered ? { ...shown, parts: shown.parts.filter((part) => part.kind !== "call") } : shown;
+    const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, here)).join(" ");
+    const room = screen.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
+    const text = fit(oneLine(plain(folded(node, calls)), 400), Math.max(16, room));
+    const painted = node.author === "user" ? style.bold(text) : node.author === "tool" ? style.dim(text) : text;
+    lines.push(`${style.dim(`${shortId(node.id)} ${lead}`)}${mark(node)} ${painted}${label === "" ? "" : ` ${style.green(label)}`}`);
   }
-  function draw(first: Node, prefix: string): void {
+  /** `lead` stands before the first line of a branch, `below` before all others. */
+  function draw(first: Node, lead: string, below: string, above: readonly CallPart[]): void {
+    let calls = above;
+    let before = lead;
     for (let node: Node | undefined = first; node !== undefined;) {
-      lines.push(line(node, prefix));
-      const below: Node[] = children.get(node.id) ?? [];
-      if (below.length > 1) {
-        for (const [at, child] of below.entries()) draw(child, `${prefix}${at === below.length - 1 ? "└ " : "├ "}`);
-        return;
+      const next: Node[] = children.get(node.id) ?? [];
+      if (node.author === "agent") calls = callsOf(node);
+      const isFolded = isOnlyCalls(node) && next.length === 1 && next[0]?.author === "tool" && !labels.has(node.id);
+      if (!isFolded) {
+        write(node, before, calls);
+        before = below;
       }
-      node = below[0];
+      if (next.length > 1) return fan(next, below, calls);
+      node = next[0];
     }
   }
-  for (const root of children.get(null) ?? []) draw(root, "");
+  function fan(branches: readonly Node[], below: string, calls: readonly CallPart[]): void {
+    for (const [at, branch] of branches.entries()) {
+      const isLast = at === branches.length - 1;
+      draw(branch, `${below}${isLast ? "└─" : "├─"}`, `${below}${isLast ? "  " : "│ "}`, calls);
+    }
+  }
+  const roots = children.get(null) ?? [];
+  if (roots.length > 1) {
+    lines.push(style.dim(`${" ".repeat(8)} (root)`));
+    fan(roots, "", []);
+  } else for (const root of roots) draw(root, "", "", []);
   return lines.join("\n");
+}
+
+function labelOf(session: Session, here: string | null): string {
+  const name = `[${plain(session.name ?? shortId(session.id))}]`;
+  return session.id === here ? `${name} ← here` : name;
+}
+
+function isOnlyCalls(node: Node): boolean {
+  return (
+    node.author === "agent" &&
+    node.parts.length > 0 &&
+    node.parts.every((part) => part.kind === "call" || part.kind === "thinking") &&
+    callsOf(node).length > 0
+  );
+}
+
+/** A result is told with the call it answers. */
+function folded(node: Node, calls: readonly CallPart[]): string {
+  if (node.author !== "tool") return summary(node);
+  const words = node.parts.map((part) => {
+    if (part.kind !== "result") return "";
+    const call = calls.find((candidate) => candidate.id === part.call);
+    const about = call === undefined ? part.text : argumentOf(call.input);
+    return `[${part.name}: ${about}]${part.isError ? ` ✗ ${part.text}` : ""}`;
+  });
+  return words.join("  ");
 }
 
 export function mark(node: Node): string {
   if (node.author === "user") return "○";
   if (node.author === "agent") return "●";
-  return node.author === "tool" ? "│" : "·";
+  return node.author === "tool" ? "▸" : "·";
 }
 
 export function summary(node: Node): string {
@@ -54,7 +101,7 @@ export function summary(node: Node): string {
       case "image":
         return `[${part.mime}]`;
       case "handle":
-        return `[${part.handle.source}:${part.handle.identifier}]`;
+        return `[${part.handle.source}: ${part.handle.metadata.command ?? part.handle.identifier}]`;
     }
   });
   return words.join("  ");

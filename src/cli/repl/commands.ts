@@ -62,8 +62,8 @@ export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> 
 }
 
 async function tree(repl: Repl): Promise<void> {
-  const { view } = await viewOf(repl);
-  repl.door.out.write(`${treeText(view, repl.door.out)}\n`);
+  const { view, session } = await viewOf(repl);
+  repl.door.out.write(`${treeText(view, repl.door.out, session.id)}\n`);
 }
 
 async function fork(repl: Repl, name: string): Promise<void> {

@@ -1,0 +1,61 @@
+// The drawing of a tree: a fork after a tool call, a second beginning, and a narrow screen.
+import { expect, test } from "bun:test";
+import type { TreeView } from "../../protocol/api.ts";
+import type { Node, Part } from "../../protocol/node.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { treeText } from "./tree.ts";
+
+const screen = { write: () => {}, isTty: false, columns: 80, color: false };
+const text = (words: string): Part => ({ kind: "text", text: words });
+const call: Part = { kind: "call", id: "c", name: "bash", input: { command: "ls src/*.py" } };
+const result: Part = { kind: "result", call: "c", name: "bash", text: "src/main.py", isError: false };
+
+function node(id: string, parent: string | null, author: Node["author"], ...parts: Part[]): Node {
+  const full = (short: string) => `${"0".repeat(6)}${short}`;
+  return { id: full(id), parent: parent === null ? null : full(parent), author, parts, tree: "t", session: "s", turn: null, at: 1 };
+}
+const session = (name: string, tip: string) => ({ id: name, name, tip: `${"0".repeat(6)}${tip}` }) as Session;
+
+const line = [node("u1", null, "user", text("list")), node("c1", "u1", "agent", call), node("t1", "c1", "tool", result)];
+const answer = node("a1", "t1", "agent", text("I found one."));
+const view = (nodes: Node[], ...sessions: Session[]): TreeView => ({ nodes, sessions, turns: [] });
+
+test("a straight line stays straight, with a call and its result in one line", () => {
+  expect(treeText(view([...line, answer], session("main", "a1")), screen)).toBe(
+    "000000u1 ○ list\n000000t1 ▸ [bash: ls src/*.py]\n000000a1 ● I found one. [main]",
+  );
+});
+
+test("branches go to the right, below the node they part from, and the place one is at is marked", () => {
+  const nodes = [
+    ...line,
+    answer,
+    node("u2", "a1", "user", text("two")),
+    node("u3", "a1", "user", text("three")),
+    node("a2", "u2", "agent", text("2")),
+  ];
+  expect(
+    treeText(view(nodes, session("main", "a2"), session("fork", "u3")), screen, "fork")
+      .split("\n")
+      .slice(2),
+  ).toEqual(["000000a1 ● I found one.", "000000u2 ├─○ two", "000000a2 │ ● 2 [main]", "000000u3 └─○ three [fork] ← here"]);
+});
+
+test("two beginnings are branches of the root", () => {
+  const drawn = treeText(view([node("u1", null, "user", text("one")), node("u2", null, "user", text("two"))]), screen);
+  expect(drawn.split("\n").map((row) => row.trim())).toEqual(["(root)", "000000u1 ├─○ one", "000000u2 └─○ two"]);
+});
+
+test("a call that was not answered, failed, or where a session rests is told", () => {
+  expect(treeText(view(line.slice(0, 2)), screen)).toContain("000000c1 ● → bash ls src/*.py");
+  expect(treeText(view(line, session("main", "c1")), screen)).toContain("[main]");
+  const failed = node("t1", "c1", "tool", { ...result, isError: true, text: "no such file" });
+  expect(treeText(view([...line.slice(0, 2), failed]), screen)).toContain("[bash: ls src/*.py] ✗ no such file");
+});
+
+test("no line is wider than the screen, and nothing in it steers the terminal", () => {
+  const long = node("u1", null, "user", text(`\x1b[2J${"日本語 ".repeat(60)}`));
+  const drawn = treeText(view([long], session("main", "u1")), { ...screen, columns: 60 });
+  expect(Bun.stringWidth(drawn)).toBeLessThanOrEqual(60);
+  expect(drawn).not.toContain("\x1b");
+});
