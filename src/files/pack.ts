@@ -13,7 +13,8 @@ export async function packFiles(shadow: Shadow, paths: Iterable<string>, signal:
       else to.enqueue(value);
     },
   });
-  await runGit(shadow, ["-c", "pack.compression=1", "fast-import", "--quiet"], { stdin, signal });
+  // Another process may be putting the same pack there.
+  await runGit(shadow, ["fast-import", "--quiet"], { stdin, signal }).catch(() => null);
 }
 
 const chunkBytes = 256 << 10;

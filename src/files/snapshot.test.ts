@@ -157,13 +157,13 @@ describe("what is recorded", () => {
     expect(isStored(at, "big-content big-content")).toBe(false);
   });
 
-  test("hundreds of files at once are kept as they are", async () => {
+  test("many files at once are kept as they are", async () => {
     using at = testProject();
     const empty = await at.take();
-    for (let n = 0; n < 700; n++) at.write(`d${n % 7}/f${n}`, `content ${n}\r\n`);
+    for (let n = 0; n < 100; n++) at.write(`d${n % 7}/f${n}`, `content ${n}\r\n`);
     const full = await at.take();
-    expect(await at.snapshots.changes(at.project, empty, full)).toHaveLength(700);
-    expect(isStored(at, "content 699\r\n")).toBe(true);
+    expect(await at.snapshots.changes(at.project, empty, full)).toHaveLength(100);
+    expect(isStored(at, "content 99\r\n")).toBe(true);
   });
 });
 

@@ -1,6 +1,19 @@
 // The project as it is now, as the id of a git tree in the shadow repository. Reads the project, never writes to it.
 // Each snapshot works on a copy of the shadow's index and puts it in place when it is done: no locks, nothing to clean.
-import { accessSync, constants, copyFileSync, existsSync, lstatSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { Fault } from "../protocol/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
@@ -18,23 +31,24 @@ export async function takeSnapshot(shadow: Shadow, options: SnapshotOptions): Pr
   prepareShadow(shadow);
   const index = join(shadow.dir, "index");
   const excludes = excludesOf(shadow.project, options.leaveOut);
-  const listed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
+  const changed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
   const big = new BigFiles(shadow.dir);
-  const found = await sort(shadow, splitZeros(listed), big);
-  const known = trees.get(shadow.dir);
-  if (isNothing(found) && known !== undefined && known.index === stampOf(index)) return known.tree;
+  const found = await sort(shadow, splitZeros(changed), big);
+  const known = isNothing(found) ? treeOf(shadow.dir, index) : null;
+  if (known !== null) return known;
 
   const work = join(shadow.dir, `index.${process.pid}.${++count}`);
   try {
-    const isFirst = !existsSync(index);
-    if (isFirst) sweep(shadow.dir);
-    else copyIndex(index, work);
-    if (!isFirst && !isNothing(found)) await dropIgnored(shadow, work, excludes, found, options.signal);
+    sweep(shadow.dir);
+    if (existsSync(index)) {
+      copyIndex(index, work);
+      await leaveIgnored(shadow, work, excludes, found, options.signal);
+    }
     await update(shadow, work, found, options.signal);
     const tree = (await runGit(shadow, ["write-tree"], { index: work, signal: options.signal })).toString().trim();
     if (existsSync(work)) renameSync(work, index);
     big.save();
-    trees.set(shadow.dir, { index: stampOf(index), tree });
+    writeFileSync(join(shadow.dir, "tree"), `${stampOf(index)} ${tree}`);
     return tree;
   } finally {
     rmSync(work, { force: true });
@@ -42,8 +56,6 @@ export async function takeSnapshot(shadow: Shadow, options: SnapshotOptions): Pr
   }
 }
 
-/** Which tree an index stands for, so that a look that finds nothing changed is all that is needed. */
-const trees = new Map<string, { index: string; tree: string }>();
 let count = 0;
 
 /** More than this are not the files of one project. */
@@ -134,7 +146,7 @@ function isNothing({ kept, removed, big }: Found): boolean {
 }
 
 /** What has been ignored since it was recorded is not recorded any more. */
-async function dropIgnored(shadow: Shadow, index: string, excludes: string[], found: Found, signal: AbortSignal): Promise<void> {
+async function leaveIgnored(shadow: Shadow, index: string, excludes: string[], found: Found, signal: AbortSignal): Promise<void> {
   for (const path of splitZeros(await runGit(shadow, ["ls-files", "-z", "-i", "-c", ...excludes], { index, signal }))) {
     found.kept.delete(path);
     found.big.delete(path);
@@ -156,15 +168,23 @@ async function update(shadow: Shadow, index: string, found: Found, signal: Abort
 }
 
 /** From here on one pack is much faster than a file for each. */
-const packedFrom = 500;
+const packedFrom = 32;
+
+/** The tree that the index stands for, if it is the one whose tree was noted: then a look at the project was enough. */
+function treeOf(dir: string, index: string): string | null {
+  try {
+    const noted = readFileSync(join(dir, "tree"), "latin1");
+    const stamp = stampOf(index);
+    const tree = noted.slice(stamp.length + 1);
+    return noted.startsWith(`${stamp} `) && /^[0-9a-f]{40}$/.test(tree) ? tree : null;
+  } catch {
+    return null;
+  }
+}
 
 function stampOf(index: string): string {
-  try {
-    const { ino, mtimeMs, size } = statSync(index);
-    return `${ino} ${mtimeMs} ${size}`;
-  } catch {
-    return "none";
-  }
+  const stat = statSync(index, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? "none" : `${stat.ino}-${stat.ctimeNs}`;
 }
 
 /**
@@ -177,10 +197,11 @@ export function copyIndex(from: string, to: string): void {
   utimesSync(to, seconds, seconds);
 }
 
-/** Copies that a killed process left. */
+/** What processes left that were killed, or that were at the same pack. */
 function sweep(dir: string): void {
   for (const name of readdirSync(dir)) {
-    if (/^index\.\d+\.\d+/.test(name) && Date.now() - statSync(join(dir, name)).mtimeMs > 3_600_000)
-      rmSync(join(dir, name), { force: true });
+    if (!/^(index\.\d|restore\.\d|fast_import_crash_)/.test(name)) continue;
+    const stat = statSync(join(dir, name), { throwIfNoEntry: false });
+    if (stat !== undefined && Date.now() - stat.ctimeMs > 3_600_000) rmSync(join(dir, name), { force: true });
   }
 }

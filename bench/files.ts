@@ -1,0 +1,82 @@
+// What the record of a project's files costs: the first snapshot, one of an unchanged project (what a turn waits for at
+// its end when nothing changed), and one after a change. Writes FILES.md; `-- --quick` does not.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSnapshots } from "../src/files/snapshots.ts";
+
+const rounds = 9;
+const root = mkdtempSync(join(tmpdir(), "skein-bench-files-"));
+process.on("exit", () => rmSync(root, { recursive: true, force: true }));
+
+const rows: string[] = [];
+for (const files of [100, 5_000, 50_000]) rows.push(await measure(files));
+const report = `# What the record of files costs
+
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:files\`; Bun ${Bun.version}, ${Bun.spawnSync(["git", "--version"]).stdout.toString().trim()}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end. Files of about 600 bytes in 500 directories; medians of ${rounds}, the first snapshot once. The first and every other snapshot before a turn are taken while the model's first answer is awaited; a turn that ran tools waits for the one after it.
+
+| files | first, ms | event loop held at most, ms | unchanged, ms | one file changed, ms |
+|---:|---:|---:|---:|---:|
+${rows.join("\n")}
+`;
+console.log(report);
+if (!process.argv.includes("--quick")) await Bun.write(join(import.meta.dir, "FILES.md"), report);
+
+async function measure(files: number): Promise<string> {
+  const project = makeProject(files);
+  await Bun.sleep(1100); // a file as young as its record is read again
+  const snapshots = openSnapshots({
+    root: join(root, "data"),
+    path: process.env["PATH"] ?? "",
+    tooWide: [],
+    leaveOut: [],
+    warn: console.error,
+  });
+  const stall = watchEventLoop();
+  const first = await timed(() => snapshots.take(project));
+  const held = stall.stop();
+  const unchanged: number[] = [];
+  const changed: number[] = [];
+  for (let n = 0; n < rounds; n++) {
+    unchanged.push(await timed(() => snapshots.take(project)));
+    writeFileSync(join(project, "d1", "s1", "f1.ts"), `changed ${n}\n`);
+    changed.push(await timed(() => snapshots.take(project)));
+  }
+  const cells = [first, held, median(unchanged), median(changed)].map((ms) => ms.toFixed(ms < 10 ? 1 : 0));
+  return `| ${files.toLocaleString("en-US")} | ${cells.join(" | ")} |`;
+}
+
+function makeProject(files: number): string {
+  const project = join(root, `p${files}`);
+  for (let n = 0; n < files; n++) {
+    const directory = join(project, `d${n % 25}`, `s${n % 500}`);
+    if (n < 500) mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, `f${n}.ts`), `export const value${n} = ${n};\n`.repeat(20));
+  }
+  return project;
+}
+
+function watchEventLoop(): { stop: () => number } {
+  let longest = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  return {
+    stop() {
+      clearInterval(timer);
+      return longest;
+    },
+  };
+}
+
+async function timed(act: () => Promise<unknown>): Promise<number> {
+  const from = performance.now();
+  await act();
+  return performance.now() - from;
+}
+
+function median(times: number[]): number {
+  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
+}
