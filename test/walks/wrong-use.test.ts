@@ -136,6 +136,7 @@ describe("run", () => {
 /** One wrong use of every other command. */
 const wrongCommands: Record<string, [string[], RegExp]> = {
   run: [["run", "--nope"], /no flag "--nope"/],
+  chat: [["chat", "talk", "--continue"], /exclude each other/],
   demo: [["demo", "--kep"], /did you mean "--keep"/],
   new: [["new", "a", "b"], /too many|too much|takes/],
   list: [["list", "--limit", "none"], /whole number above 0/],
