@@ -160,6 +160,8 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   search: [["search", "***"], /no word to look for/],
   diff: [["diff", "nope", "nobody"], /no session/],
   export: [["export", "nope"], /no session "nope"/],
+  import: [["import", "transcript.jsonl", "--format", "nobody"], /--format/],
+  purge: [["purge", "nope"], /no session "nope"/],
   verify: [["verify", "all"], /takes no arguments/],
   doctor: [["doctor", "--fast"], /no flag "--fast"/],
   completions: [["completions", "tcsh"], /bash, zsh, fish/],
