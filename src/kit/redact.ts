@@ -13,15 +13,22 @@ type Row = { pattern: RegExp; instead: string };
 
 const gone = "[redacted]";
 
-/** A secret is not part of a longer word; an escape sequence or an escaped line break before it is no part of it. */
-const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=\x1b\[[\d;]{0,24}m)|(?<=\\[nrt]))`;
+/** Not inside of a longer word; an escape sequence or an escaped line break before it is no part of it. */
+function startOf(inside: string): string {
+  return String.raw`(?:(?<![${inside}])|(?<=\x1b\[[\d;]{0,24}m)|(?<=\\[nrt]))`;
+}
+
+const homeName = String.raw`[^/\s\x00-\x1f"'\x60:;,<>|*?()[\]{}\\]+`;
 
 const rows: readonly Row[] = [
   {
     pattern: /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----[\s\S]*?(?:-----END \1-----|$)/g,
     instead: "[redacted private key]",
   },
-  { pattern: /(?<![A-Za-z0-9+.-])([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>@]{1,512}@/gi, instead: `$1${gone}@` },
+  {
+    pattern: new RegExp(String.raw`${startOf("A-Za-z0-9+.-")}([a-z][a-z0-9+.-]{0,30}://)[^\s/?#"'<>@]{1,512}@`, "gi"),
+    instead: `$1${gone}@`,
+  },
   {
     pattern: /\b((?:proxy-)?authorization)(["']?\s{0,8}[:=]\s{0,8}["']?)(?:(?:bearer|basic|token|digest)\s{1,8})?[^\s"',;]+/gi,
     instead: `$1$2${gone}`,
@@ -44,7 +51,14 @@ const rows: readonly Row[] = [
     pattern: /(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.[A-Za-z]{2,24}\b/g,
     instead: "[e-mail]",
   },
-  { pattern: /(?<![\w.~-])\/(?:home|Users)\/[^/\s"'`:;,<>|*?()[\]{}\\]+/g, instead: "~" },
+  {
+    pattern: new RegExp(
+      String.raw`${startOf(String.raw`\w.~-`)}(?:/(?:mnt|media|host|export|run|private|rootfs|Volumes)(?:/[^/\s"'\x60]{1,64}){0,4}?)?\\?/(?:home|Users)\\?/${homeName}`,
+      "g",
+    ),
+    instead: "~",
+  },
+  { pattern: /%2F(?:home|Users)%2F[^%\s"'`:;,<>|*?()[\]{}\\/&]+/gi, instead: "~" },
   { pattern: /\b[A-Za-z]:\\+Users\\+[^\\/\s"'`:;,<>|*?]+/g, instead: "~" },
   { pattern: /(?<=^|[\s"'`/])-(?:home|Users)-[A-Za-z0-9_.]+/g, instead: "-home" },
 ];
@@ -55,7 +69,9 @@ export function redactor(options: RedactOptions): (text: string) => string {
   const home = options.home.replace(/\/+$/, "");
   const own: Row[] = [
     ...secrets.map((secret) => ({ pattern: new RegExp(RegExp.escape(secret), "g"), instead: gone })),
-    ...(home.length > 1 ? [{ pattern: new RegExp(`${RegExp.escape(home)}(?![\\w.-])`, "g"), instead: "~" }] : []),
+    ...(home.length > 1
+      ? [{ pattern: new RegExp(String.raw`${startOf(String.raw`\w.-`)}${RegExp.escape(home)}(?![\w-])`, "g"), instead: "~" }]
+      : []),
   ];
   const all = [...own, ...rows];
   return (text) => all.reduce((left, { pattern, instead }) => left.replace(pattern, instead), text);
@@ -71,5 +87,5 @@ export function redactDeep<T>(value: T, redact: (text: string) => string, isKept
 }
 
 function wordOf(source: string): RegExp {
-  return new RegExp(`${start}(?:${source})`, "g");
+  return new RegExp(`${startOf("A-Za-z0-9")}(?:${source})`, "g");
 }
