@@ -1,0 +1,124 @@
+// Makes a big store to measure: a million nodes in a thousand sessions, one path of ten thousand nodes among them.
+// Uses the store's own rows in big transactions; the words are drawn by a seeded generator, so every run is the same.
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { NewNode } from "../src/protocol/node.ts";
+import { Db } from "../src/store/db.ts";
+import { acquire, requireLease, thisProcess } from "../src/store/lease.ts";
+import { addNode } from "../src/store/nodes.ts";
+import { indexSome } from "../src/store/search.ts";
+import { createSession, forkSession } from "../src/store/sessions.ts";
+import type { NewSession } from "../src/store/store.ts";
+import { endTurn, startTurn } from "../src/store/turns.ts";
+
+export type Size = { nodes: number; sessions: number; pathNodes: number };
+
+export const longSession = "long";
+export const rareWord = "zyzzyva";
+
+/** Written beside its place and moved there when it is whole. */
+export function makeStore(path: string, size: Size, tell: (line: string) => void): void {
+  const partial = `${path}.partial`;
+  for (const end of ["", "-wal", "-shm"]) rmSync(`${partial}${end}`, { force: true });
+  mkdirSync(dirname(path), { recursive: true });
+  const db = Db.open(partial);
+  db.run("pragma synchronous = off");
+  const random = seeded(7);
+  fill(db, longSession, size.pathNodes, random);
+  const others = size.sessions - 1;
+  const each = Math.floor((size.nodes - size.pathNodes) / others);
+  let before: { id: string; middle: string } | null = null;
+  for (let at = 0; at < others; at += 1) {
+    // Every fifth session is a fork in the middle of the one before it.
+    const count = at === others - 1 ? size.nodes - size.pathNodes - each * (others - 1) : each;
+    before =
+      at % 5 === 4 && before
+        ? grow(db, forkSession(db, before.id, before.middle, { name: null }).id, count, random)
+        : fill(db, null, count, random);
+    if (at % 200 === 199) tell(`${at + 1} of ${others} sessions`);
+  }
+  tell("full-text index");
+  while (indexSome(db) > 0);
+  db.run("pragma wal_checkpoint(truncate)");
+  db.close();
+  renameSync(partial, path);
+}
+
+function fill(db: Db, name: string | null, count: number, random: () => number) {
+  return grow(db, createSession(db, { ...newSession, name }).id, count, random);
+}
+
+/** Turns of about twenty nodes: a prompt, then calls and results in turn, then an answer. */
+function grow(db: Db, session: string, count: number, random: () => number): { id: string; middle: string } {
+  const lease = acquire(db, session, thisProcess());
+  let middle = "";
+  for (let done = 0; done < count;) {
+    const left = Math.min(20, count - done);
+    const { value: turn } = startTurn(db, lease, {
+      agent: "native",
+      model: "replay/one",
+      policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [] },
+      enforced: null,
+      prompt: { author: "user", parts: [{ kind: "text", text: words(random, 20) }] },
+    });
+    db.write(() => {
+      const ground = requireLease(db, lease);
+      const { n } = db.query<{ n: number }>("select n from turns where id = ?").get(turn.id)!;
+      for (let at = 1; at < left; at += 1) {
+        const { value } = addNode(db, session, ground, { n, id: turn.id }, nodeAt(at, random));
+        if (done < count / 2) middle = value.id;
+      }
+    });
+    endTurn(db, lease, turn.id, { status: "ok", error: null, nativeId: null, enforced: null });
+    done += left;
+  }
+  db.query("update leases set pid = null").run();
+  return { id: session, middle };
+}
+
+function nodeAt(at: number, random: () => number): NewNode {
+  const call = `call-${at}`;
+  if (at % 2 === 0) {
+    return { author: "tool", parts: [{ kind: "result", call: `call-${at - 1}`, name: "bash", text: words(random, 40), isError: false }] };
+  }
+  return {
+    author: "agent",
+    model: "replay/one",
+    usage: { input: 1200, output: 80, cacheRead: 9000, cacheWrite: 100 },
+    costUsd: 0.004,
+    parts: [
+      { kind: "text", text: words(random, 15) },
+      { kind: "call", id: call, name: "bash", input: { command: words(random, 6) } },
+    ],
+  };
+}
+
+const newSession: NewSession = {
+  name: null,
+  agent: "native",
+  model: "replay/one",
+  directory: "/project",
+  project: "/project",
+  task: "bench",
+  toolLevel: "orchestrator",
+  parentSession: null,
+  transcript: null,
+};
+
+/** As in real text, few words are common and most are rare: the k-th is about 1/k as likely as the first. */
+function words(random: () => number, count: number): string {
+  const text = Array.from({ length: count }, () => `w${Math.floor(30_000 ** random())}`);
+  if (random() < 0.00002) text.push(rareWord);
+  return text.join(" ");
+}
+
+export const commonWord = "w1";
+export const twoWords = ["w120", "w90"];
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
