@@ -1,25 +1,10 @@
 // The conversation of the Cognition document, typed into `chat`: line by line through a pipe, and key by key in a
 // real terminal. The model is scripted; the tools and the tree are real.
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { shellScript, type Script } from "../support/model-server/script.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
-import { openTerminal } from "../support/tmux.ts";
-
-const model = ["-m", "anthropic/claude-sonnet-4-5"];
-const list = "list the python files in src/";
-const main = "show me the contents of main.py";
-const utils = "actually, show me utils.py instead";
-
-const answers: [string, Script][] = [
-  [list, shellScript(["ls src/*.py"], "I found 3 Python files in the src directory:\n- main.py\n- utils.py\n- config.py")],
-  [main, shellScript(["cat src/main.py"], "Here's the contents of main.py.")],
-  [utils, shellScript(["cat src/utils.py"], "Here's utils.py.")],
-  ["take your time", shellScript(["sleep 300"], "slept")],
-];
+import { list, main, model, utils, walk } from "../support/chat-walk.ts";
+import type { ModelServer } from "../support/model-server.ts";
 
 describe("the sample conversation", () => {
   test("has the tree, the fork and the branches that its reader expects", async () => {
@@ -193,108 +178,6 @@ describe("lines from a pipe", () => {
   });
 });
 
-describe("in a terminal", () => {
-  test("the sample is typed with the keys of a keyboard", async () => {
-    await walk(async ({ house }) => {
-      await using terminal = await openTerminal(house);
-      const { press, until } = terminal;
-      await press(`skein chat ${model.join(" ")}`, "Enter");
-      await until(/New session.*\n>/);
-      await press("list tXe python files in src/", "Home", "C-Right", "Right", "Right", "DC", "h", "Enter");
-      await until(/- config\.py\nok · 2 steps/);
-      await press(main, "Enter");
-      await until(/contents of main.py.\nok · 2 steps/);
-      await press("/fo", "Tab", "other", "Enter");
-      await until("now in session other;");
-      await press("日本語", "BSpace", "BSpace", "BSpace", utils, "Enter");
-      await until(/Here's utils.py.\nok · 2 steps/);
-      await press("/branches", "Enter");
-      const shown = await until("(continues from here)");
-      expect(shown).toMatch(/ {2}\[current\] {2}other {5}→ "actually, show me utils.py instead"/);
-      await press("Up", "Up", "Up", "Up", "C-c");
-      await until(`other > ${main}`);
-      await press("C-d");
-      await until("Resume with: skein chat other\n$");
-      await press("clear; skein chat other", "Enter");
-      await until(/Session other, 6 messages[^]*other >/);
-      await press("Up");
-      await until("other > /branches");
-      await press("C-c", "C-c", "C-c");
-      await until("Resume with: skein chat other\n$");
-      await press("stty -a", "Enter");
-      expect(await until(/ -?echo /)).toMatch(/ icanon [^]* echo /);
-      expect(history(house)).toEqual([list, main, "/fork other", utils, "/branches"]);
-    });
-  });
-
-  test("Ctrl-C stops the turn and all it started, and the conversation goes on", async () => {
-    await walk(async ({ house }) => {
-      await using terminal = await openTerminal(house);
-      const { press, until } = terminal;
-      await press(`skein chat ${model.join(" ")}`, "Enter");
-      await until(/New session.*\n>/);
-      await press("take your time", "Enter");
-      await until("• bash sleep 300");
-      await press("C-c");
-      await until(/cancelled · 1 step[^]*\n>/);
-      await press("still there?", "Enter");
-      await until(/You said: still there\?\nok/);
-      await press("C-d");
-      await until("Session saved.");
-      await terminal[Symbol.asyncDispose]();
-      expect(await leftOf(house.root)).toEqual([]);
-    });
-  });
-
-  test("a paste of several lines is one message, and a resize keeps the line", async () => {
-    await walk(async ({ house }) => {
-      await using terminal = await openTerminal(house);
-      const { press, until } = terminal;
-      await press(`skein chat ${model.join(" ")}`, "Enter");
-      await until(/New session.*\n>/);
-      await terminal.paste("first\n/tree\nthird\n");
-      await until("> first\n  /tree\n  third");
-      await press("Enter");
-      await until(/You said: first\n\/tree\nthird\nok · 1 step/);
-      await press("one two three four five six seven eight nine ten eleven twelve thirteen fourteen", "Home");
-      await until("thirteen fourte\nen");
-      await terminal.resize(40, 50);
-      await press("zero ");
-      await until("> zero one two three four five six seven\n eight");
-      await terminal.resize(100, 50);
-      await press("and ");
-      const shown = await until("> zero and one two three four five six seven eight nine ten eleven twelve thirteen fourteen\n");
-      expect(shown.match(/zero/g)).toHaveLength(1);
-    });
-  });
-});
-
-// --- the walk ---------------------------------------------------------------------------------------------
-
-type Walked = {
-  house: TemporaryHouse;
-  server: ModelServer;
-  chat: (lines: string[], session?: string) => ReturnType<TemporaryHouse["run"]>;
-};
-
-async function walk(check: (walked: Walked) => Promise<void>): Promise<void> {
-  const server = startModelServer(({ position: { prompt } }) => {
-    const known = answers.find(([asked]) => asked === prompt);
-    return known?.[1] ?? { steps: [], final: `You said: ${prompt}` };
-  });
-  using house = temporaryHouse(vendorEnv(server.url));
-  mkdirSync(join(house.project, "src"));
-  for (const name of ["main", "utils", "config"])
-    writeFileSync(join(house.project, "src", `${name}.py`), `import utils # ${name}\nprint()\n`);
-  try {
-    const chat: Walked["chat"] = (lines, session) =>
-      house.run(["chat", ...(session === undefined ? [] : [session]), ...model], { stdin: lines.map((line) => `${line}\n`).join("") });
-    await check({ house, server, chat });
-  } finally {
-    await server.stop();
-  }
-}
-
 async function untilTold(stream: ReadableStream<Uint8Array>, text: string): Promise<void> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -308,15 +191,6 @@ async function untilTold(stream: ReadableStream<Uint8Array>, text: string): Prom
 /** The request whose last message this was. */
 function said(server: ModelServer, text: string): string {
   return server.main().find((request) => request.text.includes(`"${text}"`))?.text ?? "";
-}
-
-function history(house: TemporaryHouse): unknown[] {
-  const folder = join(house.root, "skein", "state", "history");
-  const [file = ""] = readdirSync(folder);
-  return readFileSync(join(folder, file), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as unknown);
 }
 
 function escaped(text: string): string {
