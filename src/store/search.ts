@@ -31,6 +31,10 @@ export function search(db: Db, query: string, filter: Filter): SearchHit[] {
 /** To rank, every match must be weighed. What is said in more nodes than this is told by the latest of them instead. */
 const mostRanked = 5000;
 
+/** A node of a purged session is told of by one that still stands in its tree. */
+const teller = `case when s.purged_at is null then s.n else
+  coalesce((select min(other.n) from sessions other where other.tree = s.tree and other.purged_at is null), s.n) end`;
+
 function hitsOf(db: Db, match: string, filter: Filter): Hit[] {
   const { count } = db
     .query<{ count: number }>("select count(*) as count from (select 1 from words where words match ? limit ?)")
@@ -39,7 +43,7 @@ function hitsOf(db: Db, match: string, filter: Filter): Hit[] {
   const [rank, order] = count > mostRanked ? ["0.0", "words.rowid desc"] : ["words.rank", "words.rank"];
   return db
     .query<Hit>(
-      `select words.rowid as n, c.session, ${rank} as rank, ?1 as match from words cross join nodes c on c.n = words.rowid
+      `select words.rowid as n, ${teller} as session, ${rank} as rank, ?1 as match from words cross join nodes c on c.n = words.rowid
        cross join sessions s on s.n = c.session
        where words match ?1 and (?2 is null or s.project = ?2) order by ${order} limit ?3`,
     )
