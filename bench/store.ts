@@ -99,7 +99,7 @@ function describe(inside: Row[], outside: Row[]): string {
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:tree\`; ${size.nodes.toLocaleString("en-US")} nodes in ${size.sessions.toLocaleString("en-US")} sessions, \
 ${Math.round(Bun.file(path).size / 1e6)} MB, made by \`bench/store-data.ts\` from a fixed seed; Bun ${Bun.version}, ${cpus().length} cores, \
 ${Math.round(totalmem() / 2 ** 30)} GB, load ${load.join(" ")} at the end. Milliseconds. The first call in a process is in its own column: it pays for a cold cache and for cold code. \
-With a load above the number of cores the best figure is the one without the neighbours.
+The load above says whether the machine was shared meanwhile; medians and p99 then hold the neighbours' work too.
 
 ## In one process
 
