@@ -19,6 +19,7 @@ export type ShellParts = { executor: () => Executor; toolEnv: Record<string, str
 export function shellAgent(parts: ShellParts): Agent {
   return {
     name: "shell",
+    takesTasks: false,
     check: async () => {
       throw new Fault("usage", "the agent shell takes no task", { hint: 'use skein exec <session> "command"' });
     },

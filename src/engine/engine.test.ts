@@ -39,6 +39,7 @@ async function engineWith(
   cleanups.push(() => store.close());
   const agent: Agent = {
     name: "native",
+    takesTasks: true,
     check: async () => {},
     preview: async () => {
       throw new Error("no test asks for it");

@@ -80,6 +80,7 @@ function looksLikeId(wanted: string): boolean {
 export function agentNamed(parts: EngineParts, name: string): Agent {
   const agent = parts.agents.find((candidate) => candidate.name === name);
   if (agent !== undefined) return agent;
-  const known = parts.agents.map((candidate) => candidate.name).join(", ");
+  const choices = parts.agents.filter((candidate) => candidate.takesTasks);
+  const known = choices.map((candidate) => candidate.name).join(", ");
   throw new Fault("not-installed", `no agent "${name}"`, { hint: `the agents are: ${known}` });
 }

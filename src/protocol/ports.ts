@@ -100,6 +100,8 @@ export type Preview = {
 
 export type Agent = {
   name: string;
+  /** False for one that a person can't choose. */
+  takesTasks: boolean;
   preview: (input: PreviewInput) => Promise<Preview>;
   /** Throws a fault for a turn that can't be taken as asked. */
   check: (turn: PlannedTurn) => Promise<void>;

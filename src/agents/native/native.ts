@@ -31,6 +31,7 @@ export type NativeParts = {
 export function nativeAgent(parts: NativeParts): Agent {
   return {
     name: "native",
+    takesTasks: true,
     check: (turn) => checkTurn(parts, turn),
     preview: (input) => preview(parts, input),
     takeTurn: (input, context) => takeTurn(parts, input, context),
