@@ -1,4 +1,5 @@
-// Completion scripts for bash, zsh and fish, printed from the tables of commands. They start no process.
+// Completion scripts for bash, zsh and fish, printed from the tables of commands. They start a process only
+// where a session is named: the names are asked of skein itself.
 import type { Command, Flag } from "./command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
@@ -13,6 +14,14 @@ const help: Flag = { name: "help", short: "h", summary: "show help" };
 
 /** Flags whose value is a file or a directory, by the word that stands for the value. */
 const fileValues = new Set(["file", "directory", "path"]);
+
+/** Flags whose value names a session. */
+const sessionValues = new Set(["session", "name|id"]);
+const listNames = "skein list --names 2>/dev/null";
+
+function takesSession(command: Command): boolean {
+  return /^[<[]session[>\]]/.test(command.usage);
+}
 
 function flagsOf(command: Command | undefined): Flag[] {
   return [...(command?.flags ?? []), help];
@@ -29,7 +38,7 @@ function bash(commands: readonly Command[]): string {
   return `# bash completion for skein: source <(skein completions bash)
 _skein() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
-  local flags= verbs= choices=
+  local flags= verbs= choices= first= IFS=$' \\t\\n'
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
     COMPREPLY=($(compgen -W "${words} help" -- "$cur"))
@@ -47,7 +56,10 @@ _skein() {
 ${cases}
     help) verbs="${words}" ;;
   esac
-  if [[ $choices == "<file>" ]]; then
+  if [[ $choices == "<session>" || ( -z $choices && $cur != -* && -n $first && $COMP_CWORD -eq 2 ) ]]; then
+    IFS=$'\\n'
+    COMPREPLY=($(compgen -W "$(${listNames})" -- "$cur"))
+  elif [[ $choices == "<file>" ]]; then
     COMPREPLY=($(compgen -f -- "$cur"))
   elif [[ $choices == "<value>" ]]; then
     COMPREPLY=()
@@ -69,12 +81,18 @@ function bashCommand(command: Command): string {
   const values = command.flags
     .filter((flag) => flag.value !== undefined)
     .map((flag) => {
-      const offered = flag.choices ? flag.choices.join(" ") : fileValues.has(flag.value as string) ? "<file>" : "<value>";
+      const offered = flag.choices?.join(" ") ?? bashOffer(flag.value as string);
       return `        ${dashed(flag).join("|")}) choices="${offered}" ;;`;
     });
   const flags = flagsOf(command).map((flag) => `--${flag.name}`);
   const choices = values.length > 0 ? `\n      case $prev in\n${values.join("\n")}\n      esac` : "";
-  return `      flags="${flags.join(" ")}" verbs="${command.verbs?.join(" ") ?? ""}"${choices}`;
+  const first = takesSession(command) ? " first=session" : "";
+  return `      flags="${flags.join(" ")}" verbs="${command.verbs?.join(" ") ?? ""}"${first}${choices}`;
+}
+
+function bashOffer(value: string): string {
+  if (sessionValues.has(value)) return "<session>";
+  return fileValues.has(value) ? "<file>" : "<value>";
 }
 
 function zsh(commands: readonly Command[]): string {
@@ -107,15 +125,23 @@ if [[ \${funcstack[1]} == _skein ]]; then _skein "$@"; else compdef _skein skein
 function zshSpecs(command: Command): string[] {
   const flags = flagsOf(command).flatMap((flag) => dashed(flag).map((word) => quoted(zshFlag(flag, word))));
   const verbs = command.verbs ? [quoted(`1:what:(${command.verbs.join(" ")})`)] : [];
-  return [...flags, ...verbs, quoted("*:file:_files")];
+  const first = takesSession(command) ? [quoted(`1:session:${zshSessions}`)] : [];
+  return [...flags, ...verbs, ...first, quoted("*:file:_files")];
 }
+
+const zshSessions = `{compadd -- \${(f)"$(${listNames})"}}`;
 
 function zshFlag(flag: Flag, word: string): string {
   const text = flag.summary.replace(/[[\]\\:]/g, "\\$&");
   const spec = `${flag.repeat ? "*" : ""}${word}${flag.value !== undefined && word.startsWith("--") ? "=" : ""}[${text}]`;
   if (flag.value === undefined) return spec;
-  const offered = flag.choices ? `(${flag.choices.join(" ")})` : fileValues.has(flag.value) ? "_files" : " ";
+  const offered = flag.choices ? `(${flag.choices.join(" ")})` : zshOffer(flag.value);
   return `${spec}:${flag.value.replace(/[[\]\\:]/g, "\\$&")}:${offered}`;
+}
+
+function zshOffer(value: string): string {
+  if (sessionValues.has(value)) return zshSessions;
+  return fileValues.has(value) ? "_files" : " ";
 }
 
 function fish(commands: readonly Command[]): string {
@@ -125,6 +151,7 @@ function fish(commands: readonly Command[]): string {
     return [
       `complete -c skein -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.summary)}`,
       ...verbs,
+      ...(takesSession(command) ? [`complete -c skein ${here} -f -a ${quoted(`(${listNames})`)}`] : []),
       ...flagsOf(command).map((flag) => `complete -c skein ${here} ${fishFlag(flag)}`),
     ];
   });
@@ -133,7 +160,8 @@ function fish(commands: readonly Command[]): string {
 
 function fishFlag(flag: Flag): string {
   const short = flag.short ? ` -s ${flag.short}` : "";
-  const offered = flag.choices ? ` -f -a ${quoted(flag.choices.join(" "))}` : "";
+  const sessions = sessionValues.has(flag.value ?? "") ? ` -f -a ${quoted(`(${listNames})`)}` : "";
+  const offered = flag.choices ? ` -f -a ${quoted(flag.choices.join(" "))}` : sessions;
   return `-l ${flag.name}${short}${flag.value === undefined ? "" : " -r"}${offered} -d ${quoted(flag.summary)}`;
 }
 

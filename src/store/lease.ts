@@ -128,7 +128,7 @@ function isHidden(pid: number): boolean {
 function busy(name: string, held: HeldLease): Fault {
   const since = new Date(held.acquired_at).toISOString();
   return new Fault("session-busy", `Session ${name} is in use by process ${held.pid} since ${since}.`, {
-    hint: "Wait for it to end, or work in another session with --session <other name>.",
+    hint: "Wait for it to end, or go on beside it with --fork.",
   });
 }
 

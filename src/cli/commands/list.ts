@@ -13,11 +13,12 @@ import { tableText } from "../table.ts";
 export const list: Command = {
   name: "list",
   summary: "the sessions of this project",
-  usage: "[--all] [--archived] [--limit n] [--json]",
+  usage: "[--all] [--archived] [--names] [--limit n] [--json]",
   positionals: { min: 0, max: 0 },
   flags: [
     { name: "all", summary: "of every project, sub-sessions included" },
     { name: "archived", summary: "those that were deleted and can be restored" },
+    { name: "names", summary: "only names, or short ids, one to a line: what the shell completes" },
     { name: "limit", value: "n", summary: "at most so many (default 50)" },
     jsonFlag,
   ],
@@ -35,6 +36,10 @@ async function runList(args: Args, door: Door): Promise<number> {
     limit: limit + 1,
   });
   const shown = sessions.slice(0, limit);
+  if (args.flags["names"]) {
+    for (const session of shown) door.out.write(`${plain(session.name ?? shortId(session.id))}\n`);
+    return 0;
+  }
   if (args.flags["json"]) {
     door.out.write(jsonText(shown.map(sessionRecord)));
     return 0;
