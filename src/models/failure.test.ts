@@ -1,27 +1,6 @@
-import { afterEach, describe, expect, test } from "bun:test";
-import { type Answer, failedOf, ours, recorded, serve, streamOf, type StreamServer } from "../../test/fixtures/streams/serve.ts";
-import type { ModelEvent } from "./model.ts";
-
-const servers: StreamServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.stop()));
-});
-
-const key = "sk-ant-recognisable-0123456789";
-
-/** A server that answers like Anthropic, and an endpoint for it. Waits are short because the server asks for short ones. */
-function vendor(answer: Answer, wire: "anthropic" | "openai-chat" = "anthropic") {
-  const server = serve(answer);
-  servers.push(server);
-  const endpoint = { wire, vendor: "anthropic", baseUrl: server.url, apiKey: key };
-  return { server, endpoint };
-}
-
-const good = (): Response => streamOf(recorded("anthropic", "text"));
-const soon = { "retry-after-ms": "1" };
-const error = (status: number, type: string, message: string, headers: Record<string, string> = soon): Response =>
-  Response.json({ type: "error", error: { type, message } }, { status, headers });
-const types = (events: ModelEvent[]): string[] => events.map(({ type }) => type).filter((type) => !type.endsWith(".delta"));
+import { describe, expect, test } from "bun:test";
+import { failedOf, ours, recorded, serve, streamOf } from "../../test/fixtures/streams/serve.ts";
+import { error, good, soon, types, vendor } from "../../test/fixtures/streams/vendor.ts";
 
 describe("a failure has its kind, a hint and the right number of tries", () => {
   const table: [string, () => Response, string, number, RegExp][] = [

@@ -1,42 +1,9 @@
-import { afterEach, describe, expect, test } from "bun:test";
-import {
-  type Answer,
-  doneOf,
-  failedOf,
-  joined,
-  lastOf,
-  ours,
-  patient,
-  recorded,
-  serve,
-  silentAfter,
-  streamOf,
-  type StreamServer,
-} from "../../test/fixtures/streams/serve.ts";
+import { describe, expect, test } from "bun:test";
+import { doneOf, failedOf, joined, lastOf, ours, patient, recorded, silentAfter, streamOf } from "../../test/fixtures/streams/serve.ts";
+import { error, good, key, soon, types, vendor } from "../../test/fixtures/streams/vendor.ts";
 import { retryAfter } from "./error-response.ts";
 import type { ModelEvent } from "./model.ts";
 import { streamModel } from "./stream.ts";
-
-const servers: StreamServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.stop()));
-});
-
-const key = "sk-ant-recognisable-0123456789";
-
-/** A server that answers like Anthropic, and an endpoint for it. Waits are short because the server asks for short ones. */
-function vendor(answer: Answer, wire: "anthropic" | "openai-chat" = "anthropic") {
-  const server = serve(answer);
-  servers.push(server);
-  const endpoint = { wire, vendor: "anthropic", baseUrl: server.url, apiKey: key };
-  return { server, endpoint };
-}
-
-const good = (): Response => streamOf(recorded("anthropic", "text"));
-const soon = { "retry-after-ms": "1" };
-const error = (status: number, type: string, message: string, headers: Record<string, string> = soon): Response =>
-  Response.json({ type: "error", error: { type, message } }, { status, headers });
-const types = (events: ModelEvent[]): string[] => events.map(({ type }) => type).filter((type) => !type.endsWith(".delta"));
 
 describe("what can be waited out is waited out", () => {
   test("an overload that passes is a retry event and then the answer", async () => {
