@@ -62,8 +62,7 @@ export function toSession(row: SessionRow): Session {
 
 export function sessionRow(db: Db, id: string): SessionRow {
   const row = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(id);
-  if (!row)
-    throw new Fault("session-unknown", `There is no session ${id}.`, { hint: "--continue goes on with the latest session of a project." });
+  if (!row) throw new Fault("session-unknown", `There is no session ${id}.`, { hint: "`skein list` shows the sessions of this project." });
   return row;
 }
 

@@ -43,7 +43,7 @@ export function findSession(db: Db, wanted: string, project: string | null): Ses
   if (found.length === 1) return toSession(found[0]!);
   if (found.length === 0) {
     throw new Fault("session-unknown", `There is no session "${wanted}".`, {
-      hint: "--continue goes on with the latest session of a project.",
+      hint: "`skein list` shows the sessions of this project.",
     });
   }
   throw new Fault("session-ambiguous", `"${wanted}" can mean ${found.length} sessions: ${found.map(described).join(", ")}.`, {

@@ -54,6 +54,15 @@ describe("run on the tree", () => {
     expect(lastRequest()).toContain("second words");
   });
 
+  test("at an old node needs no default model: the branch goes on with the one of its session", async () => {
+    using house = temporaryHouse();
+    const script = `${house.root}/script.json`;
+    await Bun.write(script, JSON.stringify({ steps: [{ text: "one" }, { text: "two" }] }));
+    const first = (await house.run(["run", "first", "-m", `replay/${script}`, "--json"])).json();
+    const branch = await house.run(["run", "second", "--at", String(first["node_id"]), "--json"]);
+    expect(branch.json()).toMatchObject({ status: "ok", result: "two", model: first["model"] });
+  });
+
   test("--fork needs something to fork, and an unknown node is said to be unknown", async () => {
     using house = temporaryHouse(vendorEnv(server.url));
     expect((await house.run(["run", "x", "--fork"])).code).toBe(2);

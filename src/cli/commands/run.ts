@@ -42,7 +42,7 @@ async function runTask(args: Args, door: Door): Promise<number> {
   const settings = await api.config.values();
   const turn = turnFrom(flags, settings, door);
   const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
-  await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" });
+  await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" && !isForking(flags) });
   const session = await forked(api, flags, () => api.session.open(wanted));
   const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
