@@ -6,6 +6,7 @@ type Row = { names: string[]; load: () => Promise<Command> };
 export const commandTable: readonly Row[] = [
   { names: ["run", "spawn"], load: async () => (await import("./commands/run.ts")).run },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).chat },
+  { names: ["kill"], load: async () => (await import("./commands/kill.ts")).kill },
   { names: ["demo"], load: async () => (await import("./commands/demo.ts")).demo },
   { names: ["list"], load: async () => (await import("./commands/list.ts")).list },
   { names: ["show"], load: async () => (await import("./commands/show.ts")).show },

@@ -100,6 +100,13 @@ export function createEngine(parts: EngineParts): Api {
         starting.get(session)?.abort();
         running.get(session)?.cancel();
       },
+      async kill({ session }) {
+        const { killTurn } = await import("./kill.ts");
+        return killTurn(parts, session, () => {
+          starting.get(session)?.abort();
+          running.get(session)?.cancel();
+        });
+      },
     },
     transcript: { import: (params) => importTranscript(parts, params) },
     search: { find: (params) => findText(parts, params) },

@@ -68,6 +68,15 @@ export function adoptedZombies(started: ReadonlySet<number>): number[] {
   return strangers.filter((pid) => rowOf(pid)?.isZombie);
 }
 
+/** When a process began, in the system's own words: with its pid it names it for good. Null when only remains are there. */
+export function startOf(pid: number): string | null {
+  if (process.platform === "darwin") return startFromPs(pid);
+  const stat = readText(`/proc/${pid}/stat`);
+  if (!stat) return null;
+  const fields = afterName(stat);
+  return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
+}
+
 function signalGroup(group: number | null, name: "SIGTERM" | "SIGKILL"): void {
   if (group !== null) signal(-group, name);
 }
@@ -107,9 +116,13 @@ function fromProc(): ProcessRow[] {
 function rowOf(pid: number): ProcessRow | null {
   const stat = readText(`/proc/${pid}/stat`);
   if (!stat) return null;
-  // The name in parentheses may contain anything, a parenthesis too.
-  const [state, parent, group, session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, group, session] = afterName(stat);
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), isZombie: state === "Z" || state === "X" };
+}
+
+/** The name in parentheses may contain anything, a parenthesis too. */
+function afterName(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 function readText(path: string): string | null {
@@ -134,4 +147,13 @@ function fromPs(): ProcessRow[] {
       session: Number(group),
       isZombie: stat!.startsWith("Z"),
     }));
+}
+
+function startFromPs(pid: number): string | null {
+  const { exitCode, stdout } = Bun.spawnSync(["/bin/ps", "-o", "lstart=", "-p", String(pid)], {
+    stdin: "ignore",
+    stderr: "ignore",
+    env: { LC_ALL: "C", TZ: "UTC" },
+  });
+  return (exitCode === 0 && stdout.toString().trim()) || null;
 }

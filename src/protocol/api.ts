@@ -1,5 +1,6 @@
 // The one object that doors know. The engine implements it, the hub will serve it, its client mirrors it:
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
+import type { TurnStatus } from "./error.ts";
 import type { Event } from "./event.ts";
 import type { FileChange } from "./files.ts";
 import type { Handle } from "./handle.ts";
@@ -62,6 +63,8 @@ export type Api = {
     /** Runs to the end whoever watches; leaving the feed does not stop it. */
     start: (params: TurnStart) => AsyncIterable<Event>;
     cancel: (params: { session: string }) => Promise<void>;
+    /** Stops the turn that runs in a session, whichever process runs it. */
+    kill: (params: { session: string }) => Promise<KillReport>;
   };
   transcript: {
     /** What is stored already is not added again; a longer version of a file adds what is new in it. */
@@ -140,6 +143,16 @@ export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {
   agent: string;
   /** A session that exists brings its own model when none is named. */
   isNew: boolean;
+};
+
+export type KillReport = {
+  session: string;
+  /** `stopped` recorded its own end; `killed` could not, and its end was recorded for it. */
+  outcome: "not-running" | "stopped" | "killed";
+  /** The process that ran the turn; null when it was gone already. */
+  pid: number | null;
+  /** How the session's last turn ended. */
+  status: TurnStatus | null;
 };
 
 export type ContextView = Preview & { session: Session; node: string | null };

@@ -125,7 +125,9 @@ function describeLeases(store: () => Store): void {
   test("a session has one writer at a time, and the next one after it", async () => {
     const { session, lease } = await begin(store());
     expect(await faultCode(store().acquire(session.id))).toBe("session-busy");
+    expect(await store().holder(session.id)).toMatchObject({ pid: process.pid, namedPid: process.pid });
     await store().release(lease);
+    expect(await store().holder(session.id)).toBeNull();
     const next = await store().acquire(session.id);
     expect(next.epoch).toBeGreaterThan(lease.epoch);
     await store().release(lease);

@@ -1,11 +1,12 @@
 // Who writes a session: one process at a time, known by machine start, pid namespace, pid and start time, so that
 // a dead holder can't keep it. Every write checks the epoch here, inside its own transaction.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { startOf } from "../kit/processes.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
 import { codeOf } from "./faults.ts";
 import { sessionRow } from "./rows.ts";
-import type { Lease } from "./store.ts";
+import type { Lease, LivingHolder } from "./store.ts";
 
 export type Holder = {
   boot: string;
@@ -75,6 +76,14 @@ export function isHeld(db: Db, session: number, self: Holder): boolean {
   return held !== null && isAlive(held, self);
 }
 
+/** The living process that holds the session, as it is seen from here. */
+export function livingHolder(db: Db, session: string, self: Holder): LivingHolder | null {
+  const held = heldLease(db, sessionRow(db, session).n);
+  const pid = held === null ? null : livingPid(held, self);
+  if (held === null || pid === null) return null;
+  return { pid: pid === outOfSight ? null : pid, namedPid: held.pid, started: held.started };
+}
+
 /** This process, as other processes will judge it. */
 export function thisProcess(): Holder {
   return {
@@ -93,16 +102,26 @@ function heldLease(db: Db, session: number): HeldLease | null {
 }
 
 function isAlive(held: Holder, self: Holder): boolean {
-  if (held.boot !== self.boot) return false;
-  if (held.namespace !== self.namespace) return isAliveElsewhere(held, self);
+  return livingPid(held, self) !== null;
+}
+
+const outOfSight = -1;
+
+/** Null for a dead holder; `outOfSight` for one that may well be alive where this process can't look. */
+function livingPid(held: Holder, self: Holder): number | null {
+  if (held.boot !== self.boot) return null;
+  if (held.namespace !== self.namespace) return livingElsewhere(held, self);
   const started = startOf(held.pid);
-  return started === null ? isHidden(held.pid) : started === held.started;
+  const isThere = started === null ? isHidden(held.pid) : started === held.started;
+  return isThere ? held.pid : null;
 }
 
 /** The outermost namespace shows every process, with its pid in its own; from any other one the holder may well be alive. */
-function isAliveElsewhere(held: Holder, self: Holder): boolean {
-  if (self.namespace !== outermost || startOf(1) === null) return true;
-  return readdirSync("/proc").some((name) => /^\d+$/.test(name) && innerPid(name) === held.pid && startOf(Number(name)) === held.started);
+function livingElsewhere(held: Holder, self: Holder): number | null {
+  if (self.namespace !== outermost || startOf(1) === null) return outOfSight;
+  const isHolder = (name: string) => /^\d+$/.test(name) && innerPid(name) === held.pid && startOf(Number(name)) === held.started;
+  const found = readdirSync("/proc").find(isHolder);
+  return found === undefined ? null : Number(found);
 }
 
 const outermost = "pid:[4026531836]";
@@ -139,19 +158,6 @@ function bootId(): string {
 
 function pidNamespace(): string {
   return process.platform === "darwin" ? "" : readlinkSync("/proc/self/ns/pid");
-}
-
-/** Null when there is no such process, or only its remains. */
-function startOf(pid: number): string | null {
-  if (process.platform === "darwin") return printed(["/bin/ps", "-o", "lstart=", "-p", String(pid)]);
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in parentheses may hold spaces and parentheses itself; the state follows it.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
-  } catch {
-    return null;
-  }
 }
 
 function printed(command: string[]): string | null {

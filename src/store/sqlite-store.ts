@@ -4,7 +4,7 @@ import { Db } from "./db.ts";
 import { events } from "./events.ts";
 import { faultOf } from "./faults.ts";
 import { importedSession, importNodes, importOutput, importSession, knownNodes } from "./imports.ts";
-import { acquire, type Holder, release, thisProcess } from "./lease.ts";
+import { acquire, type Holder, livingHolder, release, thisProcess } from "./lease.ts";
 import { appendNode, children, findNode, node, path, sessionNodes, treeNodes } from "./nodes.ts";
 import { OutputFiles, readOutput } from "./output-files.ts";
 import { Output, type OutputBounds, outputBounds } from "./outputs.ts";
@@ -65,6 +65,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
       release(db, lease);
       leases.delete(lease);
     }),
+    holder: on((_, wanted: string) => livingHolder(db, wanted, holder())),
     startTurn: on(startTurn),
     appendNode: on(appendNode),
     endTurn: on((_, ...params: Parameters<Store["endTurn"]>) => {
@@ -103,8 +104,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
     close: on(() => {
       upkeep.close();
-      for (const lease of leases) letGo(db, lease);
-      leases.clear();
+      letGo(db, leases);
       files.close();
       db.close();
     }),
@@ -112,12 +112,15 @@ function storeOn(db: Db, options: StoreOptions): Store {
 }
 
 /** A full disk must not keep a store from closing: the lease ends with the process anyway. */
-function letGo(db: Db, lease: Lease): void {
-  try {
-    release(db, lease);
-  } catch {
-    return;
+function letGo(db: Db, leases: Set<Lease>): void {
+  for (const lease of leases) {
+    try {
+      release(db, lease);
+    } catch {
+      continue;
+    }
   }
+  leases.clear();
 }
 
 /** What is done once whoever ended a turn has been answered: its nodes become searchable, the log is copied back. */

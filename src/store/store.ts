@@ -26,6 +26,8 @@ export type Store = {
   /** Takes the session, also from a dead holder. Throws `session-busy` naming the holder when it is alive. */
   acquire: (session: string) => Promise<Lease>;
   release: (lease: Lease) => Promise<void>;
+  /** The process that holds the session; null when nobody does, or a dead one. */
+  holder: (session: string) => Promise<LivingHolder | null>;
   startTurn: (lease: Lease, turn: NewTurn) => Promise<Written<Turn>>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that it completes. */
   appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<Written<Node>>;
@@ -101,6 +103,9 @@ export type PurgeWish = { session: string | null; archivedBefore: number; dryRun
 
 /** Proof that this process writes a session. */
 export type Lease = { session: string; epoch: number };
+
+/** `pid` is null when it can't be seen from here (another container); `namedPid` is its pid where it lives. */
+export type LivingHolder = { pid: number | null; namedPid: number; started: string };
 
 export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced"> & {
   id?: string;

@@ -137,6 +137,7 @@ describe("run", () => {
 const wrongCommands: Record<string, [string[], RegExp]> = {
   run: [["run", "--nope"], /no flag "--nope"/],
   chat: [["chat", "talk", "--continue"], /exclude each other/],
+  kill: [["kill", "nope"], /no session "nope"/],
   demo: [["demo", "--kep"], /did you mean "--keep"/],
   new: [["new", "a", "b"], /too many|too much|takes/],
   list: [["list", "--limit", "none"], /whole number above 0/],

@@ -29,6 +29,7 @@ const sections: [string, string, z.ZodType][] = [
     records.streamLine,
   ],
   ["Import", "`import --json` prints one of these.", records.imported],
+  ["kill", "`kill --json` prints one of these.", records.killed],
   ["purge", "`purge --json` prints one of these.", records.purge],
   ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],
   ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],

@@ -229,6 +229,15 @@ export const streamLine = z.discriminatedUnion("type", [
   }),
 ]);
 
+export const killed = z.strictObject({
+  session: id,
+  outcome: z
+    .enum(["not-running", "stopped", "killed"])
+    .describe("`stopped` recorded its own end; `killed` could not, and its end was recorded for it"),
+  pid: count.nullable().describe("the process that ran the turn; null when it was gone already"),
+  status: z.enum(turnStatuses).nullable().describe("how the session's last turn ended"),
+});
+
 export const purge = z.strictObject({
   dry_run: z.boolean(),
   sessions: z.array(z.strictObject({ id, name: z.string().nullable(), project: z.string(), archived_at: time })),

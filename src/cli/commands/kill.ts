@@ -1,0 +1,40 @@
+// skein kill: stops the turn that runs in a session, whoever started it.
+import type { KillReport } from "../../protocol/api.ts";
+import { shortId } from "../../protocol/node.ts";
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { sessionNamed } from "../find-session.ts";
+import { jsonText } from "../json.ts";
+import { plain, styleOf } from "../style.ts";
+
+export const kill: Command = {
+  name: "kill",
+  summary: "stop the turn that runs in a session, with all it has started",
+  usage: "<session> [--json]",
+  positionals: { min: 1, max: 1 },
+  flags: [jsonFlag],
+  notes: `The process that runs it is asked to stop, and killed when it does not within 15
+seconds; a chat ends with its turn. What was recorded stays, and
+\`skein run --resume <session>\` goes on from there. Exit code 0 also when nothing
+ran.`,
+  run: runKill,
+};
+
+const silentMs = 1000;
+
+async function runKill(args: Args, door: Door): Promise<number> {
+  const api = await door.api();
+  const session = await sessionNamed(api, door, args.positionals[0]);
+  const label = plain(session.name ?? shortId(session.id));
+  const sign = setTimeout(() => door.err.write(`${styleOf(door.err).dim(`waiting for ${label} to stop`)}\n`), silentMs);
+  const report = await api.turn.kill({ session: session.id }).finally(() => clearTimeout(sign));
+  door.out.write(args.flags["json"] ? jsonText(report) : `${told(label, report)}\n`);
+  return 0;
+}
+
+function told(label: string, { outcome, pid, status }: KillReport): string {
+  if (outcome === "not-running") return `nothing runs in ${label}`;
+  if (outcome === "killed" && pid === null) return `the process that ran ${label} was gone; its turn is recorded as killed`;
+  if (outcome === "killed") return `killed ${label} (process ${pid})`;
+  return status === "ok" ? `${label} had just ended` : `stopped ${label}`;
+}

@@ -1,0 +1,88 @@
+// Stops the turn that runs in a session, whichever process runs it: asks that process first, kills it when it does not
+// listen, and records what it could not record itself. It touches no process that does not hold the session.
+import type { KillReport } from "../protocol/api.ts";
+import { Fault } from "../protocol/error.ts";
+import { descendantsOf, startOf } from "../kit/processes.ts";
+import type { LivingHolder, Store } from "../store/store.ts";
+import type { EngineParts } from "./engine.ts";
+import { holding } from "./tree-ops.ts";
+
+// A cancelled tool has 10 s to stop and its executor 3 s to close.
+const patience = { askedMs: 15_000, killedMs: 3_000, startingMs: 1_000 };
+type Patience = typeof patience;
+
+/** `cancelHere` stops it when it runs in this process. */
+export async function killTurn(
+  parts: EngineParts,
+  session: string,
+  cancelHere: () => void,
+  limits: Patience = patience,
+): Promise<KillReport> {
+  const store = await parts.store();
+  const holder = await turnHolder(store, session, limits);
+  if (holder === null && (await store.openTurns(session)).length === 0) return report(store, session, "not-running", null);
+  if (holder?.pid === process.pid) await cancelled(store, session, cancelHere, limits);
+  else if (holder !== null) await ended(holder, session, limits);
+  const isUnrecorded = (await store.openTurns(session)).length > 0;
+  if (isUnrecorded) await holding(parts, session, async () => {});
+  return report(store, session, isUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
+}
+
+/** Who holds the session for a turn. A turn that was just asked for takes the session first, and is recorded then. */
+async function turnHolder(store: Store, session: string, limits: Patience): Promise<LivingHolder | null> {
+  const hasTurn = async () => (await store.openTurns(session)).length > 0;
+  const holder = await store.holder(session);
+  if (holder === null || (await within(limits.startingMs, hasTurn))) return holder;
+  const still = await store.holder(session);
+  if (still === null) return null;
+  throw new Fault("session-busy", `process ${still.namedPid} works on this session, but runs no turn in it`, {
+    hint: "an import, for one; wait for it to end",
+  });
+}
+
+async function cancelled(store: Store, session: string, cancelHere: () => void, limits: Patience): Promise<void> {
+  cancelHere();
+  if (await within(limits.askedMs, async () => (await store.holder(session)) === null)) return;
+  throw new Fault("session-busy", "the turn was told to stop and still runs");
+}
+
+async function ended({ pid, namedPid, started }: LivingHolder, session: string, limits: Patience): Promise<void> {
+  if (pid === null) {
+    throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
+      hint: `skein kill ${session} must be called there`,
+    });
+  }
+  const isGone = async () => startOf(pid) !== started;
+  send(pid, "SIGTERM");
+  if (await within(limits.askedMs, isGone)) return;
+  const below = descendantsOf(pid).map((child) => ({ child, began: startOf(child) }));
+  send(pid, "SIGKILL");
+  // Its executor notices and ends all it has started; what does not notice is ended here.
+  const left = () => below.filter(({ child, began }) => began !== null && startOf(child) === began);
+  if (await within(limits.killedMs, async () => (await isGone()) && left().length === 0)) return;
+  for (const { child } of left()) send(child, "SIGKILL");
+  if (await isGone()) return;
+  throw new Fault("session-busy", `process ${pid} was killed and is still there`, { hint: "it may be waiting for a device" });
+}
+
+function send(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return; // it has ended
+    throw new Fault("session-busy", `process ${pid}, which runs this session, belongs to another user`, { cause: error });
+  }
+}
+
+async function within(limitMs: number, isTrue: () => Promise<boolean>): Promise<boolean> {
+  const giveUpAt = performance.now() + limitMs;
+  for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 50)) {
+    if (await isTrue()) return true;
+    if (performance.now() >= giveUpAt) return false;
+    await Bun.sleep(waitMs);
+  }
+}
+
+async function report(store: Store, session: string, outcome: KillReport["outcome"], pid: number | null): Promise<KillReport> {
+  return { session, outcome, pid, status: (await store.turnsOf(session)).at(-1)?.status ?? null };
+}
