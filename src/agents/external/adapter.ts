@@ -1,0 +1,89 @@
+// What skein knows of one agent's command line: how it is found, started, read and judged. Data and pure functions,
+// one file per agent; processes, files and the tree are none of its business (run-cli.ts).
+import type { TurnStatus } from "../../protocol/error.ts";
+import type { ImageData, Part } from "../../protocol/node.ts";
+import type { Usage } from "../../protocol/usage.ts";
+
+export type Adapter = {
+  name: string;
+  /** The program looked for in PATH. */
+  program: string;
+  /** A command that installs it. */
+  install: string;
+  /** Whose models it asks, in the words of models/providers.ts, and over which wire. */
+  vendor: string;
+  wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini";
+  /** Variables that hold its credential, the best first. */
+  keys: readonly string[];
+  /** Who chooses the id of its own session. */
+  ids: "ours" | "theirs";
+  canFork: boolean;
+  /** Whether its sessions can be resumed from another directory. */
+  resumesAnywhere: boolean;
+  /** The efforts that it can be told; empty when it can't. */
+  efforts: readonly string[];
+  /** Whether a role reaches it by a flag or file; otherwise the prompt begins with it. */
+  takesRole: boolean;
+  /** From what `--version` prints. */
+  versionOf: (output: string) => string | null;
+  /** Files that its own configuration directory must hold, by relative path. */
+  files: (launch: CliLaunch) => Record<string, string>;
+  /** Added to the allow-listed environment; the only place where a credential may stand. */
+  env: (launch: CliLaunch) => Record<string, string>;
+  args: (launch: CliLaunch) => string[];
+  /** Flags of `--agent-arg` that would loosen the walls or change what the adapter relies on. */
+  forbiddenArgs: readonly string[];
+  reader: () => CliReader;
+  /** What a message of its own (an error event, the end of stderr) means; null when it says nothing we know. */
+  failureOf: (message: string) => TurnStatus | null;
+  /** Where its own transcript of a session lies: a glob below its configuration directory. */
+  transcript: (nativeId: string, directory: string) => string;
+};
+
+export type CliLaunch = {
+  prompt: string;
+  /** As its vendor spells it; null is the CLI's own default. */
+  model: string | null;
+  effort: string | null;
+  /** Text of the role, for an adapter that takes one. */
+  role: string | null;
+  /** Absolute, and where it is started. */
+  directory: string;
+  addDirs: readonly string[];
+  /** Absolute; its own, below skein's data. */
+  configDir: string;
+  /** `id` is the native session; a new one is ours to choose only where `ids` is "ours". */
+  start: { how: "new"; id: string } | { how: "resume"; id: string } | { how: "fork"; id: string; forkId: string };
+  /** Where its requests go (scheme, host and port) and the token it sends; null uses its own sign-in. */
+  endpoint: { url: string; token: string } | null;
+  /** Whether our walls stand around it, so that its own sandbox is off and nothing is asked. */
+  isWalled: boolean;
+  isRoot: boolean;
+  extraArgs: readonly string[];
+};
+
+/** Reads stdout line by line; keeps what it must remember between lines. Never throws. */
+export type CliReader = {
+  line: (text: string) => CliEvent[];
+  /** What the end of stdout still gives. */
+  end: () => CliEvent[];
+};
+
+export type CliEvent =
+  /** Its own session, as soon as it is known; `model` is the one it says it asks. */
+  | { type: "session"; id: string; model?: string; version?: string }
+  | { type: "text.delta"; text: string }
+  | { type: "thinking.delta"; text: string }
+  /** One message of the model: text, thinking, calls. `usage` is that request's own, where the CLI tells it. */
+  | { type: "answer"; parts: Part[]; usage?: Usage; model?: string }
+  | { type: "result"; call: string; name: string; text: string; isError: boolean; images?: ImageData[] }
+  /** Of a sub-agent that the call started: shown as a block of its own, never as part of the answer. */
+  | { type: "below"; call: string; event: CliEvent }
+  /** What the turn has used in all; `isThreadTotal` when it counts earlier turns of the native session too. */
+  | { type: "usage"; usage: Usage; isThreadTotal: boolean; costUsd?: number; raw: unknown }
+  | { type: "retry"; message: string }
+  | { type: "failed"; message: string; kind?: TurnStatus }
+  /** The CLI says that the turn is over. `answer` where it repeats it whole. */
+  | { type: "done"; isError: boolean; answer?: string; message?: string }
+  /** A line that is none of its events. */
+  | { type: "garbage"; text: string };

@@ -1,0 +1,215 @@
+// Runs a real agent CLI exactly as its adapter says, in a temporary home and project on the scripted model server, and
+// keeps what it printed. As a program: `bun test/support/record-cli.ts <adapter> [scenario ...]` writes the fixtures.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { peersBin, peersDir } from "../../bench/peers.ts";
+import type { Adapter, CliLaunch } from "../../src/agents/external/adapter.ts";
+import { endFamily } from "../../src/kit/processes.ts";
+import { type ModelServer, startModelServer } from "./model-server.ts";
+import { type Fault, type Script, shellScript } from "./model-server/script.ts";
+
+export type CliRun = { stdout: string; stderr: string; exitCode: number | null; signal: string | null; args: string[] };
+
+/** A place of one tree: its own configuration directory and project, the same for every run in it. */
+export type CliSeat = {
+  root: string;
+  server: ModelServer;
+  launch: (changes: Partial<CliLaunch>) => CliLaunch;
+  /** Runs it to its end; with `killAt` it gets a SIGTERM as soon as stdout holds that, and its family is ended. */
+  run: (launch: CliLaunch, killAt?: RegExp) => Promise<CliRun>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export function takeCliSeat(adapter: Adapter, model: string, script: Script): CliSeat {
+  const root = mkdtempSync(join(tmpdir(), "skein-cli-"));
+  const [configDir, directory, home] = ["config", "project", "home"].map((name) => join(root, name)) as [string, string, string];
+  for (const each of [configDir, join(directory, ".git"), home]) mkdirSync(each, { recursive: true, mode: 0o700 });
+  const server = startModelServer(script);
+  return {
+    root,
+    server,
+    launch: (changes) => ({
+      prompt: "Say one, two, three.",
+      model,
+      effort: null,
+      role: null,
+      directory,
+      addDirs: [],
+      configDir,
+      start: { how: "new", id: crypto.randomUUID() },
+      endpoint: { url: server.url, token: "throw-away-token" },
+      isWalled: true,
+      isRoot: process.getuid?.() === 0,
+      extraArgs: [],
+      ...changes,
+    }),
+    run: (launch, killAt) => runCli(adapter, launch, { root, home, killAt: killAt ?? null }),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+const longestMs = 180_000;
+
+async function runCli(adapter: Adapter, launch: CliLaunch, seat: { root: string; home: string; killAt: RegExp | null }): Promise<CliRun> {
+  for (const [name, text] of Object.entries(adapter.files(launch))) {
+    mkdirSync(dirname(join(launch.configDir, name)), { recursive: true });
+    await Bun.write(join(launch.configDir, name), text);
+  }
+  const args = adapter.args(launch);
+  const child = Bun.spawn([join(peersBin, adapter.program), ...args], {
+    cwd: launch.directory,
+    env: { ...plainEnv(seat), SKEIN_RECORDED: seat.root, ...adapter.env(launch) },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    detached: true,
+  });
+  const family = { root: child.pid, mark: `SKEIN_RECORDED=${seat.root}` };
+  const limit = setTimeout(() => void endFamily(family, 100), longestMs);
+  const stderr = new Response(child.stderr).text();
+  let stdout = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    stdout += decoder.decode(chunk, { stream: true });
+    if (!seat.killAt?.test(stdout)) continue;
+    seat.killAt = null;
+    setTimeout(() => void endFamily(family, 3000), 1000);
+  }
+  await child.exited;
+  clearTimeout(limit);
+  await endFamily(family, 1000);
+  const signal = child.signalCode === null ? null : String(child.signalCode);
+  return { stdout, stderr: await stderr, exitCode: signal === null ? child.exitCode : null, signal, args };
+}
+
+function plainEnv(seat: { root: string; home: string }): Record<string, string> {
+  const path = `${peersBin}:${process.env["PATH"] ?? "/usr/bin:/bin"}`;
+  return { PATH: path, HOME: seat.home, TMPDIR: seat.root, LANG: "C.UTF-8", TERM: "dumb", USER: "user", SHELL: "/bin/sh" };
+}
+
+export type Scenario = {
+  script: Script;
+  /** What is run; only the last is kept. A resume or fork takes the session of the first. */
+  starts: ("new" | "resume" | "fork" | "unknown")[];
+  fault?: Fault;
+  /** No server is there. */
+  isDown?: boolean;
+  killAt?: RegExp;
+  effort?: string;
+};
+
+const three = shellScript(["echo one-$((10 + 1))", "echo two-$((10 + 2))", "echo three-$((10 + 3)); exit 3"], "All three were said.");
+const answer: Script = { steps: [], final: "Only this." };
+
+export const scenarios: Record<string, Scenario> = {
+  new: { script: three, starts: ["new"] },
+  resume: { script: answer, starts: ["new", "resume"] },
+  fork: { script: answer, starts: ["new", "fork"] },
+  thinking: {
+    script: {
+      steps: [{ thinking: "I weigh it first.", text: "I look.", calls: [{ input: { command: "echo seen" } }] }],
+      final: "It was seen.",
+    },
+    starts: ["new"],
+    effort: "high",
+  },
+  parallel: {
+    script: { steps: [{ calls: [{ input: { command: "echo left" } }, { input: { command: "echo right" } }] }], final: "Both." },
+    starts: ["new"],
+  },
+  "status-400": {
+    script: answer,
+    starts: ["new"],
+    fault: { type: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" },
+  },
+  "status-401": { script: answer, starts: ["new"], fault: { type: "status", status: 401, message: "invalid x-api-key" } },
+  "status-404": { script: answer, starts: ["new"], fault: { type: "status", status: 404, message: "model: no-such-model" } },
+  "status-429": { script: answer, starts: ["new"], fault: { type: "status", status: 429, message: "Too many requests" } },
+  "status-500": { script: answer, starts: ["new"], fault: { type: "status", status: 500, message: "Internal server error" } },
+  "status-529": { script: answer, starts: ["new"], fault: { type: "status", status: 529, message: "Overloaded" } },
+  refused: { script: answer, starts: ["new"], isDown: true },
+  dropped: { script: answer, starts: ["new"], fault: { type: "drop" } },
+  "unknown-resume": { script: answer, starts: ["unknown"] },
+  killed: { script: shellScript(["echo begun; sleep 600"]), starts: ["new"], killAt: /sleep 600/ },
+  empty: { script: answer, starts: ["new"], fault: { type: "empty" } },
+};
+
+export async function recordScenario(adapter: Adapter, model: string, name: string, unknownId: string): Promise<void> {
+  const scenario = scenarios[name];
+  if (scenario === undefined) throw new Error(`no scenario ${name}; there are ${Object.keys(scenarios).join(", ")}`);
+  await using seat = takeCliSeat(adapter, model, scenario.script);
+  if (scenario.fault !== undefined) seat.server.setFault(scenario.fault);
+  let id = crypto.randomUUID() as string;
+  let ran: CliRun | null = null;
+  if (scenario.isDown) await seat.server.stop();
+  for (const how of scenario.starts) {
+    const start: CliLaunch["start"] =
+      how === "fork" ? { how, id, forkId: crypto.randomUUID() } : how === "unknown" ? { how: "resume", id: unknownId } : { how, id };
+    const prompt = how === "new" ? "Say one, two, three." : "And once more.";
+    const effort = scenario.effort !== undefined && adapter.efforts.includes(scenario.effort) ? scenario.effort : null;
+    ran = await seat.run(seat.launch({ start, prompt, effort }), scenario.killAt);
+    id = nativeIdOf(adapter, ran.stdout) ?? id;
+  }
+  if (ran === null) return;
+  const asked = seat.server.main().length;
+  const text = normaliser(seat);
+  const dir = join(import.meta.dir, "..", "fixtures", "clis", adapter.name);
+  await Bun.write(join(dir, `${name}.jsonl`), text(ran.stdout));
+  await Bun.write(join(dir, `${name}.stderr`), text(ran.stderr));
+  const { exitCode, signal, args } = ran;
+  await Bun.write(join(dir, `${name}.json`), `${text(JSON.stringify({ exitCode, signal, requests: asked, args }, null, 2))}\n`);
+  console.log(`${adapter.name} ${name}: exit ${exitCode ?? signal}, ${asked} requests, ${ran.stdout.length} + ${ran.stderr.length} bytes`);
+}
+
+export function nativeIdOf(adapter: Adapter, stdout: string): string | null {
+  const reader = adapter.reader();
+  const events = stdout.split("\n").flatMap((line) => (line === "" ? [] : reader.line(line)));
+  return events.findLast((event) => event.type === "session")?.id ?? null;
+}
+
+/** The same text on every machine and in every run: paths, ports, times and ids become placeholders, ids distinct ones. */
+function normaliser(seat: CliSeat): (text: string) => string {
+  const ids = new Map<string, string>();
+  const placeholder = (id: string, make: (number: number) => string): string => {
+    const known = ids.get(id) ?? make(ids.size + 1);
+    ids.set(id, known);
+    return known;
+  };
+  return (text) =>
+    text
+      .replaceAll(seat.root, "/seat")
+      .replaceAll(seat.root.replaceAll(/[^A-Za-z0-9]/g, "-"), "-seat")
+      .replaceAll(peersDir, "/peers")
+      .replaceAll(`${homedir()}/`, "/home/user/")
+      .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:1")
+      .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, "2026-01-01T00:00:00.000Z")
+      .replaceAll(/\b1[78]\d{11}\b/g, "1767225600000")
+      .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) =>
+        placeholder(id, (number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`),
+      )
+      .replaceAll(/\b(ses|msg|prt)_[0-9A-Za-z]{20,}\b/g, (id) => placeholder(id, (number) => `${id.slice(0, 4)}${number}`));
+}
+
+/** How each is asked in the recordings. */
+const recorded: Record<string, { model: string; unknownId: string }> = {
+  claude: { model: "claude-sonnet-4-5", unknownId: "00000000-0000-4000-8000-00000000dead" },
+  codex: { model: "gpt-5.2", unknownId: "00000000-0000-4000-8000-00000000dead" },
+  gemini: { model: "gemini-3-pro-preview", unknownId: "00000000-0000-4000-8000-00000000dead" },
+  opencode: { model: "claude-sonnet-4-5", unknownId: "ses_00000000000000000000000000" },
+  pi: { model: "claude-sonnet-4-5", unknownId: "00000000-0000-4000-8000-00000000dead" },
+};
+
+async function main(name: string, wanted: string[]): Promise<void> {
+  const module = (await import(join(import.meta.dir, `../../src/agents/external/${name}.ts`))) as Record<string, Adapter>;
+  const adapter = module[name];
+  const how = recorded[name];
+  if (adapter === undefined || how === undefined) throw new Error(`no adapter ${name}`);
+  const names = wanted.length > 0 ? wanted : Object.keys(scenarios).filter((each) => each !== "fork" || adapter.canFork);
+  for (const each of names) await recordScenario(adapter, how.model, each, how.unknownId);
+}
+
+if (import.meta.main) void main(process.argv[2] ?? "", process.argv.slice(3)).then(() => process.exit(0));
