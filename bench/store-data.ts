@@ -57,7 +57,7 @@ function grow(db: Db, session: string, count: number, random: () => number): { i
     const { value: turn } = startTurn(db, lease, {
       agent: "native",
       model: "replay/one",
-      policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [] },
+      policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
       enforced: null,
       prompt: { author: "user", parts: [{ kind: "text", text: words(random, 20) }] },
     });

@@ -11,6 +11,7 @@ import { readProjectState, writeProjectState } from "./config/state.ts";
 import { trustState } from "./config/trust.ts";
 import { createEngine } from "./engine/engine.ts";
 import { startExecutor } from "./executor/client.ts";
+import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
@@ -93,6 +94,9 @@ export function buildHouse(input: HouseInput): Api {
     projectOf: (directory) => findProject(directory, paths.home),
     getCurrent: (project) => readProjectState(paths, project).current,
     setCurrent: (project, current) => (input.ephemeral ? undefined : writeProjectState(paths, project, { current })),
+    ensurePlanFile: async (project) => ensurePlanFile(project),
+    plannerOf: (project, file) => (isPlanFile(project, file) ? readProjectState(paths, project).planning : null),
+    setPlanner: (project, planning) => (input.ephemeral ? undefined : writeProjectState(paths, project, { planning })),
     transcriptFor: (session) =>
       input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),

@@ -1,11 +1,12 @@
 // A turn that runs a command for a person: everything that only matters to a model is off.
-import type { Settings, TurnStart } from "../protocol/api.ts";
+import type { TurnStart } from "../protocol/api.ts";
+import type { Policy } from "../protocol/policy.ts";
 
-export function commandTurn(session: string, command: string, settings: Settings): TurnStart {
+export function commandTurn(session: string, command: string, policy: Policy): TurnStart {
   return {
     session,
     command,
-    policy: { name: settings.policy, sandbox: settings.sandbox ?? "auto", net: settings.net, allowWrite: [...settings.allowWrite] },
+    policy,
     prompt: null,
     images: [],
     model: null,

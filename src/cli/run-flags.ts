@@ -1,6 +1,7 @@
 // The flags of `run`, as a table; commands/run.ts turns their values into a turn.
-import { policyNames, sandboxModes, toolLevels } from "../protocol/policy.ts";
+import { toolLevels } from "../protocol/policy.ts";
 import type { Flag } from "./command.ts";
+import { policyFlags } from "./policy-flags.ts";
 import { outputFormats } from "./print/printer.ts";
 
 export const runFlags: readonly Flag[] = [
@@ -22,8 +23,8 @@ export const runFlags: readonly Flag[] = [
   { name: "tool-level", value: "level", choices: toolLevels, summary: "which tools there are (default orchestrator)" },
   { name: "tools", value: "a,b", summary: "exactly these tools" },
   { name: "no-spawn", summary: "no sub-sessions" },
-  { name: "policy", value: "name", choices: policyNames, summary: "what tools may do (default workspace)" },
-  { name: "sandbox", value: "mode", choices: sandboxModes, summary: "whether the policy must be enforced; off only with --policy full" },
+  ...policyFlags,
+  { name: "plan", value: "file", summary: "execute this plan in a new session, linked to the one that planned it" },
   { name: "max-steps", value: "n", summary: "model requests in this turn" },
   { name: "max-tokens", value: "n", summary: "input, output and cache-write tokens of the turn and all under it" },
   { name: "max-budget-usd", value: "amount", summary: "money for the turn and all under it" },

@@ -4,18 +4,25 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Paths } from "./paths.ts";
 
-export type ProjectState = { current: string | null };
+export type ProjectState = {
+  /** The session that `--continue` means. */
+  current: string | null;
+  /** The session that wrote the project's plan last. */
+  planning: string | null;
+};
 
 export function readProjectState(paths: Paths, project: string): ProjectState {
   try {
-    const { current } = JSON.parse(readFileSync(stateFile(paths, project), "utf8")) as Partial<ProjectState>;
-    return { current: typeof current === "string" ? current : null };
+    const { current, planning } = JSON.parse(readFileSync(stateFile(paths, project), "utf8")) as Partial<ProjectState>;
+    return { current: typeof current === "string" ? current : null, planning: typeof planning === "string" ? planning : null };
   } catch {
-    return { current: null };
+    return { current: null, planning: null };
   }
 }
 
-export function writeProjectState(paths: Paths, project: string, state: ProjectState): void {
+/** What is not named stays as it was. */
+export function writeProjectState(paths: Paths, project: string, change: Partial<ProjectState>): void {
+  const state = { ...readProjectState(paths, project), ...change };
   const file = stateFile(paths, project);
   const temporary = `${file}.${process.pid}.tmp`;
   try {

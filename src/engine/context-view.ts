@@ -21,6 +21,8 @@ export async function renderContext(parts: EngineParts, params: { session: strin
     system: null,
     appendSystem: null,
     contextFiles: settings.contextFiles,
+    plan: session.plan ?? null,
+    policy: { name: settings.policy, addDirs: [] },
   });
   return { session, node, ...preview };
 }

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Event } from "../protocol/event.ts";
 import type { Delegation, DelegationResult } from "../protocol/ports.ts";
 import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
+import { levelBelow, narrowed } from "./narrow.ts";
 import { openSession } from "./sessions.ts";
 import type { Driven } from "./turn.ts";
 
@@ -14,10 +15,11 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
   const spent = (without?: string) =>
     [...children].filter(([child]) => child !== without).reduce((sum, [, each]) => addSpent(sum, each), nothingSpent);
   /** What a child's budget must count besides its own: its parent, its siblings, and what is around them. */
-  const around = (child: string) => [parent.recorder, spent(child), parent.elsewhere()].reduce(addSpent, nothingSpent);
+  const around = (child: string) => [parent.recorder, spent(child), parent.place.elsewhere()].reduce(addSpent, nothingSpent);
 
   async function delegate(request: Delegation): Promise<DelegationResult> {
-    const { parts, params, session, turn, deadline } = parent;
+    const { parts, params, session, turn, deadline, place } = parent;
+    const policy = narrowed(params.policy, request.sandbox, session);
     const isSameAgent = request.agent === null || request.agent === session.agent;
     const child = await openSession(parts, {
       find: { by: "new" },
@@ -25,7 +27,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       task: request.task,
       agent: request.agent ?? session.agent,
       model: request.model ?? (isSameAgent ? turn.model : null),
-      toolLevel: params.toolLevel === "orchestrator" ? "minimal" : params.toolLevel,
+      toolLevel: levelBelow(params.toolLevel, policy),
       parentSession: session.id,
       transcriptDir: session.transcript === null ? null : dirname(session.transcript),
     });
@@ -37,6 +39,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       model: child.model,
       toolLevel: child.toolLevel,
       spawn: false,
+      policy,
     };
     const limits = { ...params.limits, maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) };
     const watch = (event: Event) => {
@@ -45,11 +48,11 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     };
     const release = deadline.hold();
     try {
-      const place = { outer: request.signal, elsewhere: () => around(child.id) };
+      const below = { outer: request.signal, elsewhere: () => around(child.id), root: place.root ?? session.id, told: place.told };
       const outcome = await parent.runBelow(
         { ...start, limits, fresh: false, answerSchema: null, command: null, outputFile: null },
         watch,
-        place,
+        below,
       );
       return {
         session: child.id,

@@ -16,7 +16,7 @@ import { addSession, graft } from "./graft.ts";
 import { importTranscript } from "./import.ts";
 import { currentSession, openSession } from "./sessions.ts";
 import * as tree from "./tree-ops.ts";
-import { checkTurn, runTurn, type RunningTurns } from "./turn.ts";
+import { checkTurn, runTurn, type RunningTurns, type Told } from "./turn.ts";
 
 export type EngineParts = {
   /** Opened on first use. */
@@ -34,6 +34,11 @@ export type EngineParts = {
   /** Which session a project works in; kept across invocations. */
   getCurrent: (project: string) => string | null;
   setCurrent: (project: string, session: string) => void;
+  /** Makes the one file that policy `plan` may write, where it is missing. Throws where that can't be. */
+  ensurePlanFile: (project: string) => Promise<void>;
+  /** The session that wrote a plan last, when the file is the project's own. */
+  plannerOf: (project: string, file: string) => string | null;
+  setPlanner: (project: string, session: string) => void;
   transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => string | null;
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
@@ -47,6 +52,7 @@ export type EngineParts = {
 
 export function createEngine(parts: EngineParts): Api {
   const running: RunningTurns = new Map();
+  const told: Told = new Set();
   // A turn can be stopped from the moment it is asked for, not only once it runs.
   const starting = new Map<string, AbortController>();
   const unfinished = new Set<Promise<unknown>>();
@@ -86,7 +92,12 @@ export function createEngine(parts: EngineParts): Api {
         const feed = createFeed<Event>();
         const stop = new AbortController();
         starting.set(params.session, stop);
-        const done = runTurn(parts, running, params, (event) => feed.push(event), { outer: stop.signal, elsewhere: () => nothingSpent })
+        const done = runTurn(parts, running, params, (event) => feed.push(event), {
+          outer: stop.signal,
+          elsewhere: () => nothingSpent,
+          root: null,
+          told,
+        })
           .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
           .then(
             () => feed.end(),

@@ -3,12 +3,13 @@ import type { SessionOpen } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
+import type { Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
 
-/** What a person works in becomes the project's current session; sub-sessions do not. */
+/** What a person works in becomes the project's current session, the execution of a plan too; sub-sessions do not. */
 export async function openSession(parts: EngineParts, params: SessionOpen): Promise<Session> {
   const session = await locate(parts, params);
-  if (session.parentSession === null) parts.setCurrent(session.project, session.id);
+  if (session.parentSession === null || session.plan !== undefined) parts.setCurrent(session.project, session.id);
   return session;
 }
 
@@ -66,10 +67,30 @@ async function create(parts: EngineParts, params: SessionOpen, name: string | nu
   if (params.parentSession !== null && !parts.hasStore())
     throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
   const store = await parts.store();
-  const parentSession = params.parentSession === null ? null : (await store.findSession(params.parentSession, project)).id;
+  const named = params.parentSession === null ? null : (await store.findSession(params.parentSession, project)).id;
+  const parentSession = named ?? (await plannerOf(parts, store, params, project));
   const id = params.id ?? Bun.randomUUIDv7();
   const transcript = parts.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
-  return store.createSession({ id, name, agent: chosen.agent, model, directory, project, task, toolLevel, parentSession, transcript });
+  const plan = params.plan === undefined ? {} : { plan: params.plan.text };
+  return store.createSession({
+    id,
+    name,
+    agent: chosen.agent,
+    model,
+    directory,
+    project,
+    task,
+    toolLevel,
+    parentSession,
+    transcript,
+    ...plan,
+  });
+}
+
+/** The session that wrote the project's own plan, if it is still there. */
+async function plannerOf(parts: EngineParts, store: Store, { plan }: SessionOpen, project: string): Promise<string | null> {
+  const planner = plan === undefined ? null : parts.plannerOf(project, plan.file);
+  return planner === null ? null : ((await store.session(planner))?.id ?? null);
 }
 
 /** An id or the tail of one is never meant as a new name; a date is. */

@@ -23,7 +23,16 @@ export type RunningTurns = Map<string, Deadline>;
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
 /** Where a turn stands: what stops it, and what the tree above and beside it has spent, when it is a sub-session's. */
-export type Place = { outer: AbortSignal; elsewhere: () => Spent };
+export type Place = {
+  outer: AbortSignal;
+  elsewhere: () => Spent;
+  /** The topmost session of the run; null when this turn is its own. */
+  root: string | null;
+  told: Told;
+};
+
+/** Warnings that were given already: a missing wall is told once in a run, however many turns it has. */
+export type Told = Set<string>;
 
 export async function runTurn(
   parts: EngineParts,
@@ -37,6 +46,7 @@ export async function runTurn(
   const agent = agentNamed(parts, params.command === null ? session.agent : "shell");
   const model = params.command === null ? await parts.chooseModel(params.model ?? session.model) : null;
   const enforced = await agent.enforced(params.policy);
+  if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
   const deadline = deadlineOf(params, place.outer);
   running.set(session.id, deadline);
@@ -53,8 +63,9 @@ export async function runTurn(
       enforced,
       prompt: await firstNode(store, params),
     });
+    warnOnce(turn, place.told, (message) => recorder.pass({ type: "warning.raised", message }));
     const runBelow: Driven["runBelow"] = (below, watch, within) => runTurn(parts, running, below, watch, within);
-    return await drive({ parts, runBelow, elsewhere: place.elsewhere, params, store, lease, recorder, deadline, agent, turn, session });
+    return await drive({ parts, runBelow, place, params, store, lease, recorder, deadline, agent, turn, session });
   } catch (error) {
     deadline.cancel(); // what could not be recorded must not go on
     throw error;
@@ -72,13 +83,23 @@ export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.model);
   await agent.check({ ...params, model });
   await agent.enforced(params.policy);
+  if (params.policy.name === "plan" && params.isNew) await parts.ensurePlanFile(parts.projectOf(params.directory));
+}
+
+/** What was asked for and is not held by the kernel is never passed over; on the turn it is recorded. */
+function warnOnce({ policy, enforced }: Turn, told: Told, warn: (message: string) => void): void {
+  if (enforced === null || enforced.missing.length === 0) return;
+  const how = enforced.tier === "none" ? "is not enforced here" : `is enforced only in part here; missing: ${enforced.missing.join(", ")}`;
+  const message = `policy ${policy.name} ${how} (\`skein doctor\` says why)`;
+  if (!told.has(message)) warn(message);
+  told.add(message);
 }
 
 export type Driven = {
   parts: EngineParts;
   /** Runs a turn below this one. */
   runBelow: (params: TurnStart, publish: (event: Event) => void, place: Place) => Promise<EndedTurn>;
-  elsewhere: () => Spent;
+  place: Place;
   params: TurnStart;
   store: Store;
   lease: Lease;
@@ -113,6 +134,8 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent() };
   const ended = await recorder.endTurn(closed, turn.id, outcome);
   const session = await sessionOf(driven.store, turn.session);
+  const isPlanning = params.policy.name === "plan" && params.command === null;
+  if (isPlanning && (mayHaveChanged || end.status === "ok")) driven.parts.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await driven.parts.copyTranscript(session, params.outputFile);
   return { turn: ended, session, ...outcome };
 }
@@ -128,11 +151,13 @@ async function turnInput(
   const input: TurnInput = {
     ...params,
     session: session.id,
+    root: driven.place.root ?? session.id,
     turn: turn.id,
     path: params.fresh ? whole.slice(-1) : whole,
     model: turn.model,
     directory: session.directory,
     project: session.project,
+    plan: session.plan ?? null,
   };
   const context: TurnContext = {
     signal: deadline.signal,
@@ -141,7 +166,7 @@ async function turnInput(
     delegate,
     keepFiles,
     spent: () => {
-      const others = addSpent(spent(), driven.elsewhere());
+      const others = addSpent(spent(), driven.place.elsewhere());
       return { tokens: countedTokens(others.usage), costUsd: others.costUsd ?? 0 };
     },
   };

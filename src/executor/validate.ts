@@ -29,6 +29,8 @@ const article: Record<ToolProperty["type"], string> = {
   integer: "an integer",
   number: "a number",
   boolean: "true or false",
+  array: "an array",
+  object: "an object",
 };
 
 function unknownProperty(name: string, known: string[]): string {
@@ -40,6 +42,8 @@ function unknownProperty(name: string, known: string[]): string {
 /** The value in the wanted type, or undefined. */
 function fit(value: unknown, type: ToolProperty["type"]): unknown {
   if (type === "string" || type === "boolean") return typeof value === type ? value : undefined;
+  if (type === "array") return Array.isArray(value) ? value : undefined;
+  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   const isNumeric = typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value);
   const number = typeof value === "number" ? value : isNumeric ? Number(value) : Number.NaN;
   if (!Number.isFinite(number)) return undefined;

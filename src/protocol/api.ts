@@ -9,7 +9,7 @@ import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
 import type { BranchComparison, FoundNode, HandleContent } from "./tree-views.ts";
-import type { Session, Turn } from "./turn.ts";
+import type { Plan, Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
 export type Api = {
@@ -110,6 +110,8 @@ export type SessionOpen = {
   toolLevel: ToolLevel;
   parentSession: string | null;
   transcriptDir: string | null;
+  /** What a new session executes. */
+  plan?: Plan;
 };
 
 export type TurnStart = {
@@ -143,6 +145,7 @@ export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {
   agent: string;
   /** A session that exists brings its own model when none is named. */
   isNew: boolean;
+  directory: string;
 };
 
 export type KillReport = {

@@ -10,7 +10,10 @@ export type Policy = {
   name: PolicyName;
   sandbox: SandboxMode;
   net: "on" | "off";
+  /** Paths besides the project that tools may write. */
   allowWrite: string[];
+  /** Directories besides the project that belong to the work. */
+  addDirs: string[];
 };
 
 export type Enforced = {

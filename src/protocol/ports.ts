@@ -18,6 +18,8 @@ export type Limits = {
 /** Everything a turn is asked to do. The path ends with the prompt (or with what an interrupted turn left). */
 export type TurnInput = {
   session: string;
+  /** The topmost session of this run: sub-sessions share its executor and its temporary directory. */
+  root: string;
   turn: string;
   path: Node[];
   model: string | null;
@@ -29,6 +31,8 @@ export type TurnInput = {
   system: string | null;
   appendSystem: string | null;
   contextFiles: boolean;
+  /** The text of the plan to carry out; the end of the system prompt. */
+  plan: string | null;
   policy: Policy;
   limits: Limits;
   /** JSON schema that the final answer must satisfy. */
@@ -65,6 +69,8 @@ export type Delegation = {
   task: string;
   agent: string | null;
   model: string | null;
+  /** Narrows the parent's policy. */
+  sandbox: { network?: boolean; extraWritePaths?: string[] };
   signal: AbortSignal;
   onEvent: (event: PassingBody) => void;
 };
@@ -84,8 +90,19 @@ export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spa
 /** What a preview depends on; its path may be empty. */
 export type PreviewInput = Pick<
   TurnInput,
-  "session" | "path" | "model" | "directory" | "project" | "toolLevel" | "tools" | "spawn" | "system" | "appendSystem" | "contextFiles"
->;
+  | "session"
+  | "path"
+  | "model"
+  | "directory"
+  | "project"
+  | "toolLevel"
+  | "tools"
+  | "spawn"
+  | "system"
+  | "appendSystem"
+  | "contextFiles"
+  | "plan"
+> & { policy: Pick<Policy, "name" | "addDirs"> };
 
 /** Exactly what the agent would be sent; the token counts are estimates. */
 export type Preview = {
@@ -122,14 +139,14 @@ export type OutputSink = {
 export type ToolDefinition = {
   name: string;
   description: string;
-  /** JSON schema of an object with flat properties. */
+  /** JSON schema of an object. */
   parameters: { type: "object"; properties: Readonly<Record<string, ToolProperty>>; required: readonly string[] };
 };
 
-export type ToolProperty = {
-  type: "string" | "integer" | "number" | "boolean";
-  description?: string;
-};
+export type ToolProperty = FlatProperty | ListProperty | ObjectProperty;
+export type FlatProperty = { type: "string" | "integer" | "number" | "boolean"; description?: string };
+export type ListProperty = { type: "array"; items: FlatProperty };
+export type ObjectProperty = { type: "object"; properties: Readonly<Record<string, FlatProperty | ListProperty>> };
 
 export type ToolCallOptions = {
   session: string;

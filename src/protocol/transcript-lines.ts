@@ -57,7 +57,7 @@ export function headerOf(session: Session, provider: string | null): TranscriptH
     model: session.model,
     task: session.task,
     parent_session_id: session.parentSession,
-    is_sub_session: session.parentSession !== null,
+    is_sub_session: session.parentSession !== null && session.plan === undefined,
     tool_level: session.toolLevel,
     ...(session.forkedFrom ? { forked_from: { session_id: session.forkedFrom.session, node_id: session.forkedFrom.node } } : {}),
   };

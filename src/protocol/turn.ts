@@ -19,12 +19,17 @@ export type Session = {
   parentSession: string | null;
   forkedFrom: { session: string; node: string } | null;
   transcript: string | null;
+  /** The text of the plan that it executes: the end of its system prompt in every turn. */
+  plan?: string;
   createdAt: number;
   updatedAt: number;
   archivedAt: number | null;
   /** Only of an imported session. */
   source?: Source;
 };
+
+/** A plan as it was when its execution began. The project's own leads back to the session that planned it. */
+export type Plan = { file: string; text: string };
 
 /** Where something imported comes from: provenance, never a session to resume. */
 export type Source = {

@@ -16,7 +16,7 @@ const turn: ImportedTurn = {
   agent: "pi",
   model: "a/b",
   nativeId: null,
-  policy: { name: "full", sandbox: "off", net: "on", allowWrite: [] },
+  policy: { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] },
   enforced: null,
   startedAt: at(1),
   endedAt: at(3),

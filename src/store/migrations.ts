@@ -203,4 +203,7 @@ const steps = [
   create table turn_files (turn integer primary key, project text not null, before text not null, after text);
   create trigger turn_files_go after delete on turns begin delete from turn_files where turn = old.n; end;
   `,
+  `
+  alter table sessions add column plan text;
+  `,
 ];

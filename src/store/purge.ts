@@ -97,10 +97,11 @@ function running(session: Doomed): Fault {
   });
 }
 
+/** What executes a plan is linked to the session that planned it, but stands on its own. */
 function withSubSessions(db: Db, sessions: Doomed[]): Doomed[] {
   const below = db.query<Doomed>(
     `select n, id, name, project, tree, transcript, coalesce(archived_at, ?2) as archived_at from sessions
-     where parent_session = ?1 and purged_at is null and (archived_at is not null or updated_at <= ?2) order by n`,
+     where parent_session = ?1 and plan is null and purged_at is null and (archived_at is not null or updated_at <= ?2) order by n`,
   );
   const all = new Map(sessions.map((session) => [session.n, session]));
   for (const session of all.values())
@@ -119,7 +120,7 @@ function hide(db: Db, self: Holder, session: Doomed, report: PurgeReport): boole
     if (isHeld(db, session.n, self)) return false;
     const { changes } = db
       .query(
-        `update sessions set purged_at = ?1, archived_at = coalesce(archived_at, ?1), name = null, tip = null
+        `update sessions set purged_at = ?1, archived_at = coalesce(archived_at, ?1), name = null, tip = null, plan = null
          where n = ?2 and purged_at is null and (archived_at = ?3 or (archived_at is null and updated_at <= ?3))`,
       )
       .run(Date.now(), session.n, session.archived_at);

@@ -30,6 +30,7 @@ export type SessionRow = {
   updated_at: number;
   archived_at: number | null;
   source: string | null;
+  plan: string | null;
 };
 
 /** Purged sessions are seen by nobody: their rows only stay for the nodes that others need. */
@@ -53,6 +54,7 @@ export function toSession(row: SessionRow): Session {
     parentSession: row.parent_session,
     forkedFrom: forked ? { session: row.forked_session!, node: row.forked_node! } : null,
     transcript: row.transcript,
+    ...(row.plan === null ? {} : { plan: row.plan }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
@@ -107,7 +109,8 @@ export function toTurn(row: TurnRow): Turn {
     agent: row.agent,
     model: row.model,
     nativeId: row.native_id,
-    policy: JSON.parse(row.policy),
+    // Older turns know no directories besides the project.
+    policy: { addDirs: [], ...JSON.parse(row.policy) },
     enforced: row.enforced === null ? null : JSON.parse(row.enforced),
     usage: { input: row.input, output: row.output, cacheRead: row.cache_read, cacheWrite: row.cache_write },
     costUsd: row.unpriced > 0 ? null : row.cost_usd,

@@ -19,7 +19,8 @@ export function forkSession(db: Db, from: string, node: string, fork: { id?: str
     const source = sessionRow(db, from);
     const tip = nodeInTree(db, node, source);
     const { agent, model, directory, project, task, toolLevel } = toSession(source);
-    const copy = { agent, model, directory, project, task, toolLevel, parentSession: null, transcript: null };
+    const plan = source.plan === null ? {} : { plan: source.plan };
+    const copy = { agent, model, directory, project, task, toolLevel, parentSession: null, transcript: null, ...plan };
     return insertSession(db, source.tree, tip, Date.now(), { ...copy, ...fork, forkedFrom: { session: from, node } });
   });
 }
@@ -55,7 +56,7 @@ export function listSessions(db: Db, filter: SessionFilter): Session[] {
   const rows = db
     .query<SessionRow>(
       `${selectSessions}
-       where (?1 is null or s.project = ?1) and (s.archived_at is not null) = ?2 and (?3 or s.parent_session is null)
+       where (?1 is null or s.project = ?1) and (s.archived_at is not null) = ?2 and (?3 or s.parent_session is null or s.plan is not null)
        order by s.updated_at desc, s.n desc limit ?4`,
     )
     .all(filter.project, filter.archived ? 1 : 0, filter.subSessions ? 1 : 0, filter.limit ?? -1);
@@ -96,8 +97,8 @@ export function insertSession(db: Db, tree: number, tip: number | null, at: numb
   const id = session.id?.toLowerCase() ?? Bun.randomUUIDv7();
   const insert = db.query(
     `insert into sessions (id, tree, tip, name, agent, model, directory, project, task, tool_level, parent_session,
-       forked_session, forked_node, transcript, created_at, updated_at, source)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       forked_session, forked_node, transcript, plan, created_at, updated_at, source)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const { name, agent, model, directory, project, task, toolLevel, parentSession, forkedFrom, transcript } = session;
   if (db.query("select 1 from sessions where id = ?").get(id)) {
@@ -119,6 +120,7 @@ export function insertSession(db: Db, tree: number, tip: number | null, at: numb
       forkedFrom?.session ?? null,
       forkedFrom?.node ?? null,
       transcript,
+      session.plan ?? null,
       at,
       at,
       session.source === undefined ? null : JSON.stringify(session.source),

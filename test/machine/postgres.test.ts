@@ -39,12 +39,12 @@ test("a query's answer is kept and sent as it was, and a query that would write 
   using house = temporaryHouse({ ...vendorEnv(model.url), ...connection });
   await house.run(["config", "set", "tool_env", JSON.stringify(Object.keys(connection))]);
   await house.run(["run", "hello", "--session", "main", "-m", wireModels.anthropic]);
-  const added = await house.run(["add", "main", "--postgres", "select name from birds order by name", "--json"]);
+  const added = await house.run(["add", "main", "--postgres", "select name from birds order by name", "--net", "on", "--json"]);
   expect(added.json()).toMatchObject({ parts: [{ kind: "handle", handle: { source: "postgres" } }] });
   await psql("delete from birds");
   await house.run(["run", "which birds?", "--session", "main"]);
   expect(JSON.stringify(model.main().at(-1)?.body)).toContain("heron");
-  const writing = await house.run(["add", "main", "--postgres", "insert into birds values ('crow')"]);
+  const writing = await house.run(["add", "main", "--postgres", "insert into birds values ('crow')", "--net", "on"]);
   expect(writing).toMatchObject({ code: 1, err: expect.stringContaining("read-only") });
   expect((await house.run(["verify"])).code).toBe(0);
 });

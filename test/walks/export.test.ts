@@ -48,9 +48,15 @@ async function plantTree(house: TemporaryHouse): Promise<{ whole: Buffer; tree: 
     transcript: null,
   });
   let lease = await store.acquire(main.id);
-  const policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [] } as const;
+  const policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] } as const;
   const start = (prompt: NewNode) =>
-    store.startTurn(lease, { agent: "native", model: "test/one", policy: { ...policy, allowWrite: [] }, enforced: null, prompt });
+    store.startTurn(lease, {
+      agent: "native",
+      model: "test/one",
+      policy: { ...policy, allowWrite: [], addDirs: [] },
+      enforced: null,
+      prompt,
+    });
   const { value: turn } = await start({
     author: "user",
     parts: [

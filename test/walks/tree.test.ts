@@ -173,7 +173,7 @@ describe("handles", () => {
     expect((await house.run(["add", "main", "--file", "it's here.txt"])).code).toBe(0);
     await Bun.write(`${house.project}/it's here.txt`, "changed since");
     const page = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("the page as it was") });
-    expect((await house.run(["add", "main", "--http", `http://127.0.0.1:${page.port}/a`])).code).toBe(0);
+    expect((await house.run(["add", "main", "--http", `http://127.0.0.1:${page.port}/a`, "--net", "on"])).code).toBe(0);
     await page.stop(true);
     await house.run(["run", "a word", "--session", "other", "-m", wireModels.anthropic]);
     expect((await house.run(["add", "main", "--from", "other", "--json"])).json()).toMatchObject({
@@ -190,7 +190,7 @@ describe("handles", () => {
     const { nodes } = await conversation(house);
     const missing = await house.run(["add", "main", "--file", "nothing.txt"]);
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("No such file") });
-    const closed = await house.run(["add", "main", "--http", "http://127.0.0.1:9/"]);
+    const closed = await house.run(["add", "main", "--http", "http://127.0.0.1:9/", "--net", "on"]);
     expect(closed.code).toBe(1);
     expect(((await house.run(["show", "main", "--json"])).json()["nodes"] as unknown[]).length).toBe(nodes.length);
   });

@@ -10,6 +10,8 @@ const given = (change: Partial<PromptInput> = {}): PromptInput => ({
   appendSystem: null,
   contextFiles: [],
   skills: "",
+  policy: { name: "workspace", addDirs: [] },
+  plan: null,
   ...change,
 });
 

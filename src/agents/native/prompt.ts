@@ -1,4 +1,5 @@
 // The system prompt: short, stable, and the same for every request of a session.
+import type { Policy } from "../../protocol/policy.ts";
 import type { ToolDefinition } from "../../protocol/ports.ts";
 
 export type PromptInput = {
@@ -9,16 +10,24 @@ export type PromptInput = {
   appendSystem: string | null;
   contextFiles: { path: string; text: string }[];
   skills: string;
+  policy: Pick<Policy, "name" | "addDirs">;
+  /** Stands at the very end, as it was written. */
+  plan: string | null;
 };
 
 export function systemPrompt(input: PromptInput): string {
   const blocks = [input.system ?? opening(input.tools.map((tool) => tool.name))];
-  if (input.tools.length > 0) blocks.push(`Working directory: ${input.directory}`);
+  if (input.tools.length > 0)
+    blocks.push([`Working directory: ${input.directory}`, ...input.policy.addDirs.map((path) => `Also yours: ${path}`)].join("\n"));
   for (const file of input.contextFiles) blocks.push(`## ${file.path}\n${file.text.trim()}`);
   if (input.skills !== "") blocks.push(input.skills);
   if (input.appendSystem !== null) blocks.push(input.appendSystem);
-  return blocks.join("\n\n");
+  if (input.policy.name === "plan" && input.tools.length > 0) blocks.push(planning);
+  return blocks.join("\n\n") + (input.plan === null ? "" : `\n\n## Plan\n${input.plan}`);
 }
+
+const planning =
+  "You are planning: carry nothing out. Only .skein/plan.md can be written, in place. Finish with the whole plan there, for someone who has read nothing of this conversation.";
 
 function opening(tools: string[]): string {
   if (tools.length === 0) return "You are an expert software engineer. Answer precisely and briefly.";

@@ -12,6 +12,10 @@ export const spawnSession: ToolDefinition = {
       provider: { type: "string" },
       model: { type: "string" },
       output_file: { type: "string", description: "Save the answer here" },
+      sandbox: {
+        type: "object",
+        properties: { network: { type: "boolean" }, extra_write_paths: { type: "array", items: { type: "string" } } },
+      },
     },
     required: ["task"],
   },

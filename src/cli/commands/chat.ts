@@ -17,7 +17,7 @@ import { isMessage } from "../repl/walk.ts";
 import { readFlags, sessionFrom, turnFrom } from "./run.ts";
 
 const taken = new Set(
-  "model agent provider continue system append-system no-context-files tool-level tools no-spawn policy sandbox max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
+  "model agent provider continue system append-system no-context-files tool-level tools no-spawn policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
     " ",
   ),
 );
@@ -48,7 +48,7 @@ async function runChat(args: Args, door: Door): Promise<number> {
   const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
   const turn = turnFrom(flags, await api.config.values(), door);
   const open = openingOf(sessionFrom(flags, await api.config.values(), null, turn.toolLevel), wanted);
-  await api.turn.check({ ...turn, agent: open.agent, isNew: open.find.by === "new" });
+  await api.turn.check({ ...turn, agent: open.agent, isNew: open.find.by === "new", directory: flags.directory });
   const session = open.find.by === "new" ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
   const isWatched = door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";

@@ -83,7 +83,7 @@ const demoTurn = {
   appendSystem: null,
   contextFiles: false,
   fresh: false,
-  policy: { name: "workspace" as const, sandbox: "auto" as const, net: "off" as const, allowWrite: [] },
+  policy: { name: "workspace" as const, sandbox: "auto" as const, net: "off" as const, allowWrite: [], addDirs: [] },
   limits: { maxSteps: 20, maxTokens: null, maxBudgetUsd: null },
   timeoutMs: 60_000,
   idleMs: 30_000,

@@ -8,14 +8,16 @@ import { commandTurn } from "../command-turn.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { sessionNamed } from "../find-session.ts";
 import { jsonText } from "../json.ts";
+import { policyFlags, policyFrom, readPolicyFlags } from "../policy-flags.ts";
+import { warn } from "../print/printer.ts";
 
 export const exec: Command = {
   name: "exec",
   summary: "run a command and put its output into a session",
-  usage: '<session> "command" [--timeout duration] [--json]',
+  usage: '<session> "command" [flags]',
   positionals: { min: 2, max: 2 },
-  flags: [{ name: "timeout", value: "duration", summary: "stop it after 90, 90s, 10m, 2h" }, jsonFlag],
-  notes: "Exits as the command did. It runs in a new shell in the session's directory, under the session's policy.",
+  flags: [{ name: "timeout", value: "duration", summary: "stop it after 90, 90s, 10m, 2h" }, ...policyFlags, jsonFlag],
+  notes: "Exits as the command did. It runs in a new shell in the session's directory, under the configured policy or these flags.",
   run: runExec,
 };
 
@@ -24,16 +26,18 @@ async function runExec(args: Args, door: Door): Promise<number> {
   const timeoutMs = typeof timeout === "string" ? parseDuration(timeout) : null;
   if (timeout !== undefined && timeoutMs === null)
     throw new Fault("usage", `--timeout takes seconds or 90s, 10m, 2h, not "${String(timeout)}"`);
+  const wish = readPolicyFlags(args, door);
   const api = await door.api();
   const session = await sessionNamed(api, door, args.positionals[0]);
-  const settings = await api.config.values();
-  const start = { ...commandTurn(session.id, args.positionals[1] as string, settings), timeoutMs };
+  const policy = policyFrom(wish, await api.config.values(), "minimal");
+  const start = { ...commandTurn(session.id, args.positionals[1] as string, policy), timeoutMs };
   door.onStop(() => void api.turn.cancel({ session: session.id }));
   let added: Node | null = null;
   let status: keyof typeof exitCodes = "broken";
   for await (const event of api.turn.start(start)) {
     if (event.type === "tool.output" && !args.flags["json"]) door.out.write(event.text);
     if (event.type === "node.added") added = event.node;
+    warn(door, event);
     if (event.type === "turn.ended") status = event.turn.status ?? "broken";
     if (event.type === "turn.ended" && event.turn.error !== null) door.err.write(`skein: ${event.turn.error.message}\n`);
   }

@@ -6,10 +6,12 @@ import { absolutePath } from "../../kit/paths.ts";
 import type { Api, SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
 import type { ImageData } from "../../protocol/node.ts";
-import { levelTools, type Policy, type PolicyName, type SandboxMode, type ToolLevel } from "../../protocol/policy.ts";
+import { levelTools, type ToolLevel } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
+import { planTask, readPlan } from "../plan-flag.ts";
+import { policyFrom, readPolicyFlags } from "../policy-flags.ts";
 import { printerFor, type OutputFormat } from "../print/printer.ts";
 import { runFlags } from "../run-flags.ts";
 
@@ -27,6 +29,8 @@ Examples:
   skein run "make the tests pass"
   git diff | skein run "review this" --tool-level none
   skein run "go on" --continue --max-budget-usd 0.50
+  skein run --policy plan "split the parser"
+  skein run --plan .skein/plan.md
   skein run "list the open TODOs" --output-format json | jq -r .result`,
   run: runTask,
 };
@@ -41,8 +45,10 @@ async function runTask(args: Args, door: Door): Promise<number> {
   });
   const settings = await api.config.values();
   const turn = turnFrom(flags, settings, door);
+  if (flags.plan !== null && turn.policy.name === "plan")
+    throw new Fault("usage", "--plan executes a plan, and policy plan only writes one", { hint: "add --policy workspace" });
   const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
-  await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" && !isForking(flags) });
+  await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" && !isForking(flags), directory: flags.directory });
   const session = await forked(api, flags, () => api.session.open(wanted));
   const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
@@ -86,6 +92,7 @@ export function readFlags(args: Args, door: Door) {
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");
   onlyOne(args, ["session", "continue", "resume", "session-id"]);
   for (const name of ["continue", "resume"]) onlyOne(args, ["ephemeral", name]);
+  for (const name of ["session", "continue", "resume", "fork", "at", "fresh"]) onlyOne(args, ["plan", name]);
   if (on("fork") && text("at") === null && text("session") === null && text("resume") === null && !on("continue"))
     throw new Fault("usage", "--fork needs --session, --continue, --resume or --at");
   if (on("json") && text("output-format") !== null && text("output-format") !== "json")
@@ -102,6 +109,8 @@ export function readFlags(args: Args, door: Door) {
     timeoutMs: mapped(text("timeout"), (value) => duration("timeout", value)),
     sessionId: mapped(text("session-id"), (value) => uuid("session-id", value)),
     tools: mapped(text("tools"), toolList),
+    policy: readPolicyFlags(args, door),
+    plan: mapped(path("plan"), readPlan),
     schema: mapped(path("json-schema"), readSchema),
     images: ((args.flags["image"] as string[] | undefined) ?? []).map((value) => readImage(absolutePath(value, { cwd, home }))),
     outputFile: mapped(path("output-file"), (file) => writableFile("output-file", file)),
@@ -113,11 +122,12 @@ async function readTask(args: Args, door: Door, flags: Flags): Promise<string | 
   const given = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null)
     throw new Fault("usage", "the task was given twice: as an argument and with --task");
-  const wait = given === "-" || (given === null && flags.text("resume") === null);
+  const wait = given === "-" || (given === null && flags.text("resume") === null && flags.plan === null);
   const piped = given === "-" || !door.stdin.isTty ? await door.stdin.text({ wait }) : "";
   const task = given === "-" ? piped : joined(given ?? "", piped);
   if (task.trim() !== "") return task;
   if (flags.text("resume") !== null && given === null && !flags.on("fresh")) return null;
+  if (flags.plan !== null && given === null) return planTask;
   throw new Fault("usage", "there is no task", { hint: 'skein run "what to do"' });
 }
 
@@ -139,7 +149,7 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     appendSystem: flags.text("append-system"),
     contextFiles: !flags.on("no-context-files") && settings.contextFiles,
     fresh: flags.on("fresh"),
-    policy: policyFrom(flags, settings, toolLevel),
+    policy: policyFrom(flags.policy, settings, toolLevel),
     limits: {
       maxSteps: flags.maxSteps ?? settings.maxSteps ?? (headless ? 200 : Number.MAX_SAFE_INTEGER),
       maxTokens: flags.maxTokens ?? settings.maxTokens,
@@ -151,14 +161,6 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     outputFile: flags.outputFile,
     command: null,
   };
-}
-
-function policyFrom(flags: Flags, settings: Settings, toolLevel: ToolLevel): Policy {
-  const name = (flags.text("policy") as PolicyName | null) ?? (toolLevel === "readonly" ? "readonly" : settings.policy);
-  const chosen = (flags.text("sandbox") as SandboxMode | null) ?? settings.sandbox;
-  if (chosen === "off" && name !== "full") throw new Fault("usage", "--sandbox off goes only with --policy full");
-  const sandbox = chosen ?? (name === "readonly" || name === "plan" ? "required" : "auto");
-  return { name, sandbox, net: settings.net, allowWrite: [...settings.allowWrite] };
 }
 
 function modelOf(flags: Flags): string | null {
@@ -186,6 +188,7 @@ export function sessionFrom(flags: Flags, settings: Settings, task: string | nul
     toolLevel,
     parentSession: flags.text("parent-session"),
     transcriptDir: flags.transcriptDir,
+    ...(flags.plan === null ? {} : { plan: flags.plan }),
   };
 }
 

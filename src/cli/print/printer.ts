@@ -2,6 +2,7 @@
 import type { Event } from "../../protocol/event.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { Door } from "../command.ts";
+import { plain } from "../style.ts";
 
 export const outputFormats = ["text", "json", "stream-json", "events"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
@@ -23,7 +24,7 @@ export async function printerFor(format: OutputFormat, door: Door, options: Prin
     case "text":
       return (await import("./text.ts")).textPrinter(door, options);
     case "json":
-      return { event: () => {}, finish: (result) => record(door, result) };
+      return { event: (event) => warn(door, event), finish: (result) => record(door, result) };
     case "events": {
       const { eventRecord } = await import("../../protocol/records.ts");
       return { event: (event) => record(door, eventRecord(event)), finish: (result) => record(door, result) };
@@ -31,6 +32,11 @@ export async function printerFor(format: OutputFormat, door: Door, options: Prin
     case "stream-json":
       return (await import("./stream-json.ts")).streamJsonPrinter(door, options);
   }
+}
+
+/** Where stdout has no record for a warning, a person still sees it. */
+export function warn(door: Door, event: Event): void {
+  if (event.type === "warning.raised") door.err.write(`skein: ${plain(event.message)}\n`);
 }
 
 export function record(door: Door, value: unknown): void {

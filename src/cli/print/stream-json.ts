@@ -4,11 +4,12 @@ import type { Node, Part, ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { Usage } from "../../protocol/usage.ts";
 import type { Door } from "../command.ts";
-import { record, type Printer, type PrintOptions } from "./printer.ts";
+import { record, warn, type Printer, type PrintOptions } from "./printer.ts";
 
 export function streamJsonPrinter(door: Door, options: PrintOptions): Printer {
   let turn: string | null = null;
   function event(event: Event): void {
+    warn(door, event);
     if (event.type === "turn.started") {
       turn = event.turnId;
       record(door, initLine(event, options, door));

@@ -123,7 +123,7 @@ async function context(repl: Repl): Promise<void> {
 async function model(repl: Repl, name: string): Promise<void> {
   const { api, door, turn } = repl;
   if (name !== "") {
-    await api.turn.check({ ...turn, model: name, agent: repl.session?.agent ?? repl.open.agent, isNew: false });
+    await api.turn.check({ ...turn, model: name, agent: repl.session?.agent ?? repl.open.agent, isNew: false, directory: repl.directory });
     turn.model = name;
     repl.announced = false;
   }
@@ -135,7 +135,7 @@ async function agent(repl: Repl, name: string): Promise<void> {
   const { api, door, turn } = repl;
   const now = repl.session?.agent ?? repl.open.agent;
   if (name !== "" && name !== now) {
-    await api.turn.check({ ...turn, model: null, agent: name, isNew: false });
+    await api.turn.check({ ...turn, model: null, agent: name, isNew: false, directory: repl.directory });
     const isVendor = (await api.auth.status()).some((row) => row.vendor === name);
     if (repl.session === null) repl.open.agent = name;
     else if (isVendor) turn.model = name;

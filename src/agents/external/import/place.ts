@@ -86,7 +86,7 @@ function turnAt(node: ImportedNode, id: string, agent: string): ImportedTurn {
     agent,
     model: null,
     nativeId: null,
-    policy: { name: "full", sandbox: "off", net: "on", allowWrite: [] },
+    policy: { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] },
     enforced: null,
     startedAt: node.at,
     endedAt: node.at,

@@ -155,7 +155,9 @@ function turnOf(line: Json): ImportedTurn {
     agent: textAt(line, "agent"),
     model: textAt(line, "model") || null,
     nativeId: textAt(line, "native_id") || null,
-    policy: (policy ?? { name: "full", sandbox: "off", net: "on", allowWrite: [] }) as Policy,
+    policy: (policy === undefined
+      ? { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] }
+      : { addDirs: [], ...policy }) as Policy,
     enforced: (objectAt(line, "enforced") ?? null) as Enforced | null,
     startedAt,
     endedAt: timeAt(line, "ended_at") ?? startedAt,

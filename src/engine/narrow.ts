@@ -1,0 +1,38 @@
+// What a sub-session may do: its parent's policy, or less. Paths are judged by their names alone: nothing that a model
+// names is touched here, and nothing is opened that the parent could not write.
+import { isAbsolute, join, normalize, sep } from "node:path";
+import { Fault } from "../protocol/error.ts";
+import type { Policy, ToolLevel } from "../protocol/policy.ts";
+import type { Delegation } from "../protocol/ports.ts";
+import type { Session } from "../protocol/turn.ts";
+
+/** Only the planning turn itself writes the plan: what it delegates is to look. */
+export function narrowed(policy: Policy, wish: Delegation["sandbox"], at: Pick<Session, "directory" | "project">): Policy {
+  if (wish.network === true && policy.net === "off")
+    throw new Fault("usage", "sandbox.network can't be true: the network is off for this session");
+  const own: Policy = policy.name === "plan" ? { ...policy, name: "readonly" } : policy;
+  for (const path of wish.extraWritePaths ?? []) {
+    if (mayWrite(own, isAbsolute(path) ? normalize(path) : join(at.directory, path), at)) continue;
+    throw new Fault("usage", `sandbox.extra_write_paths: ${path} can't be written under policy ${policy.name}`, {
+      hint: "a sub-session may write only what its parent may",
+    });
+  }
+  return wish.network === false ? withoutNetwork(own) : own;
+}
+
+export function levelBelow(level: ToolLevel, policy: Policy): ToolLevel {
+  if (level === "none") return "none";
+  return policy.name === "readonly" ? "readonly" : level === "orchestrator" ? "minimal" : level;
+}
+
+function mayWrite(policy: Policy, path: string, { directory, project }: Pick<Session, "directory" | "project">): boolean {
+  if (policy.name === "full") return true;
+  if (policy.name !== "workspace") return false;
+  return [project, directory, ...policy.allowWrite, ...policy.addDirs].some((place) => path === place || path.startsWith(place + sep));
+}
+
+/** Without walls there is nothing that could keep it off. */
+function withoutNetwork(policy: Policy): Policy {
+  if (policy.name !== "full") return { ...policy, net: "off" };
+  throw new Fault("usage", "sandbox.network can't be false: policy full has no walls");
+}
