@@ -10,16 +10,15 @@ import { findPaths, findProject, type Paths } from "./config/paths.ts";
 import { readProjectState, writeProjectState } from "./config/state.ts";
 import { trustState } from "./config/trust.ts";
 import { createEngine } from "./engine/engine.ts";
-import { startExecutor } from "./executor/client.ts";
 import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
+import { executorsOf } from "./house/executors.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
 import { chooseModel } from "./models/choose.ts";
 import { vendorNamed, type VendorConfig } from "./models/providers.ts";
 import type { Api } from "./protocol/api.ts";
 import { Fault, messageOf } from "./protocol/error.ts";
-import type { Executor } from "./protocol/ports.ts";
 import type { Session } from "./protocol/turn.ts";
 import { scanSkills } from "./skills/scan.ts";
 import { catalogText } from "./skills/catalog.ts";
@@ -63,13 +62,12 @@ export function buildHouse(input: HouseInput): Api {
       input.ephemeral ? { path: ":memory:", outputsDir: null } : { path: storePath, outputsDir: join(paths.data, "outputs") },
     ));
 
-  let executor: Executor | null = null;
-  const getExecutor = () => (executor ??= startExecutor({ command: [...input.self, "__executor"], env, cwd: input.cwd }));
-
+  const executors = executorsOf(ground);
   const toolEnv = Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   const native = nativeAgent({
     model: async (name) => bindModel(await choose(name), ground),
-    executor: { warm: getExecutor, get: getExecutor },
+    executor: executors.get,
+    enforced: executors.enforced,
     toolEnv,
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => skillsOf(ground, directory, project),
@@ -87,7 +85,7 @@ export function buildHouse(input: HouseInput): Api {
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     snapshots: input.ephemeral ? null : snapshotsOf(ground),
-    agents: [native, shellAgent({ executor: getExecutor, toolEnv, enforced: native.enforced })],
+    agents: [native, shellAgent({ executor: executors.get, toolEnv, enforced: executors.enforced })],
     chooseModel: choose,
     chooseAgent: (name, model) =>
       isVendor(name) && name !== "native" ? { agent: "native", model: model ?? name } : { agent: name, model },
@@ -105,7 +103,7 @@ export function buildHouse(input: HouseInput): Api {
     warn: input.warn,
     rows: rowsOf(ground, store),
     close: async () => {
-      await executor?.close();
+      await executors.close();
       // A store that could not be opened was told of when it was asked for.
       await (await opened?.catch(() => null))?.close();
     },

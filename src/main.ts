@@ -1,9 +1,14 @@
 // argv → door. The only file that ends the process; a door is loaded only when it is asked for.
-// Re-executed with a marker it is the executor, and then nothing else is loaded.
+// Re-executed with a marker it is the executor, or what puts up walls around it, and then nothing else is loaded.
 import { writeSync } from "node:fs";
 
 if (process.argv[2] === "__executor") {
   void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env })).then(() => process.exit(0));
+} else if (process.argv[2] === "__launch") {
+  void import("./sandbox/launch.ts").then(({ launch }) => {
+    writeSync(2, `${launch(JSON.parse(process.argv[3]!), process.env)}\n`);
+    process.exit(125);
+  });
 } else {
   void main(process.argv.slice(2))
     .catch(tell)

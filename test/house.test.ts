@@ -16,16 +16,17 @@ const mayImport: Record<string, string[]> = {
   config: floor1,
   store: floor1,
   models: floor1,
-  executor: floor1,
+  executor: [...floor1, "sandbox"],
+  sandbox: floor1,
   skills: floor1,
   files: floor1,
-  agents: [...floor1, "models", "executor", "skills"],
+  agents: [...floor1, "models", "executor", "sandbox", "skills"],
   engine: [...floor1, "store"],
   cli: floor1,
-  house: [...floor1, "config", "store", "models", "executor", "skills", "files", "agents", "engine", "house"],
+  house: [...floor1, "config", "store", "models", "executor", "sandbox", "skills", "files", "agents", "engine", "house", "version"],
   version: [],
-  // main finds the project before the house is built, and is the executor when re-executed as such
-  main: ["cli", "house", "version", "config", "executor"],
+  // main finds the project before the house is built, and is the executor or the launcher when re-executed as such
+  main: ["cli", "house", "version", "config", "executor", "sandbox"],
 };
 
 describe("walls", () => {

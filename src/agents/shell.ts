@@ -14,7 +14,7 @@ const call = "exec";
 /** Even an empty output is kept: its handle says how the command ended. */
 const keepAlways = -1;
 
-export type ShellParts = { executor: () => Executor; toolEnv: Record<string, string>; enforced: (policy: Policy) => Promise<Enforced> };
+export type ShellParts = { executor: (turn: TurnInput) => Executor; toolEnv: Record<string, string>; enforced: (policy: Policy) => Promise<Enforced> };
 
 export function shellAgent(parts: ShellParts): Agent {
   return {
@@ -58,7 +58,7 @@ async function execute(
   const events = outputEvents(emit);
   await context.keepFiles();
   const sink = context.keepOutput(call, "bash");
-  const outcome = await parts.executor().callTool(
+  const outcome = await parts.executor(input).callTool(
     "bash",
     { command },
     {

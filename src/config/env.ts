@@ -23,6 +23,11 @@ export const environment: readonly EnvVariable[] = [
   { name: "FORCE_COLOR", group: "behaviour", description: "Colours although the output is no terminal; `0` means none." },
   { name: "TERM", group: "behaviour", description: "`dumb` means no colours and no moving cursor." },
   { name: "SKEIN_OFFLINE", group: "behaviour", description: "Set and not empty: only servers on this machine are asked." },
+  {
+    name: "SKEIN_SANDBOX_BEST",
+    group: "behaviour",
+    description: "For tests: `landlock` or `none` pretends that this machine can enforce no more than that.",
+  },
   { name: "SKEIN_DEBUG", group: "behaviour", description: "Set: an error also shows where in the program it arose." },
   {
     name: "LC_ALL",

@@ -98,6 +98,16 @@ export const configKeys: readonly ConfigKey[] = [
     description: "Whether tools may reach the network.",
   },
   {
+    key: "unix_sockets",
+    type: "boolean",
+    default: false,
+    env: "SKEIN_UNIX_SOCKETS",
+    project: "narrow",
+    order: [false, true],
+    description:
+      "Whether tools may use unix sockets (tmux, a local Postgres, an agent's socket). The kernel can't tell a socket of their own from one that leads out of the walls.",
+  },
+  {
     key: "allow_write",
     type: "path-list",
     default: [],

@@ -62,6 +62,7 @@ describe("layers", () => {
       contextFiles: true,
       purgeAfterMs: null,
       skills: true,
+      unixSockets: false,
       providers: {},
     });
     expect(config.warnings).toEqual([]);

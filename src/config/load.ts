@@ -36,6 +36,7 @@ export type ConfigValues = Readonly<{
   contextFiles: boolean;
   purgeAfterMs: number | null;
   skills: boolean;
+  unixSockets: boolean;
   providers: Readonly<Record<string, ProviderConfig>>;
 }>;
 
@@ -171,6 +172,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     contextFiles: get<boolean>("context_files"),
     purgeAfterMs: get<number | null>("purge_after"),
     skills: get<boolean>("skills"),
+    unixSockets: get<boolean>("unix_sockets"),
     providers: providersOf(entries, options.env, warnings),
   });
   const origins: Record<string, string> = {};

@@ -4,10 +4,13 @@ import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose.ts";
 import type { Check, DoctorReport } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { levelTools } from "../protocol/policy.ts";
-import { startExecutor } from "../executor/client.ts";
+import { levelTools, type Policy } from "../protocol/policy.ts";
+import { enforcedBy } from "../sandbox/start.ts";
 import type { Store } from "../store/store.ts";
+import { executorsOf, machineOf } from "./executors.ts";
 import { authStatus } from "./rows.ts";
+
+const usual: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
 
 export async function checkMachine(ground: Ground, store: () => Promise<Store>): Promise<DoctorReport> {
   const checks: Check[] = [
@@ -18,13 +21,7 @@ export async function checkMachine(ground: Ground, store: () => Promise<Store>):
       return `${ground.paths.data}/skein.db opens, ${sessions.length === 0 ? "empty" : "in use"}`;
     }),
     await tried("tools", false, () => checkExecutor(ground)),
-    {
-      name: "sandbox",
-      ok: false,
-      optional: true,
-      detail: "this version enforces no policy",
-      hint: "run untrusted work in a container; --policy readonly and plan refuse until they can be enforced",
-    },
+    await checkSandbox(ground),
     await tried("model", false, async () => {
       const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model });
       return `${chosen.model}${chosen.because === null ? "" : ` (${chosen.because})`}`;
@@ -40,15 +37,30 @@ export async function checkMachine(ground: Ground, store: () => Promise<Store>):
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
 }
 
+/** Tried out anew: whoever asks may just have changed the machine. */
+async function checkSandbox(ground: Ground): Promise<Check> {
+  const machine = await machineOf(ground, { anew: true });
+  const { missing } = enforcedBy(machine, usual);
+  const held = machine.tier === "none" ? "nothing is enforced" : `${machine.tier}, tried out just now`;
+  const detail = [
+    held,
+    ...(missing.length > 0 ? [`not held: ${missing.join(", ")}`] : []),
+    ...(machine.why === null ? [] : [machine.why]),
+  ].join("; ");
+  return { name: "sandbox", ok: machine.tier !== "none", optional: true, detail, ...(machine.hint === null ? {} : { hint: machine.hint }) };
+}
+
 async function checkExecutor(ground: Ground): Promise<string> {
-  const executor = startExecutor({ command: [...ground.self, "__executor"], env: ground.env, cwd: ground.cwd });
+  const executors = executorsOf({ ...ground, ephemeral: true });
+  await executors.enforced(usual);
+  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: usual });
   try {
     const options = { session: "doctor", turn: "doctor", cwd: ground.cwd, env: {}, signal: AbortSignal.timeout(5000), onOutput: () => {} };
     const outcome = await executor.callTool("bash", { command: "echo fine" }, options);
     if (outcome.isError) throw new Fault("executor-gone", outcome.text);
     return `${levelTools.minimal.join(", ")} answer`;
   } finally {
-    await executor.close();
+    await executors.close();
   }
 }
 

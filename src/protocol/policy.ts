@@ -27,6 +27,27 @@ export type Enforced = {
   missing: string[];
 };
 
+/** What the executor is told of its walls, so that it can explain them. It enforces only the last two limits itself. */
+export type Bounds = {
+  policy: PolicyName;
+  net: "on" | "off";
+  unixSockets: boolean;
+  /** Directories and files that may be written, temp included. Real paths, as are all here. */
+  writable: string[];
+  /** Secrets: unreadable. */
+  hidden: string[];
+  temp: string;
+  maxProcesses: number;
+  maxMemoryBytes: number | null;
+  /** False where the kernel holds nothing of this; then no failure is blamed on it. */
+  isEnforced: boolean;
+};
+
+export const deniedKinds = ["net", "write", "secret", "socket", "process", "command"] as const;
+
+/** Something that the policy, a limit or the guard did not allow, in words for the model and for the person. */
+export type Denial = { what: (typeof deniedKinds)[number]; text: string };
+
 export const toolLevels = ["none", "minimal", "orchestrator", "readonly"] as const;
 export type ToolLevel = (typeof toolLevels)[number];
 

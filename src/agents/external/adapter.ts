@@ -33,9 +33,14 @@ export type Adapter = {
   args: (launch: CliLaunch) => string[];
   /** Flags of `--agent-arg` that would loosen the walls or change what the adapter relies on. */
   forbiddenArgs: readonly string[];
-  reader: () => CliReader;
+  /** What stands on its stdin when the prompt is too long to be an argument (one may have 128 KB on Linux); else null. */
+  stdin?: (launch: CliLaunch) => string | null;
+  /** `start` tells a reader whether earlier turns may be repeated. */
+  reader: (start?: CliLaunch["start"]) => CliReader;
   /** What a message of its own (an error event, the end of stderr) means; null when it says nothing we know. */
   failureOf: (message: string) => TurnStatus | null;
+  /** Whether the message says that the session to be resumed or forked is not there: begin anew with a brief. */
+  isSessionLost?: (message: string) => boolean;
   /** Where its own transcript of a session lies: a glob below its configuration directory. */
   transcript: (nativeId: string, directory: string) => string;
 };
@@ -65,6 +70,8 @@ export type CliLaunch = {
 /** Reads stdout line by line; keeps what it must remember between lines. Never throws. */
 export type CliReader = {
   line: (text: string) => CliEvent[];
+  /** Called when nothing has come for a moment (a tenth of a second): what was held back to see what belongs to it. */
+  quiet?: () => CliEvent[];
   /** What the end of stdout still gives. */
   end: () => CliEvent[];
 };

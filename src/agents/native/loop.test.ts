@@ -39,7 +39,10 @@ async function turnWith(
       price: async () => 0,
       window: async () => null,
     }),
-    executor: { warm: () => {}, get: () => executor },
+    executor: () => executor,
+    enforced: async () => {
+      throw new Error("not asked for here");
+    },
     toolEnv: {},
     contextFiles: () => [],
     skills: () => ({ text: "", paths: [] }),

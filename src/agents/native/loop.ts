@@ -123,7 +123,7 @@ async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
   const events = model.stream(request, context.signal)[Symbol.asyncIterator]();
   let next = events.next();
   if (state.tools.length > 0) {
-    state.parts.executor.warm();
+    state.parts.executor(input);
     void context.keepFiles();
   }
   for (;;) {
@@ -158,7 +158,7 @@ async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<Ag
     input: state.input,
     path: () => state.path,
     tools: state.tools,
-    executor: state.parts.executor.get(),
+    executor: state.parts.executor(state.input),
     toolEnv: state.parts.toolEnv,
     context: state.context,
     emit: (event: Extract<AgentEvent, { type: "passing" }>["event"]) => feed.push({ event }),

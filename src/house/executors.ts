@@ -1,0 +1,155 @@
+// Executors by what they may do: one for each policy, project and topmost session, started on first use inside the
+// walls that this machine can hold.
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startExecutor } from "../executor/client.ts";
+import type { Ground } from "../house.ts";
+import { Fault } from "../protocol/error.ts";
+import type { Enforced, Policy } from "../protocol/policy.ts";
+import type { Executor, TurnInput } from "../protocol/ports.ts";
+import { makeGuardable } from "../sandbox/git-places.ts";
+import { enforcedBy, type Machine, walledCommand } from "../sandbox/start.ts";
+import { boundsOf, planFile, wallsFor } from "../sandbox/walls.ts";
+import { version } from "../version.ts";
+
+export type Executors = {
+  /** What is held for such a turn. Throws where walls are required and there are none. */
+  enforced: (policy: Policy) => Promise<Enforced>;
+  /** For a turn whose `enforced` was asked for. */
+  get: (turn: WalledTurn) => Executor;
+  close: () => Promise<void>;
+};
+
+export type WalledTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy">;
+
+const keptMs = 7 * 24 * 3_600_000;
+
+export function executorsOf(ground: Ground): Executors {
+  const running = new Map<string, Executor>();
+  const thrownAway: string[] = [];
+  let found: Machine | null = null;
+
+  const machineFor = async ({ name, sandbox }: Policy): Promise<Machine> => {
+    found ??= await machineOf(ground);
+    return name === "full" && sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
+  };
+  const start = (turn: WalledTurn): Executor => {
+    if (found === null) throw new Fault("internal", "the executor was asked for before the walls");
+    const { machine, walls, bounds } = planned(ground, turn, found, thrownAway);
+    const inner = [...ground.self, "__executor", JSON.stringify(bounds)];
+    const command = walledCommand({ command: inner, cwd: turn.directory, walls, machine, self: ground.self });
+    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory });
+    // What held when it was tried does not hold any more: it is tried out again the next time.
+    executor.ready.catch(() => rmSync(machineFile(ground), { force: true }));
+    return executor;
+  };
+  return {
+    enforced: async (policy) => required(enforcedBy(await machineFor(policy), policy), policy, found),
+    get: (turn) => {
+      const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, planKey(turn)]);
+      const known = running.get(key) ?? start(turn);
+      running.set(key, known);
+      return known;
+    },
+    close: async () => {
+      await Promise.all([...running.values()].map((executor) => executor.close()));
+      for (const folder of thrownAway) removeTemp(folder);
+    },
+  };
+}
+
+/** From what was found out since this machine started, or by trying. */
+export async function machineOf(ground: Ground, { anew = false } = {}): Promise<Machine> {
+  const best = ground.env["SKEIN_SANDBOX_BEST"] as Machine["tier"] | undefined;
+  const { machineKey, probeMachine } = await import("../sandbox/probe.ts");
+  const key = `${machineKey(version)} ${best ?? ""} ${ground.self.join(" ")}`;
+  const kept = anew ? null : readMachine(ground, key);
+  if (kept !== null) return kept;
+  const machine = await probeMachine({ self: ground.self, path: ground.env["PATH"] ?? "", ...(best === undefined ? {} : { best }) });
+  if (!ground.ephemeral) keepMachine(ground, key, machine);
+  return machine;
+}
+
+function required(enforced: Enforced, policy: Policy, machine: Machine | null): Enforced {
+  if (policy.sandbox !== "required" || policy.name === "full" || enforced.fs) return enforced;
+  const hint = machine?.hint ?? "run skein doctor to see what this machine can enforce";
+  throw new Fault("sandbox-unavailable", `policy ${policy.name} can't be enforced here: ${machine?.why ?? "there are no walls"}`, {
+    hint: `${hint}; or go without walls: --policy workspace --sandbox auto`,
+  });
+}
+
+function planned(ground: Ground, turn: WalledTurn, found: Machine, thrownAway: string[]) {
+  const { policy, project, directory } = turn;
+  const machine: Machine = policy.name === "full" && policy.sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
+  const { temp, copies } = makeTemp(ground, turn, thrownAway);
+  makeGuardable(project);
+  const { home, config, data, state, cache } = ground.paths;
+  const own = { config, data, state, cache };
+  const isRoot = process.getuid?.() === 0;
+  const walls = wallsFor(policy, { project, directory, home, own, temp, copies, isRoot, unixSockets: ground.config.values.unixSockets });
+  const isWalled = policy.name !== "full" && machine.tier !== "none";
+  return { machine, walls: isWalled ? walls : null, bounds: boundsOf(walls, policy, isWalled) };
+}
+
+/** A plan that an editor has replaced is another file: it needs walls of its own. */
+function planKey({ policy, project }: WalledTurn): number {
+  return policy.name === "plan" ? (statSync(planFile(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
+}
+
+/** Kept for the session's next turn; what nobody has used for a week goes. Two executors can't share the copies. */
+function makeTemp(ground: Ground, { root, policy }: WalledTurn, thrownAway: string[]): { temp: string; copies: string } {
+  const all = join(ground.paths.data, "tmp");
+  const folder = ground.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
+  if (ground.ephemeral) thrownAway.push(folder);
+  const [temp, copies] = [join(folder, "files"), join(folder, "copies", Bun.hash(JSON.stringify(policy)).toString(16))] as const;
+  for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (!ground.ephemeral) setTimeout(() => sweep(all), 0).unref();
+  return { temp: realpathSync(temp), copies: realpathSync(copies) };
+}
+
+function sweep(all: string): void {
+  for (const name of readdirSync(all)) {
+    const folder = join(all, name);
+    const usedAt = statSync(join(folder, "files"), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - usedAt > keptMs) removeTemp(folder);
+  }
+}
+
+/** The kernel leaves directories in there that their owner can't open. */
+function removeTemp(folder: string): void {
+  try {
+    for (const path of new Bun.Glob("copies/*/*/work").scanSync({ cwd: folder, onlyFiles: false, dot: true }))
+      chmodInside(join(folder, path));
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // Left for the next time.
+  }
+}
+
+function chmodInside(folder: string): void {
+  for (const name of statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [])
+    chmodSync(join(folder, name), 0o700);
+}
+
+function machineFile({ paths }: Ground): string {
+  return join(paths.state, "sandbox.json");
+}
+
+function readMachine(ground: Ground, key: string): Machine | null {
+  try {
+    const kept = JSON.parse(readFileSync(machineFile(ground), "utf8")) as { key: string; machine: Machine };
+    return kept.key === key ? kept.machine : null;
+  } catch {
+    return null;
+  }
+}
+
+function keepMachine(ground: Ground, key: string, machine: Machine): void {
+  try {
+    mkdirSync(ground.paths.state, { recursive: true, mode: 0o700 });
+    writeFileSync(machineFile(ground), `${JSON.stringify({ key, machine })}\n`, { mode: 0o600 });
+  } catch {
+    // Then it is found out again the next time.
+  }
+}

@@ -1,0 +1,114 @@
+// What of a repository's own files a tool needs to write, and what it must not: a hook or a setting that it could
+// write would be run by the user's next git command.
+import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+const mostModules = 512;
+
+/** What commits write: the repository inside the project, named so that it can't be renamed away, or a worktree's. */
+export function gitPlaces(project: string): string[] {
+  const inside = join(project, ".git");
+  if (kindOf(inside) === "directory" && isRepository(inside)) return hasLinks(inside) ? [] : [inside];
+  const own = linkedDirectory(project);
+  if (own === null) return [];
+  const shared = resolve(own, readLine(join(own, "commondir")) ?? ".");
+  // What the project says of itself must be confirmed by the repository it names: the project may be a stranger's.
+  const back = readLine(join(own, "gitdir"));
+  const isConfirmed = back !== null && isSame(back, join(project, ".git")) && dirname(dirname(own)) === shared;
+  return isConfirmed && !hasLinks(shared) ? [shared] : [];
+}
+
+/** In a writable directory: what git runs, is told what to run by, or finds the repository by. */
+export function guardedInGit(directory: string): string[] {
+  const named = join(directory, ".git");
+  // A file that names the repository could name another; a link among what is guarded could be put elsewhere.
+  const whole = kindOf(named) === "file" || (kindOf(named) === "directory" && hasLinks(named)) ? [named] : [];
+  if (!isRepository(directory)) return whole;
+  const worktrees = namesIn(join(directory, "worktrees")).map((name) => join(directory, "worktrees", name));
+  return [...whole, ...[directory, ...modulesOf(join(directory, "modules"))].flatMap(guardedNames), ...worktrees.flatMap(guardedNames)];
+}
+
+/** What does not exist can't be guarded: what git would look for is made, such that it means what its absence meant. */
+export function makeGuardable(project: string): void {
+  for (const repository of gitPlaces(project)) {
+    for (const one of [repository, ...modulesOf(join(repository, "modules"))]) {
+      make(() => mkdirSync(join(one, "hooks")));
+      make(() => writeFileSync(join(one, "commondir"), ".\n", { flag: "wx" }));
+      if (/worktreeconfig/i.test(readText(join(one, "config")) ?? ""))
+        make(() => writeFileSync(join(one, "config.worktree"), "", { flag: "wx" }));
+    }
+  }
+}
+
+function make(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // It is there, or who can't write there can't write a hook either.
+  }
+}
+
+function isRepository(directory: string): boolean {
+  return kindOf(join(directory, "HEAD")) === "file" && kindOf(join(directory, "objects")) === "directory";
+}
+
+function hasLinks(repository: string): boolean {
+  return guardedNames(repository).some((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink());
+}
+
+function guardedNames(repository: string): string[] {
+  return ["hooks", "config", "config.worktree", "commondir"].map((name) => join(repository, name));
+}
+
+/** Submodules lie at any depth below `modules`, each with a HEAD of its own. */
+function modulesOf(folder: string): string[] {
+  const found: string[] = [];
+  const waiting = [folder];
+  for (let next = waiting.pop(); next !== undefined && found.length < mostModules; next = waiting.pop()) {
+    const isModule = isRepository(next);
+    if (isModule) found.push(next);
+    const below = isModule ? join(next, "modules") : next;
+    for (const name of namesIn(below)) if (kindOf(join(below, name)) === "directory") waiting.push(join(below, name));
+  }
+  return found;
+}
+
+/** For a worktree: the directory that its `.git` file names. */
+function linkedDirectory(project: string): string | null {
+  const file = join(project, ".git");
+  const line = kindOf(file) === "file" ? readLine(file) : null;
+  return line?.startsWith("gitdir: ") ? resolve(project, line.slice("gitdir: ".length)) : null;
+}
+
+function kindOf(path: string): "file" | "directory" | null {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() ? "file" : stat?.isDirectory() ? "directory" : null;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function readLine(path: string): string | null {
+  return readText(path)?.slice(0, 4096).split("\n", 1)[0]!.trim() ?? null;
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+function isSame(a: string, b: string): boolean {
+  try {
+    return realpathSync(a) === realpathSync(b);
+  } catch {
+    return false;
+  }
+}

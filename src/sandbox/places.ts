@@ -1,0 +1,43 @@
+// Places that are the same for everyone: secrets, which no tool may read, and directories whose writers may get a
+// copy of their own. Names below a home directory, and absolute paths.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const secretsAtHome = [
+  ".ssh .gnupg .aws .azure .oci .kube .docker .config/gcloud .config/doctl .config/hub .config/gh .config/glab-cli",
+  ".netrc .git-credentials .config/git/credentials .npmrc .yarnrc.yml .pypirc .pgpass .my.cnf .cargo/credentials .cargo/credentials.toml",
+  ".gem/credentials .terraform.d/credentials.tfrc.json .terraformrc .vault-token .config/op .password-store .local/share/keyrings",
+  ".config/sops .config/rclone .s3cfg .boto .databrickscfg .snowflake .fly .netlify .config/configstore .config/vercel .local/share/com.vercel.cli",
+  ".mozilla .config/google-chrome .config/chromium .config/BraveSoftware .config/Slack .thunderbird .bitcoin .electrum",
+  ".bash_history .zsh_history .node_repl_history .psql_history .python_history .mysql_history .local/share/fish/fish_history",
+  // other agents' own credentials and conversations
+  ".claude .claude.json .codex .gemini .pi .local/share/opencode .config/opencode .config/crush .local/share/crush .qwen .cursor .config/github-copilot",
+].flatMap((line) => line.split(" "));
+
+const secretsOfTheMachine = [
+  "/etc/shadow /etc/gshadow /etc/shadow- /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/wireguard",
+  "/etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key /etc/NetworkManager/system-connections",
+  // sockets of programs that would do for a tool what it may not do itself
+  "/run/docker.sock /run/podman /run/containerd /run/crio /run/dbus /run/user /run/systemd/private /run/snapd.socket /run/libvirt",
+  "/tmp/.X11-unix /tmp/.ICE-unix",
+].flatMap((line) => line.split(" "));
+
+/** Package managers and compilers keep their downloads and results here, and fail without. */
+const scratchAtHome = ".cache .npm .cargo .rustup .gradle .m2 .ivy2 .bun/install .yarn .nuget .dotnet go/pkg Library/Caches".split(" ");
+
+export function secretPlaces({ home, isRoot }: { home: string; isRoot: boolean }): string[] {
+  const homes = new Set([home, ...(isRoot ? ["/root", ...homesOfOthers()] : [])]);
+  return [...secretsOfTheMachine, ...[...homes].flatMap((one) => secretsAtHome.map((name) => join(one, name)))];
+}
+
+export function scratchPlaces(home: string): string[] {
+  return ["/tmp", "/var/tmp", ...scratchAtHome.map((name) => join(home, name))];
+}
+
+function homesOfOthers(): string[] {
+  try {
+    return readdirSync("/home").map((name) => join("/home", name));
+  } catch {
+    return [];
+  }
+}

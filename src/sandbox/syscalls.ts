@@ -1,0 +1,84 @@
+// System calls that the runtime does not offer, by number, for the launcher: it alone loads this, and only to put up
+// walls around itself before it becomes another program.
+import { dlopen, ptr, read } from "bun:ffi";
+import { getSystemErrorName } from "node:util";
+
+const numbers = {
+  x64: { mount: 165, prctl: 157, capset: 126, seccomp: 317, execve: 59, prlimit: 302, socket: 41, ioctl: 16, close: 3 },
+  arm64: { mount: 40, prctl: 167, capset: 91, seccomp: 277, execve: 221, prlimit: 261, socket: 198, ioctl: 29, close: 57 },
+} as const;
+
+/** The same on every machine since Linux 5.x. */
+const youngNumbers = {
+  openTree: 428,
+  moveMount: 429,
+  closeRange: 436,
+  mountSetattr: 442,
+  landlockCreate: 444,
+  landlockAdd: 445,
+  landlockRestrict: 446,
+} as const;
+
+export type CallName = keyof (typeof numbers)["x64"] | keyof typeof youngNumbers;
+
+export type Argument = number | bigint | string | NodeJS.TypedArray | null;
+
+/** The result, or the negated error number. */
+export type SystemCall = (name: CallName, ...given: Argument[]) => number;
+
+const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
+
+export function openSystemCalls(): SystemCall {
+  const { syscall, errno, signal } = openLibrary();
+  const byName = { ...numbers[process.arch as "x64" | "arm64"], ...youngNumbers };
+  // Ignored signals would stay ignored in whatever comes after us.
+  for (const ignored of [13, 25]) signal(ignored, null);
+  return (name, ...given) => {
+    const kept: NodeJS.TypedArray[] = [];
+    const words = given.map((argument) => word(argument, kept));
+    while (words.length < 6) words.push(0);
+    const [a, b, c, d, e, f] = words as [number, number, number, number, number, number];
+    const result = Number(syscall(byName[name], a, b, c, d, e, f));
+    return result === -1 ? -read.i32(errno()!, 0) : result;
+  };
+}
+
+export function errorName(result: number): string {
+  return getSystemErrorName(result);
+}
+
+/** Text as C has it. */
+export function cString(text: string): Uint8Array {
+  return Buffer.from(`${text}\0`);
+}
+
+/** An array of pointers to texts, ended by a null. */
+export function cStrings(texts: string[]): { pointers: BigUint64Array; kept: Uint8Array[] } {
+  const kept = texts.map(cString);
+  return { pointers: new BigUint64Array([...kept.map((bytes) => BigInt(ptr(bytes))), 0n]), kept };
+}
+
+function word(argument: Argument, kept: NodeJS.TypedArray[]): number | bigint {
+  if (argument === null) return 0;
+  if (typeof argument === "number" || typeof argument === "bigint") return argument;
+  const bytes = typeof argument === "string" ? cString(argument) : argument;
+  kept.push(bytes);
+  return ptr(bytes);
+}
+
+function openLibrary() {
+  const anyWord = "i64" as const;
+  for (const library of libraries) {
+    try {
+      const { symbols } = dlopen(library, {
+        syscall: { args: [anyWord, anyWord, anyWord, anyWord, anyWord, anyWord, anyWord], returns: anyWord },
+        __errno_location: { args: [], returns: "ptr" },
+        signal: { args: ["i32", "ptr"], returns: "ptr" },
+      });
+      return { syscall: symbols.syscall, errno: symbols.__errno_location, signal: symbols.signal };
+    } catch {
+      continue;
+    }
+  }
+  throw new Error("the C library can't be loaded");
+}
