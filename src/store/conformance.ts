@@ -88,6 +88,20 @@ function describeSessions(store: () => Store): void {
     expect(await ids({ project: "/project", subSessions: true })).toEqual([child.id, b.id, a.id]);
     expect(await ids({ project: null })).toHaveLength(3);
   });
+
+  test("a session that executes a plan keeps it, is listed beside its planner, and gives it to its forks", async () => {
+    const { session: planner, lease, turn } = await begin(store());
+    const node = (await store().appendNode(lease, turn.id, agent("a"))).value;
+    expect((await store().session(planner.id))?.plan).toBeUndefined();
+    const made = await store().createSession(newSession({ parentSession: planner.id, plan: "1. look\n" }));
+    expect(await store().session(made.id)).toMatchObject({ parentSession: planner.id, plan: "1. look\n" });
+    expect((await store().listSessions({ project: "/project" })).map((session) => session.id)).toEqual([made.id, planner.id]);
+    expect((await store().forkSession(planner.id, node.id, { name: null })).plan).toBeUndefined();
+    const own = await begin(store(), { plan: "2. do" });
+    const at = (await store().appendNode(own.lease, own.turn.id, agent("b"))).value;
+    expect((await store().forkSession(own.session.id, at.id, { name: null })).plan).toBe("2. do");
+    expect((await store().updateSession(own.session.id, { name: "x" })).plan).toBe("2. do");
+  });
 }
 
 function describeMoves(store: () => Store): void {

@@ -153,12 +153,13 @@ test("only what was archived long enough ago goes, and never what is in use or n
   for (const each of [holder, store]) await each.close();
 });
 
-test("sub-sessions go with the session above them, unless they were worked in since", async () => {
+test("sub-sessions go with the session above them, unless they were worked in since or execute its plan", async () => {
   const { store, path } = await place();
   const parent = await store.createSession(newSession());
   const child = await store.createSession(newSession({ parentSession: parent.id }));
   const grandchild = await store.createSession(newSession({ parentSession: child.id }));
   const busy = await store.createSession(newSession({ parentSession: parent.id }));
+  const executing = await store.createSession(newSession({ parentSession: parent.id, plan: "1. do" }));
   const archivedAt = Date.now() + 1000;
   await store.updateSession(parent.id, { archivedAt });
   const raw = new Database(path);
@@ -166,7 +167,7 @@ test("sub-sessions go with the session above them, unless they were worked in si
   raw.close();
   const { sessions } = await store.purge(everything);
   expect(sessions.map((session) => session.id).toSorted()).toEqual([parent.id, child.id, grandchild.id].toSorted());
-  expect(await store.session(busy.id)).not.toBeNull();
+  for (const { id } of [busy, executing]) expect(await store.session(id)).not.toBeNull();
   await store.close();
 });
 

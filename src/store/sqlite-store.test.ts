@@ -76,6 +76,22 @@ describe("the file of a store", () => {
     other.close();
   });
 
+  test("a store of an earlier layout is brought up, and what its turns were allowed is still known", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { session, turn } = await begin(store);
+    await store.close();
+    const raw = new Database(at.path);
+    raw.run("alter table sessions drop column plan");
+    raw.run("update turns set policy = json_remove(policy, '$.addDirs')");
+    raw.run("pragma user_version = 4");
+    raw.close();
+    const again = await openStore(at);
+    expect(await again.session(session.id)).toEqual((await again.listSessions({ project: null }))[0] ?? null);
+    expect((await again.turn(turn.id))?.policy).toEqual({ name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] });
+    await again.close();
+  });
+
   test("a damaged page is a fault with a hint, not a crash", async () => {
     const at = place();
     const store = await openStore(at);

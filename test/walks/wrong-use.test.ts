@@ -96,11 +96,30 @@ describe("run", () => {
     ["a directory that is a file", ["run", "x", "--cd", "plain-file/below"], /no directory/],
     ["an image below a file", ["run", "x", "--image", "plain-file/below"], /no file/],
     ["a schema that is a directory", ["run", "x", "--json-schema", "."], /--json-schema/],
+    ["a plan that is a directory", ["run", "--plan", "."], /--plan: .* is a directory/],
+    ["a plan that is empty", ["run", "--plan", "empty"], /--plan: .* is empty/],
+    ["a plan that is too large", ["run", "--plan", "large"], /--plan: .* has 100001 bytes; a plan may have 100000/],
+    ["a plan to be planned", ["run", "--plan", "plain-file", "--policy", "plan"], /--plan executes/],
+    [
+      "a plan and a session to go on with",
+      ["run", "x", "--plan", "plain-file", "--session", "a"],
+      /--session and --plan exclude|--plan and --session exclude/,
+    ],
+    ["a plan and the latest session", ["run", "x", "--plan", "plain-file", "-c"], /exclude each other/],
+    ["a plan and a session to resume", ["run", "--plan", "plain-file", "-r", "a"], /exclude each other/],
+    ["a plan and a fork", ["run", "--plan", "plain-file", "--at", "00000000"], /exclude each other/],
+    ["readonly tools and a policy that writes", ["run", "x", "--tool-level", "readonly", "--policy", "workspace"], /its bash could write/],
+    ["a path to write where nothing may be", ["run", "x", "--policy", "readonly", "--allow-write", "."], /--allow-write goes against/],
+    ["no network without walls", ["run", "x", "--policy", "full", "--net", "off"], /--net off needs walls/],
+    ["exec with a directory that is none", ["exec", "x", "true", "--add-dir", "plain-file"], /is no directory/],
+    ["add with a path that is not there", ["add", "x", "--file", "plain-file", "--allow-write", "none"], /nothing is at/],
   ];
   test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
     using house = temporaryHouse(nowhere);
     writeFileSync(join(house.project, "plain-file"), "plain");
     writeFileSync(join(house.project, "bad-schema"), '{"type": 5}');
+    writeFileSync(join(house.project, "empty"), "\n");
+    writeFileSync(join(house.project, "large"), "x".repeat(100_001));
     expectWrong(house, await house.run(args), says);
   });
 
@@ -113,14 +132,6 @@ describe("run", () => {
     const target = process.getuid?.() === 0 ? "file/copy.jsonl" : "locked/copy.jsonl";
     expectWrong(house, await house.run(["run", "x", "--output-file", target]), /--output-file/);
   });
-
-  test.each([[["--policy", "readonly"]], [["--policy", "plan"]], [["--tool-level", "readonly"]], [["--sandbox", "required"]]])(
-    "%p is refused as long as nothing enforces it, and writes nothing",
-    async (args) => {
-      using house = temporaryHouse(nowhere);
-      expectWrong(house, await house.run(["run", "x", ...args]), /can't be enforced/, [9]);
-    },
-  );
 
   test("a session id that is taken is refused", async () => {
     const server = startModelServer({ steps: [], final: "hi" });

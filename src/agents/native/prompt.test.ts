@@ -44,6 +44,28 @@ describe("the system prompt", () => {
   });
 });
 
+describe("the system prompt of a plan", () => {
+  test("that is executed is the original, and then the plan as it was written", () => {
+    for (const change of [{}, { appendSystem: "And quick.", skills: "Skills: none" }])
+      expect(systemPrompt(given({ ...change, plan: "1. look\n2. do\n" }))).toBe(
+        `${systemPrompt(given(change))}\n\n## Plan\n1. look\n2. do\n`,
+      );
+  });
+
+  test("that is made says in few words what can be written", () => {
+    const planning = systemPrompt(given({ policy: { name: "plan", addDirs: [] } }));
+    expect(planning).toContain("Only .skein/plan.md can be written, in place.");
+    expect(countTokens(planning) - countTokens(systemPrompt(given()))).toBeLessThan(50);
+    expect(systemPrompt(given({ tools: [], policy: { name: "plan", addDirs: [] } }))).not.toContain("plan.md");
+  });
+});
+
+test("directories that belong to the work are named beside the working directory", () => {
+  expect(systemPrompt(given({ policy: { name: "workspace", addDirs: ["/lib", "/docs"] } }))).toContain(
+    "Working directory: /home/someone/projects/thing\nAlso yours: /lib\nAlso yours: /docs\n\n".trimEnd(),
+  );
+});
+
 describe("the tools that are offered", () => {
   const names = (given: Parameters<typeof offeredTools>[0]) => offeredTools(given).map((tool) => tool.name);
 
