@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { readablePaths } from "./landlock.ts";
+import type { Rule } from "./walls.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-landlock-")));
+
+beforeAll(() => {
+  for (const file of ["home/.ssh/id", "home/.bashrc", "home/work/a", "skein/keys", "skein/skills/a", "skein/skills/b", "other/x"]) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), "");
+  }
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const rules = (...given: [string, Rule["access"]][]): Rule[] => [
+  { path: "/", access: "read" },
+  ...given.map(([path, access]) => ({ path: join(root, path), access })),
+];
+const readable = (given: Rule[]) =>
+  readablePaths(given)
+    .filter((path) => path.startsWith(root))
+    .map((path) => path.slice(root.length + 1))
+    .toSorted();
+
+describe("what can be read where only allowing is possible", () => {
+  test("is everything beside a secret, by name, and never the secret or what leads to it", () => {
+    expect(readable(rules(["home/.ssh", "none"]))).toEqual(["home/.bashrc", "home/work", "other", "skein"]);
+  });
+
+  test("is what is shown inside a hidden directory, and nothing else of it", () => {
+    expect(readable(rules(["skein", "none"], ["skein/skills", "read"]))).toEqual(["home", "other", "skein/skills"]);
+  });
+
+  test("names a secret that is a file by leaving it out", () => {
+    expect(readable(rules(["home/.bashrc", "none"]))).toEqual(["home/.ssh", "home/work", "other", "skein"]);
+  });
+
+  test("is the whole of a place without secrets, at once", () => {
+    const all = readablePaths(rules());
+    expect(all).toContain("/usr");
+    expect(all).not.toContain("/");
+    expect(all).not.toContain("/dev");
+    expect(all.some((path) => path.startsWith("/dev/"))).toBe(false);
+  });
+
+  test("a secret that is not there hides nothing", () => {
+    expect(readable(rules(["home/.gnupg", "none"]))).toEqual(["home/.bashrc", "home/.ssh", "home/work", "other", "skein"]);
+  });
+});

@@ -1,0 +1,20 @@
+import { expect, test } from "bun:test";
+import { scratchPlaces, secretPlaces } from "./places.ts";
+
+test("secrets are below the home, and of the machine", () => {
+  const places = secretPlaces({ home: "/home/ada", isRoot: false });
+  for (const path of ["/home/ada/.ssh", "/home/ada/.claude", "/home/ada/.netrc", "/etc/shadow", "/run/docker.sock"])
+    expect(places).toContain(path);
+  expect(places.filter((path) => path.startsWith("/root"))).toEqual([]);
+});
+
+test("root's tools could read every home: its own is covered wherever HOME points", () => {
+  expect(secretPlaces({ home: "/somewhere", isRoot: true })).toContain("/root/.ssh");
+});
+
+test("no place is both a secret and a scratch place, and all are absolute", () => {
+  const secrets = secretPlaces({ home: "/h", isRoot: false });
+  const scratch = scratchPlaces("/h");
+  expect(scratch.filter((path) => secrets.includes(path))).toEqual([]);
+  expect([...secrets, ...scratch].every((path) => path.startsWith("/") && !path.includes(" "))).toBe(true);
+});

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "bun:test";
+import { seatbeltProfile } from "./seatbelt.ts";
+import type { Rule, Walls } from "./walls.ts";
+
+const rules: Rule[] = [
+  { path: "/", access: "read" },
+  { path: "/private/tmp", access: "scratch" },
+  { path: "/Users/ada/.ssh", access: "none" },
+  { path: "/Users/ada/p", access: "write" },
+  { path: "/Users/ada/skein", access: "none" },
+  { path: "/Users/ada/p/.git", access: "write" },
+  { path: "/Users/ada/p/.skein", access: "read" },
+  { path: "/Users/ada/p/.git/hooks", access: "read" },
+  { path: "/Users/ada/skein/tmp/1/files", access: "write" },
+];
+
+const profile = (more: Partial<Walls> = {}) =>
+  seatbeltProfile({ rules, net: "off", unixSockets: false, temp: "/t", copies: "/c", maxProcesses: 1, keepsOwnerRights: false, ...more });
+const lines = (more?: Partial<Walls>) => profile(more).split("\n");
+
+/** Operations that the profile language knows and that are used here. */
+const operations = [
+  "process-exec process-fork signal process-info* sysctl-read user-preference-read ipc-posix-sem iokit-open mach-lookup pseudo-tty",
+  "file-read* file-read-metadata file-write* file-write-data file-write-unlink file-ioctl file-test-existence file-map-executable",
+  "network-bind network-inbound network-outbound system-socket default",
+].flatMap((line) => line.split(" "));
+
+describe("the profile as text", () => {
+  test("starts closed, and every line is one rule with balanced brackets", () => {
+    for (const variant of [lines(), lines({ net: "on", unixSockets: true })]) {
+      expect(variant.slice(0, 2)).toEqual(["(version 1)", "(deny default)"]);
+      for (const line of variant) {
+        expect(line).toMatch(/^\((version 1|allow .*|deny .*)\)$/);
+        expect(line.split("(").length).toBe(line.split(")").length);
+      }
+    }
+  });
+
+  test("names only operations that there are", () => {
+    const used = lines({ net: "on", unixSockets: true }).flatMap(
+      (line) => /^\((?:allow|deny) ([^()"]+)/.exec(line)?.[1]?.trim().split(" ") ?? [],
+    );
+    expect(used.filter((name) => !operations.includes(name))).toEqual([]);
+  });
+
+  test("a filter for targets stands only with operations that have one", () => {
+    expect(lines().filter((line) => line.includes("(target "))).toEqual([
+      "(allow signal (target same-sandbox))",
+      "(allow process-info* (target same-sandbox))",
+    ]);
+  });
+
+  test("paths come from the shortest to the longest, because the last rule wins", () => {
+    const at = (text: string) => lines().findIndex((line) => line.includes(text));
+    expect(at('(allow file-read* file-write* file-test-existence file-map-executable (subpath "/Users/ada/p"))')).toBeGreaterThan(0);
+    expect(at('(deny file-write* (subpath "/Users/ada/p/.git/hooks"))')).toBeGreaterThan(at('(subpath "/Users/ada/p/.git"))'));
+    expect(at('file-map-executable (subpath "/Users/ada/skein/tmp/1/files"))')).toBeGreaterThan(at('(subpath "/Users/ada/skein"))'));
+  });
+
+  test("a hidden place is not even known to exist, and a scratch place is only read", () => {
+    expect(profile()).toContain('(deny file-read* file-write* file-test-existence file-map-executable (subpath "/Users/ada/.ssh"))');
+    expect(profile()).toContain('(deny file-write* (subpath "/private/tmp"))');
+  });
+
+  test("the way to what is shown inside a hidden place can be asked for, and nothing else there", () => {
+    const found = lines().filter((line) => line.startsWith("(allow file-read-metadata"));
+    expect(found.map((line) => /literal "(.*)"/.exec(line)?.[1])).toEqual([
+      "/Users/ada/skein",
+      "/Users/ada/skein/tmp",
+      "/Users/ada/skein/tmp/1",
+    ]);
+  });
+
+  test("a directory above a guarded place can't be renamed", () => {
+    const found = lines().filter((line) => line.startsWith("(deny file-write-unlink"));
+    expect(found.map((line) => /literal "(.*?)"/.exec(line)?.[1])).toEqual([
+      "/Users/ada/p",
+      "/Users/ada/p/.git",
+      "/Users/ada/skein/tmp/1/files",
+    ]);
+  });
+
+  test("a name with quotes and backslashes stays one text", () => {
+    expect(profile({ rules: [{ path: '/a"b\\c', access: "none" }] })).toContain(String.raw`(subpath "/a\"b\\c")`);
+  });
+
+  test("no service is asked that keeps secrets or starts programs outside", () => {
+    const on = profile({ net: "on", unixSockets: true });
+    for (const word of ["SecurityServer", "securityd", "launchservicesd", "lsopen", "appleevent", "(allow mach-lookup)", "(allow default)"])
+      expect(on).not.toContain(word);
+  });
+});
+
+describe("the network", () => {
+  const about = (more: Partial<Walls>) => lines(more).filter((line) => /network-|socket/.test(line));
+
+  test("off: the machine's own loopback, by the address that each operation goes by", () => {
+    expect(about({})).toEqual([
+      '(allow network-bind (local ip "localhost:*"))',
+      '(allow network-inbound (local ip "localhost:*"))',
+      '(allow network-outbound (remote ip "localhost:*"))',
+    ]);
+  });
+
+  test("on: all of it, names of hosts included", () => {
+    expect(about({ net: "on" })).toEqual([
+      '(allow network-bind (local ip "*:*"))',
+      '(allow network-inbound (local ip "*:*"))',
+      '(allow network-outbound (remote ip "*:*"))',
+      "(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))",
+      '(allow network-outbound (remote unix-socket (path-literal "/private/var/run/mDNSResponder")))',
+    ]);
+  });
+
+  test("unix sockets only where they are asked for, and never those in a hidden place", () => {
+    const found = about({ unixSockets: true }).slice(3);
+    expect(found.slice(0, 3)).toEqual([
+      "(allow system-socket (socket-domain AF_UNIX))",
+      "(allow network-bind (local unix-socket))",
+      "(allow network-outbound (remote unix-socket))",
+    ]);
+    expect(found.slice(3)).toContain('(deny network-outbound (remote unix-socket (subpath "/Users/ada/.ssh")))');
+  });
+});
