@@ -12,39 +12,61 @@ export type ProbeOptions = {
   path: string;
   /** Tests of what happens elsewhere: the best tier that may be found. */
   best?: Machine["tier"];
+  /** How long a tier may take to show that it holds. */
+  tryMs?: number;
 };
 
-const tryMs = 10_000;
+const graceMs = 200;
+const heldBack = { why: "SKEIN_SANDBOX_BEST holds it back", hint: "unset SKEIN_SANDBOX_BEST" };
+
+/** Our own hints name them. */
+const settings = {
+  apparmor: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+  clone: "/proc/sys/kernel/unprivileged_userns_clone",
+  most: "/proc/sys/user/max_user_namespaces",
+};
 
 export async function probeMachine(options: ProbeOptions): Promise<Machine> {
-  if (options.best === "none") return { ...bare(null), why: "switched off", hint: null };
-  if (process.platform === "darwin") return { ...bare(null), tier: existsSync("/usr/bin/sandbox-exec") ? "seatbelt" : "none" };
+  if (options.best === "none") return { ...bare(null), ...heldBack };
+  if (process.platform === "darwin") return probeSeatbelt(options);
   const tools = findTools(options.path);
-  const reasons: string[] = [];
-  if (tools !== null && options.best !== "landlock") {
+  const isHeldBack = options.best === "landlock";
+  const reasons: string[] = tools === null ? ["unshare and setpriv were not found"] : [];
+  if (tools !== null && !isHeldBack) {
     for (const processes of ["plain", "with-user"] as const) {
       const machine: Machine = { tier: "namespaces", processes, tools, why: null, hint: null };
-      const problem = await tryOut(machine, options.self);
+      const problem = await tryOut(machine, options);
       if (problem === null) return machine;
       reasons.push(problem);
     }
   }
-  if (tools === null) reasons.push("unshare and setpriv were not found");
-  const processes = tools === null || options.best === "landlock" ? "no" : await processesAlone(tools);
-  const why = reasons.at(-1) ?? "switched off";
   const hint = tools === null ? "install util-linux 2.36 or newer" : namespaceHint();
-  const second: Machine = { tier: "landlock", processes: "no", tools, why, hint };
-  const problem = await tryOut(second, options.self);
-  return problem === null
-    ? second
-    : { ...bare(tools), processes, why: `${why}; ${problem}`, hint: `${hint}; or use a kernel with Landlock (5.19 or newer)` };
+  const lower = isHeldBack ? heldBack : { why: reasons.at(-1)!, hint };
+  const second: Machine = { tier: "landlock", processes: "no", tools, ...lower };
+  const problem = await tryOut(second, options);
+  if (problem === null) return second;
+  const processes = tools === null || isHeldBack ? "no" : await processesAlone(tools, options);
+  return {
+    ...bare(tools),
+    processes,
+    why: `${lower.why}; ${problem}`,
+    hint: `${lower.hint}; or use a kernel with Landlock (6.2 or newer)`,
+  };
 }
 
-/** Changes with the boot, the namespaces and the rights we run with. */
+/** Changes with the boot, the namespaces, the rights we run with and the settings. */
 export function machineKey(version: string): string {
   const status = readText("/proc/self/status");
   const rights = ["Uid", "CapEff", "NoNewPrivs", "Seccomp"].map((name) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "");
-  return [version, readText("/proc/sys/kernel/random/boot_id").trim(), linkAt("/proc/self/ns/user"), ...rights].join(" ");
+  const set = Object.values(settings).map((path) => readText(path).trim());
+  return [version, readText("/proc/sys/kernel/random/boot_id").trim(), linkAt("/proc/self/ns/user"), ...rights, ...set].join(" ");
+}
+
+async function probeSeatbelt(options: ProbeOptions): Promise<Machine> {
+  const machine: Machine = { ...bare(null), tier: "seatbelt" };
+  const problem = await tryOut(machine, options);
+  const hint = "see that /usr/bin/sandbox-exec works, and that skein itself is not started in a sandbox";
+  return problem === null ? machine : { ...bare(null), why: problem, hint };
 }
 
 function bare(tools: Machine["tools"]): Machine {
@@ -52,7 +74,7 @@ function bare(tools: Machine["tools"]): Machine {
 }
 
 /** Null when everything that must fail failed and everything that must work worked. */
-async function tryOut(machine: Machine, self: string[]): Promise<string | null> {
+async function tryOut(machine: Machine, options: ProbeOptions): Promise<string | null> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "skein-probe-")));
   try {
     const places = ["open", "closed", "secret", "temp", "copies"].map((name) => join(folder, name));
@@ -73,32 +95,39 @@ async function tryOut(machine: Machine, self: string[]): Promise<string | null> 
       maxProcesses: 256,
       keepsOwnerRights: false,
     };
-    const command = ["/bin/sh", "-c", attempts, "sh", open, closed, secret];
-    const said = await outputOf(walledCommand({ command, cwd: open, walls, machine, self }));
-    return said === "walls hold" ? null : said || "the launcher said nothing";
+    const network = machine.tier === "namespaces" ? linkAt("/proc/self/ns/net") : "";
+    const command = ["/bin/sh", "-c", attempts, "sh", open, closed, secret, network];
+    const said = await outputOf(walledCommand({ command, cwd: open, walls, machine, self: options.self }), options.tryMs);
+    if (said !== "walls hold") return said || "the launcher said nothing";
+    // What it says of itself is not enough.
+    if (readText(join(open, "file")) !== "ok\n") return "the launcher did not start what it was told to start";
+    return existsSync(join(closed, "file")) ? "wrote what is not allowed" : null;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** It must be able to write the first directory, and neither to write the second nor to read the third. */
+/** It must be able to write the first directory, and neither to write the second, read the third nor be in our network. */
 const attempts = `
 echo ok >"$1/file" || { echo "can't write what is allowed"; exit; }
 (echo bad >"$2/file") 2>/dev/null && { echo "wrote what is not allowed"; exit; }
 (cat "$3/key") 2>/dev/null && { echo "read a secret"; exit; }
+[ -n "$4" ] && [ "$4" = "$(readlink /proc/self/ns/net)" ] && { echo "in the network of the machine"; exit; }
+[ -n "$4" ] && [ $$ != 1 ] && { echo "among the processes of the machine"; exit; }
 echo walls hold`;
 
 /** Containing processes may be possible where walls are not. */
-async function processesAlone(tools: NonNullable<Machine["tools"]>): Promise<Machine["processes"]> {
+async function processesAlone(tools: NonNullable<Machine["tools"]>, { tryMs }: ProbeOptions): Promise<Machine["processes"]> {
   for (const processes of ["plain", "with-user"] as const) {
     const machine: Machine = { ...bare(tools), processes };
-    const said = await outputOf(walledCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", walls: null, machine, self: [] }));
+    const said = await outputOf(walledCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", walls: null, machine, self: [] }), tryMs);
     if (said === "1") return processes;
   }
   return "no";
 }
 
-async function outputOf(command: string[]): Promise<string> {
+/** The last line. Who says nothing in time is ended, and what it may have started is not waited for. */
+async function outputOf(command: string[], tryMs = 10_000): Promise<string> {
   try {
     const child = Bun.spawn(command, {
       env: { PATH: "/usr/bin:/bin" },
@@ -106,7 +135,11 @@ async function outputOf(command: string[]): Promise<string> {
       timeout: tryMs,
       killSignal: "SIGKILL",
     });
-    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+    const texts = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    const late = child.exited.then(() => Bun.sleep(graceMs)).then(() => null);
+    const got = await Promise.race([texts, late]);
+    if (got === null || child.signalCode === "SIGKILL") return "the launcher did not end in time";
+    const [out, err] = got;
     return (out.trim() || err.trim()).split("\n").at(-1) ?? "";
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -122,12 +155,10 @@ function findTools(path: string): Machine["tools"] {
 }
 
 function namespaceHint(): string {
-  if (readText("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").trim() === "1")
-    return "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-  if (readText("/proc/sys/kernel/unprivileged_userns_clone").trim() === "0")
-    return "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1";
-  if (readText("/proc/sys/user/max_user_namespaces").trim() === "0") return "allow user namespaces: sysctl user.max_user_namespaces=10000";
-  return "allow user namespaces (in a container: its security profile forbids them)";
+  if (readText(settings.apparmor).trim() === "1") return "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+  if (readText(settings.clone).trim() === "0") return "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1";
+  if (readText(settings.most).trim() === "0") return "allow user namespaces: sysctl user.max_user_namespaces=10000";
+  return "allow user namespaces (in a container: its security profile forbids them; see docs/SANDBOX.md)";
 }
 
 function readText(path: string): string {
