@@ -37,17 +37,31 @@ export async function checkMachine(ground: Ground, store: () => Promise<Store>):
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
 }
 
+const tierWords = {
+  namespaces: "all of it is held (namespaces)",
+  landlock: "most of it is held (landlock)",
+  seatbelt: "most of it is held (seatbelt)",
+};
+
 /** Tried out anew: whoever asks may just have changed the machine. */
 async function checkSandbox(ground: Ground): Promise<Check> {
   const machine = await machineOf(ground, { anew: true });
   const { missing } = enforcedBy(machine, usual);
-  const held = machine.tier === "none" ? "nothing is enforced" : `${machine.tier}, tried out just now`;
-  const detail = [
-    held,
-    ...(missing.length > 0 ? [`not held: ${missing.join(", ")}`] : []),
-    ...(machine.why === null ? [] : [machine.why]),
-  ].join("; ");
-  return { name: "sandbox", ok: machine.tier !== "none", optional: true, detail, ...(machine.hint === null ? {} : { hint: machine.hint }) };
+  const why = machine.why === null ? [] : [machine.why];
+  const hint = machine.hint === null ? {} : { hint: machine.hint };
+  if (machine.tier === "none") {
+    const detail = [...why, "policies readonly and plan refuse, workspace warns"].join("; ");
+    return { name: "sandbox", ok: false, optional: true, detail: `nothing is held: ${detail}`, ...hint };
+  }
+  const more = machine.hint === null ? [] : [`for more: ${machine.hint}`];
+  const less = missing.length === 0 ? [] : [`not held: ${missing.join(", ")}`, ...why, ...more];
+  return {
+    name: "sandbox",
+    ok: true,
+    optional: true,
+    detail: [`${tierWords[machine.tier]}, tried out just now`, ...less].join("; "),
+    ...hint,
+  };
 }
 
 async function checkExecutor(ground: Ground): Promise<string> {

@@ -1,6 +1,17 @@
 // Executors by what they may do: one for each policy, project and topmost session, started on first use inside the
 // walls that this machine can hold.
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startExecutor } from "../executor/client.ts";
@@ -98,12 +109,20 @@ function planKey({ policy, project }: WalledTurn): number {
 }
 
 /** Kept for the session's next turn; what nobody has used for a week goes. Two executors can't share the copies. */
-function makeTemp(ground: Ground, { root, policy }: WalledTurn, thrownAway: string[]): { temp: string; copies: string } {
+function makeTemp(
+  ground: Ground,
+  { root, policy, project, directory }: WalledTurn,
+  thrownAway: string[],
+): { temp: string; copies: string } {
   const all = join(ground.paths.data, "tmp");
   const folder = ground.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
   if (ground.ephemeral) thrownAway.push(folder);
-  const [temp, copies] = [join(folder, "files"), join(folder, "copies", Bun.hash(JSON.stringify(policy)).toString(16))] as const;
+  const [temp, copies] = [
+    join(folder, "files"),
+    join(folder, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16)),
+  ] as const;
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  utimesSync(temp, new Date(), new Date());
   if (!ground.ephemeral) setTimeout(() => sweep(all), 0).unref();
   return { temp: realpathSync(temp), copies: realpathSync(copies) };
 }
