@@ -92,12 +92,8 @@ export function createEngine(parts: EngineParts): Api {
         const feed = createFeed<Event>();
         const stop = new AbortController();
         starting.set(params.session, stop);
-        const done = runTurn(parts, running, params, (event) => feed.push(event), {
-          outer: stop.signal,
-          elsewhere: () => nothingSpent,
-          root: null,
-          told,
-        })
+        const place = { outer: stop.signal, elsewhere: () => nothingSpent, root: null, told };
+        const done = runTurn(parts, running, params, (event) => feed.push(event), place)
           .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
           .then(
             () => feed.end(),

@@ -102,8 +102,10 @@ describe("what is guarded", () => {
     expect(guardedInGit(project)).toEqual([join(project, ".git")]);
   });
 
-  test("nothing in a directory that is no repository", () => {
+  test("nothing in a directory that is no repository, and nothing of a single file that may be written", () => {
     expect(guardedInGit(root)).toEqual([]);
+    writeFileSync(join(root, "one.txt"), "");
+    expect([guardedInGit(join(root, "one.txt")), gitPlaces(join(root, "one.txt"))]).toEqual([[], []]);
   });
 });
 

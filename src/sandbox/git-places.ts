@@ -81,8 +81,12 @@ function linkedDirectory(project: string): string | null {
 }
 
 function kindOf(path: string): "file" | "directory" | null {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat?.isFile() ? "file" : stat?.isDirectory() ? "directory" : null;
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    return stat?.isFile() ? "file" : stat?.isDirectory() ? "directory" : null;
+  } catch {
+    return null;
+  }
 }
 
 function namesIn(folder: string): string[] {

@@ -1,7 +1,7 @@
 // Planning and executing, headless: a plan is written in one session and carried out in another, which is sent the plan
 // and nothing of the talk before it. What only walls can hold is tested where they are; here the flow is.
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { transcriptHeader } from "../../src/protocol/schema/records.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
@@ -28,13 +28,20 @@ async function inHouse(act: (house: TemporaryHouse, server: ModelServer) => Prom
   }
 }
 
-type Body = { system: { text: string }[]; messages: { role: string; content: { type: string; text: string }[] }[] };
+type Body = { system: { text: string }[]; messages: { role: string; content: { type: string; text: string; is_error?: boolean }[] }[] };
 
 function sent(server: ModelServer, at: number): { system: string; texts: string[]; text: string } {
   const request = server.main().at(at);
   const body = request?.body as unknown as Body;
   const blocks = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "text");
   return { system: body.system.map((block) => block.text).join(""), texts: blocks.map((block) => block.text), text: request?.text ?? "" };
+}
+
+/** Which of the calls failed, as the last request told it. */
+function failures(server: ModelServer): boolean[] {
+  const body = server.main().at(-1)?.body as unknown as Body;
+  const blocks = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "tool_result");
+  return blocks.map((block) => block.is_error === true);
 }
 
 async function ok(house: TemporaryHouse, args: string[]): Promise<Record<string, unknown>> {
@@ -102,6 +109,64 @@ describe("planning", () => {
       const child = server.main()[1]?.body as { tools: { name: string }[] };
       expect(child.tools.map((tool) => tool.name)).toEqual(["read", "bash"]);
       expect(sent(server, 1).system).not.toContain("plan.md");
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+describe("the walls around planning", () => {
+  const attempts = [
+    "echo x > beside.txt",
+    "echo x > .skein/config.jsonc",
+    "echo x > .skein/next.md; mv .skein/next.md .skein/plan.md",
+    "rm .skein/plan.md",
+    "mv .skein .other",
+    "ln .skein/plan.md kept.md",
+  ];
+
+  test("let only the plan through, by shell and by tool; where nothing holds them, planning is refused", async () => {
+    const server = startModelServer({
+      steps: [
+        { calls: attempts.map((command) => ({ input: { command } })) },
+        { calls: [{ name: "write", input: { path: "beside.txt", content: "x" } }] },
+        { calls: [{ name: "write", input: { path: ".skein/plan.md", content: "1. look\n" } }] },
+        { calls: [{ name: "edit", input: { path: ".skein/plan.md", old_text: "look", new_text: "see" } }] },
+        { calls: [{ input: { command: "echo '2. do' >> .skein/plan.md" } }] },
+      ],
+      final: "planned",
+    });
+    using house = temporaryHouse(vendorEnv(server.url));
+    try {
+      const ran = await house.run(["run", "plan it", "--policy", "plan", ...model, "--json"]);
+      const isHeld = ran.code === 0;
+      if (!isHeld) expect(ran).toMatchObject({ code: 9, err: expect.stringContaining("can't be enforced") });
+      expect(readdirSync(house.project).filter((name) => !name.startsWith("."))).toEqual([]);
+      if (isHeld) {
+        expect(readFileSync(planFile(house), "utf8")).toBe("1. see\n2. do\n");
+        expect(failures(server)).toEqual([...attempts.map(() => true), true, false, false, false]);
+        expect(readdirSync(join(house.project, ".skein")).filter((name) => /\.(md|jsonc)$/.test(name))).toEqual(["plan.md"]);
+        expect(ran.json()["enforced"]).toMatchObject({ policy: "plan", fs: true });
+      }
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("follow a plan that an editor saved by rename while the conversation goes on", async () => {
+    const rewritten = "1. a person's words\n";
+    const server = startModelServer(({ position }) => {
+      if (position.prompt === "second" && position.step === 0) {
+        writeFileSync(`${planFile(house)}.saved`, rewritten);
+        renameSync(`${planFile(house)}.saved`, planFile(house));
+      }
+      return shellScript([`echo '${position.prompt}' >> .skein/plan.md`], "noted");
+    });
+    using house = temporaryHouse(vendorEnv(server.url));
+    try {
+      const ran = await house.run(["chat", "--policy", "plan", "--sandbox", "auto", ...model], { stdin: "first\nsecond\n" });
+      expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
+      expect(readFileSync(planFile(house), "utf8")).toBe(`${rewritten}second\n`);
     } finally {
       await server.stop();
     }

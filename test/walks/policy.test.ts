@@ -1,7 +1,7 @@
 // What a turn may do, from the flags and the configuration to the turn that is recorded: a person's flag decides, a
 // stranger's project and a sub-session only ever narrow, and what is not enforced is said.
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy } from "../../src/protocol/policy.ts";
 import { startModelServer, type ModelServer, type ScriptSource } from "../support/model-server.ts";
@@ -37,6 +37,10 @@ async function policyAfter(
   return { policy: await policyOf(house, ran.json()["session_id"]), err: ran.err };
 }
 
+function readIfThere(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, "utf8") : null;
+}
+
 function configure(house: TemporaryHouse, config: Record<string, unknown>): void {
   mkdirSync(join(house.project, ".skein"), { recursive: true });
   writeFileSync(join(house.project, ".skein", "config.jsonc"), JSON.stringify(config));
@@ -54,6 +58,24 @@ describe("flags", () => {
       expect(server.main()[0]?.text).toContain(`Also yours: ${real}`);
       expect((await policyAfter(house, [])).policy).toEqual(usual);
     });
+  });
+
+  test("open exactly what they name", async () => {
+    using house = temporaryHouse({ OLLAMA_HOST: "127.0.0.1:9" });
+    for (const name of ["library", "out", "other"]) mkdirSync(join(house.root, name));
+    writeFileSync(join(house.root, "one.txt"), "");
+    expect((await house.run(["new", "main", "-m", "ollama/none"])).code).toBe(0);
+    const open = ["--add-dir", "../library", "--allow-write", "../out", "--allow-write", "../one.txt"];
+    const write = async (path: string, flags: string[]) => {
+      const { err } = await house.run(["exec", "main", `echo x > ${path}`, ...flags]);
+      return { isWritten: readIfThere(join(house.project, path)) === "x\n", isHeld: !err.includes("not enforced") };
+    };
+    for (const path of ["../library/a", "../out/a", "../one.txt"]) expect((await write(path, open)).isWritten).toBe(true);
+    // Where the kernel holds nothing, that is said instead.
+    for (const [path, flags] of [["../other/a", open] as const, ["../library/b", []] as const]) {
+      const { isWritten, isHeld } = await write(path, [...flags]);
+      expect(isWritten && isHeld).toBe(false);
+    }
   });
 
   test("hold for exec and add too", async () => {
