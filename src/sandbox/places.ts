@@ -7,18 +7,20 @@ const secretsAtHome = [
   ".ssh .gnupg .aws .azure .oci .kube .docker .config/gcloud .config/doctl .config/hub .config/gh .config/glab-cli",
   ".netrc .git-credentials .config/git/credentials .npmrc .yarnrc.yml .pypirc .pgpass .my.cnf .cargo/credentials .cargo/credentials.toml",
   ".gem/credentials .terraform.d/credentials.tfrc.json .terraformrc .vault-token .config/op .password-store .local/share/keyrings",
-  ".config/sops .config/rclone .s3cfg .boto .databrickscfg .snowflake .fly .netlify .config/configstore .config/vercel .local/share/com.vercel.cli",
+  ".config/containers/auth.json .composer/auth.json .config/composer/auth.json",
+  ".config/wrangler .config/stripe .config/hcloud .config/ngrok .kaggle .cache/huggingface/token .cache/huggingface/stored_tokens .Xauthority .local/share/atuin",
+  "Library/Keychains Library/Cookies .config/sops .config/rclone .s3cfg .boto .databrickscfg .snowflake .fly .netlify .config/configstore .config/vercel .local/share/com.vercel.cli",
   ".mozilla .config/google-chrome .config/chromium .config/BraveSoftware .config/Slack .thunderbird .bitcoin .electrum",
   ".bash_history .zsh_history .node_repl_history .psql_history .python_history .mysql_history .local/share/fish/fish_history",
   // other agents' own credentials and conversations
-  ".claude .claude.json .codex .gemini .pi .local/share/opencode .config/opencode .config/crush .local/share/crush .qwen .cursor .config/github-copilot",
+  ".claude .claude.json .codex .gemini .pi .local/share/opencode .config/opencode .config/crush .local/share/crush .qwen .cursor .config/github-copilot .config/goose .local/share/goose .continue .factory .grok",
 ].flatMap((line) => line.split(" "));
 
 const secretsOfTheMachine = [
   "/etc/shadow /etc/gshadow /etc/shadow- /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private /etc/wireguard",
   "/etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key /etc/NetworkManager/system-connections",
   // sockets of programs that would do for a tool what it may not do itself
-  "/run/docker.sock /run/podman /run/containerd /run/crio /run/dbus /run/user /run/systemd/private /run/snapd.socket /run/libvirt",
+  "/run/docker.sock /var/run/docker.sock /run/podman /run/containerd /run/crio /run/dbus /run/user /run/systemd/private /run/snapd.socket /run/libvirt",
   "/tmp/.X11-unix /tmp/.ICE-unix",
 ].flatMap((line) => line.split(" "));
 

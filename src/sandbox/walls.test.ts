@@ -66,10 +66,12 @@ describe("what a policy lets tools do, place by place", () => {
     ["temp/a", "write", "write", "write"],
     ["skein/config/keys", "none", "none", "none"],
     ["skein/config/skills/a/SKILL.md", "read", "read", "read"],
+    ["home/.claude/skills/a/SKILL.md", "read", "read", "read"],
+    ["home/.claude/history.jsonl", "none", "none", "none"],
     ["skein/data/skein.db", "none", "none", "none"],
     ["skein/state/sandbox.json", "none", "none", "none"],
   ];
-  const { at, places } = house(["home/project/.skein/config.jsonc", "home/project/.skein/plan.md"]);
+  const { at, places } = house(["home/project/.skein/config.jsonc", "home/project/.skein/plan.md", "home/.claude/skills/a/SKILL.md"]);
   const names = ["workspace", "readonly", "plan"] as const;
   names.forEach((name, column) => {
     test.each(rows.map((row) => [row[0], row[column + 1]!] as const))(`${name}: %s is %s`, (path, wanted) => {
@@ -132,6 +134,11 @@ describe("a project that is not to be trusted", () => {
         expect(accessTo(rules, join(places.project, ".skein/plan.md"))).toBe("read");
       }
     }
+  });
+
+  test("has no plan where .skein is a file", () => {
+    const { places } = house(["home/project/.skein"]);
+    expect(accessTo(wallsFor(policy("plan"), places).rules, join(places.project, ".skein"))).toBe("read");
   });
 
   test("can't make another repository writable by a link at .git", () => {

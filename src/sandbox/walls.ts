@@ -115,13 +115,17 @@ function protectedPlaces(writable: string[], asked: string[]): string[] {
 
 /** Not reached by a link: the project may be a stranger's. */
 function isOwnFile(path: string): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat?.isFile() === true && stat.nlink === 1 && lstatSync(dirname(path)).isDirectory();
+  try {
+    const stat = lstatSync(path);
+    return stat.isFile() && stat.nlink === 1 && lstatSync(dirname(path)).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Skills and roles are read by the model; they lie beside what it must not see. */
-function shownOfOurs({ own }: Places): string[] {
-  return ["skills", "roles", "AGENTS.md", "CLAUDE.md"].map((name) => `${own.config}/${name}`);
+function shownOfOurs({ own, home }: Places): string[] {
+  return [...["skills", "roles", "AGENTS.md", "CLAUDE.md"].map((name) => `${own.config}/${name}`), `${home}/.claude/skills`];
 }
 
 function real(path: string): string | null {
