@@ -3,7 +3,8 @@
 import { writeSync } from "node:fs";
 
 if (process.argv[2] === "__executor") {
-  void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env })).then(() => process.exit(0));
+  const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
+  void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, bounds })).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
   void import("./sandbox/launch.ts").then(({ launch }) => {
     writeSync(2, `${launch(JSON.parse(process.argv[3]!), process.env)}\n`);

@@ -2,6 +2,7 @@
 // that the next request carries it.
 import { cutText } from "../kit/text.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
+import type { PassingBody } from "../protocol/event.ts";
 import type { Handle } from "../protocol/handle.ts";
 import type { NewNode } from "../protocol/node.ts";
 import type { Enforced, Policy } from "../protocol/policy.ts";
@@ -14,7 +15,11 @@ const call = "exec";
 /** Even an empty output is kept: its handle says how the command ended. */
 const keepAlways = -1;
 
-export type ShellParts = { executor: (turn: TurnInput) => Executor; toolEnv: Record<string, string>; enforced: (policy: Policy) => Promise<Enforced> };
+export type ShellParts = {
+  executor: (turn: TurnInput) => Executor;
+  toolEnv: Record<string, string>;
+  enforced: (policy: Policy) => Promise<Enforced>;
+};
 
 export function shellAgent(parts: ShellParts): Agent {
   return {
@@ -40,7 +45,7 @@ async function* runCommand(parts: ShellParts, input: TurnInput, context: TurnCon
   const command = input.command ?? "";
   yield { type: "passing", event: { type: "tool.started", call, name: "bash", input: { command } } };
   const feed = createFeed<AgentEvent>();
-  void execute(parts, command, input, context, (text) => feed.push({ type: "passing", event: { type: "tool.output", call, text } }))
+  void execute(parts, command, input, context, (event) => feed.push({ type: "passing", event }))
     .then((node) => feed.push({ type: "node", node, recorded: () => {} }))
     .then(() => feed.push({ type: "end", end: { status: context.signal.aborted ? "cancelled" : "ok" } }))
     .catch((error: unknown) => feed.push({ type: "end", end: { status: "broken", error: { kind: "broken", message: messageOf(error) } } }))
@@ -53,9 +58,9 @@ async function execute(
   command: string,
   input: TurnInput,
   context: TurnContext,
-  emit: (text: string) => void,
+  emit: (event: PassingBody) => void,
 ): Promise<NewNode> {
-  const events = outputEvents(emit);
+  const events = outputEvents((text) => emit({ type: "tool.output", call, text }));
   await context.keepFiles();
   const sink = context.keepOutput(call, "bash");
   const outcome = await parts.executor(input).callTool(
@@ -74,6 +79,7 @@ async function execute(
     },
   );
   events.flush();
+  for (const denial of outcome.denied ?? []) emit({ type: "tool.denied", call, ...denial });
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   const handle = await sink.close(metadata, keepAlways);
   const { copies } = input;

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { descendantsOf, familyMembers } from "../kit/processes.ts";
+import type { Bounds } from "../protocol/policy.ts";
 import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
 import { startExecutor } from "./client.ts";
 import { createInProcessExecutor } from "./in-process.ts";
@@ -193,6 +194,26 @@ describe("the executor's process", () => {
     expect(memoryOf(pid)).toBeLessThan(150);
     expect((largest - before) / 2 ** 20).toBeLessThan(150);
   }, 60_000);
+
+  test("it is told of its walls when it starts, and explains them", async () => {
+    const bounds: Bounds = {
+      policy: "readonly",
+      net: "off",
+      unixSockets: false,
+      writable: ["/private/temp"],
+      hidden: [join(directory, "secrets")],
+      temp: "/private/temp",
+      maxProcesses: 100,
+      maxMemoryBytes: null,
+      isEnforced: true,
+    };
+    await using executor = closing(startExecutor({ command: [...program, JSON.stringify(bounds)], env, cwd: directory, bounds }));
+    expect((await call(executor, "bash", { command: "echo $TMPDIR" })).text).toBe("/private/temp");
+    const failed = await call(executor, "bash", { command: "echo 'ping: connect: Network is unreachable'; exit 2" });
+    expect(failed.text).toContain("[network is off (policy readonly)");
+    expect(failed.denied?.map(({ what }) => what)).toEqual(["net"]);
+    expect((await call(executor, "read", { path: "secrets/key" })).denied?.[0]?.what).toBe("secret");
+  });
 
   test("a large file is written through it", async () => {
     await using executor = closing(start());

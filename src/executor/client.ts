@@ -1,6 +1,7 @@
 // The loop's side of the wire: starts the executor (inside the sandbox, when the command says so), sends calls and
 // settles each of them, whatever happens to that process. It runs no tool itself.
 import { Fault } from "../protocol/error.ts";
+import type { Bounds } from "../protocol/policy.ts";
 import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
 import { endFamily } from "../kit/processes.ts";
 import { Connection } from "./connection.ts";
@@ -15,6 +16,8 @@ export type ExecutorStart = {
   /** The user's environment; only what tools may see is passed on. */
   env: Record<string, string | undefined>;
   cwd: string;
+  /** The same that the command carries for the executor: its own environment must not hold more than its tools'. */
+  bounds?: Bounds | null;
   readyMs?: number;
 };
 
@@ -24,8 +27,11 @@ export function startExecutor(start: ExecutorStart): Executor & { ready: Promise
   let calls = 0;
   let swept: Promise<unknown> = Promise.resolve();
 
+  const { command, cwd, readyMs = 10_000 } = start;
+  const env = toolEnvironment(start.env, start.bounds ?? null);
+
   const open = (): { connection: Connection; mark: Mark } => {
-    const connection = new Connection({ ...start, env: toolEnvironment(start.env), readyMs: start.readyMs ?? 10_000 });
+    const connection = new Connection({ command, env, cwd, readyMs });
     const mark = newMark();
     // What an executor leaves when it does not end by itself is found by its mark.
     swept = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, mark: mark.beginning }, 0)));

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { Bounds } from "../protocol/policy.ts";
 import { toolEnvironment } from "./environment.ts";
 
 test("what programs need is passed on", () => {
@@ -23,6 +24,34 @@ test("credentials, agents' sockets and internals are not", () => {
     "AWS_SECRET_ACCESS_KEY",
     "AWS_ACCESS_KEY_ID",
     "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "SSH_ASKPASS",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "GPG_AGENT_INFO",
+    "GPG_TTY",
+    "GNUPGHOME",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "KUBECONFIG",
+    "XDG_RUNTIME_DIR",
+    "WAYLAND_DISPLAY",
+    "DISPLAY",
+    "XAUTHORITY",
+    "TMUX",
+    "VSCODE_IPC_HOOK_CLI",
+    "NPM_TOKEN",
+    "GH_TOKEN",
+    "GITLAB_TOKEN",
+    "HF_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CARGO_REGISTRY_TOKEN",
+    "AWS_SESSION_TOKEN",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GEMINI_API_KEY",
+    "PGPASSWORD",
+    "SUDO_ASKPASS",
+    "GIT_ASKPASS",
     "BUN_JSC_useDFGJIT",
     "BUN_INSTALL",
     "SKEIN_HOME",
@@ -40,4 +69,24 @@ test("credentials, agents' sockets and internals are not", () => {
 test("an agent that is already named keeps its name", () => {
   expect(toolEnvironment({ AI_AGENT: "other" }).AI_AGENT).toBe("other");
   expect(toolEnvironment({ AI_AGENT: "" }).AI_AGENT).toBe("skein");
+});
+
+const bounds: Bounds = {
+  policy: "workspace",
+  net: "off",
+  unixSockets: false,
+  writable: [],
+  hidden: [],
+  temp: "/private/temp",
+  maxProcesses: 1,
+  maxMemoryBytes: null,
+  isEnforced: true,
+};
+
+test("inside of walls TMPDIR is the private directory, and a proxy that can't be reached is not named", () => {
+  const env = { PATH: "/bin", TMPDIR: "/tmp", HTTPS_PROXY: "http://user:pass@proxy:1", http_proxy: "http://proxy:1" };
+  const always = { PATH: "/bin", AI_AGENT: "skein", TMPDIR: "/private/temp" };
+  expect(toolEnvironment(env, bounds)).toEqual(always);
+  expect(toolEnvironment(env, { ...bounds, net: "on" })).toEqual({ ...env, ...always });
+  expect(toolEnvironment(env, { ...bounds, isEnforced: false })).toEqual({ ...env, ...always });
 });

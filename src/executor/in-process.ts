@@ -1,15 +1,18 @@
 // The executor without a process of its own: the same tools behind the same interface, for tests and for work
 // that leaves nothing behind. It has no walls; what a policy forbids is not forbidden here.
+import type { Bounds } from "../protocol/policy.ts";
 import type { Executor } from "../protocol/ports.ts";
-import { endFamily } from "../kit/processes.ts";
+import { endFamily, familyMembers } from "../kit/processes.ts";
 import { openWorkshop, runTool } from "./run-tool.ts";
 import { callMark, newMark } from "./mark.ts";
 import { definitions } from "./tools/definitions.ts";
 import { failure } from "./tools/tool.ts";
 
-export function createInProcessExecutor(options: { env: Record<string, string | undefined> }): Executor {
-  const workshop = openWorkshop(options.env);
+export type InProcessOptions = { env: Record<string, string | undefined>; bounds?: Bounds | null };
+
+export function createInProcessExecutor({ env: userEnv, bounds = null }: InProcessOptions): Executor {
   const mark = newMark();
+  const workshop = openWorkshop(userEnv, bounds, () => familyMembers({ root: null, mark: mark.beginning }));
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
   let calls = 0;

@@ -1,10 +1,12 @@
 // Runs one call of a tool: finds it, checks its input, waits for a free place, and turns whatever happens into
 // an outcome. The same for the executor's own process and for one without.
+import type { Bounds } from "../protocol/policy.ts";
 import type { ToolOutcome } from "../protocol/ports.ts";
 import { nearestWord } from "../kit/nearest.ts";
 import { oneLine } from "../kit/text.ts";
 import { createSlots, type Slots } from "../kit/slots.ts";
 import { toolEnvironment } from "./environment.ts";
+import { type Limits, openLimits } from "./limits.ts";
 import { tools } from "./tools/index.ts";
 import { failure, type ToolRun } from "./tools/tool.ts";
 import { validateInput } from "./validate.ts";
@@ -13,14 +15,22 @@ export type Workshop = {
   /** The environment that every call starts from. */
   env: Record<string, string>;
   commands: Slots;
+  bounds: Bounds | null;
+  limits: Limits | null;
 };
 
-export type Call = Omit<ToolRun, "home"> & { name: string; input: unknown; session: string };
+export type Call = Omit<ToolRun, "home" | "bounds" | "limits"> & { name: string; input: unknown; session: string };
 
 const mostCommands = 32;
 
-export function openWorkshop(env: Record<string, string | undefined>): Workshop {
-  return { env: toolEnvironment(env), commands: createSlots(mostCommands) };
+/** `members` are the processes that the limits of the bounds are about; by default all that this one started. */
+export function openWorkshop(env: Record<string, string | undefined>, bounds: Bounds | null, members?: () => number[]): Workshop {
+  return {
+    env: toolEnvironment(env, bounds),
+    commands: createSlots(mostCommands),
+    bounds,
+    limits: bounds === null ? null : openLimits(bounds, members),
+  };
 }
 
 export async function runTool(call: Call, workshop: Workshop): Promise<ToolOutcome> {
@@ -34,7 +44,7 @@ export async function runTool(call: Call, workshop: Workshop): Promise<ToolOutco
   try {
     if (tool.definition.name === "bash") giveBack = await workshop.commands.take(call.signal);
     call.signal.throwIfAborted();
-    return await tool.run(input, { ...call, env, home: env.HOME ?? "/" });
+    return await tool.run(input, { ...call, env, home: env.HOME ?? "/", bounds: workshop.bounds, limits: workshop.limits });
   } catch (error) {
     if (call.signal.aborted) return failure("cancelled before it ran");
     return failure(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);

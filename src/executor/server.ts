@@ -1,6 +1,7 @@
 // The executor's side of the wire: takes calls from stdin, runs tools, sends output and results to stdout. It
 // lives as long as its stdin: when that ends, everything it has started is killed.
 import { loadLibc } from "../kit/libc.ts";
+import type { Bounds } from "../protocol/policy.ts";
 import { descendantsOf, killAll } from "../kit/processes.ts";
 import type { runTool, Workshop } from "./run-tool.ts";
 import { frameTypes, FrameReader, type CallRequest, type CancelRequest, type Frame, jsonFrame, outputHeader, readJson } from "./wire.ts";
@@ -8,6 +9,8 @@ import { frameTypes, FrameReader, type CallRequest, type CancelRequest, type Fra
 export type ServerOptions = {
   /** What the tools' programs see; each call adds to it. */
   env: Record<string, string | undefined>;
+  /** What is known of the walls around this process. */
+  bounds: Bounds | null;
   stdin?: ReadableStream<Uint8Array>;
   stdout?: Output;
 };
@@ -19,7 +22,7 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
   const reader = (options.stdin ?? Bun.stdin.stream()).getReader();
   const frames = new FrameReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
-  const calls = new Calls(new Sender(options.stdout ?? Bun.file(1).writer(), stop), options.env);
+  const calls = new Calls(new Sender(options.stdout ?? Bun.file(1).writer(), stop), options);
   for (const name of ["SIGTERM", "SIGHUP"] as const) process.on(name, stop);
   process.on("SIGINT", () => undefined);
 
@@ -40,13 +43,13 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
 /** The running calls, by number. */
 class Calls {
   readonly #sender: Sender;
-  readonly #env: ServerOptions["env"];
+  readonly #surroundings: Surroundings;
   readonly #running = new Map<number, AbortController>();
   #tools: Promise<Tools> | undefined;
 
-  constructor(sender: Sender, env: ServerOptions["env"]) {
+  constructor(sender: Sender, surroundings: Surroundings) {
     this.#sender = sender;
-    this.#env = env;
+    this.#surroundings = surroundings;
   }
 
   /** Says so first and loads the rest while nobody waits for it. */
@@ -77,17 +80,18 @@ class Calls {
   }
 
   #load(): Promise<Tools> {
-    this.#tools ??= loadTools(this.#env);
+    this.#tools ??= loadTools(this.#surroundings);
     return this.#tools;
   }
 }
 
+type Surroundings = Pick<ServerOptions, "env" | "bounds">;
 type Tools = { runTool: typeof runTool; workshop: Workshop };
 
-async function loadTools(env: ServerOptions["env"]): Promise<Tools> {
+async function loadTools({ env, bounds }: Surroundings): Promise<Tools> {
   const [loaded, libc] = await Promise.all([import("./run-tool.ts"), loadLibc()]);
   libc?.adoptOrphans();
-  return { runTool: loaded.runTool, workshop: loaded.openWorkshop(env) };
+  return { runTool: loaded.runTool, workshop: loaded.openWorkshop(env, bounds) };
 }
 
 /** Writes frames one after the other. Output waits while the reader is slow; results do not, they are small. */

@@ -13,7 +13,8 @@ export function processTable(): ProcessRow[] {
 
 /** Every living process below this one. */
 export function descendantsOf(pid: number, table: ProcessRow[] = processTable()): number[] {
-  return closure(table, new Set(childrenOf(table, pid)));
+  const children = new Set(table.filter((row) => row.parent === pid).map((row) => row.pid));
+  return closure(table, children);
 }
 
 export function familyMembers(family: Family, table: ProcessRow[] = processTable()): number[] {
@@ -90,13 +91,10 @@ function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
 }
 
 function closure(table: ProcessRow[], found: Set<number>): number[] {
-  for (const pid of found) for (const child of childrenOf(table, pid)) found.add(child);
+  const children = Map.groupBy(table, (row) => row.parent);
+  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   found.delete(process.pid);
   return table.filter((row) => found.has(row.pid) && !row.isZombie).map((row) => row.pid);
-}
-
-function childrenOf(table: ProcessRow[], pid: number): number[] {
-  return table.filter((row) => row.parent === pid).map((row) => row.pid);
 }
 
 function hasMark(row: ProcessRow, mark: string): boolean {

@@ -2,6 +2,7 @@
 // passing ones only carry an increment and may be lost by a slow reader.
 import type { TurnError } from "./error.ts";
 import type { Node } from "./node.ts";
+import type { Denial } from "./policy.ts";
 import type { Session, Turn } from "./turn.ts";
 import type { Spent } from "./usage.ts";
 
@@ -19,6 +20,7 @@ export type PassingBody =
   | { type: "call.started"; call: string; name: string }
   | { type: "tool.started"; call: string; name: string; input: Record<string, unknown> }
   | { type: "tool.output"; call: string; text: string }
+  | { type: "tool.denied"; call: string; what: Denial["what"]; text: string }
   | { type: "model.retried"; attempt: number; waitMs: number; error: TurnError }
   | { type: "warning.raised"; message: string };
 

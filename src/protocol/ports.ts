@@ -4,7 +4,7 @@ import type { PassingBody } from "./event.ts";
 import type { FileChange } from "./files.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
-import type { Enforced, Policy, ToolLevel } from "./policy.ts";
+import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
 import type { TurnEnd } from "./turn.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
@@ -165,6 +165,8 @@ export type ToolOutcome = {
   isError: boolean;
   images?: ImageData[];
   display?: string;
+  /** What was not allowed; `text` says it too. */
+  denied?: Denial[];
   /** bash: exit code (null when killed by a signal), time, and bytes printed in all. */
   exitCode?: number | null;
   durationMs?: number;

@@ -147,6 +147,8 @@ export function eventRecord(event: Event) {
       return { ...head, call: event.call, name: event.name, input: event.input };
     case "tool.output":
       return { ...head, call: event.call, text: event.text };
+    case "tool.denied":
+      return { ...head, call: event.call, what: event.what, text: event.text };
     case "model.retried":
       return { ...head, attempt: event.attempt, wait_ms: event.waitMs, error: event.error };
     case "warning.raised":

@@ -75,6 +75,7 @@ async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcom
     },
   });
   events.flush();
+  for (const denial of outcome.denied ?? []) to.emit({ type: "tool.denied", call: call.id, ...denial });
   const metadata = { command: call.input["command"] as string, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   if (sink === null) return { outcome, handle: null };
   try {

@@ -10,6 +10,7 @@ import { sessionNamed } from "../find-session.ts";
 import { jsonText } from "../json.ts";
 import { policyFlags, policyFrom, readPolicyFlags } from "../policy-flags.ts";
 import { warn } from "../print/printer.ts";
+import { plain, styleOf } from "../style.ts";
 
 export const exec: Command = {
   name: "exec",
@@ -36,6 +37,7 @@ async function runExec(args: Args, door: Door): Promise<number> {
   let status: keyof typeof exitCodes = "broken";
   for await (const event of api.turn.start(start)) {
     if (event.type === "tool.output" && !args.flags["json"]) door.out.write(event.text);
+    if (event.type === "tool.denied") door.err.write(`${styleOf(door.err).dim(`skein: ${plain(event.text)}`)}\n`);
     if (event.type === "node.added") added = event.node;
     warn(door, event);
     if (event.type === "turn.ended") status = event.turn.status ?? "broken";

@@ -41,6 +41,8 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
         return say(
           `${style.cyan("•")} ${style.bold(event.name)} ${oneLine(argumentOf(event.input), Math.max(20, door.err.columns - event.name.length - 4))}`,
         );
+      case "tool.denied":
+        return say(style.dim(`  ${plain(event.text)}`));
       case "model.retried":
         return say(
           style.yellow(`  ${plain(event.error.message)}; trying again in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`),

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
+import type { Bounds } from "../../protocol/policy.ts";
 import { byteLength } from "../../kit/text.ts";
 import { bashTool } from "./bash.ts";
 import type { ToolRun } from "./tool.ts";
@@ -9,6 +10,8 @@ const run: ToolRun = {
   home: "/",
   env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
   mark: "",
+  bounds: null,
+  limits: null,
   signal: new AbortController().signal,
   onOutput: () => {},
 };
@@ -77,4 +80,40 @@ test("invalid bytes are shown as such and break nothing", async () => {
 
 test("a command too long for the kernel says what to do", async () => {
   expect((await bash(`: ${"x".repeat(200_000)}`)).text).toContain("the command is too long");
+});
+
+const bounds: Bounds = {
+  policy: "workspace",
+  net: "off",
+  unixSockets: false,
+  writable: ["/home/u/project"],
+  hidden: ["/home/u/.ssh"],
+  temp: "/tmp/private",
+  maxProcesses: 100,
+  maxMemoryBytes: null,
+  isEnforced: true,
+};
+
+test("what a wall stopped is told before how the command ended, and to the person", async () => {
+  const command = "echo 'curl: (6) Could not resolve host: example.com' >&2; exit 6";
+  const denied = await bash(command, undefined, { bounds });
+  const text = "network is off (policy workspace): commands reach no host; only a person can allow it, with --net on";
+  expect(denied.text).toBe(`curl: (6) Could not resolve host: example.com\n[${text}]\nexit code 6`);
+  expect(denied.denied).toEqual([{ what: "net", text }]);
+  for (const other of [null, { ...bounds, isEnforced: false }, { ...bounds, net: "on" as const }]) {
+    const plain = await bash(command, undefined, { bounds: other });
+    expect([plain.text, plain.denied]).toEqual(["curl: (6) Could not resolve host: example.com\nexit code 6", undefined]);
+  }
+});
+
+test("with denials the text stays within 32 KB", async () => {
+  const { text } = await bash("seq 1 100000; echo 'touch: cannot touch /etc/x: Read-only file system'; exit 1", undefined, { bounds });
+  expect(byteLength(text)).toBeLessThanOrEqual(32 << 10);
+  expect(text).toEndWith("and /tmp/private ($TMPDIR)]\nexit code 1");
+});
+
+test("a plainly destructive command is not run, and says so", async () => {
+  const { text, isError, denied, exitCode } = await bash("echo ran; rm -rf --no-preserve-root /no/such/place");
+  expect(text).toStartWith("refused: rm with --no-preserve-root");
+  expect([isError, denied, exitCode]).toEqual([true, [{ what: "command", text }], undefined]);
 });

@@ -1,53 +1,83 @@
 // The bash tool: one command in a shell of its own. All output goes to the listener; the model gets its head and
 // tail within a bound, and always learns how the command ended.
 import { statSync } from "node:fs";
+import type { Denial } from "../../protocol/policy.ts";
 import type { ToolOutcome } from "../../protocol/ports.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { Excerpt } from "../../kit/excerpt.ts";
+import { byteLength, cutText } from "../../kit/text.ts";
 import { type ProcessEnd, runProcess } from "../../kit/spawn.ts";
+import { findDenials } from "../denial.ts";
 import { definitions } from "./definitions.ts";
-import { failure, type Tool, type ToolRun } from "./tool.ts";
+import { failure, refusal, type Tool, type ToolRun } from "./tool.ts";
 
 const headBytes = 8 << 10;
 // With room for the line that says how it ended, head and tail stay within 32 KB.
 const tailBytes = (24 << 10) - 256;
+const mostDenials = 4;
+/** Only a command with one of these is worth the guard's look. */
+const suspicious =
+  /\b(?:rm|dd|mk\w*fs|mkswap|shred|wipefs|blkdiscard|tee|cp|chmod|chown|chgrp)\b|-delete|\/dev\/(?!null\b)|\(\s*\)|\bfunction\b/;
 
 export const bashTool: Tool = {
   definition: definitions.bash,
   run: async (input, run) => {
     const seconds = input.timeout as number | undefined;
     if (seconds !== undefined && seconds <= 0) return failure(`bash: "timeout" must be more than 0 seconds`);
+    const command = String(input.command);
+    const refused = suspicious.test(command) ? (await import("../guard.ts")).refuseDestructive(command, run) : null;
+    if (refused !== null) return refusal("command", refused);
     const excerpt = new Excerpt(headBytes, tailBytes);
+    const watch = run.limits?.watch() ?? null;
     try {
       const end = await runProcess({
-        command: ["bash", "-c", String(input.command)],
+        command: ["bash", "-c", command],
         cwd: run.cwd,
         env: run.env,
         mark: run.mark,
         timeoutMs: seconds === undefined ? null : seconds * 1000,
-        signal: run.signal,
+        signal: watch === null ? run.signal : AbortSignal.any([run.signal, watch.signal]),
         onOutput: (chunk) => {
           excerpt.push(chunk);
           return run.onOutput(chunk);
         },
       });
-      return outcomeOf(end, excerpt, seconds);
+      return outcomeOf({ command, end, output: excerpt.text().text, seconds, stopped: watch?.why() ?? null }, run);
     } catch (error) {
       return failure(startProblem(error, run));
+    } finally {
+      watch?.end();
     }
   },
 };
 
-function outcomeOf(end: ProcessEnd, excerpt: Excerpt, seconds: number | undefined): ToolOutcome {
-  const ending = endingOf(end, seconds);
-  const output = excerpt.text().text.replace(/\r?\n$/, "") || "(no output)";
+type Ran = { command: string; end: ProcessEnd; output: string; seconds: number | undefined; stopped: string | null };
+
+function outcomeOf(ran: Ran, run: ToolRun): ToolOutcome {
+  const { end, seconds, stopped } = ran;
+  const ending = stopped === null ? endingOf(end, seconds) : `${stopped}; everything that was running was ended`;
+  const denied = denialsOf(ran, run);
+  const notes = denied.map(({ text }) => `[${text}]`);
+  const output = withRoomFor(notes, ran.output.replace(/\r?\n$/, "")) || "(no output)";
+  if (stopped !== null) denied.unshift({ what: "process", text: stopped });
   return {
-    text: ending ? `${output}\n${ending}` : output,
+    text: [output, ...notes, ...(ending === null ? [] : [ending])].join("\n"),
     isError: ending !== null,
     exitCode: end.exitCode,
     durationMs: Math.round(end.durationMs),
     bytes: end.bytes,
+    ...(denied.length > 0 ? { denied } : {}),
   };
+}
+
+function withRoomFor(notes: string[], output: string): string {
+  if (notes.length === 0) return output;
+  return cutText(output, headBytes + tailBytes - byteLength(notes.join("\n")), { keep: "both" }).text;
+}
+
+function denialsOf({ command, end, output, stopped }: Ran, { bounds, cwd, home }: ToolRun): Denial[] {
+  if (!bounds?.isEnforced || end.aborted || stopped !== null) return [];
+  return findDenials({ command, output, exitCode: end.exitCode, cwd, home }, bounds).slice(0, mostDenials);
 }
 
 /** Null for a command that ended with 0. */

@@ -8,7 +8,16 @@ import { writeTool } from "./write.ts";
 const directory = mkdtempSync(join(tmpdir(), "edit-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const run = { cwd: directory, home: directory, env: {}, mark: "", signal: new AbortController().signal, onOutput: () => {} };
+const run = {
+  cwd: directory,
+  home: directory,
+  env: {},
+  mark: "",
+  bounds: null,
+  limits: null,
+  signal: new AbortController().signal,
+  onOutput: () => {},
+};
 const path = join(directory, "f");
 const content = () => readFileSync(path).toString("latin1");
 

@@ -5,10 +5,10 @@ import type { ToolOutcome } from "../../protocol/ports.ts";
 import { absolutePath } from "../../kit/paths.ts";
 import { groupDigits } from "../../kit/text.ts";
 import { definitions } from "./definitions.ts";
-import { directoryProblem, fileProblem, specialFileProblem } from "./file-problem.ts";
+import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
 import { findUnique, lineAt, type Match, withEndings } from "./match.ts";
 import { writeInPlace } from "./place.ts";
-import { failure, type Tool } from "./tool.ts";
+import { failure, type Tool, type ToolRun } from "./tool.ts";
 
 const largestFile = 64 << 20;
 const largestDiff = 2 << 20;
@@ -17,39 +17,39 @@ type Edited = { before: Buffer; after: Buffer; line: number; oldText: string; ne
 
 export const editTool: Tool = {
   definition: definitions.edit,
-  run: async (input, { cwd, home }) => {
-    const path = absolutePath(String(input.path), { cwd, home });
+  run: async (input, run) => {
+    const path = absolutePath(String(input.path), run);
     const oldText = String(input.old_text);
     const newText = String(input.new_text);
     if (oldText === "") return failure("old_text is empty; use write to create or replace a whole file");
     if (oldText === newText) return failure("old_text and new_text are the same");
-    const edited = replace(path, oldText, newText);
-    return typeof edited === "string" ? failure(edited) : describe(edited, path, String(input.path));
+    const edited = replace(path, oldText, newText, run);
+    return "isError" in edited ? edited : describe(edited, path, String(input.path));
   },
 };
 
 /** What was done, or what is wrong. */
-function replace(path: string, oldText: string, newText: string): Edited | string {
+function replace(path: string, oldText: string, newText: string, run: ToolRun): Edited | ToolOutcome {
   let before: Buffer;
   try {
     const found = statSync(path);
-    if (found.isDirectory()) return directoryProblem(path);
-    if (!found.isFile()) return specialFileProblem(path);
-    if (found.size > largestFile) return `${path} has ${groupDigits(found.size)} bytes, too many for edit; use bash`;
+    if (found.isDirectory()) return directoryProblem(path, run);
+    if (!found.isFile()) return specialFileProblem(path, run);
+    if (found.size > largestFile) return failure(`${path} has ${groupDigits(found.size)} bytes, too many for edit; use bash`);
     before = readFileSync(path);
   } catch (error) {
-    return fileProblem(error, "read", path);
+    return fileProblem(error, "read", path, run);
   }
   const file = before.toString("latin1");
   const { match, problem } = findUnique(file, bytewise(oldText));
-  if (!match) return `${problem} in ${path}`;
+  if (!match) return (before.length === 0 ? secretProblem(path, "read", run) : null) ?? failure(`${problem} in ${path}`);
 
   const after = replaced(file, match, bytewise(oldText), bytewise(newText));
-  if (after.equals(before)) return "old_text and new_text are the same but for their line endings";
+  if (after.equals(before)) return failure("old_text and new_text are the same but for their line endings");
   try {
     writeInPlace(path, after, before);
   } catch (error) {
-    return fileProblem(error, "write", path);
+    return fileProblem(error, "write", path, run);
   }
   return { before, after, line: lineAt(file, match.start), oldText, newText };
 }

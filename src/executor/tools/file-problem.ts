@@ -1,7 +1,13 @@
-// Says in plain words why a file can't be read or written, and what is there instead.
-import { readdirSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+// Says in plain words why a file can't be read or written, and what is there instead. What the walls hide looks
+// absent or empty from inside, so a path is looked up among the secrets before such a look is believed.
+import { readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { nearestWord } from "../../kit/nearest.ts";
+import type { ToolOutcome } from "../../protocol/ports.ts";
+import { isHidden, isUnwritable, secretDenial, writeDenial } from "../denial.ts";
+import { failure, refusal, type ToolRun } from "./tool.ts";
+
+export type Seen = Pick<ToolRun, "bounds" | "home">;
 
 const words: Record<string, string> = {
   EACCES: "permission denied",
@@ -17,26 +23,66 @@ const words: Record<string, string> = {
   EFBIG: "the file is too large",
 };
 
-export function fileProblem(error: unknown, verb: "read" | "write", path: string): string {
+export function fileProblem(error: unknown, verb: "read" | "write", path: string, seen: Seen): ToolOutcome {
+  const secret = secretProblem(path, verb, seen);
+  if (secret !== null) return secret;
   const code = (error as { code?: string }).code ?? "";
-  if (code === "ENOENT") return missingFile(path);
-  return `can't ${verb} ${path}: ${words[code] ?? (error instanceof Error ? error.message : String(error))}`;
+  const { bounds, home } = seen;
+  if (verb === "write" && bounds?.isEnforced && ["EROFS", "EACCES", "EPERM"].includes(code)) {
+    const target = realPath(path);
+    if (isUnwritable(target, bounds)) return refusal("write", writeDenial(target, bounds, home));
+  }
+  if (code === "ENOENT") return failure(missingFile(path));
+  return failure(`can't ${verb} ${path}: ${words[code] ?? (error instanceof Error ? error.message : String(error))}`);
 }
 
-export function directoryProblem(path: string): string {
+/** For a path that seems absent, empty or closed: whether it is a secret. */
+export function secretProblem(path: string, verb: "read" | "write", { bounds, home }: Seen): ToolOutcome | null {
+  if (!bounds?.isEnforced || !(isHidden(path, bounds) || isHidden(realPath(path), bounds))) return null;
+  return refusal("secret", secretDenial(path, verb, home));
+}
+
+export function directoryProblem(path: string, seen: Seen): ToolOutcome {
   const names = namesIn(path);
+  const secret = names.length === 0 ? secretProblem(path, "read", seen) : null;
+  if (secret !== null) return secret;
   const some = names.slice(0, 20).join(", ");
   const more = names.length > 20 ? `, and ${names.length - 20} more` : "";
-  return `${path} is a directory${names.length === 0 ? " (empty)" : `: ${some}${more}`}`;
+  return failure(`${path} is a directory${names.length === 0 ? " (empty)" : `: ${some}${more}`}`);
 }
 
-export function specialFileProblem(path: string): string {
-  return `${path} is not a regular file (a pipe, socket or device)`;
+export function specialFileProblem(path: string, seen: Seen): ToolOutcome {
+  return secretProblem(path, "read", seen) ?? failure(`${path} is not a regular file (a pipe, socket or device)`);
+}
+
+const mostLinks = 40;
+
+/** With every link followed as far as the path exists; a link may lead to what does not. */
+function realPath(path: string, links = 0): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    if (above === path || links > mostLinks) return path;
+    const target = linkTarget(path);
+    return target === null ? join(realPath(above, links), basename(path)) : realPath(resolve(realPath(above, links), target), links + 1);
+  }
+}
+
+function linkTarget(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
 }
 
 function missingFile(path: string): string {
   const directory = dirname(path);
-  const nearest = nearestWord(basename(path), namesIn(directory));
+  const nearest = nearestWord(
+    basename(path),
+    namesIn(directory).filter((name) => name !== basename(path)),
+  );
   return `${path} does not exist${nearest ? `; did you mean ${join(directory, nearest)}?` : ""}`;
 }
 

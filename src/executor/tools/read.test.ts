@@ -11,7 +11,16 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const file = (name: string, content: string | Uint8Array) => writeFileSync(join(directory, name), content);
 const read = (input: Record<string, unknown>, cwd = directory) =>
-  readTool.run(input, { cwd, home: directory, env: {}, mark: "", signal: new AbortController().signal, onOutput: () => {} });
+  readTool.run(input, {
+    cwd,
+    home: directory,
+    env: {},
+    mark: "",
+    bounds: null,
+    limits: null,
+    signal: new AbortController().signal,
+    onOutput: () => {},
+  });
 
 test("lines are numbered; relative paths and ~ are resolved", async () => {
   file("a.txt", "one\ntwo\n\nfour");
@@ -134,7 +143,7 @@ test("what can't be read says why, and what is there instead", async () => {
   symlinkSync("loop", join(directory, "loop"));
   expect((await read({ path: "loop" })).text).toContain("symbolic links");
   expect((await read({ path: "a\0b" })).isError).toBe(true);
-  expect(fileProblem({ code: "EACCES" }, "read", "/x")).toBe("can't read /x: permission denied");
+  expect(fileProblem({ code: "EACCES" }, "read", "/x", { bounds: null, home: "/" }).text).toBe("can't read /x: permission denied");
 });
 
 test("pipes and devices are refused without waiting", async () => {

@@ -7,7 +7,7 @@ import { LineSplitter } from "../../kit/lines.ts";
 import { absolutePath } from "../../kit/paths.ts";
 import { byteLength, cutText, groupDigits } from "../../kit/text.ts";
 import { definitions } from "./definitions.ts";
-import { directoryProblem, fileProblem, specialFileProblem } from "./file-problem.ts";
+import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
 import { failure, type Tool } from "./tool.ts";
 
 const defaultLines = 2000;
@@ -20,7 +20,8 @@ const mostOfALine = 16 << 20;
 
 export const readTool: Tool = {
   definition: definitions.read,
-  run: async (input, { cwd, home, signal }) => {
+  run: async (input, run) => {
+    const { cwd, home, signal } = run;
     const path = absolutePath(String(input.path), { cwd, home });
     const range = {
       offset: Math.max(1, (input.offset as number | undefined) ?? 1),
@@ -29,18 +30,21 @@ export const readTool: Tool = {
     let file: FileHandle | null = null;
     try {
       const found = await stat(path);
-      if (found.isDirectory()) return failure(directoryProblem(path));
-      if (!found.isFile()) return failure(specialFileProblem(path));
+      if (found.isDirectory()) return directoryProblem(path, run);
+      if (!found.isFile()) return specialFileProblem(path, run);
       file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-      return await readOpen({ file, path, size: found.size }, range, signal);
+      const outcome = await readOpen({ file, path, size: found.size }, range, signal);
+      return (outcome === emptyFile ? secretProblem(path, "read", run) : null) ?? outcome;
     } catch (error) {
       if (signal.aborted) return failure("cancelled");
-      return failure(fileProblem(error, "read", path));
+      return fileProblem(error, "read", path, run);
     } finally {
       await file?.close();
     }
   },
 };
+
+const emptyFile: ToolOutcome = { text: "(empty file)", isError: false };
 
 type OpenFile = { file: FileHandle; path: string; size: number };
 type Range = { offset: number; limit: number };
@@ -49,7 +53,7 @@ async function readOpen(target: OpenFile, range: Range, signal: AbortSignal): Pr
   const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(target.size + 1, 4096)));
   const { bytesRead } = await target.file.read(chunk, 0, chunk.length, 0);
   const first = chunk.subarray(0, bytesRead);
-  if (first.length === 0) return { text: "(empty file)", isError: false };
+  if (first.length === 0) return emptyFile;
   const mime = imageType(first);
   if (mime) return readImage(target, mime);
   const binary = binaryProblem(target, first);

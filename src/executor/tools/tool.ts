@@ -1,5 +1,7 @@
 // What a tool is: a definition for the model and one function. A failure is an outcome, never an exception.
+import type { Bounds, Denial } from "../../protocol/policy.ts";
 import type { ToolDefinition, ToolOutcome } from "../../protocol/ports.ts";
+import type { Limits } from "../limits.ts";
 
 export type Tool = {
   definition: ToolDefinition;
@@ -14,6 +16,9 @@ export type ToolRun = {
   env: Record<string, string>;
   /** Entry of `env` by which processes of this call are found. */
   mark: string;
+  /** The walls around this process, to be explained; null when there are none to speak of. */
+  bounds: Bounds | null;
+  limits: Limits | null;
   signal: AbortSignal;
   /** Output waits while a returned promise is pending. */
   onOutput: (chunk: Uint8Array) => void | Promise<void>;
@@ -21,4 +26,9 @@ export type ToolRun = {
 
 export function failure(text: string): ToolOutcome {
   return { text, isError: true };
+}
+
+/** A failure that the person should see as what it is. */
+export function refusal(what: Denial["what"], text: string): ToolOutcome {
+  return { text, isError: true, denied: [{ what, text }] };
 }

@@ -1,28 +1,29 @@
 // The write tool: a whole file, new or in place of what was there; parent directories are made.
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import type { ToolOutcome } from "../../protocol/ports.ts";
 import { absolutePath } from "../../kit/paths.ts";
 import { groupDigits } from "../../kit/text.ts";
 import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, specialFileProblem } from "./file-problem.ts";
 import { writeInPlace } from "./place.ts";
-import { failure, type Tool } from "./tool.ts";
+import type { Tool, ToolRun } from "./tool.ts";
 
 const largestKept = 16 << 20;
 const largestDiff = 1 << 20;
 
 export const writeTool: Tool = {
   definition: definitions.write,
-  run: async (input, { cwd, home }) => {
-    const path = absolutePath(String(input.path), { cwd, home });
+  run: async (input, run) => {
+    const path = absolutePath(String(input.path), run);
     const content = Buffer.from(String(input.content));
-    const before = contentBefore(path);
-    if (typeof before === "object" && before !== null && "problem" in before) return failure(before.problem);
+    const before = contentBefore(path, run);
+    if (typeof before === "object" && before !== null && "problem" in before) return before.problem;
     try {
       if (before === null) mkdirSync(dirname(path), { recursive: true });
       writeInPlace(path, content, before);
     } catch (error) {
-      return failure(fileProblem(error, "write", path));
+      return fileProblem(error, "write", path, run);
     }
     const lines = countLines(content);
     const size = `${groupDigits(lines)} ${lines === 1 ? "line" : "lines"}, ${groupDigits(content.length)} bytes`;
@@ -31,17 +32,17 @@ export const writeTool: Tool = {
   },
 };
 
-function contentBefore(path: string): Buffer | null | "unknown" | { problem: string } {
+function contentBefore(path: string, run: ToolRun): Buffer | null | "unknown" | { problem: ToolOutcome } {
   try {
     const found = statSync(path);
-    if (found.isDirectory()) return { problem: directoryProblem(path) };
-    if (!found.isFile()) return { problem: specialFileProblem(path) };
+    if (found.isDirectory()) return { problem: directoryProblem(path, run) };
+    if (!found.isFile()) return { problem: specialFileProblem(path, run) };
     return found.size <= largestKept ? readFileSync(path) : "unknown";
   } catch (error) {
     const code = (error as { code?: string }).code;
     if (code === "ENOENT") return null;
     // A file may be writable and not readable.
-    return code === "EACCES" ? "unknown" : { problem: fileProblem(error, "write", path) };
+    return code === "EACCES" ? "unknown" : { problem: fileProblem(error, "write", path, run) };
   }
 }
 

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { turnStatuses } from "../error.ts";
 import { importFormats } from "../import.ts";
-import { policyNames, toolLevels } from "../policy.ts";
+import { deniedKinds, policyNames, toolLevels } from "../policy.ts";
 
 const id = z
   .string()
@@ -165,6 +165,13 @@ export const event = z.discriminatedUnion("type", [
     input: z.record(z.string(), z.unknown()),
   }),
   z.strictObject({ type: z.literal("tool.output"), ...passing, call: z.string(), text: z.string() }),
+  z.strictObject({
+    type: z.literal("tool.denied"),
+    ...passing,
+    call: z.string(),
+    what: z.enum(deniedKinds).describe("what the policy, a limit or the guard did not allow"),
+    text: z.string().describe("what the model is told, too"),
+  }),
   z.strictObject({ type: z.literal("model.retried"), ...passing, attempt: count, wait_ms: count, error }),
   z.strictObject({ type: z.literal("warning.raised"), ...passing, message: z.string() }),
 ]);

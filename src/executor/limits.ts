@@ -1,0 +1,90 @@
+// How many processes and how much memory commands may use together. Looked at only while one runs; what is over a
+// limit is killed at once, with everything else that was started, and the calls under way are told why.
+import { readFileSync } from "node:fs";
+import { descendantsOf, killAll } from "../kit/processes.ts";
+import { groupDigits } from "../kit/text.ts";
+import type { Bounds } from "../protocol/policy.ts";
+
+export type Limits = { watch: () => Watch };
+
+/** For one call: aborted when a limit was crossed, `why` says which. */
+export type Watch = { signal: AbortSignal; why: () => string | null; end: () => void };
+
+type Asked = Pick<Bounds, "maxProcesses" | "maxMemoryBytes">;
+
+const everyMs = 500;
+
+/** `members` are the processes that count, and that are ended. */
+export function openLimits(bounds: Asked, members: () => number[] = () => descendantsOf(process.pid)): Limits {
+  const watched = new Set<Watcher>();
+  let timer: Timer | undefined;
+
+  const look = (): void => {
+    const pids = members();
+    const why = crossed(pids, bounds);
+    if (why === null) return;
+    for (const watcher of watched) watcher.stop(why);
+    // The first process of a namespace reaches every other one in it with one call, however fast they multiply. Started
+    // by another process, it can be the first of nothing else.
+    if (process.pid === 1) process.kill(-1, "SIGKILL");
+    else killAll(members);
+  };
+
+  return {
+    watch: () => {
+      const watcher = new Watcher();
+      watched.add(watcher);
+      timer ??= setInterval(look, everyMs);
+      const end = (): void => {
+        watched.delete(watcher);
+        if (watched.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
+      };
+      return { signal: watcher.signal, why: () => watcher.why, end };
+    },
+  };
+}
+
+class Watcher {
+  why: string | null = null;
+  readonly #controller = new AbortController();
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  stop(why: string): void {
+    this.why ??= why;
+    this.#controller.abort();
+  }
+}
+
+function crossed(pids: number[], { maxProcesses, maxMemoryBytes }: Asked): string | null {
+  // No limit, and what JSON makes of Infinity, are not numbers above 0.
+  if (maxProcesses > 0 && pids.length > maxProcesses) return `stopped: more than ${groupDigits(maxProcesses)} processes`;
+  if (maxMemoryBytes === null || !(maxMemoryBytes > 0)) return null;
+  let bytes = 0;
+  for (const pid of pids) bytes += residentBytes(pid);
+  return bytes > maxMemoryBytes ? `stopped: more than ${groupDigits(Math.floor(maxMemoryBytes / 2 ** 20))} MB of memory` : null;
+}
+
+/** 0 where there is no /proc: memory is then not limited. */
+function residentBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * (pageBytes ??= pageSize());
+  } catch {
+    return 0;
+  }
+}
+
+let pageBytes: number | undefined;
+const pageSizeEntry = 6n;
+
+function pageSize(): number {
+  const bytes = readFileSync("/proc/self/auxv");
+  for (let at = 0; at + 16 <= bytes.length; at += 16) {
+    if (bytes.readBigUInt64LE(at) === pageSizeEntry) return Number(bytes.readBigUInt64LE(at + 8));
+  }
+  return 4096;
+}
