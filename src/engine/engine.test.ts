@@ -295,6 +295,23 @@ describe("a sub-session", () => {
     expect(events.at(-1)).toMatchObject({ type: "turn.ended", below: { usage: { input: 10, output: 4 }, costUsd: 0.02 } });
   });
 
+  test("knows the topmost session of the run, and executes no plan of its parent's", async () => {
+    const seen: [string, string | null][] = [];
+    const { api, root } = await engineWith(async function* (input, context) {
+      seen.push([input.root, input.plan]);
+      if (isParent(input)) await context.delegate(request());
+      yield ok;
+    });
+    const place = { directory: root, task: "t", agent: "native", model: "test/one", toolLevel: "minimal" as const };
+    const plan = { file: join(root, "plan.md"), text: "1. look" };
+    const session = await api.session.open({ ...place, find: { by: "new" }, parentSession: null, transcriptDir: null, plan });
+    await Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
+    expect(seen).toEqual([
+      [session.id, "1. look"],
+      [session.id, null],
+    ]);
+  });
+
   test("that works keeps its parent from being called idle", async () => {
     const { run } = await engineWith(async function* (input, context) {
       if (isParent(input)) {

@@ -99,7 +99,8 @@ async function createImported(
   const { id, model, task, toolLevel, forkedFrom, createdAt } = imported;
   const transcript = parts.transcriptFor({ id, project, transcriptDir: null, createdAt });
   const place = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
-  const session = { id, agent, model, task, toolLevel, createdAt, ...place };
+  const plan = imported.plan === undefined ? {} : { plan: imported.plan };
+  const session = { id, agent, model, task, toolLevel, createdAt, ...place, ...plan };
   const source: Source = { agent: read.format, nativeId: imported.id, path: null, sha256: read.sha256, tip: null };
   const mine = { ...session, source: isMain ? { ...source, nativeId: read.nativeId } : source };
   if (isMain && params.name !== null) return store.importSession({ ...mine, name: params.name }, tree);

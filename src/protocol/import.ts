@@ -27,7 +27,10 @@ export type ImportedTree = {
   torn: boolean;
 };
 
-export type ImportedSession = Pick<Session, "id" | "name" | "agent" | "model" | "task" | "toolLevel" | "tip" | "forkedFrom" | "createdAt">;
+export type ImportedSession = Pick<
+  Session,
+  "id" | "name" | "agent" | "model" | "task" | "toolLevel" | "tip" | "forkedFrom" | "createdAt" | "plan"
+>;
 
 export type ImportedTurn = Pick<
   Turn,

@@ -10,7 +10,7 @@ import type { Session, Turn } from "./turn.ts";
 
 export type TreeHeader = TranscriptHeader & { tree: { id: string; sessions: SessionLine[]; turns: TurnLine[] } };
 
-type SessionLine = ReturnType<typeof sessionRecord> & { forked_from: TranscriptHeader["forked_from"] | null };
+type SessionLine = ReturnType<typeof sessionRecord> & { forked_from: TranscriptHeader["forked_from"] | null; plan?: string };
 type TurnLine = ReturnType<typeof turnRecord> & { native_id: string | null; policy: Turn["policy"] };
 
 export type TreeLine = TranscriptLine & {
@@ -35,7 +35,11 @@ export type OutputLine = { bytes: number; cut_bytes: number; text?: string; base
 
 /** The session is the one that was asked for; the header is about it, `tree` about all. */
 export function treeHeader(session: Session, view: TreeView): TreeHeader {
-  const sessions = view.sessions.map((each) => ({ ...sessionRecord(each), forked_from: headerOf(each, null).forked_from ?? null }));
+  const sessions = view.sessions.map((each) => ({
+    ...sessionRecord(each),
+    forked_from: headerOf(each, null).forked_from ?? null,
+    ...(each.plan === undefined ? {} : { plan: each.plan }),
+  }));
   const turns = view.turns.map((turn) => ({ ...turnRecord(turn), native_id: turn.nativeId, policy: turn.policy }));
   return { ...headerOf(session, providerOf(session)), tree: { id: session.tree, sessions, turns } };
 }

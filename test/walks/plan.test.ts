@@ -230,6 +230,19 @@ describe("executing a plan", () => {
     });
   });
 
+  test("keeps the plan on another machine, where its tree was brought", async () => {
+    await inHouse(async (house, server) => {
+      writeFileSync(join(house.project, "own.md"), "just do it");
+      const done = await ok(house, ["run", "--plan", "own.md", ...model]);
+      const exported = await house.run(["export", done["session_id"] as string, "--format", "jsonl"]);
+      using other = temporaryHouse(vendorEnv(server.url));
+      expect((await other.run(["import", "-"], { stdin: exported.out })).code).toBe(0);
+      await ok(other, ["run", "go on", "--resume", done["session_id"] as string]);
+      expect(sent(server, -1)).toMatchObject({ system: expect.stringMatching(/\n\n## Plan\njust do it$/) });
+      expect(sent(server, -1).texts).toEqual(["Carry out the plan.", "carried out", "go on"]);
+    });
+  });
+
   test("joins piped input to the task, and needs no task of its own", async () => {
     await inHouse(async (house, server) => {
       writeFileSync(join(house.project, "own.md"), "just do it");

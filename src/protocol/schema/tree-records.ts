@@ -57,7 +57,9 @@ export const exportHeader = transcriptHeader.extend({
   tree: z
     .strictObject({
       id: z.string(),
-      sessions: z.array(session.extend({ forked_from: forkedFrom.nullable() })),
+      sessions: z.array(
+        session.extend({ forked_from: forkedFrom.nullable(), plan: z.string().describe("what the session executes").optional() }),
+      ),
       turns: z.array(turn.extend({ native_id: z.string().nullable(), policy: z.record(z.string(), z.unknown()) })),
     })
     .describe("every session and turn of the tree"),

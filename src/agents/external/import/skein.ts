@@ -142,6 +142,7 @@ function sessionOf(line: Json): ImportedSession {
         ? { session: textAt(forked, "session_id"), node: textAt(forked, "node_id") }
         : null,
     createdAt: timeAt(line, "created_at") ?? 0,
+    ...(textAt(line, "plan") === "" ? {} : { plan: textAt(line, "plan") }),
   };
 }
 
