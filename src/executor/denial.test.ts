@@ -60,7 +60,13 @@ describe("network off", () => {
   test("a refusal on this machine's own address says what 127.0.0.1 is", () => {
     const [denial] = findDenials(ended("Error: connect ECONNREFUSED 127.0.0.1:5432"), bounds);
     expect(denial!.text).toContain("network is off");
-    expect(denial!.text).toContain("127.0.0.1 reaches only what these commands started themselves");
+    expect(denial!.text).toContain("at 127.0.0.1 is at most what these commands started themselves");
+  });
+
+  test("a socket that may not even be made is known by the lines before", () => {
+    const trace = '  File "/usr/lib/python3/socket.py", line 232, in __init__\n    _socket.socket.__init__(self)\n';
+    expect(kinds(`${trace}PermissionError: [Errno 13] Permission denied`)).toEqual(["net"]);
+    expect(kinds("PermissionError: [Errno 13] Permission denied")).toEqual([]);
   });
 
   test("a silent curl or wget is known by its exit code", () => {
@@ -94,6 +100,7 @@ describe("writing", () => {
     for (const line of [
       "bash: line 1: .git/hooks/pre-commit: Read-only file system",
       "error: could not lock config file .git/config: Read-only file system",
+      "error: could not write config file .git/config: Device or resource busy",
       "touch: cannot touch '.skein/config.jsonc': Read-only file system",
     ]) {
       expect(findDenials(ended(line), bounds)[0]?.text).toContain("git's hooks and config and skein's own files are protected");
@@ -160,6 +167,10 @@ describe("after a success", () => {
     ["git fetch || true", "fatal: unable to access 'https://x.org/': Could not resolve host: x.org", ["net"]],
     ["echo x > /etc/x; true", "bash: line 1: /etc/x: Read-only file system", ["write"]],
     ["touch /etc/x || echo failed", "touch: cannot touch '/etc/x': Permission denied\nfailed", ["write"]],
+    ["python3 x.py 2>&1 | tail -1", "urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>", ["net"]],
+    ["npm install 2>&1 | tail -20", "npm error code EAI_AGAIN", ["net"]],
+    ["npm test 2>&1 | tail -20", "  ✓ says ECONNREFUSED when nobody listens", []],
+    ["cat old.log", "urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>", []],
     ["grep -rn 'Permission denied' src", 'src/a.c:12: die("Permission denied");', []],
     ["grep -rh 'Permission denied' src", "touch: cannot touch '/etc/x': Permission denied", []],
     ["cat build.log", "touch: cannot touch '/etc/x': Permission denied", []],

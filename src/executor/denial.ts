@@ -68,7 +68,7 @@ const person = "only a person can allow it";
 
 function netText(bounds: Bounds, isOwnMachine: boolean): string {
   if (isOwnMachine) {
-    return `network is off (policy ${bounds.policy}): 127.0.0.1 reaches only what these commands started themselves, no other server of this machine; ${person}, with --net on`;
+    return `network is off (policy ${bounds.policy}): at 127.0.0.1 is at most what these commands started themselves, no other server of this machine; ${person}, with --net on`;
   }
   return `network is off (policy ${bounds.policy}): commands reach no host; ${person}, with --net on`;
 }
@@ -95,6 +95,8 @@ const privileges =
   /\b(mount|umount|unshare|setns|nsenter|chroot|ptrace|strace|gdb|kill|pivot_root|swapon|modprobe|insmod)\b.*(operation not permitted|permission denied)|bad system call/i;
 const noFork = /fork: (retry: )?resource temporarily unavailable|cannot fork|\bspawn\b.*\beagain\b|can't start new thread/i;
 const readOnly = /read-only file ?system|\berofs\b/i;
+/** What replaces a protected file runs into the mount that protects it. */
+const mounted = /device or resource busy|\bebusy\b/i;
 const forbidden = /permission denied|operation not permitted|\beacces\b|\beperm\b|access is denied/i;
 const absent = /no such file or directory|\benoent\b|does not exist|cannot access/i;
 /** Programs that only read: what they may not do was never writing. */
@@ -109,9 +111,15 @@ function denialIn(line: string, ended: Ended, bounds: Bounds): Denial | null {
   if (privileges.test(line)) return { what: "process", text: processText };
   const isReadOnly = readOnly.test(line);
   const isForbidden = forbidden.test(line);
-  if (!isReadOnly && !isForbidden && !absent.test(line)) return null;
+  const isMounted = mounted.test(line);
+  if (!isReadOnly && !isForbidden && !isMounted && !absent.test(line)) return null;
   const path = pathIn(line, ended);
-  if (path === null) return isReadOnly ? { what: "write", text: writingAllowed(bounds) } : null;
+  if (path === null && isReadOnly) return { what: "write", text: writingAllowed(bounds) };
+  // Where sockets themselves are forbidden, some languages only say so in the lines before.
+  const isSocket = path === null && isForbidden && bounds.net === "off" && /\bsocket\b/i.test(ended.output.slice(-looked));
+  if (isSocket) return { what: "net", text: netText(bounds, false) };
+  if (path === null) return null;
+  if (isMounted && isProtected(path)) return { what: "write", text: writeDenial(path, bounds, ended.home) };
   if (isHidden(path, bounds)) return { what: "secret", text: secretDenial(path, "read", ended.home) };
   const isWriting = isReadOnly || (isForbidden && ended.exitCode !== 126 && !readers.test(line));
   return isWriting && isUnwritable(path, bounds) ? { what: "write", text: writeDenial(path, bounds, ended.home) } : null;
@@ -130,10 +138,14 @@ function silentDenials(ended: Ended, bounds: Bounds): Denial[] {
   return found;
 }
 
+/** A pipe or an alternative takes the place of what failed. */
+const hidesFailure = /(?:2>&1\s*\||\|&|\|\|)/;
+const errorWords = /^\s*(?:[\w.@-]+ )?(?:[\w.]*(?:Error|Exception)|error|ERR!|fatal|panic)\b/;
+
 /** Source text and quotations that a search printed are no complaints; after a success only a program it named can complain. */
 function isComplaint(line: string, { exitCode, command }: Ended): boolean {
   if (/^[^\s:]*\.\w+[:-]\d+[:-]/.test(line) || /^\d+[:-]/.test(line)) return false;
-  if (exitCode !== 0) return true;
+  if (exitCode !== 0 || (hidesFailure.test(command) && errorWords.test(line))) return true;
   const speaker = /^(?:\S*\/)?([a-zA-Z][\w.+-]*):? /.exec(line)?.[1];
   if (speaker === undefined || /^\s*(?:grep|rg|egrep|cat|git (?:log|show|diff|grep))\b[^|;&]*$/.test(command)) return false;
   if (speaker === "fatal") return /\bgit\b/.test(command);
@@ -145,7 +157,9 @@ function isComplaint(line: string, { exitCode, command }: Ended): boolean {
 function pathIn(line: string, ended: Ended): string | null {
   const quoted = /['"‘`]([^'"’`]*\/?[^'"’`]+)['"’`]/.exec(line)?.[1];
   const bare = /(?<![\w/])(~?\/[^\s:,'"’)]+)/.exec(line)?.[1];
-  const before = /(?:^|[:\s])([^\s:]+): (?:read-only|permission denied|operation not permitted|no such file)/i.exec(line)?.[1];
+  const before = /(?:^|[:\s])([^\s:]+): (?:read-only|permission denied|operation not permitted|device or resource busy|no such file)/i.exec(
+    line,
+  )?.[1];
   const path = quoted !== undefined && !/^(?:https?|git|ssh):/.test(quoted) ? quoted : (bare ?? before);
   return path === undefined ? null : absolute(path, ended);
 }
