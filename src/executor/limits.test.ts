@@ -67,11 +67,11 @@ for (const [kind, make] of kinds) {
   test.if(existsSync("/proc/self/statm"))(
     `${kind}: more memory than allowed ends the call`,
     async () => {
-      const executor = make({ ...bounds, maxMemoryBytes: 150 << 20 });
+      const executor = make({ ...bounds, maxMemoryBytes: 60 << 20 });
       try {
-        // About 200 MB in one bash variable, held for a while.
-        const hog = await bash(executor, "x=$(head -c 200000000 /dev/zero | tr '\\0' x); sleep 300");
-        expect(hog.text).toBe("(no output)\nstopped: more than 150 MB of memory; everything that was running was ended");
+        // About 100 MB in one bash variable, held for a while.
+        const hog = await bash(executor, "x=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 300");
+        expect(hog.text).toBe("(no output)\nstopped: more than 60 MB of memory; everything that was running was ended");
         expect((await bash(executor, "echo fine")).text).toBe("fine");
       } finally {
         await executor.close();
