@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { Policy, PolicyName } from "../protocol/policy.ts";
 import { boundsOf, isTooWide, type Places, type Rule, wallsFor } from "./walls.ts";
@@ -196,6 +196,8 @@ test("the executor is told what it may write and what is hidden", () => {
   const asked = policy("workspace", { net: "on" });
   const bounds = boundsOf(wallsFor(asked, places), asked, true);
   expect(bounds).toMatchObject({ policy: "workspace", net: "on", unixSockets: false, temp: places.temp, isEnforced: true });
+  expect(bounds.maxMemoryBytes).toBeWithin(1, totalmem());
+  expect(boundsOf(wallsFor(asked, places), policy("full"), false).maxMemoryBytes).toBe(null);
   expect(bounds.writable).toContain(places.project);
   expect(bounds.hidden).toContain(join(at, "home/.ssh"));
 });

@@ -1,6 +1,7 @@
 // What may be read, written and reached, as data: a policy and a few places become rules on paths. The longest path
 // that leads to a file decides. Enforces nothing; the launcher and the Seatbelt profile are made from it.
 import { lstatSync, realpathSync, statSync } from "node:fs";
+import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
 import type { Bounds, Policy } from "../protocol/policy.ts";
 import { guardedInGit, gitPlaces } from "./git-places.ts";
@@ -42,6 +43,8 @@ const mostProcesses = 4096;
 export function wallsFor(policy: Policy, places: Places): Walls {
   const writable = writablePlaces(policy, places);
   const found = new Map<string, Rule["access"]>([["/", "read"]]);
+/** Of the machine's memory: commands that take more end before the machine does. */
+const memoryShare = 0.75;
   const put = (access: Rule["access"], paths: string[]) => {
     for (const path of paths.map(real)) if (path !== null) found.set(path, access);
   };
@@ -81,7 +84,7 @@ export function boundsOf(walls: Walls, policy: Policy, isEnforced: boolean): Bou
     hidden: paths("none"),
     temp: walls.temp,
     maxProcesses: walls.maxProcesses,
-    maxMemoryBytes: null,
+    maxMemoryBytes: policy.name === "full" ? null : Math.floor(totalmem() * memoryShare),
     isEnforced,
   };
 }
