@@ -1,0 +1,43 @@
+// Two connections become one: bytes both ways, each side's end passed on, neither faster than the other reads.
+import { createServer, type Socket } from "node:net";
+
+export function joinSockets(one: Socket, other: Socket): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.pipe(to);
+    from.on("error", () => to.destroy());
+    from.on("close", () => {
+      if (!from.readableEnded) to.destroy();
+    });
+  }
+}
+
+/** Where to listen: the machine's loopback, a unix socket, or a socket that listens already. */
+export type Listening = { port: 0 } | { path: string } | { fd: number };
+
+/** Both sides of a connection end by themselves; `close` breaks off what is open. */
+export async function listenForSockets(
+  where: Listening,
+  onConnection: (socket: Socket) => void,
+): Promise<{ port: number | null; close: () => void }> {
+  const open = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+    onConnection(socket);
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen("port" in where ? { host: "127.0.0.1", port: 0 } : where, resolve);
+  await promise;
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : null,
+    close: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { startVendorProxy, type VendorProxy } from "./vendor-proxy.ts";
+
+const open: { close: () => unknown }[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.close();
+});
+
+async function vendor(onConnection: (socket: Socket) => void): Promise<number> {
+  const server: Server = createServer({ allowHalfOpen: true }, onConnection);
+  await new Promise<void>((resolve) => server.listen({ host: "127.0.0.1", port: 0 }, resolve));
+  open.push(server);
+  return (server.address() as { port: number }).port;
+}
+
+async function proxyFor(hosts: string[], refused: string[] = []): Promise<VendorProxy> {
+  const proxy = await startVendorProxy({ listen: { port: 0 }, hosts, onRefused: (target) => refused.push(target) });
+  open.push(proxy);
+  return proxy;
+}
+
+/** Sends a text, closes its own side, and gives back all that came. */
+async function send(proxy: VendorProxy, text: string): Promise<string> {
+  const socket = connect({ host: "127.0.0.1", port: Number(new URL(proxy.url!).port), allowHalfOpen: true });
+  let got = "";
+  socket.on("data", (chunk) => (got += chunk.toString("latin1")));
+  const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.on("end", () => socket.end());
+  socket.end(text);
+  await ended;
+  return got;
+}
+
+describe("the vendor's proxy", () => {
+  test("tunnels to a host of the list, early bytes, half-closed sides and all", async () => {
+    const port = await vendor((socket) => {
+      let heard = "";
+      socket.on("data", (chunk) => (heard += chunk.toString()));
+      socket.on("end", () => socket.end(`heard ${heard}`));
+    });
+    const proxy = await proxyFor([`localhost:${port}`]);
+    const answer = await send(proxy, `CONNECT LOCALHOST:${port} HTTP/1.1\r\nHost: x\r\n\r\nhello`);
+    expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\nheard hello");
+  });
+
+  test("a megabyte each way arrives whole", async () => {
+    const port = await vendor((socket) => socket.pipe(socket));
+    const proxy = await proxyFor([`127.0.0.1:${port}`]);
+    const payload = "x".repeat(1024 * 1024);
+    const answer = await send(proxy, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n${payload}`);
+    expect(answer.length).toBe(payload.length + "HTTP/1.1 200 Connection established\r\n\r\n".length);
+  });
+
+  test("everything else is refused, and told", async () => {
+    const refused: string[] = [];
+    const reached: string[] = [];
+    const port = await vendor((socket) => {
+      reached.push("x");
+      socket.end();
+    });
+    const proxy = await proxyFor(["api.example.com", "*.example.org"], refused);
+    const targets = [
+      `127.0.0.1:${port}`,
+      "api.example.com:80",
+      "xapi.example.com:443",
+      "example.org:443",
+      "api.example.com.evil.net:443",
+      "[::1]:443",
+    ];
+    for (const target of targets) expect(await send(proxy, `CONNECT ${target} HTTP/1.1\r\n\r\n`)).toStartWith("HTTP/1.1 403 ");
+    const plain = await send(proxy, `GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n`);
+    expect(plain).toStartWith("HTTP/1.1 403 ");
+    expect(await send(proxy, "x".repeat(10_000))).toStartWith("HTTP/1.1 431 ");
+    expect(reached).toEqual([]);
+    expect(refused).toEqual([...targets.slice(0, -1), "CONNECT [::1]:443 HTTP/1.1", "GET http://api.example.com/ HTTP/1.1"]);
+  });
+
+  test("a vendor that can't be reached is a 502", async () => {
+    const port = await vendor((socket) => socket.end());
+    open.splice(0).forEach((one) => one.close());
+    const proxy = await proxyFor([`127.0.0.1:${port}`]);
+    expect(await send(proxy, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toStartWith("HTTP/1.1 502 ");
+  });
+
+  test("close ends open tunnels", async () => {
+    const ended = Promise.withResolvers<void>();
+    const port = await vendor((socket) => {
+      socket.on("error", () => {});
+      socket.on("close", () => ended.resolve());
+      socket.on("end", () => socket.end());
+      socket.resume();
+    });
+    const proxy = await proxyFor([`127.0.0.1:${port}`]);
+    const socket = connect({ host: "127.0.0.1", port: Number(new URL(proxy.url!).port) });
+    socket.on("error", () => {});
+    socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`);
+    await new Promise<void>((resolve) => socket.once("data", () => resolve()));
+    proxy.close();
+    await ended.promise;
+  });
+});
