@@ -94,7 +94,8 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, thrownAway: s
   const { policy, project, directory } = turn;
   const machine: Machine = policy.name === "full" && policy.sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
   const { temp, copies } = makeTemp(ground, turn, thrownAway);
-  makeGuardable(project);
+  const written = policy.name === "workspace" ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
+  written.forEach(makeGuardable);
   const { home, config, data, state, cache } = ground.paths;
   const own = { config, data, state, cache };
   const isRoot = process.getuid?.() === 0;
