@@ -2,7 +2,7 @@
 // lives as long as its stdin: when that ends, everything it has started is killed.
 import { loadLibc } from "../kit/libc.ts";
 import type { Bounds } from "../protocol/policy.ts";
-import { descendantsOf, killAll } from "../kit/processes.ts";
+import { chase, descendantsOf, killAll } from "../kit/processes.ts";
 import type { runTool, Workshop } from "./run-tool.ts";
 import { frameTypes, FrameReader, type CallRequest, type CancelRequest, type Frame, jsonFrame, outputHeader, readJson } from "./wire.ts";
 
@@ -37,7 +37,9 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
     // A broken pipe or a frame that is none: there is nobody to serve.
   }
   calls.stop();
+  chase(() => true);
   killAll(() => descendantsOf(process.pid));
+  chase(() => true);
 }
 
 /** The running calls, by number. */
@@ -85,12 +87,14 @@ class Calls {
   }
 }
 
+const reapEveryMs = 100;
+
 type Surroundings = Pick<ServerOptions, "env" | "bounds">;
 type Tools = { runTool: typeof runTool; workshop: Workshop };
 
 async function loadTools({ env, bounds }: Surroundings): Promise<Tools> {
-  const [loaded, libc] = await Promise.all([import("./run-tool.ts"), loadLibc()]);
-  libc?.adoptOrphans();
+  const [loaded, spawn, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/spawn.ts"), loadLibc()]);
+  if (libc?.adoptOrphans() === true) setInterval(() => spawn.reapOrphans(libc), reapEveryMs).unref();
   return { runTool: loaded.runTool, workshop: loaded.openWorkshop(env, bounds) };
 }
 

@@ -6,9 +6,24 @@ export type Libc = {
   pipe: () => { read: number; write: number } | null;
   /** Orphans of our descendants become our children. Linux only. */
   adoptOrphans: () => boolean;
+  /**
+   * Calls `start` while the soft limit of message queues, which programs leave alone, has a value that belongs to this
+   * number: whatever it starts inherits the value, and so does all that comes from it. Null where that can't be.
+   */
+  withSign: <T>(number: number, start: () => T) => { started: T; sign: number | null };
   /** Takes a dead child off the table. */
   reap: (pid: number) => void;
 };
+
+/** The values that `withSign` uses, below what systems start with. */
+export const signs = { start: 410_000, end: 819_200 };
+
+let isAdopting = false;
+
+/** Whether orphans of this process's descendants come to it. */
+export function adoptsOrphans(): boolean {
+  return isAdopting;
+}
 
 let loading: Promise<Libc | null> | undefined;
 
@@ -25,6 +40,7 @@ const libraries =
 const closeOnExec = 0o2000000;
 const setChildSubreaper = 36;
 const noHang = 1;
+const messageQueueLimit = 12;
 
 async function open(): Promise<Libc | null> {
   const { dlopen, ptr } = await import("bun:ffi");
@@ -39,6 +55,7 @@ async function open(): Promise<Libc | null> {
         ? dlopen(library, {
             pipe2: { args: ["ptr", "i32"], returns: "i32" },
             prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" },
+            prlimit: { args: ["i32", "i32", "ptr", "ptr"], returns: "i32" },
           }).symbols
         : null;
       return {
@@ -47,7 +64,19 @@ async function open(): Promise<Libc | null> {
           const failed = linux ? linux.pipe2(ptr(ends), closeOnExec) : symbols.pipe(ptr(ends));
           return failed ? null : { read: ends[0]!, write: ends[1]! };
         },
-        adoptOrphans: () => linux?.prctl(setChildSubreaper, 1n, 0n, 0n, 0n) === 0,
+        adoptOrphans: () => (isAdopting = linux?.prctl(setChildSubreaper, 1n, 0n, 0n, 0n) === 0),
+        withSign: (number, start) => {
+          const old = new BigUint64Array(2);
+          const limit = (soft: bigint) => linux?.prlimit(0, messageQueueLimit, ptr(new BigUint64Array([soft, old[1]!])), null) === 0;
+          const isKnown = linux?.prlimit(0, messageQueueLimit, null, ptr(old)) === 0 && old[1]! >= BigInt(signs.end);
+          const sign = signs.end - 1 - (number % (signs.end - signs.start));
+          if (!isKnown || !limit(BigInt(sign))) return { started: start(), sign: null };
+          try {
+            return { started: start(), sign };
+          } finally {
+            limit(old[0]!);
+          }
+        },
         reap: (pid) => void symbols.waitpid(pid, null, noHang),
       };
     } catch {

@@ -1,11 +1,15 @@
 // Who runs on this machine, who descends from whom, and how to end a whole family: group, session, descendants,
-// and whoever carries its mark in the environment after leaving all three. Ends nothing it was not asked to.
+// and whoever carries its mark in the environment, or its sign in a limit, after leaving all three. Ends nothing else.
 import { readdirSync, readFileSync } from "node:fs";
+import { adoptsOrphans, signs } from "./libc.ts";
 
 export type ProcessRow = { pid: number; parent: number; group: number; session: number; isZombie: boolean };
 
-/** `mark` is a `NAME=value` (or a beginning of one) in the environment of every process of the family. */
-export type Family = { root: number | null; mark: string | null };
+/**
+ * `mark` is a `NAME=value` (or a beginning of one) in the environment of every process of the family. `sign` is the limit
+ * it was started with, which stays when the environment is gone; it counts only below this process.
+ */
+export type Family = { root: number | null; mark: string | null; sign?: number | null };
 
 export function processTable(): ProcessRow[] {
   return process.platform === "linux" ? fromProc() : fromPs();
@@ -18,12 +22,9 @@ export function descendantsOf(pid: number, table: ProcessRow[] = processTable())
 }
 
 export function familyMembers(family: Family, table: ProcessRow[] = processTable()): number[] {
-  const found = new Set<number>();
-  for (const row of table) {
-    const isInGroup = family.root !== null && [row.pid, row.group, row.session].includes(family.root);
-    if (isInGroup || (family.mark !== null && hasMark(row, family.mark))) found.add(row.pid);
-  }
-  return closure(table, found);
+  const below = family.sign == null ? null : new Set(descendantsOf(process.pid, table));
+  const members = table.filter((row) => isInFamily(row, below?.has(row.pid) === true ? family : { ...family, sign: null }));
+  return closure(table, new Set(members.map((row) => row.pid)));
 }
 
 /** SIGTERM, then SIGKILL after the grace, until none is left. Resolves with those that would not die. */
@@ -33,7 +34,8 @@ export async function endFamily(family: Family, graceMs: number): Promise<number
   signalGroup(family.root, "SIGTERM");
   for (let wait = 5; ; wait = Math.min(wait * 2, 50)) {
     const left = familyMembers(family);
-    if (left.length === 0) return [];
+    // Who is somewhere else in every table is missing in this one.
+    if (left.length === 0 && !chase((row) => isInFamily(row, family))) return [];
     const isTimeToKill = performance.now() >= killAt;
     if (isTimeToKill && performance.now() >= killAt + 5000) return left;
     if (isTimeToKill) signalGroup(family.root, "SIGKILL");
@@ -58,15 +60,40 @@ export function killAll(find: () => number[]): void {
   }
 }
 
+/**
+ * Kills children of this process that it did not start, in much less time than a whole table takes: whoever forks and
+ * leaves, again and again, is somewhere else by then, but becomes a child of ours each time.
+ */
+export function chase(isWanted: (row: ProcessRow) => boolean): boolean {
+  const seen = new Set<number>();
+  let hasFound = false;
+  for (let quiet = 0, round = 0; quiet < 20 && round < 2000; round += 1) {
+    quiet += 1;
+    for (const pid of ownChildren()) {
+      if (seen.has(pid)) continue;
+      seen.add(pid);
+      const row = rowOf(pid);
+      if (row === null || row.isZombie || !isWanted(row)) continue;
+      signal(pid, "SIGKILL");
+      quiet = 0;
+      hasFound = true;
+    }
+  }
+  return hasFound;
+}
+
 /** Dead children of this process that it did not start itself: orphans it adopted. */
 export function adoptedZombies(started: ReadonlySet<number>): number[] {
+  if (!adoptsOrphans()) return [];
+  const strangers = ownChildren().filter((pid) => !started.has(pid));
+  // What this process started in its own session is the runtime's to take off.
+  const isAdopted = (row: ProcessRow | null) => row !== null && row.isZombie && row.session !== ownSession();
+  return strangers.filter((pid) => isAdopted(rowOf(pid)));
+}
+
+function ownChildren(): number[] {
   const children = readText(`/proc/self/task/${process.pid}/children`)?.trim();
-  if (!children) return [];
-  const strangers = children
-    .split(" ")
-    .map(Number)
-    .filter((pid) => !started.has(pid));
-  return strangers.filter((pid) => rowOf(pid)?.isZombie);
+  return children ? children.split(" ").map(Number) : [];
 }
 
 /** When a process began, in the system's own words: with its pid it names it for good. Null when only remains are there. */
@@ -95,6 +122,25 @@ function closure(table: ProcessRow[], found: Set<number>): number[] {
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   found.delete(process.pid);
   return table.filter((row) => found.has(row.pid) && !row.isZombie).map((row) => row.pid);
+}
+
+function isInFamily(row: ProcessRow, { root, mark, sign = null }: Family): boolean {
+  const isInGroup = root !== null && (row.pid === root || row.group === root || row.session === root);
+  return isInGroup || (mark !== null && hasMark(row, mark)) || (sign !== null && isSigned(row, sign));
+}
+
+/** An orphan that came to us without the sign of any call has got rid of it on purpose: it ends with the next family. */
+function isSigned(row: ProcessRow, sign: number): boolean {
+  const limit = row.isZombie ? null : /^Max msgqueue size\s+(\d+|unlimited)/m.exec(readText(`/proc/${row.pid}/limits`) ?? "");
+  if (!limit) return false;
+  const value = Number(limit[1]);
+  if (value === sign) return true;
+  const isAnyCall = value >= signs.start && value < signs.end;
+  return !isAnyCall && adoptsOrphans() && row.parent === process.pid && row.session !== ownSession();
+}
+
+function ownSession(): number | null {
+  return rowOf(process.pid)?.session ?? null;
 }
 
 function hasMark(row: ProcessRow, mark: string): boolean {

@@ -33,14 +33,15 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const startedAt = performance.now();
   const libc = await loadLibc();
   if (request.signal.aborted) return notStarted();
-  const child = start(request, libc);
+  starts += 1;
+  const { started: child, sign } = libc?.withSign(starts, () => start(request, libc)) ?? { started: start(request, null), sign: null };
   running.add(child.process.pid);
   const output = new OutputReader(child.output, request.onOutput, child.release);
 
   const stop = stopCause(request);
   const stopped = await Promise.race([child.process.exited.then(() => null), stop.cause]);
   if (stopped) {
-    await endFamily({ root: child.process.pid, mark: request.mark ?? null }, request.killGraceMs ?? 1500);
+    await endFamily({ root: child.process.pid, mark: request.mark ?? null, sign }, request.killGraceMs ?? 1500);
   }
   await child.process.exited;
   if (stopped) await output.rest(longestRestMs);
@@ -48,7 +49,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   output.letGo();
   stop.forget();
   running.delete(child.process.pid);
-  if (libc) for (const pid of adoptedZombies(running)) libc.reap(pid);
+  if (libc) reapOrphans(libc);
 
   return {
     exitCode: child.process.signalCode ? null : child.process.exitCode,
@@ -62,6 +63,12 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
 
 /** Programs of ours that have not ended; their exit status belongs to the runtime. */
 const running = new Set<number>();
+let starts = 0;
+
+/** Takes adopted dead off the table, where a parent that never ends would let them pile up. */
+export function reapOrphans(libc: Libc): void {
+  for (const pid of adoptedZombies(running)) libc.reap(pid);
+}
 
 function notStarted(): ProcessEnd {
   return { exitCode: null, signal: null, timedOut: false, aborted: true, durationMs: 0, bytes: 0 };

@@ -1,0 +1,205 @@
+// However a command tries to stay: after Ctrl-C, a tool's time limit, the run's, `skein kill` and kill -9 of skein
+// nothing of it is alive, and nothing writes any more. What can't be held is in a table, never passed over.
+import { afterEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { follow, type Following } from "../support/following.ts";
+import { startModelServer } from "../support/model-server.ts";
+import type { Script } from "../support/model-server/script.ts";
+import { belowOf, leftOf, processesOf, type Living } from "../support/processes.ts";
+import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { type Place, ways, type Way } from "./ways.ts";
+
+const unwalled = "full without a sandbox";
+const policies: Record<string, string[]> = {
+  workspace: ["--policy", "workspace"],
+  full: ["--policy", "full"],
+  [unwalled]: ["--policy", "full", "--sandbox", "off"],
+};
+
+type Batch = { run: Following; placed: readonly Placed[]; session: string };
+type Stop = {
+  name: string;
+  flags?: (seconds: number) => string[];
+  /** Given to each call. */
+  toolSeconds?: (seconds: number) => number;
+  act: (house: TemporaryHouse, batch: Batch) => Promise<void>;
+  /** How the run ends, or null when it goes on. */
+  code: number | null;
+};
+
+const stops: readonly Stop[] = [
+  { name: "Ctrl-C", act: async (_house, { run }) => run.child.kill("SIGINT"), code: 130 },
+  { name: "the run's time limit", flags: (seconds) => ["--timeout", `${seconds}s`], act: async () => {}, code: 124 },
+  { name: "a tool's time limit", toolSeconds: (seconds) => seconds, act: timedOut, code: null },
+  { name: "skein kill", act: killed, code: 143 },
+  { name: "kill -9 of skein", act: async (_house, { run }) => run.child.kill("SIGKILL"), code: 137 },
+];
+
+/**
+ * Against the process that should end it all. In a pid namespace nothing in it can signal that process; without one, what
+ * is not covered is listed here and in docs/SANDBOX.md.
+ */
+const turningOn: readonly { way: Way; stop: Stop; notCovered: Record<string, string> }[] = [
+  {
+    way: {
+      name: "a command that kills the executor leaves nothing",
+      script: ({ ready, sign }) => `setsid -f sleep ${sign}; ( sleep ${sign} & ); ${ready}; kill -9 $PPID; kill -9 0`,
+    },
+    stop: stops[0] as Stop,
+    notCovered: {},
+  },
+  {
+    way: {
+      name: "a command that kills the executor, and what it left without an environment",
+      script: ({ ready, sign }) => `env -i setsid -f sleep ${sign}; ${ready}; kill -9 $PPID`,
+    },
+    stop: stops[0] as Stop,
+    notCovered: { [unwalled]: "nobody is left who knows whose orphan it is" },
+  },
+  {
+    way: {
+      name: "a command that stops the executor, and kill -9 of skein",
+      script: ({ ready, sign }) => `setsid -f sleep ${sign}; ${ready}; kill -STOP $PPID`,
+    },
+    stop: stops[4] as Stop,
+    notCovered: { [unwalled]: "a stopped executor does not learn that skein is gone" },
+  },
+];
+
+const atOnce = 21;
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe.each(Object.keys(policies))("under the policy %s", (policy) => {
+  const flags = policies[policy] as string[];
+
+  // `full` is contained as `workspace` is: the two ends that differ most will do.
+  const some = policy === "full" ? stops.filter(({ code }) => code === 130 || code === 137) : stops;
+  test.each(some.map((stop) => [stop.name, stop] as const))("nothing outlives %s", async (_name, stop) => {
+    // A time limit that comes before everything has begun shows nothing.
+    for (const seconds of [6, 30, 90]) {
+      const left = await leftAfter({ ways, stop, flags, seconds });
+      if (left === "not begun") continue;
+      expect(left).toEqual([]);
+      return;
+    }
+    throw new Error("the machine is too slow to begin");
+  });
+
+  test.each(turningOn.map((row) => [row.way.name, row] as const))("%s", async (_name, { way, stop, notCovered }) => {
+    const left = await leftAfter({ ways: [way], stop, flags, seconds: 60 });
+    // What is listed must be true too: when it is held one day, its row goes.
+    if (notCovered[policy] === undefined) expect(left).toEqual([]);
+    else expect(left).not.toEqual([]);
+  });
+});
+
+type Trial = { ways: readonly Way[]; stop: Stop; flags: string[]; seconds: number };
+
+async function leftAfter({ ways: all, stop, flags, seconds }: Trial): Promise<string[] | "not begun"> {
+  const base = 80_000_000 + Math.floor(Math.random() * 9_000_000);
+  const server = startModelServer(({ position }) => scripts[Number(/\d+/.exec(position.prompt)?.[0])] as Script);
+  cleanups.push(() => server.stop());
+  const house = temporaryHouse(vendorEnv(server.url));
+  cleanups.push(() => house[Symbol.dispose]());
+  for (const folder of ["ready", "beat", "own"]) mkdirSync(join(house.project, folder));
+  const placed = all.map((way, at) => placeOf(house, way, at, base));
+  const halves = Array.from({ length: Math.ceil(all.length / atOnce) }, (_, at) => placed.slice(at * atOnce, (at + 1) * atOnce));
+  const scripts = halves.map((some) => scriptOf(house, some, stop.toolSeconds?.(seconds)));
+  const batches = halves.map((some, at) => {
+    const words = ["-m", wireModels.anthropic, "--session", `batch-${at}`, ...flags, ...(stop.flags?.(seconds) ?? [])];
+    const run = follow(house.start(["run", `batch ${at}`, ...words, "--output-format", "events"]));
+    cleanups.push(() => run.child.kill("SIGKILL"));
+    return { run, placed: some, session: `batch-${at}` };
+  });
+  cleanups.push(() => endAll(house, `${base}.`));
+  const begun = await Promise.all(batches.map(hasBegun));
+  if (begun.includes(false)) return "not begun";
+
+  const family = batches.flatMap(({ run }) => belowOf(run.child.pid).filter(({ command }) => command.includes(`${base}.`)));
+  expect(family.length).toBeGreaterThanOrEqual(all.length - 1);
+  const problems = (await Promise.all(batches.map((batch) => stopped(house, stop, batch)))).flat();
+  const told = (left: Living[]) => left.map(({ command }) => `${nameOf(command, placed)}: ${command.slice(0, 120)}`);
+  const isSigned = ({ command }: Living) => command.includes(`${base}.`);
+  const wanted = { family, sign: `${base}.` };
+  problems.push(...told(await leftOf(house.root, 5000, stop.code === null ? { ...wanted, only: isSigned } : wanted)));
+  problems.push(...(await stillWriting(house, placed)));
+  writeFileSync(join(house.project, "go"), "");
+  if (stop.code === null) {
+    await Promise.all(batches.map(({ run }) => run.ended));
+    problems.push(...told(await leftOf(house.root, 5000, wanted)));
+  }
+  return [...new Set(problems)];
+}
+
+type Placed = Place & { way: Way; begun: string };
+
+function placeOf(house: TemporaryHouse, way: Way, at: number, base: number): Placed {
+  const [begun, beat, file] = ["ready", "beat", "own"].map((folder) => join(house.project, folder, String(at))) as [string, string, string];
+  return { way, begun, beat, file, ready: `echo > ${begun}`, sign: `${base}.${String(at).padStart(3, "0")}` };
+}
+
+/** All ways of a batch as calls of one answer; then a call that waits for the test. */
+function scriptOf(house: TemporaryHouse, placed: readonly Placed[], seconds: number | undefined): Script {
+  const calls = placed.map((place) => {
+    const command = `${place.way.script(place)}\nsleep ${place.sign}`;
+    return { input: { command, ...(seconds === undefined ? {} : { timeout: seconds }) } };
+  });
+  const wait = `while [ ! -e ${join(house.project, "go")} ]; do sleep 0.1; done`;
+  return { steps: [{ calls }, { calls: [{ input: { command: wait } }] }], final: "done" };
+}
+
+async function hasBegun({ run, placed }: Batch): Promise<boolean> {
+  const missing = () => placed.filter(({ begun }) => !existsSync(begun)).map(({ way }) => way.name);
+  let isOver = false;
+  void run.until(({ type }) => type === "result").then(() => (isOver = true));
+  while (missing().length > 0) {
+    if (isOver) return false;
+    await Bun.sleep(20);
+  }
+  return true;
+}
+
+async function stopped(house: TemporaryHouse, stop: Stop, batch: Batch): Promise<string[]> {
+  await stop.act(house, batch);
+  if (stop.code === null) return [];
+  const { code, err } = await batch.run.ended;
+  return code === stop.code ? [] : [`exit code ${code}: ${err}`];
+}
+
+async function killed(house: TemporaryHouse, { session }: Batch): Promise<void> {
+  const ran = await house.run(["kill", session]);
+  expect({ code: ran.code, out: ran.out }).toEqual({ code: 0, out: `stopped ${session}\n` });
+}
+
+/** Until every call of the batch has its result. */
+async function timedOut(_house: TemporaryHouse, { run, placed }: Batch): Promise<void> {
+  const results = () => run.printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
+  await run.until(() => results().length >= placed.length);
+  for (const { text } of results()) expect(text).toContain("timed out after");
+}
+
+async function stillWriting(house: TemporaryHouse, placed: readonly Placed[]): Promise<string[]> {
+  const folder = join(house.project, "beat");
+  const sizes = () => readdirSync(folder).map((name) => [name, statSync(join(folder, name)).size] as const);
+  const before = new Map(sizes());
+  await Bun.sleep(400);
+  return sizes().flatMap(([name, size]) => (before.get(name) === size ? [] : [`${placed[Number(name)]?.way.name}: still writes`]));
+}
+
+function nameOf(command: string, placed: readonly Placed[]): string {
+  return placed.find(({ sign }) => command.includes(sign))?.way.name ?? "unknown";
+}
+
+function endAll(house: TemporaryHouse, sign: string): void {
+  for (const { pid } of processesOf(house.root, { sign })) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      continue;
+    }
+  }
+}
