@@ -27,6 +27,7 @@ const wordsOf = (on: Machine, within: Walls | null) =>
 const order = (words: string[]) => JSON.parse(words.at(-1)!) as LaunchOrder;
 
 const tied = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
+const asked = ["/usr/bin/setpriv", "--pdeathsig", "TERM"];
 const apart = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
 describe("the words before a command", () => {
@@ -45,9 +46,9 @@ describe("the words before a command", () => {
     expect(wordsOf(machine("namespaces", "plain"), walls("on"))).not.toContain("--net");
   });
 
-  test("by Landlock alone: tied to us, then the launcher", () => {
+  test("by Landlock alone: asked to end when we do, for it must end its children itself; then the launcher", () => {
     const words = wordsOf(machine("landlock", "no"), walls());
-    expect(words.slice(0, -1)).toEqual([...tied, "/skein", "__launch"]);
+    expect(words.slice(0, -1)).toEqual([...asked, "/skein", "__launch"]);
     expect(order(words).tier).toBe("landlock");
     expect(wordsOf(machine("landlock", "no", { tools: null }), walls()).slice(0, -1)).toEqual(["/skein", "__launch"]);
   });
@@ -63,11 +64,11 @@ describe("the words before a command", () => {
     const rows: [Machine, string[]][] = [
       [machine("namespaces", "plain"), [...tied, "/usr/bin/unshare", ...apart, "--"]],
       [machine("none", "with-user"), [...tied, "/usr/bin/unshare", "--user", "--map-current-user", ...apart, "--"]],
-      [machine("none", "no"), tied],
+      [machine("none", "no"), asked],
       [machine("none", "no", { tools: null }), []],
     ];
     for (const [on, before] of rows) expect(wordsOf(on, null)).toEqual([...before, "/bin/tool", "a b"]);
-    expect(wordsOf(machine("none", "no"), walls())).toEqual([...tied, "/bin/tool", "a b"]);
+    expect(wordsOf(machine("none", "no"), walls())).toEqual([...asked, "/bin/tool", "a b"]);
   });
 });
 

@@ -33,13 +33,18 @@ export type Machine = {
 export function walledCommand({ walls, machine, self, command, cwd }: StartWishes): string[] {
   const { tier, tools } = machine;
   if (tier === "seatbelt") return walls === null ? command : ["/usr/bin/sandbox-exec", "-p", seatbeltProfile(walls), ...command];
-  const tied = tools === null ? [] : [tools.setpriv, "--pdeathsig", "KILL"];
-  if (walls === null || tier === "none") return [...tied, ...unshareWords(machine, []), ...command];
+  const apart = unshareWords(machine, []);
+  if (walls === null || tier === "none") return [...tiedTo(tools, apart.length > 0), ...apart, ...command];
   const order: LaunchOrder = { walls, tier, cwd, command };
   const launcher = [...self, "__launch", JSON.stringify(order)];
-  if (tier === "landlock") return [...tied, ...launcher];
+  if (tier === "landlock") return [...tiedTo(tools, false), ...launcher];
   const more = ["--ipc", ...(walls.net === "off" ? ["--net"] : []), ...(machine.processes === "with-user" ? ["--keep-caps"] : [])];
-  return [...tied, ...unshareWords(machine, more), ...launcher];
+  return [...tiedTo(tools, true), ...unshareWords(machine, more), ...launcher];
+}
+
+/** With a pid namespace its end is the end of all in it; without one the executor must live to end what it started. */
+function tiedTo(tools: Machine["tools"], hasPidNamespace: boolean): string[] {
+  return tools === null ? [] : [tools.setpriv, "--pdeathsig", hasPidNamespace ? "KILL" : "TERM"];
 }
 
 /** What a policy comes to on this machine. */
