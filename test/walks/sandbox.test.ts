@@ -35,13 +35,13 @@ async function turn(house: TemporaryHouse, server: ModelServer, command: string,
   const ran = await house.run(["run", command, ...model, "--json", ...args]);
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
   const record = ran.json() as { session_id: string; enforced: Record<string, unknown> };
-  return { record, said: resultOf(server.main().at(-1)) };
+  return { record, said: resultOf(server.main().at(-1)!) };
 }
 
 /** The last tool result in a request. */
-function resultOf(request: RecordedRequest | undefined): string {
+function resultOf(request: RecordedRequest): string {
   type Block = { type: string; content?: { text?: string }[] | string };
-  const { messages } = request?.body as unknown as { messages: { content: Block[] }[] };
+  const { messages } = request.body as unknown as { messages: { content: Block[] }[] };
   const block = messages.flatMap(({ content }) => content).findLast((one) => one.type === "tool_result");
   return typeof block?.content === "string" ? block.content : (block?.content ?? []).map((one) => one.text ?? "").join("");
 }
@@ -156,7 +156,7 @@ describe("from turn to turn", () => {
       expect(ran.json()).toMatchObject({ status: "ok", result: "done" });
       const [own, same, narrower] = server.main().flatMap((request) => /^mnt:\[\d+\]/.exec(resultOf(request)) ?? []);
       expect(own).toBeString();
-      expect(same).toBe(own!);
+      expect(same).toBe(own);
       expect(narrower).toBeString();
       expect(narrower).not.toBe(own);
     } finally {
