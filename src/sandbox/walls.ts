@@ -38,13 +38,13 @@ export type Places = {
 };
 
 const mostProcesses = 4096;
+/** Of the machine's memory: commands that take more end before the machine does. */
+const memoryShare = 0.75;
 
 /** For every policy but `full`, which has no walls. */
 export function wallsFor(policy: Policy, places: Places): Walls {
   const writable = writablePlaces(policy, places);
   const found = new Map<string, Rule["access"]>([["/", "read"]]);
-/** Of the machine's memory: commands that take more end before the machine does. */
-const memoryShare = 0.75;
   const put = (access: Rule["access"], paths: string[]) => {
     for (const path of paths.map(real)) if (path !== null) found.set(path, access);
   };
