@@ -23,8 +23,12 @@ const right = {
 const reading = right.execute | right.readFile | right.readDir;
 const writing = right.writeFile | right.change | right.refer | right.truncate;
 const onFiles = right.execute | right.writeFile | right.readFile | right.truncate | right.deviceControl;
+/** To bind a port, and to connect to one. */
 const tcp = 0b11n;
+const connectTcp = 0b10n;
 const scopes = 0b11n;
+const pathRule = 1;
+const portRule = 2;
 
 const writableDevices = ["null", "zero", "full", "tty"].map((name) => `/dev/${name}`);
 const readableDevices = ["random", "urandom"].map((name) => `/dev/${name}`);
@@ -39,7 +43,9 @@ export function restrictPaths(call: SystemCall, walls: Walls, hasMounts: boolean
   const version = landlockVersion(call);
   if (version < 3) throw new Error(`Landlock is at version ${version}; 3 is needed`);
   const handled = (reading | writing | (version >= 5 ? right.deviceControl : 0n)) & known(version);
-  const forNet = version >= 4 && walls.net === "off" && !hasMounts ? tcp : 0n;
+  const isNetOurs = walls.net === "off" && !hasMounts;
+  if (isNetOurs && walls.port !== undefined && version < 4) throw new Error(`Landlock is at version ${version}; one port needs 4`);
+  const forNet = version >= 4 && isNetOurs ? tcp : 0n;
   const attributes = new BigUint64Array([handled, forNet, version >= 6 ? scopes : 0n]);
   const size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   const ruleset = need(call("landlockCreate", attributes, size, 0), "make a ruleset");
@@ -55,6 +61,9 @@ export function restrictPaths(call: SystemCall, walls: Walls, hasMounts: boolean
     for (const path of writableDevices) allow(path, all);
     for (const path of [...readablePaths(walls.rules), ...readableDevices]) allow(path, reading);
     for (const path of waysTo(walls.rules)) allow(path, right.readDir);
+  }
+  if (isNetOurs && walls.port !== undefined) {
+    need(call("landlockAdd", ruleset, portRule, new BigUint64Array([connectTcp, BigInt(walls.port)]), 0), "allow a port");
   }
   need(call("landlockRestrict", ruleset, 0), "restrict itself");
   closeSync(ruleset);
@@ -99,7 +108,7 @@ function allowPath(call: SystemCall, ruleset: number, path: string, rights: bigi
   const bytes = Buffer.alloc(12);
   bytes.writeBigUInt64LE(stat.isDirectory() ? rights : rights & onFiles, 0);
   bytes.writeInt32LE(file, 8);
-  need(call("landlockAdd", ruleset, 1, bytes, 0), `allow ${path}`);
+  need(call("landlockAdd", ruleset, pathRule, bytes, 0), `allow ${path}`);
   closeSync(file);
 }
 

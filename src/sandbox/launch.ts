@@ -2,6 +2,7 @@
 // start. It does all that it was told or nothing: a wall that can't be put up ends it with a line that says so.
 import { readFileSync, writeFileSync } from "node:fs";
 import { ptr } from "bun:ffi";
+import { handOutPort } from "./inner-port.ts";
 import { landlockVersion, restrictPaths } from "./landlock.ts";
 import { mountView } from "./mounts.ts";
 import { type Arch, filterProgram } from "./seccomp.ts";
@@ -39,6 +40,7 @@ function raiseWalls(call: SystemCall, { walls, tier, cwd }: LaunchOrder): void {
   preferAsVictim();
   if (hasMounts) {
     if (walls.net === "off") raiseLoopback(call);
+    if (walls.net === "off" && walls.port !== undefined) handOutPort(need, call, walls.port);
     limitProcesses(call, walls.maxProcesses);
     mountView(call, walls);
   }
@@ -46,7 +48,8 @@ function raiseWalls(call: SystemCall, { walls, tier, cwd }: LaunchOrder): void {
   need(call("prctl", prctl.noNewRights, 1, 0, 0, 0), "give up new rights");
   restrictPaths(call, walls, hasMounts);
   dropRights(call, walls.keepsOwnerRights ? [capability.chown, capability.override, capability.fowner] : []);
-  installFilter(call, { unixSockets: walls.unixSockets, inetSockets: hasMounts || walls.net === "on" });
+  const inetSockets = hasMounts || walls.net === "on";
+  installFilter(call, { unixSockets: walls.unixSockets, inetSockets, onlyTcp: !inetSockets && walls.port !== undefined });
   need(call("closeRange", 3, 0xffff_ffff, closeOnExec), "close what was inherited");
 }
 

@@ -12,6 +12,8 @@ export type FilterWishes = {
   unixSockets: boolean;
   /** Whether the machine's own network can be seen: without a namespace, "off" means no such sockets at all. */
   inetSockets: boolean;
+  /** No such sockets but for TCP, which Landlock bounds. */
+  onlyTcp?: boolean;
 };
 
 const permission = 1;
@@ -76,11 +78,19 @@ const clone = [56, 220] as const;
 const unshare = [272, 97] as const;
 const socket = [41, 198] as const;
 const ioctl = [16, 29] as const;
+/** Each with the place of its flags. */
+const sends = [
+  { numbers: [44, 206], flags: 3 },
+  { numbers: [46, 211], flags: 2 },
+  { numbers: [307, 269], flags: 3 },
+] as const;
 
 /** mount, cgroup, uts, ipc, user, pid and net namespaces */
 const newNamespaces = 0x7e02_0000;
 const newTimeNamespace = 0x80;
 const terminalInput = [0x5412, 0x541c];
+/** Connects without a call that Landlock could look at. */
+const fastOpen = 0x2000_0000;
 const family = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
 
 const load = 0x20;
@@ -106,10 +116,13 @@ export function filterProgram(arch: Arch, wishes: FilterWishes): Uint8Array {
     { code: giveBack, k: fail(missing) },
     ...absent.flatMap((row) => failOn(row[column === 0 ? 1 : 2], missing)),
     ...forbidden.flatMap(([, x64, arm64]) => failOn(column === 0 ? x64 : arm64, permission)),
-    ...whenCall(clone[column], [{ code: load, k: argument(0) }, ...failOnBits(newNamespaces)]),
-    ...whenCall(unshare[column], [{ code: load, k: argument(0) }, ...failOnBits(newNamespaces | newTimeNamespace)]),
-    ...whenCall(ioctl[column], [{ code: load, k: argument(1) }, ...terminalInput.flatMap((request) => failOn(request, permission))]),
-    ...whenCall(socket[column], socketRules(wishes)),
+    ...whenEqual(clone[column], [{ code: load, k: argument(0) }, ...failOnBits(newNamespaces)]),
+    ...whenEqual(unshare[column], [{ code: load, k: argument(0) }, ...failOnBits(newNamespaces | newTimeNamespace)]),
+    ...whenEqual(ioctl[column], [{ code: load, k: argument(1) }, ...terminalInput.flatMap((request) => failOn(request, permission))]),
+    ...(wishes.onlyTcp ? sends : []).flatMap(({ numbers, flags }) =>
+      whenEqual(numbers[column], [{ code: load, k: argument(flags) }, ...failOnBits(fastOpen)]),
+    ),
+    ...whenEqual(socket[column], socketRules(wishes)),
     { code: giveBack, k: allow },
   ];
   return encode(program);
@@ -122,9 +135,11 @@ export function forbiddenCalls(): string[] {
 
 /** Only families that are asked for; of netlink only the one that lists interfaces and routes. */
 function socketRules(wishes: FilterWishes): Instruction[] {
-  const families = [...(wishes.unixSockets ? [family.unix] : []), ...(wishes.inetSockets ? [family.inet, family.inet6] : [])];
+  const inet = [family.inet, family.inet6];
+  const families = [...(wishes.unixSockets ? [family.unix] : []), ...(wishes.inetSockets ? inet : [])];
   return [
     { code: load, k: argument(0) },
+    ...(wishes.onlyTcp ? inet.flatMap((one) => whenEqual(one, plainTcp)) : []),
     ...families.flatMap((one) => [
       { code: jumpEqual, k: one, jf: 1 },
       { code: giveBack, k: allow },
@@ -137,8 +152,20 @@ function socketRules(wishes: FilterWishes): Instruction[] {
   ];
 }
 
-/** The number of the call is loaded before and after; what `then` does not end is allowed. */
-function whenCall(number: number, then: Instruction[]): Instruction[] {
+/** A stream over TCP alone: its relatives are none of Landlock's business. */
+const plainTcp: Instruction[] = [
+  { code: load, k: argument(1) },
+  ...failOnBits(0xe, access),
+  { code: jumpSet, k: 1, jt: 1 },
+  { code: giveBack, k: fail(access) },
+  { code: load, k: argument(2) },
+  { code: jumpEqual, k: 0, jt: 2 },
+  { code: jumpEqual, k: 6, jt: 1 },
+  { code: giveBack, k: fail(access) },
+];
+
+/** What is compared is loaded before, and still after when it was another; what `then` does not end is allowed. */
+function whenEqual(number: number, then: Instruction[]): Instruction[] {
   return [{ code: jumpEqual, k: number, jf: then.length + 1 }, ...then, { code: giveBack, k: allow }];
 }
 
@@ -150,10 +177,10 @@ function failOn(value: number | null, error: number): Instruction[] {
   ];
 }
 
-function failOnBits(bits: number): Instruction[] {
+function failOnBits(bits: number, error: number = permission): Instruction[] {
   return [
     { code: jumpSet, k: bits, jf: 1 },
-    { code: giveBack, k: fail(permission) },
+    { code: giveBack, k: fail(error) },
   ];
 }
 

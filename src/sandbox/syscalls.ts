@@ -4,8 +4,34 @@ import { dlopen, ptr, read } from "bun:ffi";
 import { getSystemErrorName } from "node:util";
 
 const numbers = {
-  x64: { mount: 165, prctl: 157, capset: 126, seccomp: 317, execve: 59, prlimit: 302, socket: 41, ioctl: 16, close: 3 },
-  arm64: { mount: 40, prctl: 167, capset: 91, seccomp: 277, execve: 221, prlimit: 261, socket: 198, ioctl: 29, close: 57 },
+  x64: {
+    mount: 165,
+    prctl: 157,
+    capset: 126,
+    seccomp: 317,
+    execve: 59,
+    prlimit: 302,
+    socket: 41,
+    bind: 49,
+    listen: 50,
+    sendmsg: 46,
+    ioctl: 16,
+    close: 3,
+  },
+  arm64: {
+    mount: 40,
+    prctl: 167,
+    capset: 91,
+    seccomp: 277,
+    execve: 221,
+    prlimit: 261,
+    socket: 198,
+    bind: 200,
+    listen: 201,
+    sendmsg: 211,
+    ioctl: 29,
+    close: 57,
+  },
 } as const;
 
 /** The same on every machine since Linux 5.x. */

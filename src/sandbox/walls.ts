@@ -14,6 +14,11 @@ export type Walls = {
   /** From the shortest path to the longest; the first is for everything. */
   rules: Rule[];
   net: "on" | "off";
+  /**
+   * With the network off, the one port of the loopback that can be reached all the same. In a namespace it is the
+   * program's own and `inner-port.ts` hands it out; elsewhere it is the machine's.
+   */
+  port?: number;
   unixSockets: boolean;
   /** Private and writable: the tools' TMPDIR. */
   temp: string;

@@ -1,0 +1,101 @@
+// A port on the loopback of a walled program, served from outside of its walls: the launcher makes the listening socket
+// inside the network namespace and hands it out over a pair of sockets. No process stands between, and no path leads out.
+import { closeSync } from "node:fs";
+import { dlopen, ptr, read } from "bun:ffi";
+import type { SystemCall } from "./syscalls.ts";
+
+/** Where the launcher finds its end of the pair: the fourth entry of `stdio`. */
+export const wayOut = 3;
+
+export type PortOffer = {
+  /** Give it to the launcher as its file descriptor `wayOut`, and call `started` when that is done. */
+  childEnd: number;
+  started: () => void;
+  /** The listening socket, to be closed by whoever takes it; null when `signal` came first. */
+  take: (signal: AbortSignal) => Promise<number | null>;
+  /** Without `take`, or after it. */
+  close: () => void;
+};
+
+const unixFamily = 1;
+const inetFamily = 2;
+const stream = 1;
+const closeOnExec = 0o2000000;
+const nonBlocking = 0o4000;
+const receiveFlags = 0x4000_0000 | 0x40;
+const queueLength = 511;
+const askEveryMs = 3;
+
+/** The outer side. */
+export function offerPort(): PortOffer {
+  const libc = openLibrary();
+  const ends = new Int32Array(2);
+  if (libc.socketpair(unixFamily, stream | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't make a pair of sockets");
+  const open = new Set(ends);
+  const close = (end: number) => {
+    if (open.delete(end)) closeSync(end);
+  };
+  const [outer, inner] = [ends[0]!, ends[1]!];
+  return {
+    childEnd: inner,
+    started: () => close(inner),
+    take: async (signal) => {
+      for (; !signal.aborted; await Bun.sleep(askEveryMs)) {
+        const file = receiveFile(libc, outer);
+        if (file !== null) return file;
+      }
+      return null;
+    },
+    close: () => [outer, inner].forEach(close),
+  };
+}
+
+/** The launcher's side, in the namespace, once its loopback is up. Connections wait in the queue until they are taken. */
+export function handOutPort(need: (result: number, what: string) => number, call: SystemCall, port: number): void {
+  const socket = need(call("socket", inetFamily, stream | closeOnExec | nonBlocking, 0), "make a socket");
+  const address = Buffer.alloc(16);
+  address.writeUInt16LE(inetFamily, 0);
+  address.writeUInt16BE(port, 2);
+  address.set([127, 0, 0, 1], 4);
+  need(call("bind", socket, address, address.length), `bind port ${port}`);
+  need(call("listen", socket, queueLength), `listen on port ${port}`);
+  const message = messageWith(socket);
+  need(call("sendmsg", wayOut, message.header, 0), "hand out the port");
+  for (const file of [socket, wayOut]) call("close", file);
+}
+
+/** A message of one byte and one file, as the kernel takes it; `kept` must live as long as it does. */
+function messageWith(file: number): { header: BigUint64Array; control: Buffer; kept: unknown[] } {
+  const byte = new Uint8Array(1);
+  const pieces = new BigUint64Array([BigInt(ptr(byte)), 1n]);
+  const control = Buffer.alloc(24);
+  control.writeBigUInt64LE(20n, 0);
+  control.writeInt32LE(1, 8);
+  control.writeInt32LE(1, 12);
+  control.writeInt32LE(file, 16);
+  const header = new BigUint64Array([0n, 0n, BigInt(ptr(pieces)), 1n, BigInt(ptr(control)), 24n, 0n]);
+  return { header, control, kept: [byte, pieces] };
+}
+
+function receiveFile(libc: ReturnType<typeof openLibrary>, from: number): number | null {
+  const message = messageWith(-1);
+  const got = Number(libc.recvmsg(from, ptr(message.header), receiveFlags));
+  // Only one file can come, and it is the last field.
+  return got === 1 && message.header[5]! >= 20n ? read.i32(ptr(message.control), 16) : null;
+}
+
+const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
+
+function openLibrary() {
+  for (const library of libraries) {
+    try {
+      return dlopen(library, {
+        socketpair: { args: ["i32", "i32", "i32", "ptr"], returns: "i32" },
+        recvmsg: { args: ["i32", "ptr", "i32"], returns: "i64" },
+      }).symbols;
+    } catch {
+      continue;
+    }
+  }
+  throw new Error("the C library can't be loaded");
+}
