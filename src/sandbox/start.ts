@@ -64,7 +64,7 @@ export function enforcedBy(machine: Machine, policy: Policy): Enforced {
 const notHeld: Record<Exclude<Tier, "none">, readonly string[]> = {
   namespaces: [],
   landlock: ["processes", "git hooks and config and .skein inside the project", "modes and times outside", "names of secrets"],
-  seatbelt: ["processes"],
+  seatbelt: ["processes", "servers on the loopback of this machine"],
 };
 
 function unshareWords({ tools, processes }: Machine, more: string[]): string[] {
