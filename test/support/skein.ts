@@ -61,8 +61,17 @@ export function temporaryHouse(env: Record<string, string> = {}): TemporaryHouse
           .map((line) => JSON.parse(line) as unknown);
       return { code, out, err, lines, json: () => JSON.parse(out) as Record<string, unknown> };
     },
-    [Symbol.dispose]: () => rmSync(base, { recursive: true, force: true }),
+    [Symbol.dispose]: () => removeAll(base),
   };
+}
+
+/** Directories that can't be opened, as walls leave them, are removed by name. */
+function removeAll(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    Bun.spawnSync(["rm", "-rf", folder]);
+  }
 }
 
 /** What bin/skein runs, without the shell before it. SKEIN_TEST_BINARY tests a built executable instead. */
