@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { fstatSync, mkdtempSync, openSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
@@ -346,6 +346,9 @@ describe("the gateway as a wall", () => {
     expect(await answer.text()).toContain("Hello");
     await gateway.close();
     expect(statSync(unix, { throwIfNoEntry: false })).toBeUndefined();
+    const late = openSync("/dev/null", "r");
+    await gateway.serve(late);
+    expect(() => fstatSync(late)).toThrow("EBADF");
   });
 });
 

@@ -1,7 +1,7 @@
 // The loopback gateway: what an agent's CLI takes for its vendor. It knows one turn's token, puts the real key in its
 // place, passes every byte on as it comes, and counts. It reaches the vendor's own paths and nothing else.
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, closeSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { classify, networkFailure } from "../../models/failure.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
@@ -66,6 +66,7 @@ class RunningGateway {
   readonly #options: GatewayOptions;
   readonly #server: Bun.Server<undefined>;
   readonly #more: { close: () => void }[] = [];
+  #isClosed = false;
   /** By what breaks each of them off. */
   readonly #passing = new Set<() => void>();
 
@@ -89,14 +90,18 @@ class RunningGateway {
   }
 
   async serve(file: number): Promise<void> {
+    if (this.#isClosed) return closeSync(file);
     const { listen } = this.#options;
     const own = "unix" in listen ? { path: listen.unix } : { host: "127.0.0.1", port: this.#server.port! };
     const join = (socket: Parameters<typeof joinSockets>[0]) =>
       joinSockets(socket, connect({ ...own, allowHalfOpen: true, noDelay: true }));
-    this.#more.push(await listenForSockets({ fd: file }, join));
+    const listener = await listenForSockets({ fd: file }, join);
+    if (this.#isClosed) listener.close();
+    else this.#more.push(listener);
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const listener of this.#more) listener.close();
     for (const leave of this.#passing) leave();
     await this.ledger.settled();
