@@ -76,6 +76,8 @@ async function run(command: string[], cwd: string): Promise<void> {
 async function nameProgram(name: PeerName): Promise<void> {
   const file = join(peersBin, name);
   const program = peerPrograms[name];
+  // Somebody may be starting it.
+  if (existsSync(file)) return;
   await rm(file, { force: true });
   if (!program.endsWith(".js")) return symlink(program, file);
   await Bun.write(file, `#!/bin/sh\nexec "${peerPrograms.node}" "${program}" "$@"\n`);

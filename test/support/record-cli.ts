@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { peersBin, peersDir } from "../../bench/peers.ts";
 import type { Adapter, CliLaunch } from "../../src/agents/external/adapter.ts";
 import { endFamily } from "../../src/kit/processes.ts";
-import { type ModelServer, startModelServer } from "./model-server.ts";
+import { type ModelServer, type ScriptSource, startModelServer } from "./model-server.ts";
 import { type Fault, type Script, shellScript } from "./model-server/script.ts";
 
 export type CliRun = { stdout: string; stderr: string; exitCode: number | null; signal: string | null; args: string[] };
@@ -21,7 +21,7 @@ export type CliSeat = {
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export function takeCliSeat(adapter: Adapter, model: string, script: Script): CliSeat {
+export function takeCliSeat(adapter: Adapter, model: string, script: ScriptSource): CliSeat {
   const root = mkdtempSync(join(tmpdir(), "skein-cli-"));
   const [configDir, directory, home] = ["config", "project", "home"].map((name) => join(root, name)) as [string, string, string];
   for (const each of [configDir, join(directory, ".git"), home]) mkdirSync(each, { recursive: true, mode: 0o700 });
@@ -60,10 +60,11 @@ async function runCli(adapter: Adapter, launch: CliLaunch, seat: { root: string;
     await Bun.write(join(launch.configDir, name), text);
   }
   const args = adapter.args(launch);
+  const input = adapter.stdin?.(launch) ?? null;
   const child = Bun.spawn([join(peersBin, adapter.program), ...args], {
     cwd: launch.directory,
     env: { ...plainEnv(seat), SKEIN_RECORDED: seat.root, ...adapter.env(launch) },
-    stdin: "ignore",
+    stdin: input === null ? "ignore" : new Blob([input]),
     stdout: "pipe",
     stderr: "pipe",
     detached: true,
@@ -92,7 +93,7 @@ function plainEnv(seat: { root: string; home: string }): Record<string, string> 
 }
 
 export type Scenario = {
-  script: Script;
+  script: ScriptSource;
   /** What is run; only the last is kept. A resume or fork takes the session of the first. */
   starts: ("new" | "resume" | "fork" | "unknown")[];
   fault?: Fault;
@@ -100,10 +101,16 @@ export type Scenario = {
   isDown?: boolean;
   killAt?: RegExp;
   effort?: string;
+  model?: string;
+  /** The adapter that alone is recorded so, and what is made of its arguments. */
+  only?: string;
+  edit?: (args: string[]) => string[];
 };
 
-const three = shellScript(["echo one-$((10 + 1))", "echo two-$((10 + 2))", "echo three-$((10 + 3)); exit 3"], "All three were said.");
+const three = shellScript(["echo one-11", "echo two-12", "echo three-13; exit 3"], "All three were said.");
 const answer: Script = { steps: [], final: "Only this." };
+const child = { description: "a child", prompt: "Child: look below.", subagent_type: "general-purpose", run_in_background: false };
+const delegating: Script = { steps: [{ calls: [{ name: "Agent", input: child }] }], final: "The child was heard." };
 
 export const scenarios: Record<string, Scenario> = {
   new: { script: three, starts: ["new"] },
@@ -134,14 +141,30 @@ export const scenarios: Record<string, Scenario> = {
   refused: { script: answer, starts: ["new"], isDown: true },
   dropped: { script: answer, starts: ["new"], fault: { type: "drop" } },
   "unknown-resume": { script: answer, starts: ["unknown"] },
-  killed: { script: shellScript(["echo begun; sleep 600"]), starts: ["new"], killAt: /sleep 600/ },
+  killed: { script: shellScript(["echo begun; sleep 600"]), starts: ["new"], killAt: /sleep 600|"step_start"/ },
   empty: { script: answer, starts: ["new"], fault: { type: "empty" } },
+  "sub-agent": {
+    only: "claude",
+    script: ({ position }) => (position.prompt.startsWith("Child") ? shellScript(["echo below"], "The child is done.") : delegating),
+    starts: ["new"],
+    edit: (args) => args.map((arg) => (arg.startsWith("--tools=") ? "--tools=default" : arg)),
+  },
+  "one-object": { only: "claude", script: three, starts: ["new"], edit: (args) => asJson(args).filter((arg) => arg !== "--verbose") },
+  "one-array": { only: "claude", script: three, starts: ["new"], edit: asJson },
+  "newest-model": { only: "codex", script: three, starts: ["new"], model: "gpt-6-sol", effort: "low" },
 };
+
+function asJson(args: string[]): string[] {
+  const left = args.filter((arg) => arg !== "--include-partial-messages" && arg !== "--forward-subagent-text");
+  return left.map((arg) => (arg === "--output-format=stream-json" ? "--output-format=json" : arg));
+}
 
 export async function recordScenario(adapter: Adapter, model: string, name: string, unknownId: string): Promise<void> {
   const scenario = scenarios[name];
   if (scenario === undefined) throw new Error(`no scenario ${name}; there are ${Object.keys(scenarios).join(", ")}`);
-  await using seat = takeCliSeat(adapter, model, scenario.script);
+  const { edit = (args) => args } = scenario;
+  const edited: Adapter = { ...adapter, args: (launch) => edit(adapter.args(launch)) };
+  await using seat = takeCliSeat(edited, scenario.model ?? model, scenario.script);
   if (scenario.fault !== undefined) seat.server.setFault(scenario.fault);
   let id = crypto.randomUUID() as string;
   let ran: CliRun | null = null;
@@ -181,6 +204,7 @@ function normaliser(seat: CliSeat): (text: string) => string {
   };
   return (text) =>
     text
+      .replaceAll(/^\{.*"toolsAdded":.*$/gm, withoutPrompt)
       .replaceAll(seat.root, "/seat")
       .replaceAll(seat.root.replaceAll(/[^A-Za-z0-9]/g, "-"), "-seat")
       .replaceAll(peersDir, "/peers")
@@ -192,6 +216,12 @@ function normaliser(seat: CliSeat): (text: string) => string {
         placeholder(id, (number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`),
       )
       .replaceAll(/\b(ses|msg|prt)_[0-9A-Za-z]{20,}\b/g, (id) => placeholder(id, (number) => `${id.slice(0, 4)}${number}`));
+}
+
+/** pi prints its whole system prompt three times. */
+function withoutPrompt(line: string): string {
+  const cut: Record<string, unknown> = { toolsAdded: [], sections: {} };
+  return JSON.stringify(JSON.parse(line), (key, value: unknown) => cut[key] ?? value);
 }
 
 /** How each is asked in the recordings. */
@@ -208,7 +238,8 @@ async function main(name: string, wanted: string[]): Promise<void> {
   const adapter = module[name];
   const how = recorded[name];
   if (adapter === undefined || how === undefined) throw new Error(`no adapter ${name}`);
-  const names = wanted.length > 0 ? wanted : Object.keys(scenarios).filter((each) => each !== "fork" || adapter.canFork);
+  const fits = (each: string) => (scenarios[each]?.only ?? name) === name && (each !== "fork" || adapter.canFork);
+  const names = wanted.length > 0 ? wanted : Object.keys(scenarios).filter(fits);
   for (const each of names) await recordScenario(adapter, how.model, each, how.unknownId);
 }
 

@@ -13,6 +13,8 @@ export type Adapter = {
   /** Whose models it asks, in the words of models/providers.ts, and over which wire. */
   vendor: string;
   wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini";
+  /** Of one that asks any vendor: whose a model is. Without it, and without a model, `vendor` and `wire` hold. */
+  vendorOf?: (model: string) => Pick<Adapter, "vendor" | "wire">;
   /** Variables that hold its credential, the best first. */
   keys: readonly string[];
   /** Who chooses the id of its own session. */
