@@ -1,15 +1,8 @@
 // What a CLI sends, whole: bounded, unpacked, and made to ask for its usage where a vendor tells it only then.
-import { gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import type { WireName } from "../../models/model.ts";
 import { type Json, objectAt, parseJson } from "../../models/wire/json.ts";
 
 const bound = 64 * 1024 * 1024;
-
-const unpackers: Record<string, (packed: Uint8Array) => Uint8Array> = {
-  gzip: (packed) => gunzipSync(packed, { maxOutputLength: bound }),
-  deflate: (packed) => inflateSync(packed, { maxOutputLength: bound }),
-  zstd: (packed) => zstdDecompressSync(packed, { maxOutputLength: bound }),
-};
 
 /** A text when it can't be taken. `json` is null when it is none; that is for the vendor to say. */
 export async function readRequest(
@@ -20,7 +13,7 @@ export async function readRequest(
   if (request.body === null) return { body: null, json: null };
   const packed = await readBounded(request.body);
   if (packed === null) return `a request may have ${bound / 1024 / 1024} MB`;
-  const body = unpack(packed, request.headers.get("content-encoding"));
+  const body = await unpack(packed, request.headers.get("content-encoding"));
   if (body === null) return "the request can't be unpacked";
   const json = parseJson(new TextDecoder().decode(body));
   const isSilent = json !== null && wire === "openai-chat" && json.stream === true && vendor !== "mistral";
@@ -40,10 +33,18 @@ async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array
   return Buffer.concat(pieces);
 }
 
-function unpack(packed: Uint8Array, encoding: string | null): Uint8Array | null {
+/** Few CLIs pack anything. */
+async function unpack(packed: Uint8Array, encoding: string | null): Promise<Uint8Array | null> {
   if (encoding === null || encoding === "identity") return packed;
+  const zlib = await import("node:zlib");
+  const most = { maxOutputLength: bound };
+  const unpackers: Record<string, () => Uint8Array> = {
+    gzip: () => zlib.gunzipSync(packed, most),
+    deflate: () => zlib.inflateSync(packed, most),
+    zstd: () => zlib.zstdDecompressSync(packed, most),
+  };
   try {
-    return unpackers[encoding.trim().toLowerCase()]?.(packed) ?? null;
+    return unpackers[encoding.trim().toLowerCase()]?.() ?? null;
   } catch {
     return null;
   }
