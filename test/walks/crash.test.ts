@@ -179,14 +179,14 @@ test("a killed executor settles its call as an error, and the run goes on with a
   try {
     const run = follow(house.start(["run", "outlive the executor", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
-    const executors = processesOf(house.root).filter(({ command }) => command.includes("__executor"));
-    expect(executors).toHaveLength(1);
-    process.kill(executors[0]?.pid as number, "SIGKILL");
+    // Behind the one that keeps its namespace, where there is one.
+    const executor = processesOf(house.root).findLast(({ command }) => command.includes("__executor"));
+    process.kill(executor?.pid as number, "SIGKILL");
     const { code, err } = await run.ended;
     expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
     const results = run.printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
     expect(results).toMatchObject([
-      { is_error: true, text: expect.stringContaining("was killed by SIGKILL") },
+      { is_error: true, text: expect.stringMatching(/^the executor (was killed by SIGKILL|ended with exit code \d+) while this call ran/) },
       { is_error: false, text: "after" },
     ]);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
