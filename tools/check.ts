@@ -10,6 +10,7 @@ const steps: [string, string[]][] = [
   ["dead code", [bin("knip"), "--no-progress"]],
   ["unit tests", [bun, "test", "src", "test/house.test.ts", "test/support", "bench"]],
   ["walks", [bun, "test", "--timeout", "120000", "test/walks"]],
+  ["escape", [bun, "test", "--timeout", "120000", "test/escape"]],
   ["containment", [bun, "test", "--timeout", "300000", "test/containment"]],
 ];
 

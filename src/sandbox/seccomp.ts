@@ -77,6 +77,7 @@ const absent: [string, number, number][] = [
 const clone = [56, 220] as const;
 const unshare = [272, 97] as const;
 const socket = [41, 198] as const;
+const socketPair = [53, 199] as const;
 const ioctl = [16, 29] as const;
 /** Each with the place of its flags. */
 const sends = [
@@ -89,6 +90,8 @@ const sends = [
 const newNamespaces = 0x7e02_0000;
 const newTimeNamespace = 0x80;
 const terminalInput = [0x5412, 0x541c];
+/** Datagram and raw, and not stream nor sequence: what has no end to stay connected to can be sent anywhere. */
+const unconnected = 0x2;
 /** Connects without a call that Landlock could look at. */
 const fastOpen = 0x2000_0000;
 const family = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
@@ -123,6 +126,7 @@ export function filterProgram(arch: Arch, wishes: FilterWishes): Uint8Array {
       whenEqual(numbers[column], [{ code: load, k: argument(flags) }, ...failOnBits(fastOpen)]),
     ),
     ...whenEqual(socket[column], socketRules(wishes)),
+    ...(wishes.unixSockets ? [] : whenEqual(socketPair[column], [{ code: load, k: argument(1) }, ...failOnBits(unconnected, access)])),
     { code: giveBack, k: allow },
   ];
   return encode(program);

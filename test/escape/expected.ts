@@ -1,0 +1,128 @@
+// What is expected of each attempt, as tables: everything is stopped, and all honest work goes on, but for these rows.
+// The rows of `notCovered` stand in docs/SANDBOX.md too; what is in neither place is a bug.
+import type { Attempt } from "./inside/world.ts";
+import type { Behind } from "./runs.ts";
+
+type Tiers = readonly Behind["tier"][];
+type Row = { names: string; tiers: Tiers; why: string };
+
+const both: Tiers = ["namespaces", "landlock"];
+const landlock: Tiers = ["landlock"];
+
+/** Gets through where nothing of ours can stop it. `who` where it holds for one of them alone. */
+export const notCovered: readonly (Row & { who?: Behind["person"]["name"] })[] = [
+  {
+    names: "write-hard-link-before read-key-hard-link-before",
+    tiers: both,
+    why: "a hard link in the project is the file itself: who had it made there before the run gave it to the project",
+  },
+  {
+    names: "setuid-in-project",
+    tiers: both,
+    why: "a file in the project may get the setuid bit of its owner; inside it has no effect, but other users of the machine could run it",
+  },
+  {
+    names: "git-nested-repository",
+    tiers: both,
+    why: "a new repository in a directory of the project can hold any config; git obeys it for who goes there, and for a submodule",
+  },
+  {
+    names:
+      "git-new-hook git-edit-hook git-chmod-hook git-hooks-path git-edit-config git-replace-config git-rename-hooks git-rename-git git-unlink-config git-module-hook git-module-config git-common-directory git-common-directory-of-worktree",
+    tiers: landlock,
+    why: "Landlock can only allow: what is protected inside of a writable directory is not",
+  },
+  {
+    names: "skein-new-config skein-edit-config skein-edit-transcripts skein-rename skein-roles",
+    tiers: landlock,
+    why: "the same for .skein",
+  },
+  { names: "chmod utime setxattr", tiers: landlock, why: "Landlock does not look at modes, times and attributes" },
+  {
+    names: "chown",
+    tiers: landlock,
+    who: "root in another's project",
+    why: "the same, where root keeps the right because the project is somebody else's",
+  },
+  { names: "list-key-names", tiers: landlock, why: "names of secrets can be listed, their contents not read" },
+  { names: "read-cmdline", tiers: landlock, why: "without a namespace all processes and their arguments can be seen" },
+  { names: "limits priority", tiers: landlock, why: "Landlock does not look at limits and priorities of the user's own processes" },
+];
+
+/** Does not work where we would want it to. */
+export const notWorking: readonly Row[] = [
+  {
+    names: "work-write-tmp work-cache",
+    tiers: landlock,
+    why: "there are no private copies: /tmp and caches can be read only, TMPDIR is writable",
+  },
+  {
+    names: "work-dev-shm work-terminal",
+    tiers: landlock,
+    why: "/dev is the machine's own: shared memory and terminals of others are in there",
+  },
+];
+
+/** Needs the machine's network where there is none of its own. */
+const needsNet = new Set(["work-local-server"]);
+const onlyNetStops = new Set(["tcp-loopback", "udp-loopback", "dns"]);
+const writesProject = new Set(["work-write-project", "work-git-commit", "work-git-branch"]);
+/** Of a project that can't be written nothing can be replaced either. */
+const needsProject = new Set(namesOf("git-nested-repository setuid-in-project write-hard-link-before"));
+const inProject = /^(git|skein)-/;
+
+export type Expectation = "through" | "stopped" | "either";
+
+export function expectationOf({ name, kind }: Pick<Attempt, "name" | "kind">, behind: Behind): Expectation {
+  const { tier, policy, net, person } = behind;
+  const writes = policy === "workspace";
+  if (name === "work-write-plan") return policy === "readonly" ? "stopped" : "through";
+  if (writesProject.has(name)) return writes ? "through" : "stopped";
+  if (!writes && (needsProject.has(name) || (inProject.test(name) && !/chmod/.test(name)))) return "stopped";
+  if (kind === "work") {
+    if (needsNet.has(name) && tier === "landlock" && net === "off") return "stopped";
+    return listedIn(notWorking, name, tier) ? "stopped" : "through";
+  }
+  if (onlyNetStops.has(name) && net === "on") return "through";
+  const row = notCovered.find(
+    (one) => namesOf(one.names).includes(name) && one.tiers.includes(tier) && (one.who ?? person.name) === person.name,
+  );
+  return row === undefined ? "stopped" : "either";
+}
+
+/**
+ * Without walls every attempt must succeed, or it would prove nothing, but for these. `root`: takes rights that only
+ * root has. `kernel`: depends on how the kernel was built and set up. The rest says why.
+ */
+const withoutWalls: Record<string, string> = {
+  root: "chown read-key-umount-cover read-shadow open-by-handle raw-socket packet-socket mount-tmpfs mount-bind mount-fsopen mount-open-tree mount-setattr pivot-root chroot unshare-mount unshare-net nsenter-mount machine-files sys-files cgroup-files cgroup-mkdir devices null-by-number fanotify perf-event bpf swapon reboot git-rename-project",
+  user: "setuid-program",
+  kernel:
+    "vsock crypto-socket key-socket netlink-audit keyctl add-key userfaultfd io-uring perf-event fanotify bpf load-module swapon cgroup-files cgroup-mkdir devices unshare-user unshare-user-mount calls-of-32-bit calls-of-x32 setxattr write-terminal open-by-handle raw-socket packet-socket terminal-input terminal-paste",
+  "would reach every process of the machine": "signal-all",
+  "the first process of a container may be anybody's": "write-proc-1-root nsenter-net-of-1",
+  "the rules of a container's devices hold for root too": "devices-by-number null-by-number",
+  "needs an extension of git that is off": "git-hooks-path-of-worktree",
+  "only walls set it": "work-write-temp",
+  "the runtime closes it first": "write-inherited-fd",
+};
+
+/** Null where it must succeed. */
+export function excuseWithoutWalls(name: string, { person, way }: Pick<Behind, "person" | "way">): string | null {
+  const found = Object.entries(withoutWalls).filter(([why, names]) => namesOf(names).includes(name) && holds(why, person.isRoot, way));
+  return found[0]?.[0] ?? null;
+}
+
+function holds(why: string, isRoot: boolean, way: Behind["way"]): boolean {
+  if (why === "root") return !isRoot;
+  if (why === "user") return isRoot || process.getuid?.() !== 0;
+  return why !== "the runtime closes it first" || way === "executor";
+}
+
+export function namesOf(names: string): string[] {
+  return names.split(" ");
+}
+
+function listedIn(rows: readonly Row[], name: string, tier: Behind["tier"]): boolean {
+  return rows.some((row) => namesOf(row.names).includes(name) && row.tiers.includes(tier));
+}

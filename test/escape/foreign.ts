@@ -1,0 +1,51 @@
+// Starts a program inside walls as an agent's command line is started: directly, without our executor. Run as the
+// person whose walls they shall be; its argument is the order, its output that of the program.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Policy } from "../../src/protocol/policy.ts";
+import { makeGuardable } from "../../src/sandbox/git-places.ts";
+import { probeMachine } from "../../src/sandbox/probe.ts";
+import { type Tier, walledCommand } from "../../src/sandbox/start.ts";
+import { wallsFor } from "../../src/sandbox/walls.ts";
+
+export type ForeignOrder = {
+  policy: Policy;
+  best: Tier;
+  project: string;
+  home: string;
+  own: { config: string; data: string; state: string };
+  command: string[];
+  maxProcesses?: number;
+};
+
+async function main(): Promise<void> {
+  const order = JSON.parse(process.argv[2]!) as ForeignOrder;
+  const { policy, project, home, own } = order;
+  const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "../../src/main.ts")];
+  const machine = await probeMachine({ self, path: process.env["PATH"] ?? "", best: order.best });
+  if (machine.tier !== order.best) throw new Error(`asked for ${order.best}, found ${machine.tier}: ${machine.why}`);
+  const [temp, copies] = ["files", "copies"].map((name) => join(own.data, "tmp/foreign", name)) as [string, string];
+  for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeGuardable(project);
+  const isRoot = process.getuid?.() === 0;
+  const places = {
+    project,
+    directory: project,
+    home,
+    own: { ...own, cache: join(home, ".cache/skein") },
+    temp,
+    copies,
+    isRoot,
+    unixSockets: false,
+  };
+  const found = wallsFor(policy, places);
+  const walls = { ...found, maxProcesses: order.maxProcesses ?? found.maxProcesses };
+  const child = Bun.spawn(walledCommand({ command: order.command, cwd: project, walls, machine, self }), {
+    cwd: project,
+    env: { ...process.env, TMPDIR: temp },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  process.exitCode = await child.exited;
+}
+
+void main();

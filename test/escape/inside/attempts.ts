@@ -1,0 +1,10 @@
+// All attempts, in the order in which they are made: what could disturb others comes last.
+import { changes } from "./change.ts";
+import { kernelAttempts } from "./kernel.ts";
+import { projectAttempts } from "./project.ts";
+import { reaches } from "./reach.ts";
+import { secrets } from "./secrets.ts";
+import { works } from "./works.ts";
+import type { Attempt } from "./world.ts";
+
+export const attempts: readonly Attempt[] = [...works, ...changes, ...secrets, ...reaches, ...kernelAttempts, ...projectAttempts];

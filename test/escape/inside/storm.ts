@@ -1,0 +1,15 @@
+// Starts processes until the kernel refuses, which may be the end of this one too, or the number given is reached. It
+// says at each how many there are.
+import { writeSync } from "node:fs";
+
+const wanted = Number(process.argv[2]);
+const children: Bun.Subprocess[] = [];
+try {
+  while (children.length < wanted) {
+    children.push(Bun.spawn(["sleep", "60"], { stdio: ["ignore", "ignore", "ignore"] }));
+    writeSync(1, `STARTED ${children.length}\n`);
+  }
+} finally {
+  for (const child of children) child.kill("SIGKILL");
+  process.exit(0);
+}
