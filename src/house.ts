@@ -2,6 +2,7 @@
 // knows them all, and the only one below the doors that sees configuration.
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { chooseAgent, externalAgents as agentRows, modelFor } from "./agents/external/names.ts";
 import { readContextFiles } from "./agents/native/context-files.ts";
 import { nativeAgent } from "./agents/native/native.ts";
 import { shellAgent } from "./agents/shell.ts";
@@ -13,10 +14,11 @@ import { createEngine } from "./engine/engine.ts";
 import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
 import { executorsOf } from "./house/executors.ts";
+import { externalAgents } from "./house/external-agents.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
 import { chooseModel } from "./models/choose.ts";
-import { vendorNamed, type VendorConfig } from "./models/providers.ts";
+import type { VendorConfig } from "./models/providers.ts";
 import type { Api } from "./protocol/api.ts";
 import { Fault, messageOf } from "./protocol/error.ts";
 import type { Session } from "./protocol/turn.ts";
@@ -72,7 +74,7 @@ export function buildHouse(input: HouseInput): Api {
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
     skills: (directory, project) => skillsOf(ground, directory, project),
   });
-  const isVendor = (name: string) => vendorNamed(name) !== undefined || name in ground.providers;
+  const shell = shellAgent({ executor: executors.get, toolEnv, enforced: executors.enforced });
   const choosing = { env, providers: ground.providers, configured: config.values.model };
   const chosen = new Map<string | null, Promise<string>>();
   const choose = (name: string | null) => {
@@ -85,10 +87,12 @@ export function buildHouse(input: HouseInput): Api {
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     snapshots: input.ephemeral ? null : snapshotsOf(ground),
-    agents: [native, shellAgent({ executor: executors.get, toolEnv, enforced: executors.enforced })],
-    chooseModel: choose,
-    chooseAgent: (name, model) =>
-      isVendor(name) && name !== "native" ? { agent: "native", model: model ?? name } : { agent: name, model },
+    agents: [native, shell, ...externalAgents(ground, executors)],
+    chooseModel: (agent, name) => {
+      const row = agentRows.find((candidate) => candidate.name === agent);
+      return row === undefined ? choose(name) : Promise.resolve(modelFor(row, name));
+    },
+    chooseAgent: (name, model) => chooseAgent(name, model, { agents: [], vendors: Object.keys(ground.providers) }),
     projectOf: (directory) => findProject(directory, paths.home),
     getCurrent: (project) => readProjectState(paths, project).current,
     setCurrent: (project, current) => (input.ephemeral ? undefined : writeProjectState(paths, project, { current })),

@@ -8,6 +8,8 @@ export function commandTurn(session: string, command: string, policy: Policy): T
     command,
     policy,
     prompt: null,
+    agent: null,
+    agentArgs: [],
     images: [],
     model: null,
     toolLevel: "minimal",

@@ -36,6 +36,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       session: child.id,
       prompt: request.task,
       images: [],
+      agent: null,
       model: child.model,
       toolLevel: child.toolLevel,
       spawn: false,

@@ -76,7 +76,7 @@ function partsFor(root: string, store: Store, agent: Agent): EngineParts {
     hasStore: () => true,
     snapshots: null,
     agents: [agent],
-    chooseModel: async (name) => name ?? "test/one",
+    chooseModel: async (_agent, name) => name ?? "test/one",
     chooseAgent: (name, model) => ({ agent: name, model }),
     projectOf: (directory) => directory,
     getCurrent: () => null,
@@ -97,6 +97,8 @@ function partsFor(root: string, store: Store, agent: Agent): EngineParts {
 const turn: Omit<TurnStart, "session"> = {
   prompt: "hello",
   images: [],
+  agent: null,
+  agentArgs: [],
   model: null,
   toolLevel: "minimal",
   tools: null,

@@ -26,9 +26,12 @@ export type EngineParts = {
   agents: Agent[];
   /** Null when nothing may be kept. */
   snapshots: Snapshots | null;
-  /** A full `vendor/id[:effort]` from a name, a vendor, or nothing. Throws when nothing can be asked. */
-  chooseModel: (name: string | null) => Promise<string>;
-  /** One vocabulary: an agent's name, or a vendor's, which means native on that vendor. */
+  /**
+   * A full `vendor/id[:effort]` from a name, a vendor, or nothing. Throws when nothing can be asked; null leaves it to
+   * an agent that has a default of its own.
+   */
+  chooseModel: (agent: string, name: string | null) => Promise<string | null>;
+  /** One vocabulary: an agent's name, a vendor's, which means native on that vendor, or a model that an agent brings. */
   chooseAgent: (name: string, model: string | null) => { agent: string; model: string | null };
   projectOf: (directory: string) => string;
   /** Which session a project works in; kept across invocations. */
@@ -56,6 +59,21 @@ export function createEngine(parts: EngineParts): Api {
   // A turn can be stopped from the moment it is asked for, not only once it runs.
   const starting = new Map<string, AbortController>();
   const unfinished = new Set<Promise<unknown>>();
+  const start: Api["turn"]["start"] = (params) => {
+    const feed = createFeed<Event>();
+    const stop = new AbortController();
+    starting.set(params.session, stop);
+    const place = { outer: stop.signal, elsewhere: () => nothingSpent, root: null, told };
+    const done = runTurn(parts, running, params, (event) => feed.push(event), place)
+      .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
+      .then(
+        () => feed.end(),
+        (error: unknown) => feed.fail(error),
+      )
+      .finally(() => unfinished.delete(done));
+    unfinished.add(done);
+    return feed;
+  };
   return {
     ...parts.rows,
     session: {
@@ -88,21 +106,7 @@ export function createEngine(parts: EngineParts): Api {
     context: { render: (params) => renderContext(parts, params) },
     turn: {
       check: (params) => checkTurn(parts, params),
-      start(params) {
-        const feed = createFeed<Event>();
-        const stop = new AbortController();
-        starting.set(params.session, stop);
-        const place = { outer: stop.signal, elsewhere: () => nothingSpent, root: null, told };
-        const done = runTurn(parts, running, params, (event) => feed.push(event), place)
-          .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
-          .then(
-            () => feed.end(),
-            (error: unknown) => feed.fail(error),
-          )
-          .finally(() => unfinished.delete(done));
-        unfinished.add(done);
-        return feed;
-      },
+      start,
       async cancel({ session }) {
         starting.get(session)?.abort();
         running.get(session)?.cancel();

@@ -2,7 +2,7 @@
 import type { LastingEvent, PassingBody, Event, TurnOutcome } from "../protocol/event.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
-import type { Turn } from "../protocol/turn.ts";
+import type { NativeStart, Turn } from "../protocol/turn.ts";
 import { addUsage, noUsage, type Usage } from "../protocol/usage.ts";
 import type { Lease, NewTurn, Store, TurnClose, Written } from "../store/store.ts";
 import type { Transcript } from "../store/transcript.ts";
@@ -29,11 +29,15 @@ export class Recorder {
     this.#publish = publish;
   }
 
-  async startTurn(turn: NewTurn): Promise<Turn> {
+  async startTurn(turn: NewTurn): Promise<{ turn: Turn; native: NativeStart | null }> {
     const written = await this.#store.startTurn(this.#lease, turn);
     this.#turn = written.value.id;
     this.#drafts = keepDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
-    return this.#show(written);
+    return { turn: this.#show(written), native: written.native };
+  }
+
+  async noteNative(nativeId: string): Promise<void> {
+    await this.#store.noteNative(this.#lease, this.#turn, nativeId);
   }
 
   async addNode(node: NewNode, turn: string | null = this.#turn): Promise<Node> {

@@ -63,7 +63,7 @@ async function create(parts: EngineParts, params: SessionOpen, name: string | nu
   const project = parts.projectOf(directory);
   const chosen = parts.chooseAgent(params.agent, params.model);
   agentNamed(parts, chosen.agent);
-  const model = await parts.chooseModel(chosen.model);
+  const model = await parts.chooseModel(chosen.agent, chosen.model);
   if (params.parentSession !== null && !parts.hasStore())
     throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
   const store = await parts.store();

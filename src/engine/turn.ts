@@ -6,7 +6,7 @@ import type { Event, TurnOutcome } from "../protocol/event.ts";
 import { storedAt } from "../protocol/handle.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
-import type { Session, Turn, TurnEnd } from "../protocol/turn.ts";
+import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
 import { addSpent, countedTokens, type Spent } from "../protocol/usage.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { deadlineOf, type Deadline } from "./deadline.ts";
@@ -42,9 +42,7 @@ export async function runTurn(
   place: Place,
 ): Promise<EndedTurn> {
   const store = await parts.store();
-  const session = await sessionOf(store, params.session);
-  const agent = agentNamed(parts, params.command === null ? session.agent : "shell");
-  const model = params.command === null ? await parts.chooseModel(params.model ?? session.model) : null;
+  const { session, agent, model } = await takerOf(parts, store, params);
   const enforced = await agent.enforced(params.policy);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
@@ -56,16 +54,17 @@ export async function runTurn(
     const recorder = new Recorder(store, lease, transcript, publish);
     await recover(store, recorder, session.id);
     if (params.prompt === null && params.command === null) await checkResumable(store, session);
-    const turn = await recorder.startTurn({
+    const { turn, native } = await recorder.startTurn({
       agent: agent.name,
       model,
       policy: params.policy,
       enforced,
       prompt: await firstNode(store, params),
+      ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
     warnOnce(turn, place.told, (message) => recorder.pass({ type: "warning.raised", message }));
     const runBelow: Driven["runBelow"] = (below, watch, within) => runTurn(parts, running, below, watch, within);
-    return await drive({ parts, runBelow, place, params, store, lease, recorder, deadline, agent, turn, session });
+    return await drive({ parts, runBelow, place, params, store, lease, recorder, deadline, agent, turn, native, session });
   } catch (error) {
     deadline.cancel(); // what could not be recorded must not go on
     throw error;
@@ -77,10 +76,25 @@ export async function runTurn(
   }
 }
 
+/** Who takes the turn, with which model. What is named for a turn stays the session's. */
+async function takerOf(
+  parts: EngineParts,
+  store: Store,
+  params: TurnStart,
+): Promise<{ session: Session; agent: Agent; model: string | null }> {
+  const session = await sessionOf(store, params.session);
+  if (params.command !== null) return { session, agent: agentNamed(parts, "shell"), model: null };
+  const chosen = params.agent === null ? { agent: session.agent, model: params.model } : parts.chooseAgent(params.agent, params.model);
+  const agent = agentNamed(parts, chosen.agent);
+  const model = await parts.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
+  const isChanged = agent.name !== session.agent || (params.model !== null && model !== session.model);
+  return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
+}
+
 export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
   const chosen = parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
-  const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.model);
+  const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);
   await agent.check({ ...params, model });
   await agent.enforced(params.policy);
   if (params.policy.name === "plan" && params.isNew) await parts.ensurePlanFile(parts.projectOf(params.directory));
@@ -107,6 +121,7 @@ export type Driven = {
   deadline: Deadline;
   agent: Agent;
   turn: Turn;
+  native: NativeStart | null;
   session: Session;
 };
 
@@ -120,6 +135,7 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
     if (event.type === "passing") recorder.pass(event.event);
+    else if (event.type === "native") await recorder.noteNative(event.id);
     else if (event.type === "end") end = event.end;
     else {
       const node = await recorder.addNode(event.node);
@@ -130,7 +146,14 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   }
   await files.finish(mayHaveChanged);
   end = endedBy(deadline.reason(), end);
-  const closed = { status: end.status, error: end.error ?? null, nativeId: end.nativeId ?? null, enforced: turn.enforced };
+  const closed = {
+    status: end.status,
+    error: end.error ?? null,
+    nativeId: end.nativeId ?? null,
+    enforced: turn.enforced,
+    ...(end.cli === undefined ? {} : { cli: end.cli }),
+    ...(end.rest === undefined ? {} : { rest: end.rest }),
+  };
   const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent() };
   const ended = await recorder.endTurn(closed, turn.id, outcome);
   const session = await sessionOf(driven.store, turn.session);
@@ -158,6 +181,9 @@ async function turnInput(
     directory: session.directory,
     project: session.project,
     plan: session.plan ?? null,
+    native: driven.native,
+    tree: session.tree,
+    logs: session.transcript?.replace(/\.jsonl$/, "") ?? null,
   };
   const context: TurnContext = {
     signal: deadline.signal,

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  rmdirSync,
   rmSync,
   statSync,
   utimesSync,
@@ -14,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { WallWish } from "../agents/external/external.ts";
 import { startExecutor } from "../executor/client.ts";
 import type { Ground } from "../house.ts";
 import { Fault } from "../protocol/error.ts";
@@ -21,7 +23,7 @@ import type { Enforced, Policy } from "../protocol/policy.ts";
 import type { Executor, TurnInput } from "../protocol/ports.ts";
 import { makeGuardable } from "../sandbox/git-places.ts";
 import { enforcedBy, type Machine, walledCommand } from "../sandbox/start.ts";
-import { boundsOf, planFile, wallsFor } from "../sandbox/walls.ts";
+import { boundsOf, byDepth, isTooWide, planFile, type Rule, type Walls, wallsFor } from "../sandbox/walls.ts";
 import { version } from "../version.ts";
 
 export type Executors = {
@@ -29,28 +31,46 @@ export type Executors = {
   enforced: (policy: Policy) => Promise<Enforced>;
   /** For a turn whose `enforced` was asked for. */
   get: (turn: WalledTurn) => Executor;
+  /** The words that start another program behind the walls of such a turn, and what its environment gains. */
+  wall: (turn: WalledTurn, wish: WallWish) => { command: string[]; env: Record<string, string> };
+  /** What stands around such a turn. */
+  wallsOf: (turn: WalledTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
   close: () => Promise<void>;
 };
 
 export type WalledTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy">;
 
+type Cleanup = () => void;
+
+/** What is in use by then stays. */
+function tryTo(act: Cleanup): void {
+  try {
+    act();
+  } catch {
+    // A directory that is not empty any more.
+  }
+}
+
 const keptMs = 7 * 24 * 3_600_000;
 
 export function executorsOf(ground: Ground): Executors {
   const running = new Map<string, Executor>();
-  const thrownAway: string[] = [];
+  const atEnd: Cleanup[] = [];
   let found: Machine | null = null;
 
   const machineFor = async ({ name, sandbox }: Policy): Promise<Machine> => {
     found ??= await machineOf(ground);
     return name === "full" && sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
   };
+  const known = (): Machine => {
+    if (found === null) throw new Fault("internal", "the walls were not asked for first");
+    return found;
+  };
   const start = (turn: WalledTurn): Executor => {
-    if (found === null) throw new Fault("internal", "the executor was asked for before the walls");
-    const { machine, walls, bounds } = planned(ground, turn, found, thrownAway);
+    const { machine, walls, bounds } = planned(ground, turn, known(), atEnd);
     const inner = [...ground.self, "__executor", JSON.stringify(bounds)];
     const command = walledCommand({ command: inner, cwd: turn.directory, walls, machine, self: ground.self });
-    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory });
+    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory, bounds });
     // What held when it was tried does not hold any more: it is tried out again the next time.
     executor.ready.catch(() => rmSync(machineFile(ground), { force: true }));
     return executor;
@@ -59,15 +79,40 @@ export function executorsOf(ground: Ground): Executors {
     enforced: async (policy) => required(enforcedBy(await machineFor(policy), policy), policy, found),
     get: (turn) => {
       const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, planKey(turn)]);
-      const known = running.get(key) ?? start(turn);
-      running.set(key, known);
-      return known;
+      const executor = running.get(key) ?? start(turn);
+      running.set(key, executor);
+      return executor;
+    },
+    wall: (turn, wish) => wallIn(ground, turn, known(), wish, atEnd),
+    wallsOf: ({ policy }) => {
+      const { tier } = known();
+      const isWalled = policy.name !== "full" && tier !== "none";
+      return { isWalled, hasOwnNetwork: isWalled && tier === "namespaces" && policy.net === "off" };
     },
     close: async () => {
       await Promise.all([...running.values()].map((executor) => executor.close()));
-      for (const folder of thrownAway) removeTemp(folder);
+      for (const cleanUp of atEnd) tryTo(cleanUp);
     },
   };
+}
+
+/** In a namespace of processes the first one must take care of orphans, which no agent's CLI does. */
+const keeper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
+
+function wallIn(ground: Ground, turn: WalledTurn, found: Machine, wish: WallWish, atEnd: Cleanup[]) {
+  const { machine, walls, bounds } = planned(ground, turn, found, atEnd);
+  const more = (access: Rule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
+  const wider: Walls | null =
+    walls === null
+      ? null
+      : {
+          ...walls,
+          rules: byDepth([...walls.rules, ...more("read", wish.readable), ...more("write", wish.writable)]),
+          ...(wish.port === null ? {} : { port: wish.port }),
+        };
+  const inner = machine.processes === "no" ? wish.command : [...keeper, ...wish.command];
+  const command = walledCommand({ command: inner, cwd: turn.directory, walls: wider, machine, self: ground.self });
+  return { command, env: { TMPDIR: bounds.temp } };
 }
 
 /** From what was found out since this machine started, or by trying. */
@@ -90,12 +135,13 @@ function required(enforced: Enforced, policy: Policy, machine: Machine | null): 
   });
 }
 
-function planned(ground: Ground, turn: WalledTurn, found: Machine, thrownAway: string[]) {
+function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanup[]) {
   const { policy, project, directory } = turn;
   const machine: Machine = policy.name === "full" && policy.sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
-  const { temp, copies } = makeTemp(ground, turn, thrownAway);
+  const { temp, copies } = makeTemp(ground, turn, atEnd);
   const written = policy.name === "workspace" ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
   written.forEach(makeGuardable);
+  if (written.length > 0 && !isTooWide(project, ground.paths.home)) holdPlace(join(project, ".skein"), atEnd);
   const { home, config, data, state, cache } = ground.paths;
   const own = { config, data, state, cache };
   const isRoot = process.getuid?.() === 0;
@@ -104,20 +150,26 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, thrownAway: s
   return { machine, walls: isWalled ? walls : null, bounds: boundsOf(walls, policy, isWalled) };
 }
 
+/** Only what exists can be guarded: without it a tool could make it, with a config inside. */
+function holdPlace(folder: string, atEnd: Cleanup[]): void {
+  try {
+    mkdirSync(folder);
+    atEnd.push(() => rmdirSync(folder));
+  } catch {
+    // It is there, or nobody can make it.
+  }
+}
+
 /** A plan that an editor has replaced is another file: it needs walls of its own. */
 function planKey({ policy, project }: WalledTurn): number {
   return policy.name === "plan" ? (statSync(planFile(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
 }
 
 /** Kept for the session's next turn; what nobody has used for a week goes. Two executors can't share the copies. */
-function makeTemp(
-  ground: Ground,
-  { root, policy, project, directory }: WalledTurn,
-  thrownAway: string[],
-): { temp: string; copies: string } {
+function makeTemp(ground: Ground, { root, policy, project, directory }: WalledTurn, atEnd: Cleanup[]): { temp: string; copies: string } {
   const all = join(ground.paths.data, "tmp");
   const folder = ground.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
-  if (ground.ephemeral) thrownAway.push(folder);
+  if (ground.ephemeral) atEnd.push(() => removeTemp(folder));
   const [temp, copies] = [
     join(folder, "files"),
     join(folder, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16)),

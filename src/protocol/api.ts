@@ -118,6 +118,8 @@ export type TurnStart = {
   session: string;
   /** Null goes on with what an interrupted turn left. */
   prompt: string | null;
+  /** An agent, a vendor or a model that an agent brings; null is the session's own. It stays the session's. */
+  agent: string | null;
   images: ImageData[];
   model: string | null;
   toolLevel: ToolLevel;
@@ -135,13 +137,15 @@ export type TurnStart = {
   idleMs: number | null;
   answerSchema: Record<string, unknown> | null;
   outputFile: string | null;
+  /** Passed on to another agent's command line, where they loosen no wall. */
+  agentArgs: string[];
   /** A command instead of a prompt: the agent `shell` runs it, no model is asked. */
   command: string | null;
   /** What the command's output is a copy of: a file, an answer from the web or from a database. */
   copies?: Pick<Handle, "source" | "identifier">;
 };
 
-export type TurnCheck = Omit<TurnStart, "session" | "prompt"> & {
+export type TurnCheck = Omit<TurnStart, "session" | "prompt" | "agent"> & {
   agent: string;
   /** A session that exists brings its own model when none is named. */
   isNew: boolean;

@@ -42,6 +42,8 @@ export type Note =
   | { about: "compaction"; keptFrom: string | null }
   | { about: "interruption" }
   | { about: "correction" }
+  /** What a sub-agent of a foreign CLI said or did below the call that started it: shown, never sent. */
+  | { about: "below"; call: string }
   | { about: "graft"; from: { session: string; node: string } };
 
 /** A node as an agent makes it: the engine gives it an id, a parent and a place. */

@@ -5,7 +5,7 @@ import type { FileChange } from "./files.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
 import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
-import type { TurnEnd } from "./turn.ts";
+import type { NativeStart, TurnEnd } from "./turn.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
 
@@ -37,6 +37,14 @@ export type TurnInput = {
   limits: Limits;
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
+  /** Where an agent that keeps sessions of its own goes on; null begins one. */
+  native: NativeStart | null;
+  /** Passed on to another agent's command line. */
+  agentArgs: string[];
+  /** The tree's id: what an agent keeps of its own belongs to it. */
+  tree: string;
+  /** Beside the transcript, without an ending; null when nothing may be kept. */
+  logs: string | null;
   /** For the agent `shell`: what to run, and what its output is a copy of when that is not the point itself. */
   command: string | null;
   copies?: Pick<Handle, "source" | "identifier">;
@@ -46,6 +54,8 @@ export type TurnInput = {
 export type AgentEvent =
   | { type: "node"; node: NewNode; recorded: (node: Node) => void }
   | { type: "passing"; event: PassingBody }
+  /** The agent's own session, as soon as it is known. */
+  | { type: "native"; id: string }
   | { type: "end"; end: TurnEnd };
 
 export type TurnContext = {
@@ -119,6 +129,8 @@ export type Agent = {
   name: string;
   /** False for one that a person can't choose. */
   takesTasks: boolean;
+  /** Set for one that keeps sessions of its own. */
+  native?: { canFork: boolean };
   preview: (input: PreviewInput) => Promise<Preview>;
   /** Throws a fault for a turn that can't be taken as asked. */
   check: (turn: PlannedTurn) => Promise<void>;

@@ -1,7 +1,7 @@
 // Sessions and turns: the movable pointers, and the record of who took up a prompt and how it ended.
 import type { TurnError, TurnStatus } from "./error.ts";
 import type { Enforced, Policy, ToolLevel } from "./policy.ts";
-import type { Usage } from "./usage.ts";
+import type { Spent, Usage } from "./usage.ts";
 
 export type Session = {
   id: string;
@@ -64,7 +64,29 @@ export type Turn = {
   error: TurnError | null;
   /** Only of an imported turn: its native id is provenance and never resumed. */
   source?: Source;
+  /** Only of a turn that another agent's command line took. */
+  cli?: CliRecord;
 };
 
-/** How a turn ended, as the agent saw it. Without an `answer` it is the text of the last agent node. */
-export type TurnEnd = { status: TurnStatus; error?: TurnError; nativeId?: string; answer?: string };
+/**
+ * Where an agent that keeps sessions of its own goes on: in the one that ended at our node, or in a fork of it.
+ * After a turn that ended early, what follows the node `since` (null is the beginning) may be missing there.
+ */
+export type NativeStart = { how: "resume" | "fork"; id: string; unsure?: { since: string | null } };
+
+/** What is known of the program that took a turn. The arguments are without prompt and credentials. */
+export type CliRecord = {
+  version: string | null;
+  argv: string[];
+  started: "new" | NativeStart["how"];
+  exitCode: number | null;
+  signal: string | null;
+  bytes: number;
+  firstEventMs: number | null;
+};
+
+/**
+ * How a turn ended, as the agent saw it. Without an `answer` it is the text of the last agent node; `rest` is what
+ * was spent and stands on no node.
+ */
+export type TurnEnd = { status: TurnStatus; error?: TurnError; nativeId?: string; answer?: string; cli?: CliRecord; rest?: Spent };

@@ -206,4 +206,8 @@ const steps = [
   `
   alter table sessions add column plan text;
   `,
+  `
+  alter table turns add column cli text;
+  create index turns_by_tip on turns (tip) where native_id is not null;
+  `,
 ];

@@ -93,6 +93,7 @@ export type TurnRow = {
   status: Turn["status"];
   error: string | null;
   source: string | null;
+  cli: string | null;
 };
 
 export const selectTurns = `
@@ -120,6 +121,7 @@ export function toTurn(row: TurnRow): Turn {
     status: row.status,
     error: row.error === null ? null : JSON.parse(row.error),
     ...(row.source === null ? {} : { source: JSON.parse(row.source) }),
+    ...(row.cli === null ? {} : { cli: JSON.parse(row.cli) }),
   };
 }
 
@@ -129,6 +131,7 @@ export function asStarted(turn: Turn): Turn {
     ...turn,
     tip: null,
     nativeId: null,
+    cli: undefined,
     usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
     costUsd: 0,
     steps: 0,

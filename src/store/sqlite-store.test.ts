@@ -82,6 +82,8 @@ describe("the file of a store", () => {
     const { session, turn } = await begin(store);
     await store.close();
     const raw = new Database(at.path);
+    raw.run("drop index turns_by_tip");
+    raw.run("alter table turns drop column cli");
     raw.run("alter table sessions drop column plan");
     raw.run("update turns set policy = json_remove(policy, '$.addDirs')");
     raw.run("pragma user_version = 4");

@@ -12,7 +12,7 @@ import { purge } from "./purge.ts";
 import { indexSome, search } from "./search.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
 import type { Lease, PurgeWish, Store } from "./store.ts";
-import { drafts, endTurn, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
+import { drafts, endTurn, noteNative, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
 import { saveTurnFiles, turnFiles } from "./turn-files.ts";
 import { verify } from "./verify.ts";
 
@@ -38,16 +38,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
   const holder = () => (self ??= { ...thisProcess(), ...options.holder });
   const upkeep = new Upkeep(db);
 
-  /** Runs on the database; what goes wrong there is told as a fault. */
-  const on =
-    <Params extends unknown[], Result>(act: (db: Db, ...params: Params) => Result) =>
-    async (...params: Params): Promise<Awaited<Result>> => {
-      try {
-        return await act(db, ...params);
-      } catch (error) {
-        throw faultOf(error, db.path);
-      }
-    };
+  const on = faultsOf(db);
 
   return {
     createSession: on(createSession),
@@ -67,6 +58,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     }),
     holder: on((_, wanted: string) => livingHolder(db, wanted, holder())),
     startTurn: on(startTurn),
+    noteNative: on(noteNative),
     appendNode: on(appendNode),
     endTurn: on((_, ...params: Parameters<Store["endTurn"]>) => {
       const written = endTurn(db, ...params);
@@ -109,6 +101,18 @@ function storeOn(db: Db, options: StoreOptions): Store {
       db.close();
     }),
   };
+}
+
+/** Runs on the database; what goes wrong there is told as a fault. */
+function faultsOf(db: Db) {
+  return <Params extends unknown[], Result>(act: (db: Db, ...params: Params) => Result) =>
+    async (...params: Params): Promise<Awaited<Result>> => {
+      try {
+        return await act(db, ...params);
+      } catch (error) {
+        throw faultOf(error, db.path);
+      }
+    };
 }
 
 /** A full disk must not keep a store from closing: the lease ends with the process anyway. */

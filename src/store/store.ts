@@ -9,7 +9,8 @@ import type { Handle } from "../protocol/handle.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
 import type { OutputSink } from "../protocol/ports.ts";
 import type { Enforced } from "../protocol/policy.ts";
-import type { Session, Source, Turn } from "../protocol/turn.ts";
+import type { Spent } from "../protocol/usage.ts";
+import type { CliRecord, NativeStart, Session, Source, Turn } from "../protocol/turn.ts";
 
 export type Store = {
   // sessions
@@ -28,7 +29,10 @@ export type Store = {
   release: (lease: Lease) => Promise<void>;
   /** The process that holds the session; null when nobody does, or a dead one. */
   holder: (session: string) => Promise<LivingHolder | null>;
-  startTurn: (lease: Lease, turn: NewTurn) => Promise<Written<Turn>>;
+  /** With `native`, also where the agent's own session goes on; that session is then this turn's, and no other's. */
+  startTurn: (lease: Lease, turn: NewTurn) => Promise<Written<Turn> & { native: NativeStart | null }>;
+  /** The agent's own session, as soon as it is known. */
+  noteNative: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that it completes. */
   appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<Written<Node>>;
   endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<Written<Turn>>;
@@ -111,6 +115,8 @@ export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced"> & {
   id?: string;
   /** The prompt's node, written in the same transaction; none when an interrupted turn goes on. */
   prompt: NewNode | null;
+  /** For an agent that keeps sessions of its own, and whether it can fork them. */
+  native?: { canFork: boolean };
 };
 
 export type TurnClose = {
@@ -118,6 +124,9 @@ export type TurnClose = {
   error: TurnError | null;
   nativeId: string | null;
   enforced: Enforced | null;
+  cli?: CliRecord;
+  /** Spent in this turn, and on no node. */
+  rest?: Spent;
 };
 
 /** `key` is "text", "thinking" or the id of a running call. */

@@ -1,22 +1,27 @@
 // Turns: who took up a prompt, what it used and how it ended; the drafts of what is still streaming; the bill.
 import type { UsageKey, UsageRow } from "../protocol/api.ts";
 import type { LastingEvent } from "../protocol/event.ts";
-import type { Turn } from "../protocol/turn.ts";
+import type { NativeStart, Turn } from "../protocol/turn.ts";
+import { nothingSpent, type Spent } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
 import { eventOf, recordEvent } from "./events.ts";
 import { requireLease } from "./lease.ts";
+import { claimed, nativeStart } from "./native.ts";
 import { addNode, openTurn } from "./nodes.ts";
 import { asStarted, selectTurns, sessionRow, toSession, toTurn, type TurnRow } from "./rows.ts";
 import type { Draft, Lease, NewTurn, TurnClose, Written } from "./store.ts";
 
-export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> {
+export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> & { native: NativeStart | null } {
   return db.writeThrough(() => {
     const ground = requireLease(db, lease);
+    const native = start.native === undefined ? null : nativeStart(db, ground, start.agent, start.native);
     const at = Date.now();
     const id = start.id ?? Bun.randomUUIDv7();
     const { lastInsertRowid } = db
-      .query("insert into turns (id, session, parent, agent, model, policy, enforced, started_at) values (?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(id, ground.n, ground.tip, start.agent, start.model, JSON.stringify(start.policy), json(start.enforced), at);
+      .query(
+        "insert into turns (id, session, parent, agent, model, native_id, policy, enforced, started_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      )
+      .run(id, ground.n, ground.tip, start.agent, start.model, claimed(native), JSON.stringify(start.policy), json(start.enforced), at);
     const n = Number(lastInsertRowid);
     ground.seq += 1;
     const startedSeq = ground.seq;
@@ -26,7 +31,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> {
     const value = turnRow(db, n);
     const session = toSession(sessionRow(db, lease.session));
     const started = eventOf(startedSeq, lease.session, id, at, { type: "turn.started", turn: asStarted(value), session });
-    return { value, events: prompt ? [started, prompt.event] : [started] };
+    return { value, native, events: prompt ? [started, prompt.event] : [started] };
   });
 }
 
@@ -37,15 +42,24 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
     const at = Date.now();
     const seq = ground.seq + 1;
     db.query(
-      `update turns set ended_at = max(?, started_at), status = ?, error = ?, native_id = coalesce(?, native_id), enforced = coalesce(?, enforced)
+      `update turns set ended_at = max(?, started_at), status = ?, error = ?, native_id = coalesce(?, native_id), enforced = coalesce(?, enforced), cli = ?,
+         input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
+         cost_usd = cost_usd + ?, unpriced = unpriced + ?
        where n = ?`,
-    ).run(at, end.status, json(end.error), end.nativeId, json(end.enforced), n);
+    ).run(at, end.status, json(end.error), end.nativeId, json(end.enforced), json(end.cli ?? null), ...restOf(end.rest), n);
     db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(seq, at, ground.n);
     recordEvent(db, { session: ground.n, seq, kind: "turn.ended", turn: n, node: null, at });
     const value = turnRow(db, n);
     const session = toSession(sessionRow(db, lease.session));
     const ended: LastingEvent = eventOf(seq, lease.session, turn, at, { type: "turn.ended", turn: value, session });
     return { value, events: [ended] };
+  });
+}
+
+export function noteNative(db: Db, lease: Lease, turn: string, nativeId: string): void {
+  db.write(() => {
+    const { n } = openTurn(db, requireLease(db, lease), turn);
+    db.query("update turns set native_id = ? where n = ?").run(nativeId, n);
   });
 }
 
@@ -119,6 +133,11 @@ export function usage(db: Db, by: UsageKey, project: string | null): UsageRow[] 
 
 function turnRow(db: Db, n: number): Turn {
   return toTurn(db.query<TurnRow>(`${selectTurns} where t.n = ?`).get(n)!);
+}
+
+function restOf(rest: Spent = nothingSpent): number[] {
+  const { input, output, cacheRead, cacheWrite } = rest.usage;
+  return [input, output, cacheRead, cacheWrite, rest.costUsd ?? 0, rest.costUsd === null ? 1 : 0];
 }
 
 function json(value: object | null): string | null {

@@ -90,6 +90,10 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
   limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null },
   command: null,
+  native: null,
+  agentArgs: [],
+  tree: "t",
+  logs: null,
   answerSchema: null,
 };
 

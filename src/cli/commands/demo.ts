@@ -83,6 +83,8 @@ const demoTurn = {
   appendSystem: null,
   contextFiles: false,
   fresh: false,
+  agent: null,
+  agentArgs: [],
   policy: { name: "workspace" as const, sandbox: "auto" as const, net: "off" as const, allowWrite: [], addDirs: [] },
   limits: { maxSteps: 20, maxTokens: null, maxBudgetUsd: null },
   timeoutMs: 60_000,

@@ -83,6 +83,7 @@ type Flags = ReturnType<typeof readFlags>;
 export function readFlags(args: Args, door: Door) {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const on = (name: string) => args.flags[name] === true;
+  const all = (name: string) => (args.flags[name] as string[] | undefined) ?? [];
   const { cwd, home } = door;
   const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd, home }));
   const directory = path("cd") ?? cwd;
@@ -100,6 +101,7 @@ export function readFlags(args: Args, door: Door) {
   return {
     text,
     on,
+    all,
     directory,
     format: (on("json") ? "json" : (text("output-format") ?? "text")) as OutputFormat,
     trust: on("trust") ? true : on("no-trust") ? false : null,
@@ -112,7 +114,7 @@ export function readFlags(args: Args, door: Door) {
     policy: readPolicyFlags(args, door),
     plan: mapped(path("plan"), readPlan),
     schema: mapped(path("json-schema"), readSchema),
-    images: ((args.flags["image"] as string[] | undefined) ?? []).map((value) => readImage(absolutePath(value, { cwd, home }))),
+    images: all("image").map((value) => readImage(absolutePath(value, { cwd, home }))),
     outputFile: mapped(path("output-file"), (file) => writableFile("output-file", file)),
     transcriptDir: mapped(path("transcript-dir"), (folder) => writableFolder("transcript-dir", folder)),
   };
@@ -141,7 +143,8 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
   const toolLevel = (flags.text("tool-level") as ToolLevel | null) ?? settings.toolLevel;
   return {
     images: flags.images,
-    model: modelOf(flags),
+    ...takerOf(flags),
+    agentArgs: flags.all("agent-arg"),
     toolLevel,
     tools: flags.tools,
     spawn: !flags.on("no-spawn"),
@@ -163,11 +166,11 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
   };
 }
 
-function modelOf(flags: Flags): string | null {
-  const model = flags.text("model");
-  const provider = flags.text("provider");
-  if (provider === null || provider === "native") return model;
-  return model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+/** `--provider` is a vendor or an agent; beside `--agent` it can only be a vendor. */
+function takerOf(flags: Flags): { agent: string | null; model: string | null } {
+  const [agent, provider, model] = [flags.text("agent"), flags.text("provider"), flags.text("model")];
+  if (agent === null || provider === null || provider === agent) return { agent: agent ?? provider, model };
+  return { agent, model: model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}` };
 }
 
 export function sessionFrom(flags: Flags, settings: Settings, task: string | null, toolLevel: ToolLevel): SessionOpen {
@@ -183,8 +186,8 @@ export function sessionFrom(flags: Flags, settings: Settings, task: string | nul
     ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
     directory: flags.directory,
     task,
-    agent: flags.text("agent") ?? flags.text("provider") ?? settings.agent,
-    model: modelOf(flags),
+    agent: takerOf(flags).agent ?? settings.agent,
+    model: takerOf(flags).model,
     toolLevel,
     parentSession: flags.text("parent-session"),
     transcriptDir: flags.transcriptDir,

@@ -1,0 +1,70 @@
+// A path rendered for an agent that was not there. Made when it is sent and never stored; the newest messages stay
+// whole, older ones are left out first, and tool outputs are excerpts that name where the rest is.
+import type { Message } from "../../models/model.ts";
+import { byteLength, cutText, groupDigits } from "../../kit/text.ts";
+import type { Node, Part } from "../../protocol/node.ts";
+import { messagesOf } from "../native/context.ts";
+
+/** About 30,000 tokens. */
+const briefBytes = 30_000 * 4;
+const resultBytes = 2_000;
+const inputBytes = 600;
+
+export type BriefKind = "whole" | "rest";
+
+const openings: Record<BriefKind, string> = {
+  whole:
+    "Below is the conversation so far between the user and other assistants, in this project. It is context, not a task: " +
+    "files may have changed since, and tool results are excerpts. Your task follows after it.",
+  rest: "Below is what was recorded of the last attempt, which ended early; some of it may be missing from your own history. Your task follows after it.",
+};
+
+/** The prompt as the agent is sent it. Without an earlier conversation it is the user's own words. */
+export function briefed(path: Node[], prompt: string, kind: BriefKind = "whole"): string {
+  const text = briefOf(path);
+  return text === "" ? prompt : `${openings[kind]}\n\n<conversation>\n${text}\n</conversation>\n\n${prompt}`;
+}
+
+export function briefOf(path: Node[], maxBytes = briefBytes): string {
+  const blocks = messagesOf(path)
+    .map(blockOf)
+    .filter((block) => block !== "");
+  const kept: string[] = [];
+  let room = maxBytes;
+  for (const block of blocks.toReversed()) {
+    const size = byteLength(block) + 2;
+    if (size > room && kept.length > 0) break;
+    kept.unshift(size > room ? cutText(block, room, { keep: "both" }).text : block);
+    room -= size;
+  }
+  const missing = blocks.length - kept.length;
+  if (missing > 0) kept.unshift(`[${groupDigits(missing)} earlier ${missing === 1 ? "message is" : "messages are"} left out]`);
+  return kept.join("\n\n");
+}
+
+const titles: Record<Message["role"], string> = { user: "User", assistant: "Assistant", tool: "Tools" };
+
+function blockOf(message: Message): string {
+  const lines = message.parts.map(lineOf).filter((line) => line !== "");
+  return lines.length === 0 ? "" : `## ${titles[message.role]}\n${lines.join("\n")}`;
+}
+
+/** Thinking stays with whoever thought it. */
+function lineOf(part: Part): string {
+  switch (part.kind) {
+    case "text":
+      return part.text;
+    case "call":
+      return `[${part.name} ${cutText(JSON.stringify(part.input), inputBytes, { keep: "both" }).text}]`;
+    case "result": {
+      const whole = part.handle === undefined ? "" : ` (whole output: ${part.handle.source}:${part.handle.identifier})`;
+      return `[result of ${part.name}${part.isError ? ", failed" : ""}${whole}]\n${cutText(part.text, resultBytes, { keep: "both" }).text}`;
+    }
+    case "handle":
+      return part.excerpt;
+    case "image":
+      return `[an image, ${part.mime}]`;
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,56 @@
+// What a CLI is told to do: the user's words, what it has not seen before them, and where its own session goes on.
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { parseModelName } from "../../models/providers.ts";
+import { textOf } from "../../protocol/node.ts";
+import type { PreviewInput, TurnInput } from "../../protocol/ports.ts";
+import type { NativeStart } from "../../protocol/turn.ts";
+import type { Adapter, CliLaunch } from "./adapter.ts";
+import { briefed } from "./brief.ts";
+import type { Gate } from "./gate.ts";
+
+export function launchOf(
+  { adapter, configRoot }: { adapter: Adapter; configRoot: string },
+  input: TurnInput,
+  native: NativeStart | null,
+  gate: Pick<Gate, "endpoint" | "isWalled">,
+): CliLaunch {
+  const named = input.model === null ? null : parseModelName(input.model);
+  const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
+  const role = [input.system, input.appendSystem, plan].filter((text) => text !== null).join("\n\n");
+  const prompt = promptFor(input, native);
+  return {
+    prompt: role === "" || adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
+    model: named?.model ?? null,
+    effort: named?.effort ?? null,
+    role: role === "" ? null : role,
+    directory: input.directory,
+    addDirs: input.policy.addDirs,
+    configDir: join(configRoot, input.tree, adapter.name),
+    start: startOf(native),
+    endpoint: gate.endpoint,
+    isWalled: gate.isWalled,
+    isRoot: process.getuid?.() === 0,
+    extraArgs: input.agentArgs,
+  };
+}
+
+function startOf(native: NativeStart | null): CliLaunch["start"] {
+  if (native === null) return { how: "new", id: randomUUID() };
+  return native.how === "fork" ? { how: "fork", id: native.id, forkId: randomUUID() } : { how: "resume", id: native.id };
+}
+
+/** The user's words; before them what this agent has not seen. */
+function promptFor(input: TurnInput, native: NativeStart | null): string {
+  const prompt = promptOf(input.path);
+  const earlier = input.path.slice(0, -1);
+  if (native === null) return briefed(earlier, prompt);
+  if (native.unsure === undefined) return prompt;
+  const { since } = native.unsure;
+  return briefed(earlier.slice(since === null ? 0 : earlier.findIndex((node) => node.id === since) + 1), prompt, "rest");
+}
+
+export function promptOf(path: PreviewInput["path"]): string {
+  const last = path.at(-1);
+  return last === undefined ? "" : textOf(last);
+}

@@ -1,0 +1,69 @@
+// How a turn ended, by table: what was seen of a CLI → the one word for it. The words of each CLI's errors are tested
+// with its recordings; here it is the order in which the signs are believed.
+import { describe, expect, test } from "bun:test";
+import type { TurnStatus } from "../../protocol/error.ts";
+import { endingOf, type Seen } from "./ending.ts";
+
+const adapter: Seen["adapter"] = {
+  name: "agent",
+  failureOf: (message) => (/401|bad key/.test(message) ? "auth" : /429/.test(message) ? "rate-limited" : null),
+};
+
+const quiet: Seen = {
+  adapter,
+  answer: "",
+  done: null,
+  failed: null,
+  exitCode: 0,
+  signal: null,
+  stderr: "",
+  lines: 0,
+  garbage: 0,
+  stopped: null,
+};
+
+const fine = { answer: "the answer", done: { isError: false }, lines: 5 };
+
+const rows: [string, Partial<Seen>, TurnStatus, RegExp?][] = [
+  ["a good end with an answer is ok", fine, "ok"],
+  ["exit 1 after a good answer is still ok", { ...fine, exitCode: 1 }, "ok"],
+  ["a signal after a good answer is still ok", { ...fine, exitCode: null, signal: "SIGTERM" }, "ok"],
+  [
+    "exit 0 with an error inside is that error",
+    { done: { isError: true, message: "429 slow down" }, lines: 3 },
+    "rate-limited",
+    /slow down/,
+  ],
+  ["an error that repeats itself as the answer is that error", { done: { isError: true, answer: "bad key" }, lines: 3 }, "auth"],
+  ["a failure that was told is believed before the exit code", { failed: { message: "401" }, lines: 3 }, "auth"],
+  ["a failure of a known kind keeps it", { failed: { message: "so it goes", kind: "too-long" }, exitCode: 1, lines: 3 }, "too-long"],
+  ["stderr explains an exit code", { exitCode: 1, stderr: "warning: colours\nError: 401 from server\n" }, "auth", /401 from server/],
+  ["an exit code without a word is broken", { exitCode: 3 }, "broken", /exit code 3/],
+  ["exit 0 without a word is broken", {}, "broken", /without a word/],
+  ["exit 0 in the middle of a turn is broken", { answer: "half", lines: 4 }, "broken", /before its turn was over/],
+  ["a good end without an answer is broken", { done: { isError: false }, lines: 2 }, "broken", /without an answer/],
+  ["only garbage is broken", { lines: 7, garbage: 7 }, "broken", /can read/],
+  ["a signal is killed", { exitCode: null, signal: "SIGKILL", lines: 2 }, "killed", /SIGKILL/],
+  ["a person's stop is cancelled, whatever else was seen", { ...fine, stopped: "cancelled" }, "cancelled"],
+  ["a budget is told as such", { answer: "half", stopped: { kind: "budget", message: "used up", limit: "tokens" } }, "budget", /used up/],
+];
+
+describe("an ending", () => {
+  for (const [title, seen, status, message] of rows) {
+    test(title, () => {
+      const end = endingOf({ ...quiet, ...seen });
+      expect(end.status).toBe(status);
+      if (message !== undefined) expect(end.error?.message).toMatch(message);
+      expect(end.error === undefined).toBe(status === "ok");
+    });
+  }
+
+  test("keeps what there is of an answer", () => {
+    expect(endingOf({ ...quiet, answer: "half", exitCode: 1 }).answer).toBe("half");
+  });
+
+  test("of a failure has a hint that says what to do", () => {
+    for (const [, seen, status] of rows.filter(([, , wanted]) => !["ok", "cancelled", "budget"].includes(wanted)))
+      expect({ status, hint: endingOf({ ...quiet, ...seen }).error?.hint }).toEqual({ status, hint: expect.any(String) });
+  });
+});

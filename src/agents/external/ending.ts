@@ -1,0 +1,78 @@
+// Failure truth: from what was seen of a CLI (its events, its exit, the end of its stderr, our own stop) to how the
+// turn ended. One pure function; no CLI's exit code is believed alone.
+import { oneLine } from "../../kit/text.ts";
+import type { TurnError, TurnStatus } from "../../protocol/error.ts";
+import type { TurnEnd } from "../../protocol/turn.ts";
+import type { Adapter } from "./adapter.ts";
+
+export type Seen = {
+  adapter: Pick<Adapter, "name" | "failureOf">;
+  /** The last message that was an answer. */
+  answer: string;
+  /** What the CLI itself said of the turn's end; null when it said nothing. */
+  done: { isError: boolean; answer?: string; message?: string } | null;
+  /** The last failure it told and did not get over: an answer after it clears it. */
+  failed: { message: string; kind?: TurnStatus } | null;
+  exitCode: number | null;
+  signal: string | null;
+  stderr: string;
+  /** Lines of stdout, and how many of them were none of its events. */
+  lines: number;
+  garbage: number;
+  /** Who stopped it: a person or a limit outside of it, or its budget. */
+  stopped: "cancelled" | TurnError | null;
+};
+
+export function endingOf(seen: Seen): TurnEnd {
+  const answer = seen.done?.answer || seen.answer;
+  const kept = answer === "" ? {} : { answer };
+  if (seen.stopped === "cancelled") return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" }, ...kept };
+  if (seen.stopped !== null) return { status: seen.stopped.kind, error: seen.stopped, ...kept };
+  const problem = problemOf(seen, answer);
+  return problem === null ? { status: "ok", answer } : { status: problem.kind, error: problem, ...kept };
+}
+
+/** An explicit good end with an answer counts, whatever the exit code says after it. */
+function problemOf(seen: Seen, answer: string): TurnError | null {
+  const { name } = seen.adapter;
+  if (seen.failed !== null) return told(seen, seen.failed.message, seen.failed.kind);
+  if (seen.done?.isError === true) return told(seen, seen.done.message || answer || lastWords(seen) || `${name} failed`);
+  if (seen.done !== null && answer.trim() !== "") return null;
+  if (seen.signal !== null) return { kind: "killed", message: `${name} was killed by ${seen.signal}`, hint: goOn };
+  if (seen.exitCode !== 0) return told(seen, lastWords(seen) || `${name} ended with exit code ${seen.exitCode}`);
+  if (seen.lines > 0 && seen.garbage === seen.lines)
+    return broken(`${name} printed nothing that skein can read`, "run skein doctor --agents");
+  if (seen.done !== null) return broken(`${name} ended without an answer`, goOn);
+  const said = lastWords(seen);
+  return broken(`${name} ended ${seen.lines === 0 ? "without a word" : "before its turn was over"}${said === "" ? "" : `: ${said}`}`, goOn);
+}
+
+const goOn = "go on with --resume, or hand the session to another agent with -a";
+
+const hints: Partial<Record<TurnStatus, (agent: string) => string>> = {
+  auth: () => "see skein auth status: the key is missing, wrong, or not allowed to use this model",
+  "rate-limited": () => "wait, or use another agent or model with -a or -m",
+  overloaded: () => "wait, or use another agent or model with -a or -m",
+  network: () => "check the network and the base URL",
+  "too-long": () => "start again with --fresh, or hand over to a model with a larger window",
+  refused: () => "rephrase the task, or use another agent with -a",
+};
+
+function told(seen: Seen, message: string, kind?: TurnStatus): TurnError {
+  const known = kind ?? seen.adapter.failureOf(message) ?? seen.adapter.failureOf(seen.stderr) ?? "broken";
+  const hint = hints[known]?.(seen.adapter.name) ?? goOn;
+  return { kind: known, message: `${seen.adapter.name}: ${oneLine(message, 400)}`, hint };
+}
+
+function broken(message: string, hint: string): TurnError {
+  return { kind: "broken", message, hint };
+}
+
+/** The last line of stderr that is not a stack frame or a warning about colours. */
+function lastWords({ stderr }: Seen): string {
+  const lines = stderr
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !/^at |warning/i.test(line));
+  return oneLine(lines.at(-1) ?? "", 300);
+}

@@ -1,0 +1,239 @@
+// A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
+// live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createFeed } from "../../kit/feed.ts";
+import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
+import type { Enforced, Policy } from "../../protocol/policy.ts";
+import type { Agent, AgentEvent, PlannedTurn, PreviewInput, Preview, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { CliRecord, NativeStart, TurnEnd } from "../../protocol/turn.ts";
+import { toolEnvironment } from "../../executor/environment.ts";
+import type { Adapter, CliLaunch } from "./adapter.ts";
+import { briefed } from "./brief.ts";
+import { launchOf, promptOf } from "./cli-launch.ts";
+import { endingOf, type Seen } from "./ending.ts";
+import { type Gate, type GateParts, openGate, vendorOf } from "./gate.ts";
+import { type Emit, Reading } from "./reading.ts";
+import { type CliExit, runCli } from "./run-cli.ts";
+
+export type ExternalParts = {
+  adapter: Adapter;
+  /** The user's environment; only what tools may see is passed on. */
+  env: Record<string, string | undefined>;
+  /** Absolute path of a program; null when it is not installed. */
+  find: (program: string) => string | null;
+  /** Below it each tree has a configuration directory of its own. */
+  configRoot: string;
+  /** The words that start a command behind the walls of this turn, and what its environment gains. */
+  wall: (turn: TurnInput, wish: WallWish) => { command: string[]; env: Record<string, string> };
+  enforced: (policy: Policy) => Promise<Enforced>;
+  gate: GateParts;
+};
+
+export type WallWish = {
+  command: string[];
+  /** Besides what the policy says. */
+  readable: string[];
+  writable: string[];
+  /** The one that stays open when the network is off. */
+  port: number | null;
+};
+
+export function externalAgent(parts: ExternalParts): Agent {
+  const { adapter } = parts;
+  return {
+    name: adapter.name,
+    takesTasks: true,
+    native: { canFork: adapter.canFork },
+    check: async (turn) => checkTurn(parts, turn),
+    preview: async (input) => preview(input),
+    takeTurn: (input, context) => takeTurn(parts, input, context),
+    enforced: parts.enforced,
+  };
+}
+
+function checkTurn({ adapter, find }: ExternalParts, turn: PlannedTurn): void {
+  if (find(adapter.program) === null) throw notInstalled(adapter);
+  if (turn.answerSchema !== null) throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} answers in its own way`);
+  if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has tools of its own`);
+}
+
+function notInstalled(adapter: Adapter): Fault {
+  return new Fault("not-installed", `${adapter.name} is not installed: there is no ${adapter.program} in PATH`, { hint: adapter.install });
+}
+
+/** What it would be sent if it had to be told everything. */
+function preview(input: PreviewInput): Preview {
+  const prompt = promptOf(input.path);
+  const text = briefed(input.path.slice(0, -1), prompt);
+  const tokens = Math.ceil(text.length / 4);
+  return {
+    model: input.model,
+    system: "",
+    tools: [],
+    messages: [{ role: "user", text, tokens }],
+    tokens: { system: 0, tools: 0, messages: tokens },
+    body: null,
+  };
+}
+
+async function* takeTurn(parts: ExternalParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+  const feed = createFeed<AgentEvent>();
+  const emit: Emit = (event) => feed.push(event);
+  void whole(parts, input, context, emit)
+    .catch((error: unknown): TurnEnd => failedEnd(error))
+    .then((end) => feed.push({ type: "end", end }))
+    .finally(() => feed.end());
+  yield* feed;
+}
+
+function failedEnd(error: unknown): TurnEnd {
+  const kind =
+    error instanceof Fault && (error.code === "not-installed" || error.code === "auth" || error.code === "sandbox-unavailable")
+      ? error.code
+      : "broken";
+  const hint = error instanceof Fault ? error.hint : undefined;
+  return { status: kind, error: { kind, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } };
+}
+
+/** A session of its own that can't be resumed is given up for a fresh one that is told everything. */
+async function whole(parts: ExternalParts, input: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
+  const program = parts.find(parts.adapter.program);
+  if (program === null) throw notInstalled(parts.adapter);
+  await context.keepFiles();
+  const first = await once(parts, input, context, emit, { program, native: input.native });
+  if (input.native === null || !first.isLost) return first.end;
+  emit({
+    type: "passing",
+    event: {
+      type: "warning.raised",
+      message: `${parts.adapter.name} could not go on in its own session; it starts a fresh one with a brief`,
+    },
+  });
+  return (await once(parts, input, context, emit, { program, native: null })).end;
+}
+
+type Try = { program: string; native: NativeStart | null };
+
+async function once(
+  parts: ExternalParts,
+  input: TurnInput,
+  context: TurnContext,
+  emit: Emit,
+  { program, native }: Try,
+): Promise<{ end: TurnEnd; isLost: boolean }> {
+  const { adapter } = parts;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  let overBudget: TurnError | null = null;
+  const gate = openGate(parts.gate, adapter, input, {
+    elsewhere: context.spent,
+    onOver: (error) => {
+      overBudget = error;
+      stop.abort();
+    },
+  });
+  try {
+    const launch = launchOf(parts, input, native, gate);
+    const reading = new Reading({
+      adapter,
+      start: launch.start,
+      vendor: vendorOf(adapter, input.model).vendor,
+      input,
+      context,
+      emit,
+      gate,
+    });
+    const exit = await start(parts, input, launch, program, gate, signal, reading);
+    await reading.finish();
+    const seen: Seen = {
+      ...reading.seen(),
+      adapter,
+      exitCode: exit.exitCode,
+      signal: exit.signal,
+      stderr: exit.stderr,
+      lines: exit.lines,
+      stopped: overBudget ?? (context.signal.aborted ? "cancelled" : null),
+    };
+    const cli = recordOf(adapter, launch, program, exit, reading.version);
+    const end: TurnEnd = { ...endingOf(seen), cli, rest: reading.rest() };
+    const isLost =
+      native !== null && reading.answers === 0 && adapter.isSessionLost?.(`${end.error?.message ?? ""}\n${exit.stderr}`) === true;
+    return { end, isLost };
+  } finally {
+    await gate.close();
+  }
+}
+
+async function start(
+  parts: ExternalParts,
+  input: TurnInput,
+  launch: CliLaunch,
+  program: string,
+  gate: Gate,
+  signal: AbortSignal,
+  reading: Reading,
+): Promise<CliExit> {
+  const { adapter } = parts;
+  mkdirSync(launch.configDir, { recursive: true, mode: 0o700 });
+  for (const [path, text] of Object.entries(adapter.files(launch))) writeOwn(join(launch.configDir, path), text);
+  const wish = {
+    command: [program, ...adapter.args(launch)],
+    readable: [packageOf(program)],
+    writable: [launch.configDir],
+    port: gate.port,
+  };
+  const { command, env } = parts.wall(input, wish);
+  return runCli({
+    command,
+    cwd: input.directory,
+    passed: gate.offer === null ? null : { file: gate.offer.childEnd, started: gate.offer.started },
+    stdin: adapter.stdin?.(launch) ?? null,
+    env: { ...toolEnvironment(parts.env), ...env, ...adapter.env(launch), SKEIN_SESSION_ID: input.session },
+    signal,
+    logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
+    onLine: (line, isCut) => reading.line(line, isCut),
+    onOutput: () => {},
+  });
+}
+
+/** Without the prompt and the role, which are in the tree, and without anything that came from the gate. */
+function recordOf(adapter: Adapter, launch: CliLaunch, program: string, exit: CliExit, version: string | null): CliRecord {
+  const shown = { ...launch, prompt: "<prompt>", role: launch.role === null ? null : "<role>", endpoint: null };
+  return {
+    version: version ?? versionBeside(program),
+    argv: [adapter.program, ...adapter.args(shown)],
+    started: launch.start.how,
+    exitCode: exit.exitCode,
+    signal: exit.signal,
+    bytes: exit.bytes,
+    firstEventMs: exit.firstLineMs === null ? null : Math.round(exit.firstLineMs),
+  };
+}
+
+/** The directory of the package that a program belongs to, or its own. */
+function packageOf(program: string): string {
+  const real = realpathSync(program);
+  return manifestAbove(real)?.folder ?? dirname(real);
+}
+
+function versionBeside(program: string): string | null {
+  return manifestAbove(realpathSync(program))?.version ?? null;
+}
+
+function manifestAbove(path: string): { folder: string; version: string } | null {
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version?: unknown };
+      if (typeof version === "string") return { folder, version };
+    } catch {
+      continue;
+    }
+  }
+  return null;
+}
+
+function writeOwn(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, text, { mode: 0o600 });
+}

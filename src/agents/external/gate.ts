@@ -1,0 +1,86 @@
+// How a CLI's requests leave its walls: through our gateway, which alone knows the real key and counts what is spent.
+// With the network off the gateway is all that can be reached.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Endpoint, WireName } from "../../models/model.ts";
+import { parseModelName } from "../../models/providers.ts";
+import type { TurnError } from "../../protocol/error.ts";
+import type { TurnInput } from "../../protocol/ports.ts";
+import type { Spent, Usage } from "../../protocol/usage.ts";
+import { offerPort, type PortOffer } from "../../sandbox/inner-port.ts";
+import { checkBudget } from "../native/budget.ts";
+import type { Adapter } from "./adapter.ts";
+import { startGateway } from "./gateway.ts";
+
+export type Gate = {
+  /** Where the CLI sends its requests, as it sees it. */
+  endpoint: { url: string; token: string };
+  /** The one port that its walls leave open; null where the network is on. */
+  port: number | null;
+  /** How the port inside of its namespace gets to us; null where there is no namespace. */
+  offer: PortOffer | null;
+  isWalled: boolean;
+  spent: () => Spent;
+  close: () => Promise<void>;
+};
+
+export type GateParts = {
+  /** Throws a fault that says which key is missing. */
+  endpoint: (vendor: string) => Endpoint;
+  price: (vendor: string, model: string, usage: Usage) => Promise<number | null>;
+  /** What stands around such a turn. */
+  wallsOf: (input: TurnInput) => { isWalled: boolean; hasOwnNetwork: boolean };
+};
+
+export type GateWatch = {
+  /** What was spent around this turn. */
+  elsewhere: () => { tokens: number; costUsd: number };
+  /** The budget is used up: no further request is let through. */
+  onOver: (error: TurnError) => void;
+};
+
+const innerPort = 8787;
+
+export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, watch: GateWatch): Gate {
+  const { vendor } = vendorOf(adapter, input.model);
+  const endpoint = parts.endpoint(vendor);
+  const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
+  const folder = hasOwnNetwork ? mkdtempSync(join(tmpdir(), "skein-gate-")) : null;
+  let requests = 0;
+  const gateway = startGateway({
+    listen: folder === null ? { port: 0 } : { unix: join(folder, "gate") },
+    vendors: (wire: WireName) => (wire === endpoint.wire ? endpoint : null),
+    price: parts.price,
+    allow: (spent) => {
+      const over = checkBudget({ usage: spent.usage, costUsd: spent.costUsd ?? 0, steps: requests }, input.limits, watch.elsewhere());
+      if (over !== null) watch.onOver(over);
+      else requests += 1;
+      return over;
+    },
+    onRequest: () => {},
+  });
+  const offer = hasOwnNetwork ? offerPort() : null;
+  const stop = new AbortController();
+  if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
+  const port = gateway.url === null ? innerPort : Number(new URL(gateway.url).port);
+  return {
+    endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token },
+    port: isWalled && input.policy.net === "off" ? port : null,
+    offer,
+    // Who asked for no walls is asked nothing either.
+    isWalled: isWalled || input.policy.name === "full",
+    spent: gateway.spent,
+    close: async () => {
+      stop.abort();
+      offer?.close();
+      await gateway.close();
+      if (folder !== null) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function vendorOf(adapter: Adapter, model: string | null): Pick<Adapter, "vendor" | "wire"> {
+  if (model === null || adapter.vendorOf === undefined) return adapter;
+  return adapter.vendorOf(parseModelName(model).model);
+}

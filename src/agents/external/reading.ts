@@ -1,0 +1,175 @@
+// What a CLI prints, line by line, as nodes and events of ours; keeps what the ending needs to know. Knows no CLI:
+// the adapter's reader does.
+import { cutText } from "../../kit/text.ts";
+import { parseModelName } from "../../models/providers.ts";
+import { textOf, type NewNode } from "../../protocol/node.ts";
+import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import { addSpent, nothingSpent, type Spent, type Usage } from "../../protocol/usage.ts";
+import type { Adapter, CliEvent, CliLaunch } from "./adapter.ts";
+import type { Seen } from "./ending.ts";
+import type { Gate } from "./gate.ts";
+
+export type Emit = (event: AgentEvent) => void;
+
+export type ReadingParts = {
+  adapter: Adapter;
+  start: CliLaunch["start"];
+  input: TurnInput;
+  context: TurnContext;
+  emit: Emit;
+  gate: Gate;
+  /** Whose models it asks. */
+  vendor: string;
+};
+
+/** After that much silence what a reader holds back is shown. */
+const quietMs = 100;
+/** As much of a tool's result as a node holds. */
+const resultBytes = 32 * 1024;
+
+export class Reading {
+  answers = 0;
+  version: string | null = null;
+  readonly #parts: ReadingParts;
+  readonly #emit: Emit;
+  readonly #gate: Gate;
+  readonly #reader: ReturnType<Adapter["reader"]>;
+  #last: Promise<void> = Promise.resolve();
+  #silence: Timer | undefined;
+  #answer = "";
+  #done: Seen["done"] = null;
+  #failed: Seen["failed"] = null;
+  #garbage = 0;
+  #model: string | null = null;
+  /** What nodes carry already. */
+  #recorded: Spent = nothingSpent;
+
+  constructor(parts: ReadingParts) {
+    this.#parts = parts;
+    this.#emit = parts.emit;
+    this.#gate = parts.gate;
+    this.#reader = parts.adapter.reader(parts.start);
+    this.#model = parts.input.model === null ? null : parseModelName(parts.input.model).model;
+  }
+
+  line(text: string, isCut: boolean): Promise<void> {
+    if (text.trim() === "") return Promise.resolve();
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => void this.#inTurn(() => this.#reader.quiet?.() ?? []).catch(() => undefined), quietMs);
+    return this.#inTurn(() => (isCut ? [{ type: "garbage", text }] : this.#reader.line(text)));
+  }
+
+  finish(): Promise<void> {
+    clearTimeout(this.#silence);
+    return this.#inTurn(() => this.#reader.end());
+  }
+
+  seen(): Pick<Seen, "answer" | "done" | "failed" | "garbage"> {
+    return { answer: this.#answer, done: this.#done, failed: this.#failed, garbage: this.#garbage };
+  }
+
+  /** What was spent and stands on no node: titles and other requests beside the conversation. */
+  rest(): Spent {
+    return less(this.#gate.spent(), this.#recorded);
+  }
+
+  /** One after the other; what could not be recorded is told to whoever brings the next line. */
+  #inTurn(read: () => CliEvent[]): Promise<void> {
+    this.#last = this.#last.then(async () => {
+      for (const event of read()) await this.#take(event);
+    });
+    return this.#last;
+  }
+
+  async #take(event: CliEvent): Promise<void> {
+    switch (event.type) {
+      case "session":
+        this.version = event.version ?? this.version;
+        this.#model = event.model ?? this.#model;
+        return this.#emit({ type: "native", id: event.id });
+      case "text.delta":
+      case "thinking.delta":
+        return this.#emit({ type: "passing", event });
+      case "answer":
+        return this.#takeAnswer(event);
+      case "result":
+        return this.#add(await this.#resultNode(event));
+      case "below":
+        return this.#takeBelow(event.call, event.event);
+      case "usage":
+        // What it says of itself leaves sub-agents out or counts earlier turns: we have counted every request.
+        return;
+      case "retry":
+        return this.#emit({
+          type: "passing",
+          event: { type: "model.retried", attempt: 1, waitMs: 0, error: { kind: "overloaded", message: event.message } },
+        });
+      case "failed":
+        this.#failed = event;
+        return;
+      case "done":
+        this.#done = event;
+        return;
+      case "garbage":
+        this.#garbage += 1;
+    }
+  }
+
+  async #takeAnswer(event: Extract<CliEvent, { type: "answer" }>): Promise<void> {
+    this.answers += 1;
+    this.#failed = null;
+    const text = textOf(event);
+    if (text.trim() !== "") this.#answer = text;
+    const spent = less(this.#gate.spent(), this.#recorded);
+    this.#recorded = addSpent(this.#recorded, spent);
+    const model = event.model ?? this.#model;
+    await this.#add({
+      author: "agent",
+      parts: event.parts,
+      ...(model === null ? {} : { model: `${this.#parts.vendor}/${model}` }),
+      usage: spent.usage,
+      costUsd: spent.costUsd,
+    });
+  }
+
+  /** Of a sub-agent: a block of its own, which is no part of the conversation. */
+  async #takeBelow(call: string, event: CliEvent): Promise<void> {
+    if (event.type === "text.delta") return this.#emit({ type: "passing", event: { type: "tool.output", call, text: event.text } });
+    if (event.type === "answer" && event.parts.length > 0)
+      await this.#add({ author: "note", note: { about: "below", call }, parts: event.parts });
+    if (event.type === "result") await this.#add({ ...(await this.#resultNode(event)), author: "note", note: { about: "below", call } });
+  }
+
+  async #resultNode({ call, name, text, isError, images }: Extract<CliEvent, { type: "result" }>): Promise<NewNode> {
+    const bytes = Buffer.from(text);
+    const handle = bytes.length <= resultBytes ? null : await this.#kept(call, bytes);
+    const cut = cutText(text, resultBytes, { keep: "both" });
+    const part = { kind: "result" as const, call, name, text: cut.text, isError };
+    return { author: "tool", parts: [{ ...part, ...(images === undefined ? {} : { images }), ...(handle === null ? {} : { handle }) }] };
+  }
+
+  #kept(call: string, bytes: Uint8Array) {
+    const sink = this.#parts.context.keepOutput(call, "bash");
+    sink.write(bytes);
+    return sink.close({}, resultBytes);
+  }
+
+  /** Resolves when it is stored. */
+  #add(node: NewNode): Promise<void> {
+    const stopped = new Promise<void>((resolve) =>
+      this.#parts.context.signal.addEventListener("abort", () => setTimeout(resolve, 5_000), { once: true }),
+    );
+    return Promise.race([new Promise<void>((recorded) => this.#emit({ type: "node", node, recorded: () => recorded() })), stopped]);
+  }
+}
+
+function less(whole: Spent, part: Spent): Spent {
+  const minus = (a: number, b: number) => Math.max(0, a - b);
+  const usage: Usage = {
+    input: minus(whole.usage.input, part.usage.input),
+    output: minus(whole.usage.output, part.usage.output),
+    cacheRead: minus(whole.usage.cacheRead, part.usage.cacheRead),
+    cacheWrite: minus(whole.usage.cacheWrite, part.usage.cacheWrite),
+  };
+  return { usage, costUsd: whole.costUsd === null || part.costUsd === null ? null : minus(whole.costUsd, part.costUsd) };
+}

@@ -1,0 +1,66 @@
+// The other agents as the engine is given them: each is loaded when it takes its first turn, with its own walls, key
+// and configuration directory.
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { ExternalParts } from "../agents/external/external.ts";
+import { type AgentRow, externalAgents as rows } from "../agents/external/names.ts";
+import type { Ground } from "../house.ts";
+import { endpointFor } from "../models/providers.ts";
+import type { Agent } from "../protocol/ports.ts";
+import type { Executors } from "./executors.ts";
+
+export function externalAgents(ground: Ground, executors: Executors): Agent[] {
+  return rows.map((row) => lazily(row, ground, executors));
+}
+
+function lazily({ name, canFork }: AgentRow, ground: Ground, executors: Executors): Agent {
+  let loading: Promise<Agent> | null = null;
+  const load = () => (loading ??= loadAgent(name, ground, executors));
+  return {
+    name,
+    takesTasks: true,
+    native: { canFork },
+    check: async (turn) => (await load()).check(turn),
+    preview: async (input) => (await load()).preview(input),
+    enforced: executors.enforced,
+    async *takeTurn(input, context) {
+      yield* (await load()).takeTurn(input, context);
+    },
+  };
+}
+
+async function loadAgent(name: string, ground: Ground, executors: Executors): Promise<Agent> {
+  const [{ externalAgent }, { adapters }, { priceOf }] = await Promise.all([
+    import("../agents/external/external.ts"),
+    import("../agents/external/index.ts"),
+    import("../models/catalog.ts"),
+  ]);
+  const parts: ExternalParts = {
+    adapter: adapters[name]!,
+    env: ground.env,
+    find: (program) => findProgram(program, ground.env["PATH"] ?? ""),
+    configRoot: join(ground.paths.data, "agents"),
+    wall: executors.wall,
+    enforced: executors.enforced,
+    gate: {
+      endpoint: (vendor) => endpointFor(vendor, { env: ground.env, config: ground.providers[vendor] }),
+      price: priceOf,
+      wallsOf: executors.wallsOf,
+    },
+  };
+  return externalAgent(parts);
+}
+
+export function findProgram(program: string, path: string): string | null {
+  const places = path.split(delimiter).filter((folder) => folder.startsWith("/"));
+  return places.map((folder) => join(folder, program)).find(isProgram) ?? null;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+// Where another agent's own session may go on: the one query behind resuming and forking. Its latest turn must have
+// ended exactly at our node, in the same directory; anything else would leak one branch into another.
+import type { NativeStart } from "../protocol/turn.ts";
+import type { Db } from "./db.ts";
+import type { Ground } from "./lease.ts";
+
+type Candidate = { n: number; native_id: string; status: string; parent: number | null };
+
+/** Asked in the transaction that starts the turn: what it resumes is claimed there. */
+export function nativeStart(db: Db, ground: Ground, agent: string, { canFork }: { canFork: boolean }): NativeStart | null {
+  if (ground.tip === null) return null;
+  const found = latestAt(db, ground, agent, ground.tip);
+  if (found === null) return null;
+  if (found.status !== "ok") return { how: "resume", id: found.native_id, unsure: { since: lastCertain(db, agent, found) } };
+  return { how: canFork && isShared(db, ground) ? "fork" : "resume", id: found.native_id };
+}
+
+/** A fork leaves the original where it is. */
+export function claimed(native: NativeStart | null): string | null {
+  return native?.how === "resume" ? native.id : null;
+}
+
+/** Of turns that were imported the id is provenance only. */
+function latestAt(db: Db, ground: Ground, agent: string, tip: number): Candidate | null {
+  return db
+    .query<Candidate>(
+      `select t.n, t.native_id, t.status, t.parent from turns t join sessions s on s.n = t.session
+       where t.tip = ?1 and t.agent = ?2 and t.native_id is not null and t.source is null and t.ended_at is not null
+         and s.directory = (select directory from sessions where n = ?3)
+         and not exists (select 1 from turns later where later.native_id = t.native_id and later.n > t.n)
+       order by t.n desc limit 1`,
+    )
+    .get(tip, agent, ground.n);
+}
+
+/** The node before the turns that ended early. */
+function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
+  let { parent } = failed;
+  for (;;) {
+    const before: Candidate | null =
+      parent === null
+        ? null
+        : db
+            .query<Candidate>("select n, native_id, status, parent from turns where tip = ? and agent = ? and native_id = ?")
+            .get(parent, agent, failed.native_id);
+    if (before === null || before.status === "ok") break;
+    parent = before.parent;
+  }
+  return parent === null ? null : (db.query<{ id: string }>("select id from nodes where n = ?").get(parent)?.id ?? null);
+}
+
+function isShared(db: Db, ground: Ground): boolean {
+  const others = db
+    .query<{ n: number }>("select n from sessions where tree = ? and tip = ? and n <> ? and purged_at is null limit 1")
+    .get(ground.tree, ground.tip, ground.n);
+  return others !== null;
+}
