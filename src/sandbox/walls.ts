@@ -42,7 +42,9 @@ export type Places = {
   unixSockets: boolean;
 };
 
+/** Held by the kernel; the executor ends what comes near it, and says so. */
 const mostProcesses = 4096;
+const manyProcesses = 3000;
 /** Of the machine's memory: commands that take more end before the machine does. */
 const memoryShare = 0.75;
 
@@ -68,7 +70,7 @@ export function wallsFor(policy: Policy, places: Places): Walls {
   put("write", [places.temp]);
   const rules = [...found].map(([path, access]) => ({ path, access }));
   return {
-    rules: rules.toSorted((a, b) => depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1)),
+    rules: byDepth(rules),
     net: policy.net,
     unixSockets: places.unixSockets,
     temp: places.temp,
@@ -76,6 +78,12 @@ export function wallsFor(policy: Policy, places: Places): Walls {
     maxProcesses: mostProcesses,
     keepsOwnerRights: places.isRoot && writable.some((path) => ownerOf(path) !== 0),
   };
+}
+
+/** What is named twice goes by the last. */
+export function byDepth(rules: Rule[]): Rule[] {
+  const last = new Map(rules.map((rule) => [rule.path, rule]));
+  return [...last.values()].toSorted((a, b) => depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1));
 }
 
 /** What the executor is told, to explain what the kernel denies. */
@@ -88,7 +96,7 @@ export function boundsOf(walls: Walls, policy: Policy, isEnforced: boolean): Bou
     writable: paths("write"),
     hidden: paths("none"),
     temp: walls.temp,
-    maxProcesses: walls.maxProcesses,
+    maxProcesses: manyProcesses,
     maxMemoryBytes: policy.name === "full" ? null : Math.floor(totalmem() * memoryShare),
     isEnforced,
   };
