@@ -111,6 +111,7 @@ export class Ledger {
 
   async #cost({ vendor, model }: Entry, usage: Usage): Promise<number | null> {
     if (Object.values(usage).every((count) => count === 0)) return 0;
-    return model === null ? null : this.#price(vendor, model, usage);
+    // Without a price it is counted all the same.
+    return model === null ? null : this.#price(vendor, model, usage).catch(() => null);
   }
 }

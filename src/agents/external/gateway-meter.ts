@@ -13,6 +13,8 @@ export type Meter = {
   usage: () => Usage | null;
   /** An error answer, or an error in mid-stream. */
   problem: () => Problem | null;
+  /** Whether the vendor's own last event was seen. */
+  isWhole: () => boolean;
 };
 
 const bodyBound = 16 * 1024 * 1024;
@@ -26,7 +28,9 @@ export function meterFor(wire: Wire, response: Response): Meter {
 
 /** For what costs nothing. */
 export function freeMeter(response: Response): Meter {
-  return response.ok ? { push: () => {}, end: async () => {}, usage: () => noUsage, problem: () => null } : errorMeter(response);
+  return response.ok
+    ? { push: () => {}, end: async () => {}, usage: () => noUsage, problem: () => null, isWhole: () => false }
+    : errorMeter(response);
 }
 
 function streamMeter(wire: Wire): Meter {
@@ -37,6 +41,7 @@ function streamMeter(wire: Wire): Meter {
     end: async () => parser.end().forEach(counter.take),
     usage: () => counter.usage,
     problem: () => counter.problem,
+    isWhole: () => counter.isWhole,
   };
 }
 
@@ -48,6 +53,7 @@ function bodyMeter(wire: Wire): Meter {
     end: async () => wholeEvents(wire.name, body.text()).forEach(counter.take),
     usage: () => counter.usage,
     problem: () => counter.problem,
+    isWhole: () => counter.isWhole,
   };
 }
 
@@ -61,13 +67,18 @@ function errorMeter({ status, headers }: Response): Meter {
     },
     usage: () => noUsage,
     problem: () => problem,
+    isWhole: () => false,
   };
 }
+
+/** Text inside of an event has its quotes escaped. */
+const lastEvent = /"type": ?"(message_stop|response\.completed|response\.incomplete)"|"finishReason"|^\[DONE\]$/;
 
 /** Gives the wire's own reader only the events that count or fail: it would keep the whole answer otherwise. */
 class Counter {
   usage: Usage | null = null;
   problem: Problem | null = null;
+  isWhole = false;
   readonly #wire: Wire;
   #reader: WireReader;
 
@@ -77,6 +88,7 @@ class Counter {
   }
 
   take = (event: ServerEvent): void => {
+    if (lastEvent.test(event.data)) this.isWhole = true;
     if (!/"usage|"error"/.test(event.data) && event.event !== "error") return;
     try {
       // Anthropic tells its counts in two events; elsewhere each has them all, and the text so far may come with it.

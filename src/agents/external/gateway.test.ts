@@ -122,9 +122,47 @@ describe("a request through the gateway", () => {
     expect(metered).toMatchObject([{ error: { kind: "cancelled" }, usage: { input: 100, output: 1, cacheRead: 30 } }]);
   });
 
+  for (const wire of wires) {
+    test(`${wire}: a client that hangs up on the last event has heard all of it`, async () => {
+      const { server } = around();
+      const whole = await (
+        await fetch(server.url + clients[wire].path(true), { method: "POST", body: JSON.stringify(clients[wire].body(true)) })
+      ).text();
+      const vendor = serveStream(async function* () {
+        yield whole;
+        await new Promise(() => {});
+      });
+      const { gateway, metered } = gatewayTo(vendor.url);
+      const leaving = new AbortController();
+      await (await ask(gateway, wire, { init: { signal: leaving.signal } })).body!.getReader().read();
+      leaving.abort();
+      while (metered.length === 0) await Bun.sleep(5);
+      expect(metered).toMatchObject([{ status: 200, error: null }]);
+    });
+  }
+
+  test("a fault of whoever is asked for the budget or the price ends that request, not the gateway", async () => {
+    const isLast = { now: false };
+    const { gateway, metered } = around({
+      allow: () => {
+        if (isLast.now) throw new Error("no idea");
+        return null;
+      },
+      price: () => Promise.reject(new Error("no price")),
+    });
+    expect(await (await ask(gateway, "anthropic")).text()).toContain("Hello");
+    isLast.now = true;
+    expect((await ask(gateway, "anthropic")).status).toBe(502);
+    await gateway.close();
+    expect(metered.map(({ costUsd, error }) => [costUsd, error?.kind])).toEqual([
+      [null, undefined],
+      [0, "broken"],
+    ]);
+  });
+
   test("close breaks off what runs, reader or not, and counts it", async () => {
     const { gateway, server, metered } = around();
-    server.setFault({ type: "stall", afterEvents: 3 });
+    server.setFault({ type: "stall", afterEvents: 1 });
     await ask(gateway, "openai-responses");
     await ask(gateway, "gemini");
     await gateway.close();

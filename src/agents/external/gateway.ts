@@ -3,11 +3,11 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmodSync, closeSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { classify, networkFailure } from "../../models/failure.ts";
+import { brokenFailure, classify, type Failure, networkFailure, type Target } from "../../models/failure.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { loadWire } from "../../models/stream.ts";
 import { type Json, textAt } from "../../models/wire/json.ts";
-import type { TurnError } from "../../protocol/error.ts";
+import { messageOf, type TurnError } from "../../protocol/error.ts";
 import type { Spent } from "../../protocol/usage.ts";
 import { readRequest } from "./gateway-body.ts";
 import { type Entry, Ledger, type MeteredRequest, type Price } from "./gateway-ledger.ts";
@@ -134,19 +134,19 @@ class RunningGateway {
     const leave = () => passing.stop.abort();
     this.#passing.add(leave);
     request.signal.addEventListener("abort", leave);
-    const refused = this.#options.allow(await this.ledger.soFar());
-    if (refused !== null) {
-      await this.ledger.end(entry, refused);
-      return errorAnswer(route.wire, 400, "this turn's budget is used up");
-    }
     try {
+      const refused = this.#options.allow(await this.ledger.soFar());
+      if (refused !== null) {
+        await this.ledger.end(entry, refused);
+        return errorAnswer(route.wire, 400, "this turn's budget is used up");
+      }
       const response = await this.#ask(request, passing);
       const wire = await loadWire(route.wire);
       entry.status = response.status;
       entry.meter = route.kind === "answer" ? meterFor(wire, response) : freeMeter(response);
       return await this.#pass(response, passing);
     } catch (error) {
-      const failure = networkFailure(error, { endpoint, model: model ?? "" }).error;
+      const failure = failureOf(error, { endpoint, model: model ?? "" }).error;
       await this.ledger.end(entry, wasLeft(passing) ?? failure);
       return errorAnswer(route.wire, 502, failure.message);
     } finally {
@@ -212,13 +212,20 @@ class RunningGateway {
     await entry.meter?.end();
     const problem = entry.meter?.problem() ?? null;
     const target = { endpoint: asked.endpoint, model: entry.model ?? "" };
-    const failure = problem ? classify(problem, target) : broken === undefined ? null : networkFailure(broken, target);
+    const failure = problem ? classify(problem, target) : broken === undefined ? null : failureOf(broken, target);
     await this.ledger.end(entry, wasLeft(passing) ?? failure?.error ?? null);
   }
 }
 
-function wasLeft({ stop }: Passing): TurnError | null {
-  return stop.signal.aborted ? { kind: "cancelled", message: "the request was broken off before its answer was whole" } : null;
+/** What the network did carries a code; anything else is a fault of ours. */
+function failureOf(error: unknown, target: Target): Failure {
+  return error instanceof Error && "code" in error ? networkFailure(error, target) : brokenFailure(messageOf(error), target);
+}
+
+/** Some clients hang up on the vendor's last event. */
+function wasLeft({ stop, entry }: Passing): TurnError | null {
+  const isBroken = stop.signal.aborted && !entry.meter?.isWhole();
+  return isBroken ? { kind: "cancelled", message: "the request was broken off before its answer was whole" } : null;
 }
 
 function isSame(given: string, token: string): boolean {
