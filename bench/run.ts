@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { rm } from "node:fs/promises";
 import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
-import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server/control.ts";
-import { shellScript } from "../test/support/model-server/script.ts";
+import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server-control.ts";
+import { shellScript } from "../src/agents/contract/server/script.ts";
 import { buildSkein, codex, pi } from "./contenders.ts";
 import { bigScenario, callsScenario, measure, takeSeat, type Seat } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";

@@ -9,8 +9,8 @@ import { executorsOf, machineOf } from "../src/house/executors.ts";
 import type { Ground } from "../src/house.ts";
 import type { Policy } from "../src/protocol/policy.ts";
 import type { Executor } from "../src/protocol/ports.ts";
-import { startModelServer } from "../test/support/model-server.ts";
-import { shellScript } from "../test/support/model-server/script.ts";
+import { startModelServer } from "../src/agents/contract/server.ts";
+import { shellScript } from "../src/agents/contract/server/script.ts";
 
 const isQuick = process.argv.includes("--quick");
 const starts = isQuick ? 3 : 25;

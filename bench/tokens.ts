@@ -1,9 +1,9 @@
 // What the first request costs, by one tokenizer (o200k_base) for all: the JSON text of system prompt, tool
 // definitions and messages, wherever a protocol puts them.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import type { RecordedRequest } from "../test/support/model-server.ts";
-import { field, listOf, type Json } from "../test/support/model-server/json.ts";
-import type { ProtocolName } from "../test/support/model-server/protocol.ts";
+import type { RecordedRequest } from "../src/agents/contract/server.ts";
+import { field, listOf, type Json } from "../src/agents/contract/server/json.ts";
+import type { ProtocolName } from "../src/agents/contract/server/protocol.ts";
 
 type Prompt = { system: Json; tools: Json; messages: Json };
 

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { shellScript } from "../support/model-server/script.ts";
-import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
+import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
 import { buildOutside, type Outside } from "./outside.ts";
 import { type Person, persons } from "./person.ts";

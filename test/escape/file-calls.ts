@@ -2,7 +2,7 @@
 // scripted model calls, in two steps, because some links are made on the way.
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { JsonObject } from "../support/model-server/json.ts";
+import type { JsonObject } from "../../src/agents/contract/server/json.ts";
 import type { World } from "./inside/world.ts";
 
 export type FileCall = {

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { field, type Json, listOf, textOf } from "../support/model-server/json.ts";
-import type { Call, Script } from "../support/model-server/script.ts";
-import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { field, type Json, listOf, textOf } from "../../src/agents/contract/server/json.ts";
+import type { Call, Script } from "../../src/agents/contract/server/script.ts";
+import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
 import { type FileCall, fileCalls, inputOf, linksOnTheWay, widerTask } from "./file-calls.ts";
 import type { World } from "./inside/world.ts";

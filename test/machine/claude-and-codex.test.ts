@@ -5,9 +5,9 @@ import { installPeers } from "../../bench/peers.ts";
 import type { Adapter, CliLaunch } from "../../src/agents/external/adapter.ts";
 import { claude } from "../../src/agents/external/claude.ts";
 import { codex } from "../../src/agents/external/codex.ts";
-import type { RecordedRequest } from "../support/model-server.ts";
-import { field, listOf, textOf } from "../support/model-server/json.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import type { RecordedRequest } from "../../src/agents/contract/server.ts";
+import { field, listOf, textOf } from "../../src/agents/contract/server/json.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { nativeIdOf, takeCliSeat, type CliSeat } from "../support/record-cli.ts";
 
 const agents: [string, Adapter, { model: string; other: string; agentTools: string[] }][] = [

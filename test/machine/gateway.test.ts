@@ -10,7 +10,7 @@ import { gemini } from "../../src/agents/external/gemini.ts";
 import { opencode } from "../../src/agents/external/opencode.ts";
 import { pi } from "../../src/agents/external/pi.ts";
 import { priceOf } from "../../src/models/catalog.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { takeCliSeat, type CliSeat } from "../support/record-cli.ts";
 
 const agents: [string, Adapter, string][] = [

@@ -7,9 +7,9 @@ import type { Adapter } from "../../src/agents/external/adapter.ts";
 import { gemini } from "../../src/agents/external/gemini.ts";
 import { opencode } from "../../src/agents/external/opencode.ts";
 import { pi } from "../../src/agents/external/pi.ts";
-import type { RecordedRequest } from "../support/model-server.ts";
-import { modelOf } from "../support/model-server/side.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import type { RecordedRequest } from "../../src/agents/contract/server.ts";
+import { modelOf } from "../../src/agents/contract/server/side.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { type CliRun, type CliSeat, nativeIdOf, takeCliSeat } from "../support/record-cli.ts";
 
 setDefaultTimeout(300_000);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-postgres-"));

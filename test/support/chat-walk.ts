@@ -1,8 +1,8 @@
 // The sample conversation of `chat`: a scripted model that knows its lines, in a small project.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer, type ModelServer } from "./model-server.ts";
-import { shellScript, type Script } from "./model-server/script.ts";
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, type TemporaryHouse } from "./skein.ts";
 
 export const model = ["-m", "anthropic/claude-sonnet-4-5"];

@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { peersBin, peersDir } from "../../bench/peers.ts";
 import type { Adapter, CliLaunch } from "../../src/agents/external/adapter.ts";
 import { endFamily } from "../../src/kit/processes.ts";
-import { type ModelServer, type ScriptSource, startModelServer } from "./model-server.ts";
-import { type Fault, type Script, shellScript } from "./model-server/script.ts";
+import { type ModelServer, type ScriptSource, startModelServer } from "../../src/agents/contract/server.ts";
+import { type Fault, type Script, shellScript } from "../../src/agents/contract/server/script.ts";
 
 export type CliRun = { stdout: string; stderr: string; exitCode: number | null; signal: string | null; args: string[] };
 

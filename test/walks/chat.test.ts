@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { list, main, model, utils, walk } from "../support/chat-walk.ts";
-import type { ModelServer } from "../support/model-server.ts";
+import type { ModelServer } from "../../src/agents/contract/server.ts";
 
 describe("the sample conversation", () => {
   test("has the tree, the fork and the branches that its reader expects", async () => {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { offeredTools } from "../../src/agents/native/tools.ts";
 import { levelTools } from "../../src/protocol/policy.ts";
 import { event as eventSchema, result as resultSchema, transcriptHeader } from "../../src/protocol/schema/records.ts";
-import { startModelServer, type ModelServer, type ModelServerOptions, type ScriptSource } from "../support/model-server.ts";
-import { shellScript, type Script } from "../support/model-server/script.ts";
+import { startModelServer, type ModelServer, type ModelServerOptions, type ScriptSource } from "../../src/agents/contract/server.ts";
+import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 const anthropic = wireModels.anthropic;

@@ -7,8 +7,8 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { readTranscript } from "../../src/store/transcript.ts";
 import { follow, type Printed } from "../support/following.ts";
-import { startModelServer, type ModelServer, type RecordedRequest } from "../support/model-server.ts";
-import { shellScript, type Script } from "../support/model-server/script.ts";
+import { startModelServer, type ModelServer, type RecordedRequest } from "../../src/agents/contract/server.ts";
+import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
 import { leftOf, processesOf } from "../support/processes.ts";
 import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 

@@ -2,8 +2,8 @@
 // Where this machine holds no walls nothing is blamed on them; the guard holds everywhere.
 import { expect, test } from "bun:test";
 import { event as eventSchema } from "../../src/protocol/schema/records.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 
 type Line = Record<string, unknown> & { type: string };

@@ -6,8 +6,8 @@ import type { NewNode } from "../../src/protocol/node.ts";
 import { comparison, exportHeader, exportLine, found } from "../../src/protocol/schema/tree-records.ts";
 import { nodeOfLines, type TreeHeader, type TreeLine } from "../../src/protocol/tree-lines.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 const key = "sk-ant-api03-Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY";

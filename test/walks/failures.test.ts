@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
-import { startModelServer, type ModelServerOptions, type ScriptSource } from "../support/model-server.ts";
-import { shellScript, type Fault, type Script } from "../support/model-server/script.ts";
+import { startModelServer, type ModelServerOptions, type ScriptSource } from "../../src/agents/contract/server.ts";
+import { shellScript, type Fault, type Script } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 
 const anthropic = wireModels.anthropic;

@@ -4,8 +4,8 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesDiff, filesRestore, result } from "../../src/protocol/schema/records.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 const server = startModelServer(shellScript(["true"]), { chunkDelayMs: 0 });

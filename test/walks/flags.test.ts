@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
-import { startModelServer, type ScriptSource } from "../support/model-server.ts";
+import { startModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
 import { temporaryHouse, vendorEnv, wireModels, type RunOptions, type TemporaryHouse } from "../support/skein.ts";
 
 const anthropic = wireModels.anthropic;

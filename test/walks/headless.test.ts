@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { event, result, streamLine, transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 
 const commands = Array.from({ length: 20 }, (_, at) => `echo line-${at}; echo ${at} >> counted.txt`);

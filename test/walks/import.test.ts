@@ -6,7 +6,7 @@ import { imported } from "../../src/protocol/schema/records.ts";
 import { treeHeader, treeLines } from "../../src/protocol/tree-lines.ts";
 import type { Session } from "../../src/protocol/turn.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { temporaryHouse, vendorEnv } from "../support/skein.ts";
 
 const fixture = (agent: string) => join(import.meta.dir, "../fixtures/transcripts", agent, "session.jsonl");

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { killed, result } from "../../src/protocol/schema/records.ts";
 import { follow } from "../support/following.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { leftOf } from "../support/processes.ts";
 import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 

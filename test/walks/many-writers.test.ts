@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { readFileSync, truncateSync } from "node:fs";
 import { result, transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
 import { follow } from "../support/following.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 const model = wireModels.anthropic;

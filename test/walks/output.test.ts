@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { startModelServer, type ModelServer, type ScriptSource } from "../support/model-server.ts";
-import { field, listOf, textOf, type Json } from "../support/model-server/json.ts";
+import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
+import { field, listOf, textOf, type Json } from "../../src/agents/contract/server/json.ts";
 import { leftOf } from "../support/processes.ts";
 import { temporaryHouse, vendorEnv, type Ran, type TemporaryHouse } from "../support/skein.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy } from "../../src/protocol/policy.ts";
-import { startModelServer, type ModelServer, type ScriptSource } from "../support/model-server.ts";
+import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
 import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];

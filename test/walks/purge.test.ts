@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { purge, result } from "../../src/protocol/schema/records.ts";
-import { startModelServer } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 
 test("an archived session is purged when it is old enough or named, and says before what it would free", async () => {

@@ -3,8 +3,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer, type ModelServer, type RecordedRequest } from "../support/model-server.ts";
-import { shellScript } from "../support/model-server/script.ts";
+import { startModelServer, type ModelServer, type RecordedRequest } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];
@@ -115,7 +115,9 @@ describe("what was enforced", () => {
       using house = temporaryHouse(best === "" ? {} : { SKEIN_SANDBOX_BEST: best });
       return await house.run(["doctor"]);
     };
-    expect((await doctor("none")).out).toMatch(/^[-○] sandbox .*nothing is held: .*readonly and plan refuse.*\n +unset SKEIN_SANDBOX_BEST$/m);
+    expect((await doctor("none")).out).toMatch(
+      /^[-○] sandbox .*nothing is held: .*readonly and plan refuse.*\n +unset SKEIN_SANDBOX_BEST$/m,
+    );
     const second = (await doctor("landlock")).out;
     expect(second).toMatch(/^[-+✓○] sandbox .*(\(landlock\).*not held: processes.*for more: unset SKEIN_SANDBOX_BEST|nothing is held)/m);
     if (tier === "namespaces")

@@ -5,8 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { environment } from "../../src/config/env.ts";
 import { vendors } from "../../src/models/providers.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { shellScript, type Fault } from "../support/model-server/script.ts";
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript, type Fault } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
 
 const variables = [

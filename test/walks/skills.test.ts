@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
-import { field, listOf, textOf, type Json } from "../support/model-server/json.ts";
-import type { Call, Script } from "../support/model-server/script.ts";
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
+import { field, listOf, textOf, type Json } from "../../src/agents/contract/server/json.ts";
+import type { Call, Script } from "../../src/agents/contract/server/script.ts";
 import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
 
 const model = "anthropic/claude-sonnet-4-5";

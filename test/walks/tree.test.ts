@@ -1,6 +1,6 @@
 // Working with the tree from the command line: sessions come, go and branch; nothing is ever overwritten.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 let server: ModelServer;

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "no
 import { join } from "node:path";
 import { allCommands, commandTable } from "../../src/cli/index.ts";
 import { runFlags } from "../../src/cli/run-flags.ts";
-import { startModelServer } from "../support/model-server.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
 import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
 
 /** An address where nothing listens: a run that gets as far as a request would fail otherwise. */

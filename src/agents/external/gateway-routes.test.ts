@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { fstatSync, mkdtempSync, openSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startModelServer } from "../../../test/support/model-server.ts";
+import { startModelServer } from "../contract/server.ts";
 import type { Gateway } from "./gateway.ts";
 import { around, ask, clients, endpoints, gatewayTo, key, open, stopAll, wires } from "./fixtures/vendor-clients.ts";
 

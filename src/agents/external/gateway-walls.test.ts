@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ModelServerOptions } from "../../../test/support/model-server.ts";
+import type { ModelServerOptions } from "../contract/server.ts";
 import { leftOf } from "../../../test/support/processes.ts";
 import { machineOf, startWalled, type Walled } from "./fixtures/walled.ts";
 

@@ -3,8 +3,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI, type Content } from "@google/genai";
 import OpenAI from "openai";
 import { afterEach, describe, expect, test } from "bun:test";
-import { startModelServer, type ModelServer, type ModelServerOptions, type ScriptSource } from "./model-server.ts";
-import { shellScript, type Script } from "./model-server/script.ts";
+import { startModelServer, type ModelServer, type ModelServerOptions, type ScriptSource } from "./server.ts";
+import { shellScript, type Script } from "./server/script.ts";
 
 const running: ModelServer[] = [];
 const commands = ["echo one", "echo 'two é 🧵'", "echo three"];

@@ -1,17 +1,17 @@
-// A model server on 127.0.0.1 that plays a script to any client of four protocols, for tests and for the bench.
+// A model server on 127.0.0.1 that plays a script to any client of four protocols: for the contract of other agents, for tests and for the bench.
 // It keeps nothing that decides an answer except the faults it was told and the fake cache.
-import { anthropic } from "./model-server/anthropic.ts";
-import { countUncached, createCache } from "./model-server/cache.ts";
-import { chat } from "./model-server/chat.ts";
-import { composeAnswer, isSideRequest, stepAt } from "./model-server/compose.ts";
-import { gemini } from "./model-server/gemini.ts";
-import { field, type Json } from "./model-server/json.ts";
-import { positionOf, type Position } from "./model-server/position.ts";
-import type { Protocol, ProtocolName } from "./model-server/protocol.ts";
-import { sendAnswer, sendFailure } from "./model-server/reply.ts";
-import { responses } from "./model-server/responses.ts";
-import type { Fault, Script, Step } from "./model-server/script.ts";
-import { answerSide, modelOf, readBody } from "./model-server/side.ts";
+import { anthropic } from "./server/anthropic.ts";
+import { countUncached, createCache } from "./server/cache.ts";
+import { chat } from "./server/chat.ts";
+import { composeAnswer, isSideRequest, stepAt } from "./server/compose.ts";
+import { gemini } from "./server/gemini.ts";
+import { field, type Json } from "./server/json.ts";
+import { positionOf, type Position } from "./server/position.ts";
+import type { Protocol, ProtocolName } from "./server/protocol.ts";
+import { sendAnswer, sendFailure } from "./server/reply.ts";
+import { responses } from "./server/responses.ts";
+import type { Fault, Script, Step } from "./server/script.ts";
+import { answerSide, modelOf, readBody } from "./server/side.ts";
 
 /** A function chooses the script by what the request says. */
 export type ScriptSource = Script | ((request: { position: Position; body: Json }) => Script);

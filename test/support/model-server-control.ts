@@ -1,7 +1,7 @@
 // Steers a model server that runs in another process: its script, its faults and its record, over HTTP under /_control.
 // Both ends are here: the routes and the client.
-import type { ModelServer, RecordedRequest } from "../model-server.ts";
-import type { Fault, Script } from "./script.ts";
+import type { ModelServer, RecordedRequest } from "../../src/agents/contract/server.ts";
+import type { Fault, Script } from "../../src/agents/contract/server/script.ts";
 
 type FaultOrder = { fault: Fault | null; request?: number };
 
@@ -24,7 +24,7 @@ export type RemoteModelServer = {
 
 /** Starts a server in a process of its own, so that it shares no event loop with the caller. */
 export async function startRemoteModelServer(script: Script): Promise<RemoteModelServer> {
-  const main = new URL("../model-server-main.ts", import.meta.url).pathname;
+  const main = new URL("./model-server-main.ts", import.meta.url).pathname;
   const child = Bun.spawn([process.execPath, main], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
   const url = await firstLine(child.stdout);
   const put = async (path: string, body: unknown): Promise<void> => {

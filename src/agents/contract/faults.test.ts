@@ -1,11 +1,11 @@
 // Faults, the fake cache, positions and the separate process of the scripted model server, over plain HTTP.
 import { afterEach, describe, expect, test } from "bun:test";
-import { startModelServer, type ModelServer, type ModelServerOptions } from "../model-server.ts";
-import { startRemoteModelServer } from "./control.ts";
-import type { Json } from "./json.ts";
-import { positionOf } from "./position.ts";
-import type { ProtocolName } from "./protocol.ts";
-import { shellScript, type Fault } from "./script.ts";
+import { startModelServer, type ModelServer, type ModelServerOptions } from "./server.ts";
+import { startRemoteModelServer } from "../../../test/support/model-server-control.ts";
+import type { Json } from "./server/json.ts";
+import { positionOf } from "./server/position.ts";
+import type { ProtocolName } from "./server/protocol.ts";
+import { shellScript, type Fault } from "./server/script.ts";
 
 const running: ModelServer[] = [];
 const schema = { type: "object", properties: { command: { type: "string" } } };
