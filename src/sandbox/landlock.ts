@@ -1,11 +1,10 @@
 // Landlock: which paths the process and all it starts may ever write (and, where no mounts can cover secrets, read),
 // and that signals and abstract sockets stay among themselves. It only ever takes rights away.
-import { closeSync, lstatSync, openSync, readdirSync } from "node:fs";
+import { closeSync, lstatSync, readdirSync } from "node:fs";
 import { join, sep } from "node:path";
-import { errorName, type SystemCall } from "./syscalls.ts";
+import { errorName, openReal, type SystemCall } from "./syscalls.ts";
 import type { Rule, Walls } from "./walls.ts";
 
-const pathOnly = 0o10000000;
 const askVersion = 1;
 
 const right = {
@@ -101,12 +100,8 @@ function waysTo(rules: Rule[]): string[] {
 function allowPath(call: SystemCall, ruleset: number, path: string, rights: bigint): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined || stat.isSymbolicLink()) return;
-  let file: number;
-  try {
-    file = openSync(path, pathOnly);
-  } catch {
-    return;
-  }
+  const file = openReal(call, path);
+  if (file < 0) return;
   const bytes = Buffer.alloc(12);
   bytes.writeBigUInt64LE(stat.isDirectory() ? rights : rights & onFiles, 0);
   bytes.writeInt32LE(file, 8);

@@ -2,14 +2,16 @@
 // places over it, secrets covered, devices replaced. Runs in a mount namespace of its own, before the walls close.
 import { closeSync, mkdirSync, openSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { errorName, type SystemCall } from "./syscalls.ts";
+import { errorName, openReal, type SystemCall } from "./syscalls.ts";
 import type { Rule, Walls } from "./walls.ts";
 
 const here = -100;
 const pathOnly = 0o10000000;
 const cloneTree = 1;
 const recursive = 0x8000;
-const moveEmptyPath = 4;
+const emptyPath = 0x1000;
+const closeOnExec = 0o2000000;
+const moveToFile = 4 | 0x40;
 const attribute = { readOnly: 1, noSuid: 2, noDev: 4 };
 const flag = { noSuid: 2, noDev: 4, noExec: 8 };
 
@@ -53,12 +55,15 @@ class View {
 
   /** A copy of what is mounted there now, to be put over something later. */
   take(path: string): number {
-    return this.#need(this.#call("openTree", here, path, cloneTree | recursive | 0o2000000), `take ${path}`);
+    const place = this.#need(openReal(this.#call, path), `open ${path}`);
+    const tree = this.#need(this.#call("openTree", place, "", cloneTree | recursive | emptyPath | closeOnExec), `take ${path}`);
+    closeSync(place);
+    return tree;
   }
 
   put(path: string, tree: number, isReadOnly: boolean): void {
     makePlace(path, tree);
-    this.#need(this.#call("moveMount", tree, "", here, path, moveEmptyPath), `put ${path}`);
+    this.#move(tree, path);
     this.restrict(path, attribute.noSuid | attribute.noDev | (isReadOnly ? attribute.readOnly : 0), recursive);
   }
 
@@ -72,7 +77,7 @@ class View {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return [];
     if (!stat.isDirectory()) {
-      this.#need(this.#call("moveMount", nothing, "", here, path, moveEmptyPath), `cover ${path}`);
+      this.#move(nothing, path);
       return [];
     }
     this.#mount("tmpfs", path, flag.noSuid | flag.noDev | flag.noExec, `size=64k,nr_inodes=64,mode=${isThrough ? "0711" : "0000"}`);
@@ -95,13 +100,19 @@ class View {
     this.#mount("tmpfs", "/dev", flag.noSuid | flag.noExec, "size=64k,nr_inodes=64,mode=0755");
     for (const { name, tree } of nodes) {
       writeFileSync(join("/dev", name), "");
-      this.#need(this.#call("moveMount", tree, "", here, join("/dev", name), moveEmptyPath), `put /dev/${name}`);
+      this.#move(tree, join("/dev", name));
     }
     for (const folder of ["/dev/pts", "/dev/shm"]) mkdirSync(folder);
     this.#mount("devpts", "/dev/pts", flag.noSuid | flag.noExec, "newinstance,ptmxmode=0666,mode=620");
     symlinkSync("pts/ptmx", "/dev/ptmx");
     ["fd", "stdin", "stdout", "stderr"].forEach((name, at) => symlinkSync(`/proc/self/fd${at === 0 ? "" : `/${at - 1}`}`, `/dev/${name}`));
     this.#mount("tmpfs", "/dev/shm", flag.noSuid | flag.noDev, "mode=1777");
+  }
+
+  #move(tree: number, path: string): void {
+    const place = this.#need(openReal(this.#call, path), `open ${path}`);
+    this.#need(this.#call("moveMount", tree, "", place, "", moveToFile), `put ${path}`);
+    closeSync(place);
   }
 
   #mount(type: string, path: string, flags: number, options: string): void {

@@ -39,6 +39,7 @@ const youngNumbers = {
   openTree: 428,
   moveMount: 429,
   closeRange: 436,
+  openat2: 437,
   mountSetattr: 442,
   landlockCreate: 444,
   landlockAdd: 445,
@@ -67,6 +68,16 @@ export function openSystemCalls(): SystemCall {
     const result = Number(syscall(byName[name], a, b, c, d, e, f));
     return result === -1 ? -read.i32(errno()!, 0) : result;
   };
+}
+
+const fromHere = -100;
+const pathOnly = 0o10000000;
+const closeOnExec = 0o2000000;
+const noLinks = 4;
+
+/** A name for a real path. Where a link has come into it since it was found to be real, somebody wants to lead us elsewhere. */
+export function openReal(call: SystemCall, path: string): number {
+  return call("openat2", fromHere, path, new BigUint64Array([BigInt(pathOnly | closeOnExec), 0n, BigInt(noLinks)]), 24);
 }
 
 export function errorName(result: number): string {
