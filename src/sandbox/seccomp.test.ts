@@ -5,6 +5,7 @@ const audit = { x64: 0xc000003e, arm64: 0xc00000b7 };
 const open: FilterWishes = { unixSockets: true, inetSockets: true };
 const shut: FilterWishes = { unixSockets: false, inetSockets: false };
 const walled: FilterWishes = { unixSockets: false, inetSockets: true };
+const onePort: FilterWishes = { ...shut, onlyTcp: true };
 
 type Call = { arch?: number; number: number; args?: number[] };
 type Verdict = "allow" | "kill" | `fails with ${number}`;
@@ -75,6 +76,17 @@ const rows: [string, number, number, number[], FilterWishes, Verdict][] = [
   ["an IPv4 socket in a network of our own", 41, 198, [2, 1, 0], walled, "allow"],
   ["an IPv4 socket without one", 41, 198, [2, 1, 0], shut, "fails with 13"],
   ["an IPv6 socket without one", 41, 198, [10, 1, 0], shut, "fails with 13"],
+  ["TCP where one port is left open", 41, 198, [2, 0x80801, 6], onePort, "allow"],
+  ["TCP over IPv6, the same", 41, 198, [10, 1, 0], onePort, "allow"],
+  ["a datagram socket, the same", 41, 198, [2, 2, 0], onePort, "fails with 13"],
+  ["a raw socket, the same", 41, 198, [2, 3, 0], onePort, "fails with 13"],
+  ["a stream over another protocol, the same", 41, 198, [2, 1, 262], onePort, "fails with 13"],
+  ["a unix socket, the same", 41, 198, [1, 1, 0], onePort, "fails with 13"],
+  ["sendto on a connection", 44, 206, [3, 0, 0, 0x4000], onePort, "allow"],
+  ["sendto that connects by itself", 44, 206, [3, 0, 0, 0x2000_4000], onePort, "fails with 1"],
+  ["sendmsg that connects by itself", 46, 211, [3, 0, 0x2000_0000], onePort, "fails with 1"],
+  ["sendmmsg that connects by itself", 307, 269, [3, 0, 1, 0x2000_0000], onePort, "fails with 1"],
+  ["sendto that connects by itself, in a network of our own", 44, 206, [3, 0, 0, 0x2000_0000], walled, "allow"],
   ["netlink for routes", 41, 198, [16, 3, 0], shut, "allow"],
   ["netlink for anything else", 41, 198, [16, 3, 9], open, "fails with 13"],
   ["a packet socket", 41, 198, [17, 3, 0], open, "fails with 13"],

@@ -87,7 +87,8 @@ describe("the gateway as a wall", () => {
 
   test("a vendor's own bearer and headers replace the CLI's", async () => {
     const bearer = { ...endpoints("").anthropic, headers: { authorization: `Bearer ${key}`, "x-team": "red" } };
-    const { gateway, server } = around({ vendors: () => ({ ...bearer, baseUrl: `${server.url}/v1/` }) });
+    const { server } = around();
+    const { gateway } = gatewayTo("", { vendors: () => ({ ...bearer, baseUrl: `${server.url}/v1/` }) });
     await ask(gateway, "anthropic");
     const { headers } = server.requests[0]!;
     expect([headers["authorization"], headers["x-api-key"], headers["x-team"]]).toEqual([`Bearer ${key}`, undefined, "red"]);

@@ -31,6 +31,8 @@ const rows: Row[] = [
   { method: "GET", path: /^\/(v1(?:alpha|beta))(\/models(?:\/[\w.-]+)?)$/, wire: "gemini", kind: "list" },
 ];
 
+export const routedWires: readonly WireName[] = [...new Set(rows.map(({ wire }) => wire))];
+
 /** Three vendors keep their list of models at the same path. */
 const modelList = /^\/(v1)(\/models(?:\/[\w.:-]+)?)$/;
 

@@ -12,7 +12,17 @@ import type { Spent } from "../../protocol/usage.ts";
 import { readRequest } from "./gateway-body.ts";
 import { type Entry, Ledger, type MeteredRequest, type Price } from "./gateway-ledger.ts";
 import { freeMeter, meterFor } from "./gateway-meter.ts";
-import { errorAnswer, passedOn, type Route, routeOf, tokensIn, vendorHeaders, vendorUrl, wireOfStranger } from "./gateway-routes.ts";
+import {
+  errorAnswer,
+  passedOn,
+  routedWires,
+  type Route,
+  routeOf,
+  tokensIn,
+  vendorHeaders,
+  vendorUrl,
+  wireOfStranger,
+} from "./gateway-routes.ts";
 import { joinSockets, listenForSockets } from "./join-sockets.ts";
 
 export type GatewayOptions = {
@@ -86,6 +96,8 @@ class RunningGateway {
       error: () => errorAnswer("openai-chat", 502, "the gateway failed"),
     });
     if ("unix" in listen) chmodSync(listen.unix, 0o600);
+    // While the CLI starts: its first request is to find everything in place.
+    for (const wire of routedWires) if (options.vendors(wire) !== null) void loadWire(wire);
     this.url = "unix" in listen ? null : `http://127.0.0.1:${this.#server.port}`;
   }
 
