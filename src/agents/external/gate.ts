@@ -1,8 +1,5 @@
 // How a CLI's requests leave its walls: through our gateway, which alone knows the real key and counts what is spent.
 // With the network off the gateway is all that can be reached.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { parseModelName } from "../../models/providers.ts";
 import type { TurnError } from "../../protocol/error.ts";
@@ -46,14 +43,15 @@ export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, w
   const { vendor } = vendorOf(adapter, input.model);
   const endpoint = parts.endpoint(vendor);
   const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
-  const folder = hasOwnNetwork ? mkdtempSync(join(tmpdir(), "skein-gate-")) : null;
   let requests = 0;
   const gateway = startGateway({
-    listen: folder === null ? { port: 0 } : { unix: join(folder, "gate") },
+    listen: { port: 0 },
     vendors: (wire: WireName) => (wire === endpoint.wire ? endpoint : null),
     price: parts.price,
     allow: (spent) => {
-      const over = checkBudget({ usage: spent.usage, costUsd: spent.costUsd ?? 0, steps: requests }, input.limits, watch.elsewhere());
+      // A request of unknown price must not make the others free.
+      const costUsd = gateway.requests().reduce((sum, request) => sum + (request.costUsd ?? 0), 0);
+      const over = checkBudget({ usage: spent.usage, costUsd, steps: requests }, input.limits, watch.elsewhere());
       if (over !== null) watch.onOver(over);
       else requests += 1;
       return over;
@@ -63,7 +61,7 @@ export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, w
   const offer = hasOwnNetwork ? offerPort() : null;
   const stop = new AbortController();
   if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
-  const port = gateway.url === null ? innerPort : Number(new URL(gateway.url).port);
+  const port = offer === null ? Number(new URL(gateway.url!).port) : innerPort;
   return {
     endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token },
     port: isWalled && input.policy.net === "off" ? port : null,
@@ -75,7 +73,6 @@ export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, w
       stop.abort();
       offer?.close();
       await gateway.close();
-      if (folder !== null) rmSync(folder, { recursive: true, force: true });
     },
   };
 }
