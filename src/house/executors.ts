@@ -139,7 +139,8 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanu
   const { policy, project, directory } = turn;
   const machine: Machine = policy.name === "full" && policy.sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
   const { temp, copies } = makeTemp(ground, turn, atEnd);
-  const written = policy.name === "workspace" ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
+  const canGuard = policy.name === "workspace" && (machine.tier === "namespaces" || machine.tier === "seatbelt");
+  const written = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
   written.forEach(makeGuardable);
   if (written.length > 0 && !isTooWide(project, ground.paths.home)) holdPlace(join(project, ".skein"), atEnd);
   const { home, config, data, state, cache } = ground.paths;
