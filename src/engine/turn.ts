@@ -43,6 +43,7 @@ export async function runTurn(
 ): Promise<EndedTurn> {
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
+  if (params.agentArgs.length > 0) await agent.check({ ...params, model });
   const enforced = await agent.enforced(params.policy);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);

@@ -33,7 +33,8 @@ function filesOf(folder: string): string[] {
 /** One wrong use of each flag of `run`, and what the message must say. */
 const wrong: Record<string, [string[], RegExp]> = {
   model: [["-m", "no-such-model"], /"no-such-model" is no model name/],
-  agent: [["-a", "nobody"], /no agent "nobody"/],
+  agent: [["-a", "nobody"], /no agent or model "nobody"/],
+  "agent-arg": [["-a", "claude", "--agent-arg=--permission-mode=plan"], /--permission-mode of claude is skein's own/],
   provider: [["--provider", "nobody"], /nobody/],
   session: [["--session", "a", "--resume", "b"], /--session and --resume exclude/],
   continue: [["--continue"], /no session/],
@@ -87,6 +88,7 @@ describe("run", () => {
   });
 
   const more: [string, string[], RegExp][] = [
+    ["a flag for an agent that has no command line", ["run", "x", "--agent-arg=--verbose"], /--agent-arg is for the command lines/],
     ["no task", ["run"], /there is no task/],
     ["an empty task", ["run", "  "], /there is no task/],
     ["two tasks", ["run", "a", "b"], /too much/],

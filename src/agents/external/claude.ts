@@ -27,7 +27,7 @@ export const claude: Adapter = {
     "--setting-sources --mcp-config --plugin-dir --plugin-url --agents --agent --file --print -p --output-format " +
     "--input-format --replay-user-messages --no-session-persistence --session-id --resume -r --continue -c " +
     "--fork-session --from-pr --teleport --cloud --environment --bg --background --desktop --ide --chrome " +
-    "--remote-control --model --fallback-model --effort"
+    "--remote-control --model --fallback-model --effort --strict-mcp-config --system-prompt-snapshot"
   ).split(" "),
   stdin: (launch) => (isLong(launch) ? promptOf(launch) : null),
   reader: claudeReader,

@@ -9,6 +9,7 @@ import type { Agent, AgentEvent, PlannedTurn, PreviewInput, Preview, TurnContext
 import type { CliRecord, NativeStart, TurnEnd } from "../../protocol/turn.ts";
 import { toolEnvironment } from "../../executor/environment.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
+import { checkAgentArgs } from "./agent-args.ts";
 import { briefed } from "./brief.ts";
 import { launchOf, promptOf } from "./cli-launch.ts";
 import { endingOf, type Seen } from "./ending.ts";
@@ -53,6 +54,7 @@ export function externalAgent(parts: ExternalParts): Agent {
 }
 
 function checkTurn({ adapter, find }: ExternalParts, turn: PlannedTurn): void {
+  checkAgentArgs(adapter, turn.agentArgs);
   if (find(adapter.program) === null) throw notInstalled(adapter);
   if (turn.answerSchema !== null) throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} answers in its own way`);
   if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has tools of its own`);

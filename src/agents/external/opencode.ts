@@ -47,6 +47,9 @@ export const opencode: Adapter = {
     "-i",
     "--command",
     "--title",
+    "--pure",
+    "--auto",
+    "--variant",
     "--",
   ],
   stdin: promptOnStdin,
@@ -80,7 +83,8 @@ function env(launch: CliLaunch): Record<string, string> {
     XDG_DATA_HOME: `${configDir}/data`,
     XDG_STATE_HOME: `${configDir}/state`,
     XDG_CACHE_HOME: `${configDir}/cache`,
-    // Its name notwithstanding: where it looks for the user's own `.opencode` and `.claude`.
+    // A project's `.opencode/plugin/` is loaded all the same (1.18): only our walls hold that.
+    // Its name notwithstanding, OPENCODE_TEST_HOME is where it looks for the user's own `.opencode` and `.claude`.
     OPENCODE_TEST_HOME: `${configDir}/home`,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(configOf(launch)),
     OPENCODE_DISABLE_PROJECT_CONFIG: "1",

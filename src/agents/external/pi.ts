@@ -48,6 +48,7 @@ export const pi: Adapter = {
     "--models",
     "--provider",
     "--api-key",
+    "--thinking",
     "--extension",
     "-e",
     "--approve",

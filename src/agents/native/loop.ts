@@ -31,6 +31,10 @@ export async function* takeTurn(parts: NativeParts, input: TurnInput, context: T
 /** What can be said against a turn before anything of it is recorded. */
 export async function checkTurn(parts: NativeParts, turn: PlannedTurn): Promise<void> {
   offeredTools(turn);
+  if (turn.agentArgs.length > 0)
+    throw new Fault("usage", "--agent-arg is for the command lines of other agents; the native agent has none", {
+      hint: "name an agent with -a",
+    });
   if (turn.answerSchema !== null) (await import("./answer-schema.ts")).compileSchema(turn.answerSchema);
   if (turn.model !== null) await checkPrice(await parts.model(turn.model), turn.limits);
 }

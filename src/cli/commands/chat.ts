@@ -48,7 +48,10 @@ async function runChat(args: Args, door: Door): Promise<number> {
   const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
   const turn = turnFrom(flags, await api.config.values(), door);
   const open = openingOf(sessionFrom(flags, await api.config.values(), null, turn.toolLevel), wanted);
-  await api.turn.check({ ...turn, agent: open.agent, isNew: open.find.by === "new", directory: flags.directory });
+  const isNew = open.find.by === "new";
+  // Only the session knows who it is that they would go to.
+  const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
+  await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
   const session = open.find.by === "new" ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
   const isWatched = door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";

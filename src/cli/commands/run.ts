@@ -48,7 +48,10 @@ async function runTask(args: Args, door: Door): Promise<number> {
   if (flags.plan !== null && turn.policy.name === "plan")
     throw new Fault("usage", "--plan executes a plan, and policy plan only writes one", { hint: "add --policy workspace" });
   const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
-  await api.turn.check({ ...turn, agent: wanted.agent, isNew: wanted.find.by === "new" && !isForking(flags), directory: flags.directory });
+  const isNew = wanted.find.by === "new" && !isForking(flags);
+  // Only the session knows who it is that they would go to.
+  const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
+  await api.turn.check({ ...turn, agentArgs, agent: wanted.agent, isNew, directory: flags.directory });
   const session = await forked(api, flags, () => api.session.open(wanted));
   const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });

@@ -1,0 +1,82 @@
+// What may be added to an agent's command line, and in which spellings it may not.
+import { describe, expect, test } from "bun:test";
+import type { CliLaunch } from "./adapter.ts";
+import { checkAgentArgs } from "./agent-args.ts";
+import { adapters } from "./index.ts";
+
+const some = { name: "some", forbiddenArgs: ["--model", "-m", "--approval-mode", "--allowedTools"] };
+
+describe("a flag that is not skein's own", () => {
+  test.each([[["--verbose"]], [["--max-turns", "3"]], [["--max-turns=3"]], [["-v"]], [["--models", "x"]], [[]]])(
+    "%j is passed on",
+    (args) => {
+      expect(() => checkAgentArgs(some, args)).not.toThrow();
+    },
+  );
+});
+
+describe("a flag that skein sets itself", () => {
+  test.each([
+    [["--model", "x"], "--model"],
+    [["--model=x"], "--model"],
+    [["-m", "x"], "-m"],
+    [["-mx"], "-m"],
+    [["-m=x"], "-m"],
+    [["-vm", "x"], "-m"],
+    [["--verbose", "--approval-mode=yolo"], "--approval-mode"],
+    [["--approvalMode", "yolo"], "--approval-mode"],
+    [["--approval_mode", "yolo"], "--approval-mode"],
+    [["--approval-mode.x"], "--approval-mode"],
+    [["--no-approval-mode"], "--approval-mode"],
+    [["--allowed-tools", "Bash"], "--allowedTools"],
+  ])("%j is refused by its name", (args, flag) => {
+    expect(() => checkAgentArgs(some, args)).toThrow(`${flag} of some is skein's own to set`);
+  });
+});
+
+test("what begins with a word, or ends the flags, is refused", () => {
+  expect(() => checkAgentArgs(some, ["resume"])).toThrow('"resume" is no flag of some');
+  expect(() => checkAgentArgs(some, ["--verbose", "--"])).toThrow("would turn flags");
+});
+
+/** Switches that it is started with and that change nothing when they are given again. */
+const harmless: Record<string, string[]> = {
+  claude: ["--verbose", "--include-partial-messages", "--forward-subagent-text"],
+  codex: ["--skip-git-repo-check", "--ignore-rules"],
+  gemini: [],
+  opencode: ["--thinking"],
+  pi: ["--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--append-system-prompt"],
+};
+
+test.each(Object.values(adapters))("$name refuses the flags that it is started with", (adapter) => {
+  const launch: Omit<CliLaunch, "start"> = {
+    prompt: "words",
+    model: "m",
+    effort: adapter.efforts[0] ?? null,
+    role: null,
+    directory: "/project",
+    addDirs: ["/more"],
+    configDir: "/config",
+    endpoint: { url: "http://127.0.0.1:1", token: "t" },
+    isWalled: true,
+    isRoot: false,
+    extraArgs: [],
+  };
+  const starts: CliLaunch["start"][] = [
+    { how: "new", id: "1" },
+    { how: "resume", id: "1" },
+    { how: "fork", id: "1", forkId: "2" },
+  ];
+  const flags = starts.flatMap((start) => adapter.args({ ...launch, start })).filter((arg) => /^--?[a-z]/.test(arg));
+  const passed = new Set(flags.filter((flag) => !isRefused(() => checkAgentArgs(adapter, [flag]))));
+  expect([...passed].toSorted()).toEqual((harmless[adapter.name] ?? []).toSorted());
+});
+
+function isRefused(check: () => void): boolean {
+  try {
+    check();
+    return false;
+  } catch {
+    return true;
+  }
+}
