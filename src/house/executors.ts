@@ -10,6 +10,7 @@ import {
   rmdirSync,
   rmSync,
   statSync,
+  unlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -141,7 +142,7 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanu
   const { temp, copies } = makeTemp(ground, turn, atEnd);
   const canGuard = policy.name === "workspace" && (machine.tier === "namespaces" || machine.tier === "seatbelt");
   const written = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
-  written.forEach(makeGuardable);
+  for (const file of written.flatMap(makeGuardable)) atEnd.push(() => unlinkSync(file));
   if (written.length > 0 && !isTooWide(project, ground.paths.home)) holdPlace(join(project, ".skein"), atEnd);
   const { home, config, data, state, cache } = ground.paths;
   const own = { config, data, state, cache };

@@ -28,23 +28,28 @@ export function guardedInGit(directory: string): string[] {
   return [...whole, ...[directory, ...modulesOf(join(directory, "modules"))].flatMap(guardedNames), ...worktrees.flatMap(guardedNames)];
 }
 
-/** What does not exist can't be guarded: what git would look for is made, such that it means what its absence meant. */
-export function makeGuardable(project: string): void {
-  for (const repository of gitPlaces(project)) {
-    for (const one of [repository, ...modulesOf(join(repository, "modules"))]) {
-      make(() => mkdirSync(join(one, "hooks")));
-      make(() => writeFileSync(join(one, "commondir"), ".\n", { flag: "wx" }));
-      if (/worktreeconfig/i.test(readText(join(one, "config")) ?? ""))
-        make(() => writeFileSync(join(one, "config.worktree"), "", { flag: "wx" }));
-    }
-  }
+/**
+ * What does not exist can't be guarded: what git would look for is made, such that it means what its absence meant.
+ * Says which files it made, for whoever takes them away when no tool runs any more.
+ */
+export function makeGuardable(project: string): string[] {
+  return gitPlaces(project)
+    .flatMap((repository) => [repository, ...modulesOf(join(repository, "modules"))])
+    .flatMap((one) => {
+      isMade(() => mkdirSync(join(one, "hooks")));
+      const files: [string, string][] = [[join(one, "commondir"), ".\n"]];
+      if (/worktreeconfig/i.test(readText(join(one, "config")) ?? "")) files.push([join(one, "config.worktree"), ""]);
+      return files.filter(([path, text]) => isMade(() => writeFileSync(path, text, { flag: "wx" }))).map(([path]) => path);
+    });
 }
 
-function make(act: () => void): void {
+function isMade(act: () => void): boolean {
   try {
     act();
+    return true;
   } catch {
     // It is there, or who can't write there can't write a hook either.
+    return false;
   }
 }
 
