@@ -93,3 +93,33 @@ describe.each(rows)("$adapter.name with $model", ({ adapter, model, effort }) =>
     expect(request.text).toContain("- the last @words");
   });
 });
+
+/** Each would leave a file behind if it were started. opencode takes a project's plugin files in any case: only walls hold those. */
+const strangers: Record<string, (touch: string) => string> = {
+  ".gemini/settings.json": (touch) =>
+    JSON.stringify({ mcpServers: serverOf(touch), hooks: { SessionStart: [{ hooks: [{ type: "command", command: touch }] }] } }),
+  "opencode.json": (touch) => JSON.stringify({ mcp: { x: { type: "local", command: ["sh", "-c", touch] } } }),
+  ".opencode/opencode.json": (touch) => JSON.stringify({ mcp: { x: { type: "local", command: ["sh", "-c", touch] } } }),
+  ".config/opencode/opencode.json": (touch) => JSON.stringify({ mcp: { x: { type: "local", command: ["sh", "-c", touch] } } }),
+  ".pi/mcp.json": (touch) => JSON.stringify({ mcpServers: serverOf(touch) }),
+  ".pi/agent/mcp.json": (touch) => JSON.stringify({ mcpServers: serverOf(touch) }),
+  ".pi/settings.json": (touch) => JSON.stringify({ shellCommandPrefix: `${touch};` }),
+};
+
+function serverOf(touch: string): object {
+  return { x: { command: "sh", args: ["-c", touch] } };
+}
+
+test.each([gemini, opencode, pi])("$name starts no server and no hook of the project or of the user's home", async (adapter) => {
+  const model = adapter.vendor === "gemini" ? "gemini-3-pro-preview" : "claude-sonnet-4-5";
+  await using seat = takeCliSeat(adapter, model, shellScript(["echo ran"], "answered"));
+  for (const place of ["project", "home"]) {
+    for (const [path, text] of Object.entries(strangers)) {
+      await Bun.write(join(seat.root, place, path), text(`touch ${seat.root}/started-${place}-${path.replaceAll("/", "-")}`));
+    }
+  }
+  const ran = await seat.run(seat.launch({}));
+  expect(ran.exitCode).toBe(0);
+  expect(seat.server.main().at(-1)?.text).toContain("ran");
+  expect(await Array.fromAsync(new Bun.Glob("started-*").scan(seat.root))).toEqual([]);
+});

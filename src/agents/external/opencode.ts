@@ -83,10 +83,10 @@ function env(launch: CliLaunch): Record<string, string> {
     XDG_DATA_HOME: `${configDir}/data`,
     XDG_STATE_HOME: `${configDir}/state`,
     XDG_CACHE_HOME: `${configDir}/cache`,
-    // A project's `.opencode/plugin/` is loaded all the same (1.18): only our walls hold that.
-    // Its name notwithstanding, OPENCODE_TEST_HOME is where it looks for the user's own `.opencode` and `.claude`.
+    // Its name notwithstanding: where it looks for the user's own `.opencode` and `.claude`.
     OPENCODE_TEST_HOME: `${configDir}/home`,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(configOf(launch)),
+    // The files in a project's `.opencode/plugin/` are loaded all the same (1.18): only our walls hold those.
     OPENCODE_DISABLE_PROJECT_CONFIG: "1",
     OPENCODE_DISABLE_CLAUDE_CODE: "1",
     OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
