@@ -3,6 +3,7 @@
 import { closeSync } from "node:fs";
 import { longestTimerMs } from "./duration.ts";
 import { type Libc, loadLibc } from "./libc.ts";
+import { OutputReader } from "./output-reader.ts";
 import { adoptedZombies, endFamily } from "./processes.ts";
 
 export type ProcessRequest = {
@@ -64,6 +65,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
 /** Programs of ours that have not ended; their exit status belongs to the runtime. */
 const running = new Set<number>();
 let starts = 0;
+const longestRestMs = 5000;
 
 /** Takes adopted dead off the table, where a parent that never ends would let them pile up. */
 export function reapOrphans(libc: Libc): void {
@@ -106,68 +108,4 @@ function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort
     request.signal.removeEventListener("abort", onAbort);
   };
   return { cause: promise, forget };
-}
-
-const quietMs = 100;
-const longestWaitMs = 1000;
-const mostBytesAfterExit = 1 << 20;
-const longestRestMs = 5000;
-
-/** Reads the pipe to its end. Once let go it only empties it, so that a background writer is not stopped by it. */
-class OutputReader {
-  bytes = 0;
-  readonly #ended: Promise<void>;
-  #isListening = true;
-  #isReading = false;
-
-  constructor(stream: ReadableStream<Uint8Array>, onOutput: ProcessRequest["onOutput"], release: () => void) {
-    this.#ended = this.#read(stream, onOutput)
-      .catch(() => undefined)
-      .finally(release);
-  }
-
-  /** After the program's exit: the end of the pipe, or a silence that says only background writers hold it. */
-  async rest(limitMs: number): Promise<void> {
-    const giveUpAt = performance.now() + limitMs;
-    const bytesAtExit = this.bytes;
-    let waitedMs = 0;
-    let seenBytes = this.bytes;
-    let silentMs = 0;
-    while (this.bytes - bytesAtExit < mostBytesAfterExit && waitedMs < longestWaitMs) {
-      const tick = 10;
-      const isOver = await Promise.race([this.#ended.then(() => true), sleep(tick).then(() => false)]);
-      if (isOver || performance.now() >= giveUpAt) return;
-      // Time in which the listener is busy is not silence of the program.
-      if (!this.#isReading) continue;
-      waitedMs += tick;
-      silentMs = this.bytes === seenBytes ? silentMs + tick : 0;
-      seenBytes = this.bytes;
-      if (silentMs >= quietMs) return;
-    }
-  }
-
-  letGo(): void {
-    this.#isListening = false;
-  }
-
-  async #read(stream: ReadableStream<Uint8Array>, onOutput: ProcessRequest["onOutput"]): Promise<void> {
-    const reader = stream.getReader();
-    for (;;) {
-      this.#isReading = true;
-      const { done, value } = await reader.read();
-      this.#isReading = false;
-      if (done) return;
-      if (!this.#isListening) continue;
-      this.bytes += value.length;
-      try {
-        await onOutput(value);
-      } catch {
-        this.#isListening = false;
-      }
-    }
-  }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

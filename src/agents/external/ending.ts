@@ -36,15 +36,35 @@ export function endingOf(seen: Seen): TurnEnd {
 function problemOf(seen: Seen, answer: string): TurnError | null {
   const { name } = seen.adapter;
   if (seen.failed !== null) return told(seen, seen.failed.message, seen.failed.kind);
-  if (seen.done?.isError === true) return told(seen, seen.done.message || answer || lastWords(seen) || `${name} failed`);
+  if (seen.done?.isError === true) return told(seen, seen.done.message || answer || lastWords(seen) || "it failed");
   if (seen.done !== null && answer.trim() !== "") return null;
-  if (seen.signal !== null) return { kind: "killed", message: `${name} was killed by ${seen.signal}`, hint: goOn };
-  if (seen.exitCode !== 0) return told(seen, lastWords(seen) || `${name} ended with exit code ${seen.exitCode}`);
+  const signal = seen.signal ?? signalIn(seen.exitCode);
+  if (signal !== null) return { kind: "killed", message: `${name} was killed by ${signal}`, hint: goOn };
+  if (seen.exitCode !== 0) return told(seen, lastWords(seen) || `it ended with exit code ${seen.exitCode}`);
   if (seen.lines > 0 && seen.garbage === seen.lines)
     return broken(`${name} printed nothing that skein can read`, "run skein doctor --agents");
   if (seen.done !== null) return broken(`${name} ended without an answer`, goOn);
   const said = lastWords(seen);
   return broken(`${name} ended ${seen.lines === 0 ? "without a word" : "before its turn was over"}${said === "" ? "" : `: ${said}`}`, goOn);
+}
+
+/** A shell before it, or its own hand, turns a signal into a number. Other numbers above 128 are some CLI's own. */
+const signals: Record<number, string> = {
+  129: "SIGHUP",
+  130: "SIGINT",
+  131: "SIGQUIT",
+  132: "SIGILL",
+  134: "SIGABRT",
+  135: "SIGBUS",
+  136: "SIGFPE",
+  137: "SIGKILL",
+  139: "SIGSEGV",
+  141: "SIGPIPE",
+  143: "SIGTERM",
+};
+
+function signalIn(exitCode: number | null): string | null {
+  return exitCode === null ? null : (signals[exitCode] ?? null);
 }
 
 const goOn = "go on with --resume, or hand the session to another agent with -a";
@@ -68,11 +88,11 @@ function broken(message: string, hint: string): TurnError {
   return { kind: "broken", message, hint };
 }
 
-/** The last line of stderr that is not a stack frame or a warning about colours. */
+/** The last line of stderr that names an error, or else the last that is no frame of a stack, warning or farewell of a runtime. */
 function lastWords({ stderr }: Seen): string {
   const lines = stderr
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line !== "" && !/^at |warning/i.test(line));
-  return oneLine(lines.at(-1) ?? "", 300);
+    .filter((line) => line !== "" && !/^at |warning|^(Node\.js|Bun) v\d|^[\^~\d|\s}\])]+$/i.test(line));
+  return oneLine(lines.findLast((line) => /error|fail|can.?not|can't/i.test(line)) ?? lines.at(-1) ?? "", 300);
 }

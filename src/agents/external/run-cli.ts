@@ -1,10 +1,12 @@
-// Runs one CLI to its end: no stdin, stdout as lines of bounded length, stderr's end, both kept raw in files, and
-// nothing of it left when it is stopped. It knows no CLI and nothing of the tree.
+// Runs one CLI to its end: no stdin but what it is given, stdout as lines of bounded length, stderr's end, both kept raw
+// in files, and nothing of it left when it has ended or is stopped. It knows no CLI and nothing of the tree.
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { callMark, newMark } from "../../executor/mark.ts";
 import { Excerpt } from "../../kit/excerpt.ts";
-import { readLines } from "../../kit/lines.ts";
-import { endFamily } from "../../kit/processes.ts";
+import { type Line, LineSplitter } from "../../kit/lines.ts";
+import { OutputReader } from "../../kit/output-reader.ts";
+import { endFamily, type Family } from "../../kit/processes.ts";
 import { messageOf } from "../../protocol/error.ts";
 
 export type CliRun = {
@@ -38,74 +40,105 @@ export type CliExit = {
 
 const longestLine = 16 << 20;
 const graceMs = 2_000;
-const restMs = 1_000;
+/** For what was printed before it was stopped; without a stop it takes as long as it takes. */
+const restMs = 10_000;
 
-/** Rejects only when it can't be started. */
+/** Rejects when it can't be started, and when a line can't be dealt with: what was not recorded must not go on. */
 export async function runCli(run: CliRun): Promise<CliExit> {
   const startedAt = performance.now();
-  const input = run.stdin === null ? "ignore" : new Blob([run.stdin]);
-  const stdio = [input, "pipe", "pipe", ...(run.passed === null ? [] : [run.passed.file])] as [typeof input, "pipe", "pipe"];
-  const child = Bun.spawn(run.command, { cwd: run.cwd, env: run.env, stdio, detached: true });
-  run.passed?.started();
-  const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
+  const mark = callMark(newMark(), 1);
+  const child = start(run, mark.env);
+  const family: Family = { root: child.pid, mark: mark.entry };
+  const stop = () => void endFamily(family, graceMs);
+  const printed = new Printed(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
-  let lines = 0;
-  let bytes = 0;
-  let firstLineMs: number | null = null;
+  const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
+  const taken = (log: number | null, take: (chunk: Uint8Array) => Promise<void> | void) => (chunk: Uint8Array) => {
+    run.onOutput();
+    if (log !== null) keep(log, chunk);
+    return take(chunk);
+  };
+  const outputs = [
+    new OutputReader(child.stdout, taken(logs.stdout, printed.take), () => {}),
+    new OutputReader(
+      child.stderr,
+      taken(logs.stderr, (chunk) => stderr.push(chunk)),
+      () => {},
+    ),
+  ] as const;
 
-  const reading = (async () => {
-    for await (const line of readLines(
-      watched(child.stdout, logs.stdout, run.onOutput, (size) => (bytes += size)),
-      longestLine,
-    )) {
-      firstLineMs ??= performance.now() - startedAt;
-      lines += 1;
-      await run.onLine(line.text, line.cutBytes > 0);
-    }
-  })();
-  const complaining = (async () => {
-    for await (const chunk of watched(child.stderr, logs.stderr, run.onOutput, () => {})) stderr.push(chunk);
-  })();
-
-  const stop = () => void endFamily({ root: child.pid, mark: null }, graceMs).then((left) => left.length > 0 && child.kill("SIGKILL"));
   run.signal.addEventListener("abort", stop, { once: true });
   if (run.signal.aborted) stop();
-  // A line that can't be dealt with ends the run: what could not be recorded must not go on.
-  const failed = reading.then(() => null).catch((error: unknown) => (stop(), { error }));
   await child.exited;
-  // What it left behind in the background may hold its streams open.
-  await Promise.race([Promise.allSettled([reading, complaining]), Bun.sleep(restMs)]);
-  await endFamily({ root: child.pid, mark: null }, 0);
+  // Whoever it left behind would hold its streams open.
+  await endFamily(family, 0);
+  await Promise.all(outputs.map((output) => output.rest(run.signal.aborted ? restMs : Infinity)));
+  for (const output of outputs) output.letGo();
   run.signal.removeEventListener("abort", stop);
   for (const log of Object.values(logs)) if (log !== null) closeSync(log);
-  const problem = await Promise.race([failed, Bun.sleep(restMs).then(() => null)]);
-  if (problem !== null) throw problem.error instanceof Error ? problem.error : new Error(messageOf(problem.error));
+  await printed.end();
   return {
     exitCode: child.signalCode === null ? child.exitCode : null,
     signal: child.signalCode === null ? null : String(child.signalCode),
     stderr: stderr.text().text,
-    lines,
-    bytes,
-    firstLineMs,
+    lines: printed.lines,
+    bytes: outputs[0].bytes,
+    firstLineMs: printed.firstLineMs,
     durationMs: performance.now() - startedAt,
   };
 }
 
-async function* watched(
-  stream: ReadableStream<Uint8Array>,
-  log: number | null,
-  onOutput: () => void,
-  count: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of stream) {
-    count(chunk.length);
-    onOutput();
-    // A full disk must not end the turn: the events are what counts.
-    if (log !== null) keep(log, chunk);
-    yield chunk;
+/** Its own session and group, and a mark in the environment by which those are found who leave both. */
+function start(run: CliRun, mark: Record<string, string>) {
+  const input = run.stdin === null ? "ignore" : new Blob([run.stdin]);
+  const stdio = [input, "pipe", "pipe", ...(run.passed === null ? [] : [run.passed.file])] as [typeof input, "pipe", "pipe"];
+  const child = Bun.spawn(run.command, { cwd: run.cwd, env: { ...run.env, ...mark }, stdio, detached: true });
+  run.passed?.started();
+  return child;
+}
+
+/** The lines of its stdout, told one after the other. The first that can't be dealt with is the last. */
+class Printed {
+  lines = 0;
+  firstLineMs: number | null = null;
+  readonly #run: CliRun;
+  readonly #startedAt: number;
+  readonly #stop: () => void;
+  readonly #splitter = new LineSplitter(longestLine);
+  #problem: { error: unknown } | null = null;
+
+  constructor(run: CliRun, startedAt: number, stop: () => void) {
+    this.#run = run;
+    this.#startedAt = startedAt;
+    this.#stop = stop;
+  }
+
+  take = async (chunk: Uint8Array): Promise<void> => {
+    for (const line of this.#splitter.push(chunk)) await this.#tell(line);
+  };
+
+  async end(): Promise<void> {
+    const last = this.#splitter.end();
+    if (last !== null) await this.#tell(last);
+    if (this.#problem === null) return;
+    const { error } = this.#problem;
+    throw error instanceof Error ? error : new Error(messageOf(error));
+  }
+
+  async #tell(line: Line): Promise<void> {
+    if (this.#problem !== null) return;
+    this.firstLineMs ??= performance.now() - this.#startedAt;
+    this.lines += 1;
+    try {
+      await this.#run.onLine(line.text, line.cutBytes > 0);
+    } catch (error) {
+      this.#problem = { error };
+      this.#stop();
+    }
   }
 }
 
+/** A full disk must not end the turn: the events are what counts. */
 function keep(log: number, chunk: Uint8Array): void {
   try {
     writeSync(log, chunk);
