@@ -44,6 +44,16 @@ describe.each(people)("as $name", (person) => {
     });
   });
 
+  test("where unix sockets are allowed, those in hidden places and those without a place stay out of reach", async () => {
+    await within(person, async (outside) => {
+      const words = foreignWords(outside, { ...namespaces, net: "on" }, { unixSockets: true });
+      const output = await outputOf(outside, words, "namespaces");
+      await outside.listen();
+      const names = ["unix-home", "unix-docker", "unix-hidden", "unix-abstract"];
+      expect({ heard: names.filter((name) => outside.heard.has(name)), output }).toEqual({ heard: ["unix-home", "unix-docker"], output });
+    });
+  });
+
   test("in a linked worktree commits work, and what the repository runs can't be changed", async () => {
     await within(person, async (outside) => {
       const { project } = outside.world;

@@ -64,7 +64,8 @@ test("what can't be covered is in docs/SANDBOX.md", async () => {
 
 afterAll(() => {
   if (process.getuid?.() !== 0) process.stderr.write("escape: not started by root, so nothing was tried as root\n");
-  const stale = notCovered.flatMap((row) =>
+  const tried = notCovered.filter((row) => row.who === undefined || persons().some((person) => person.name === row.who));
+  const stale = tried.flatMap((row) =>
     row.tiers.flatMap((tier) => namesOf(row.names).filter((name) => !seenThrough.has(`${tier} ${name}`))),
   );
   if (stale.length > 0) process.stderr.write(`escape: listed as not covered, and yet stopped on this kernel: ${stale.join(" ")}\n`);

@@ -46,6 +46,7 @@ export const notCovered: readonly (Row & { who?: Behind["person"]["name"] })[] =
   },
   { names: "list-key-names", tiers: landlock, why: "names of secrets can be listed, their contents not read" },
   { names: "read-cmdline", tiers: landlock, why: "without a namespace all processes and their arguments can be seen" },
+  { names: "shared-memory", tiers: landlock, why: "without a namespace, memory that others share by a key can be shared" },
   { names: "limits priority", tiers: landlock, why: "Landlock does not look at limits and priorities of the user's own processes" },
 ];
 
@@ -98,13 +99,13 @@ const withoutWalls: Record<string, string> = {
   root: "chown read-key-umount-cover read-shadow open-by-handle raw-socket packet-socket mount-tmpfs mount-bind mount-fsopen mount-open-tree mount-setattr pivot-root chroot unshare-mount unshare-net nsenter-mount machine-files sys-files cgroup-files cgroup-mkdir devices null-by-number fanotify perf-event bpf swapon reboot git-rename-project",
   user: "setuid-program",
   kernel:
-    "vsock crypto-socket key-socket netlink-audit keyctl add-key userfaultfd io-uring perf-event fanotify bpf load-module swapon cgroup-files cgroup-mkdir devices unshare-user unshare-user-mount calls-of-32-bit calls-of-x32 setxattr write-terminal open-by-handle raw-socket packet-socket terminal-input terminal-paste",
+    "vsock crypto-socket key-socket netlink-audit keyctl add-key userfaultfd io-uring perf-event fanotify bpf load-module swapon cgroup-files cgroup-mkdir devices unshare-user unshare-user-mount calls-of-32-bit calls-of-x32 setxattr write-terminal controlling-terminal shared-memory open-by-handle raw-socket packet-socket terminal-input terminal-paste",
   "would reach every process of the machine": "signal-all",
   "the first process of a container may be anybody's": "write-proc-1-root nsenter-net-of-1",
   "the rules of a container's devices hold for root too": "devices-by-number null-by-number",
   "needs an extension of git that is off": "git-hooks-path-of-worktree",
   "only walls set it": "work-write-temp",
-  "the runtime closes it first": "write-inherited-fd",
+  "the runtime closes it first": "write-inherited-fd controlling-terminal",
 };
 
 /** Null where it must succeed. */

@@ -16,6 +16,7 @@ export type ForeignOrder = {
   own: { config: string; data: string; state: string };
   command: string[];
   maxProcesses?: number;
+  unixSockets?: boolean;
 };
 
 async function main(): Promise<void> {
@@ -36,7 +37,7 @@ async function main(): Promise<void> {
     temp,
     copies,
     isRoot,
-    unixSockets: false,
+    unixSockets: order.unixSockets ?? false,
   };
   const found = wallsFor(policy, places);
   const walls = { ...found, maxProcesses: order.maxProcesses ?? found.maxProcesses };
@@ -44,6 +45,8 @@ async function main(): Promise<void> {
     cwd: project,
     env: { ...process.env, TMPDIR: temp },
     stdio: ["ignore", "inherit", "inherit"],
+    // As run-cli does: what has a session of its own has no terminal.
+    detached: true,
   });
   process.exitCode = await child.exited;
 }

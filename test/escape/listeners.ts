@@ -24,6 +24,7 @@ export async function startListeners(at: { token: string; run: string; temp: str
     agent: join(at.temp, "ssh-x/agent.1"),
     tmp: join(at.temp, "service.sock"),
     home: join(at.home, "service.sock"),
+    hidden: join(at.home, ".gnupg/S.gpg-agent"),
   };
   const abstract = `\0skein-escape-${at.token}`;
   const handler = { socket: { data: (socket: Bun.Socket, data: Buffer) => void (heard.add(String(data)), socket.write("heard")) } };

@@ -18,6 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import { attempts } from "./inside/attempts.ts";
 import { call } from "./inside/calls.ts";
+import { shareMemory } from "./inside/memory.ts";
 import { secretFiles } from "./inside/secrets.ts";
 import type { World } from "./inside/world.ts";
 import { startListeners, type Listeners } from "./listeners.ts";
@@ -72,6 +73,7 @@ export async function buildOutside(person: Person, isWalled: boolean): Promise<O
   };
   const victim = startVictim(person, { env, home, outside, token, heard: listeners.heard });
   const { ports, sockets } = listeners;
+  const memory = shareMemory(token);
   const world: World = {
     token,
     isWalled,
@@ -83,6 +85,7 @@ export async function buildOutside(person: Person, isWalled: boolean): Promise<O
     ports,
     sockets,
     terminal: terminal?.path ?? null,
+    memory: memory.key,
     setuid,
     bun,
   };
@@ -101,12 +104,15 @@ export async function buildOutside(person: Person, isWalled: boolean): Promise<O
       await victim.hasTold();
       await Bun.sleep(20);
       listeners.drain();
-      if (terminal !== null) listeners.heard.add(readWaiting(terminal.master));
+      terminal?.listen(listeners.heard);
     },
     end: async () => {
       await victim.end();
       listeners.stop();
-      if (terminal !== null) closeSync(terminal.master);
+      terminal?.close();
+      memory.remove();
+      // The kernel leaves directories in the copies that their owner can't open.
+      sure(["chmod", "-R", "u+rwX", join(base, "skein")], "/");
       for (const path of [base, publicTemp]) rmSync(path, { recursive: true, force: true });
     },
   };
@@ -184,8 +190,10 @@ function sure(command: string[], cwd: string): void {
   if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
 }
 
+type Terminal = { path: string; listen: (heard: Set<string>) => void; close: () => void };
+
 /** Somebody else's terminal: what is written to it can be read at its other end. */
-function openTerminal(person: Person): { master: number; path: string } | null {
+function openTerminal(person: Person): Terminal | null {
   const noTerminal = 0o400;
   const notWaiting = 0o4000;
   try {
@@ -195,7 +203,20 @@ function openTerminal(person: Person): { master: number; path: string } | null {
     call("ioctl", master, 0x8004_5430, number);
     const path = `/dev/pts/${number[0]}`;
     if (person.words.length > 0) chownSync(path, person.uid, person.uid);
-    return { master, path };
+    let seen = "";
+    // Read at once: what waits is lost when the last one who has it open ends.
+    const clock = setInterval(() => (seen += readWaiting(master)), 10);
+    return {
+      path,
+      listen: (heard) => {
+        seen += readWaiting(master);
+        for (const line of seen.split(/\r?\n/)) heard.add(line);
+      },
+      close: () => {
+        clearInterval(clock);
+        closeSync(master);
+      },
+    };
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 // One run of all attempts: who makes them, behind which walls, and by which way they got there; and how each ended.
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy, PolicyName } from "../../src/protocol/policy.ts";
 import type { Tier } from "../../src/sandbox/start.ts";
@@ -71,7 +71,7 @@ export function foreignWords(
   return [...outside.foreign, JSON.stringify(order)];
 }
 
-/** Whatever is started has a file outside open as 9, as if its user's shell had forgotten to close it. */
+/** Whatever is started has a terminal, and a file outside open as 9, as if its user's shell had forgotten to close it. */
 export async function outputOf(
   { world, env }: Outside,
   command: string[],
@@ -79,11 +79,14 @@ export async function outputOf(
   more: Record<string, string> = {},
 ): Promise<string> {
   const held = join(world.outside, "write-inherited-fd/victim");
-  const child = Bun.spawn(["bash", "-c", 'exec 9<>"$0"; exec "$@"', held, ...command], {
+  const terminal = world.terminal === null ? null : openSync(world.terminal, constants.O_RDWR | constants.O_NOCTTY);
+  const seated = terminal === null ? [] : ["setsid", "--ctty", "--wait"];
+  const child = Bun.spawn([...seated, "bash", "-c", 'exec 9<>"$0"; exec "$@"', held, ...command], {
     cwd: world.project,
     env: { ...env, ...(tier === "landlock" ? { SKEIN_SANDBOX_BEST: tier } : {}), ...more },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [terminal ?? "ignore", "pipe", "pipe"],
   });
+  if (terminal !== null) closeSync(terminal);
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   return out + err;
 }

@@ -4,6 +4,9 @@ import { getSystemErrorName } from "node:util";
 
 const numbers = {
   ioctl: [16, 29],
+  shmget: [29, 194],
+  shmat: [30, 196],
+  shmctl: [31, 195],
   socket: [41, 198],
   connect: [42, 203],
   sendto: [44, 206],

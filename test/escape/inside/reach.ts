@@ -35,7 +35,7 @@ export const reaches: Attempt[] = [
   socketCall("vsock", family.vsock, kind.stream, 0),
   socketCall("crypto-socket", family.alg, 5, 0),
   socketCall("key-socket", family.key, kind.raw, 2),
-  ...["docker", "dbus", "agent", "tmp", "home"].map((place) =>
+  ...["docker", "dbus", "agent", "tmp", "home", "hidden"].map((place) =>
     reach(`unix-${place}`, ({ sockets }, name) => sayByUnix(sockets.stream[place]!, name)),
   ),
   reach("unix-abstract", ({ sockets }, name) => sayByUnix(sockets.abstract, name)),
@@ -54,8 +54,9 @@ export const reaches: Attempt[] = [
   reach("signal-by-pidfd", ({ victim }) => call("pidfd_send_signal", call("pidfd_open", victim.pid, 0), harmless.byPidfd, null, 0)),
   reach("write-terminal", ({ terminal }, name) => {
     if (terminal === null) throw new Error("there is no other terminal");
-    fs.writeFileSync(terminal, name);
+    fs.writeFileSync(terminal, `${name}\n`);
   }),
+  reach("controlling-terminal", (_, name) => fs.writeFileSync("/dev/tty", `${name}\n`)),
   { name: "ptrace", kind: "call", run: ({ victim }) => trace(victim.pid) },
   {
     name: "take-fd-by-pidfd",

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { call, permitted } from "./calls.ts";
 import { madeHere } from "./change.ts";
+import { readMemoryOf } from "./memory.ts";
 import type { Attempt, World } from "./world.ts";
 
 const secret = (name: string, run: (key: string, world: World) => unknown): Attempt => ({
@@ -85,6 +86,7 @@ export const secrets: Attempt[] = [
   { name: "read-maps", kind: "call", run: ({ victim }) => void text(`/proc/${victim.pid}/maps`).slice(0, 1) },
   { name: "process-vm-readv", kind: "call", run: ({ victim }) => readMemory(victim.pid) },
   secret("read-shadow", (_, { token }) => (text("/etc/shadow").includes(":") ? token : "")),
+  secret("shared-memory", (_, { memory }) => readMemoryOf(memory)),
   secret("open-by-handle", (key) => openByHandle(key)),
 ];
 

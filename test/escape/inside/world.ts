@@ -17,7 +17,9 @@ export type World = {
   ports: { tcp: number; udp: number; dns: number };
   /** Listening sockets by where they are, and one without a place. */
   sockets: { stream: Record<string, string>; datagram: string; abstract: string };
-  /** Another terminal, or null where none could be made. */
+  /** The key of memory that everybody may share. */
+  memory: number;
+  /** Another terminal, which whoever starts skein works in; null where none could be made. */
   terminal: string | null;
   /** A program with the setuid bit of root, or null. */
   setuid: string | null;
