@@ -15,6 +15,8 @@ export type ForeignOrder = {
   home: string;
   own: { config: string; data: string; state: string };
   command: string[];
+  /** A file that is open as 9 when the walls go up: our own runtime would have closed it. */
+  held: string;
   maxProcesses?: number;
   unixSockets?: boolean;
 };
@@ -41,7 +43,8 @@ async function main(): Promise<void> {
   };
   const found = wallsFor(policy, places);
   const walls = { ...found, maxProcesses: order.maxProcesses ?? found.maxProcesses };
-  const child = Bun.spawn(walledCommand({ command: order.command, cwd: project, walls, machine, self }), {
+  const words = walledCommand({ command: order.command, cwd: project, walls, machine, self });
+  const child = Bun.spawn(["/bin/bash", "-c", 'exec 9<>"$0"; exec "$@"', order.held, ...words], {
     cwd: project,
     env: { ...process.env, TMPDIR: temp },
     stdio: ["ignore", "inherit", "inherit"],

@@ -67,7 +67,7 @@ export function foreignWords(
   const asked: Policy = { name: policy, sandbox: "required", net, allowWrite: [], addDirs: [] };
   // The first process of a namespace gets no signals that it does not wait for: a shell stays in front.
   const command = ["/bin/bash", "-c", '"$@"; exit $?', "bash", ...outside.inside];
-  const order: ForeignOrder = { policy: asked, best: tier, project, home, own, command, ...more };
+  const order: ForeignOrder = { policy: asked, best: tier, project, home, own, command, held: heldFile(outside.world), ...more };
   return [...outside.foreign, JSON.stringify(order)];
 }
 
@@ -78,10 +78,9 @@ export async function outputOf(
   tier: Behind["tier"],
   more: Record<string, string> = {},
 ): Promise<string> {
-  const held = join(world.outside, "write-inherited-fd/victim");
   const terminal = world.terminal === null ? null : openSync(world.terminal, constants.O_RDWR | constants.O_NOCTTY);
   const seated = terminal === null ? [] : ["setsid", "--ctty", "--wait"];
-  const child = Bun.spawn([...seated, "bash", "-c", 'exec 9<>"$0"; exec "$@"', held, ...command], {
+  const child = Bun.spawn([...seated, "bash", "-c", 'exec 9<>"$0"; exec "$@"', heldFile(world), ...command], {
     cwd: world.project,
     env: { ...env, ...(tier === "landlock" ? { SKEIN_SANDBOX_BEST: tier } : {}), ...more },
     stdio: [terminal ?? "ignore", "pipe", "pipe"],
@@ -89,6 +88,10 @@ export async function outputOf(
   if (terminal !== null) closeSync(terminal);
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   return out + err;
+}
+
+function heldFile({ outside }: World): string {
+  return join(outside, "write-inherited-fd/victim");
 }
 
 /** The flags that make the walls. */
