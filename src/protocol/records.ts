@@ -6,7 +6,7 @@ import type { Handle } from "./handle.ts";
 import type { Node, Part } from "./node.ts";
 import type { Enforced } from "./policy.ts";
 import type { ImportReport } from "./import.ts";
-import type { Session, Turn } from "./turn.ts";
+import type { CliRecord, Session, Turn } from "./turn.ts";
 import { addSpent, nothingSpent, type Spent, type Usage } from "./usage.ts";
 
 export function isoTime(at: number): string {
@@ -115,7 +115,12 @@ export function turnRecord(turn: Turn) {
     status: turn.status,
     enforced: turn.enforced === null ? null : enforcedRecord(turn.enforced),
     ...(turn.error === null ? {} : { error: turn.error }),
+    ...(turn.cli === undefined ? {} : { native_id: turn.nativeId, cli: cliRecord(turn.cli) }),
   };
+}
+
+function cliRecord({ version, argv, started, exitCode, signal, bytes, firstEventMs }: CliRecord) {
+  return { version, argv, started, exit_code: exitCode, signal, bytes, first_event_ms: firstEventMs };
 }
 
 export function enforcedRecord(enforced: Enforced) {

@@ -8,7 +8,6 @@ import { instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
 import { callPart } from "./import/draft.ts";
 import { garbage } from "./json-line.ts";
-import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 export const opencode: Adapter = {
   name: "opencode",
@@ -52,7 +51,8 @@ export const opencode: Adapter = {
     "--variant",
     "--",
   ],
-  stdin: promptOnStdin,
+  // A prompt with blanks among its arguments would be put in quotes, and its own quotes behind backslashes.
+  stdin: (launch) => launch.prompt,
   reader,
   failureOf: (message) => failureIn(message, ownWords),
   isSessionLost: (message) => /Session not found/.test(message),
@@ -149,7 +149,6 @@ function args(launch: CliLaunch): string[] {
     ...(start.how === "new" ? [] : ["--session", start.id]),
     ...(start.how === "fork" ? ["--fork"] : []),
     ...launch.extraArgs,
-    ...(isLongPrompt(launch) ? [] : ["--", launch.prompt]),
   ];
 }
 

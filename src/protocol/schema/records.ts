@@ -130,6 +130,16 @@ export const imported = z.strictObject({
   torn: z.boolean().describe("the last line was cut off"),
 });
 
+const cli = z.strictObject({
+  version: z.string().nullable(),
+  argv: z.array(z.string()).describe("without the prompt and the role"),
+  started: z.enum(["new", "resume", "fork"]).describe("whether it went on in a session of its own"),
+  exit_code: count.nullable(),
+  signal: z.string().nullable(),
+  bytes: count.describe("printed on stdout"),
+  first_event_ms: count.nullable(),
+});
+
 export const turn = z.strictObject({
   id,
   session_id: id,
@@ -145,6 +155,8 @@ export const turn = z.strictObject({
   status: z.enum(turnStatuses).nullable(),
   enforced: enforced.nullable(),
   error: error.optional(),
+  native_id: z.string().nullable().optional().describe("the session of its own that another agent's program went on in"),
+  cli: cli.optional().describe("the program of another agent that took the turn"),
 });
 
 const lasting = { seq: count.describe("counts the lasting events of the session"), session_id: id, turn_id: id, at: time };
