@@ -36,8 +36,9 @@ describe.each(persons())("without walls, as $name,", (person) => {
 
 describe.each(behinds)("as $who, $tier, $policy, network $net:", ({ who: _, ...behind }) => {
   test("what is not allowed is stopped, what is honest works, and the rest is listed", async () => {
-    const wrong = await Promise.all(ways.map((way) => surprises({ ...behind, way })));
-    expect(wrong).toEqual([[], []]);
+    // Both end before one of them may fail the test: each has a world to take down.
+    const wrong = await Promise.allSettled(ways.map((way) => surprises({ ...behind, way })));
+    expect(wrong).toEqual(ways.map(() => ({ status: "fulfilled", value: [] })));
   });
 });
 
