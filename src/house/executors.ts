@@ -171,7 +171,7 @@ function planKey({ policy, project }: WalledTurn): number {
 function makeTemp(ground: Ground, { root, policy, project, directory }: WalledTurn, atEnd: Cleanup[]): { temp: string; copies: string } {
   const all = join(ground.paths.data, "tmp");
   const folder = ground.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
-  if (ground.ephemeral) atEnd.push(() => removeTemp(folder));
+  atEnd.push(() => (ground.ephemeral ? removeTemp(folder) : openUp(folder)));
   const [temp, copies] = [
     join(folder, "files"),
     join(folder, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16)),
@@ -190,20 +190,19 @@ function sweep(all: string): void {
   }
 }
 
-/** The kernel leaves directories in there that their owner can't open. */
 function removeTemp(folder: string): void {
   try {
-    for (const path of new Bun.Glob("copies/*/*/work").scanSync({ cwd: folder, onlyFiles: false, dot: true }))
-      chmodInside(join(folder, path));
+    openUp(folder);
     rmSync(folder, { recursive: true, force: true });
   } catch {
     // Left for the next time.
   }
 }
 
-function chmodInside(folder: string): void {
-  for (const name of statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [])
-    chmodSync(join(folder, name), 0o700);
+/** The kernel leaves directories in there that their owner can't open, and so could not delete. */
+function openUp(folder: string): void {
+  for (const path of new Bun.Glob("copies/*/*/work/*").scanSync({ cwd: folder, onlyFiles: false, dot: true }))
+    chmodSync(join(folder, path), 0o700);
 }
 
 function machineFile({ paths }: Ground): string {

@@ -83,7 +83,8 @@ const controls = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/g;
 function startLine(event: Extract<Event, { type: "turn.started" }>): string {
   const { turn, session } = event;
   const walls = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
-  return `${turn.agent} · ${turn.model ?? ""} · policy ${turn.policy.name}${walls} · session ${plain(session.name ?? shortId(session.id))}`;
+  const model = turn.model === null ? "" : ` · ${turn.model}`;
+  return `${turn.agent}${model} · policy ${turn.policy.name}${walls} · session ${plain(session.name ?? shortId(session.id))}`;
 }
 
 function resultLine(part: ResultPart, columns: number, style: ReturnType<typeof styleOf>): string {
