@@ -1,11 +1,8 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
-import { createFeed } from "../kit/feed.ts";
 import type { Api } from "../protocol/api.ts";
-import type { Event } from "../protocol/event.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
 import type { Agent, Snapshots } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
-import { nothingSpent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
 import { compareBranches } from "./compare.ts";
 import { findText } from "./find-text.ts";
@@ -14,9 +11,10 @@ import { renderContext } from "./context-view.ts";
 import { diffFiles, planRestore, restoreFiles } from "./files.ts";
 import { addSession, graft } from "./graft.ts";
 import { importTranscript } from "./import.ts";
+import { liveTurns } from "./live-turns.ts";
 import { currentSession, openSession } from "./sessions.ts";
 import * as tree from "./tree-ops.ts";
-import { checkTurn, runTurn, type RunningTurns, type Told } from "./turn.ts";
+import { checkTurn } from "./turn.ts";
 
 export type EngineParts = {
   /** Opened on first use. */
@@ -54,25 +52,11 @@ export type EngineParts = {
 };
 
 export function createEngine(parts: EngineParts): Api {
-  const running: RunningTurns = new Map();
-  const told: Told = new Set();
-  // A turn can be stopped from the moment it is asked for, not only once it runs.
-  const starting = new Map<string, AbortController>();
-  const unfinished = new Set<Promise<unknown>>();
-  const start: Api["turn"]["start"] = (params) => {
-    const feed = createFeed<Event>();
-    const stop = new AbortController();
-    starting.set(params.session, stop);
-    const place = { outer: stop.signal, elsewhere: () => nothingSpent, root: null, told };
-    const done = runTurn(parts, running, params, (event) => feed.push(event), place)
-      .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
-      .then(
-        () => feed.end(),
-        (error: unknown) => feed.fail(error),
-      )
-      .finally(() => unfinished.delete(done));
-    unfinished.add(done);
-    return feed;
+  const turns = liveTurns(parts);
+  let closing: Promise<void> | null = null;
+  const close = async (): Promise<void> => {
+    await turns.stopAll();
+    await parts.close();
   };
   return {
     ...parts.rows,
@@ -106,18 +90,9 @@ export function createEngine(parts: EngineParts): Api {
     context: { render: (params) => renderContext(parts, params) },
     turn: {
       check: (params) => checkTurn(parts, params),
-      start,
-      async cancel({ session }) {
-        starting.get(session)?.abort();
-        running.get(session)?.cancel();
-      },
-      async kill({ session }) {
-        const { killTurn } = await import("./kill.ts");
-        return killTurn(parts, session, () => {
-          starting.get(session)?.abort();
-          running.get(session)?.cancel();
-        });
-      },
+      start: turns.start,
+      cancel: async ({ session }) => turns.stop(session),
+      kill: async ({ session }) => (await import("./kill.ts")).killTurn(parts, session, () => turns.stop(session)),
     },
     transcript: { import: (params) => importTranscript(parts, params) },
     search: { find: (params) => findText(parts, params) },
@@ -125,12 +100,7 @@ export function createEngine(parts: EngineParts): Api {
     handle: { resolve: (params) => handleContent(parts, params) },
     usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await parts.store()).verify(params) },
-    async close() {
-      // A door that fails leaves its turn running: it is stopped and recorded as what it is.
-      for (const stop of starting.values()) stop.abort();
-      await Promise.all(unfinished);
-      await parts.close();
-    },
+    close: () => (closing ??= close()),
   };
 }
 

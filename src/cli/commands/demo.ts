@@ -30,8 +30,8 @@ async function runDemo(args: Args, door: Door): Promise<number> {
   mkdirSync(join(project, ".skein"), { recursive: true });
   const script = join(root, "script.json");
   writeFileSync(script, JSON.stringify(demoScript));
+  const api = await door.api({ cwd: project, env: { ...door.env, SKEIN_HOME: join(root, "home") } });
   try {
-    const api = await door.api({ cwd: project, env: { ...door.env, SKEIN_HOME: join(root, "home") } });
     const isJson = args.flags["json"] === true;
     const say = (text: string) => (isJson ? undefined : door.err.write(text));
     const style = styleOf(door.err);
@@ -64,6 +64,7 @@ async function runDemo(args: Args, door: Door): Promise<number> {
     say(nextSteps(style, args.flags["keep"] === true ? root : null));
     return 0;
   } finally {
+    await api.close();
     if (args.flags["keep"] !== true) rmSync(root, { recursive: true, force: true });
   }
 }
