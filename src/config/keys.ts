@@ -11,6 +11,7 @@ export type KeyType =
   | "url"
   | "choice"
   | "string-map"
+  | "string-list"
   | "path-list"
   | "variable-list";
 
@@ -230,6 +231,54 @@ export const configKeys: readonly ConfigKey[] = [
     project: "trusted",
     description:
       "Tokens that fit into one request to this vendor's models; older work is summarised before they are used up. Without it, what the price list says of the model.",
+  },
+  {
+    key: "agents.*.command",
+    type: "string",
+    default: null,
+    project: "trusted",
+    description: "Program of an agent of your own: a name looked for in PATH, or an absolute path (docs/OTHER-AGENTS.md).",
+  },
+  {
+    key: "agents.*.args",
+    type: "string-list",
+    default: null,
+    project: "trusted",
+    description:
+      "Its arguments. `{prompt}`, `{model}`, `{vendor}`, `{effort}`, `{session}`, `{directory}` and `{config}` are filled in; without `{prompt}` the prompt is the last argument. A `{model}` without a model goes, and so does the flag before it.",
+  },
+  {
+    key: "agents.*.resume_args",
+    type: "string-list",
+    default: null,
+    project: "trusted",
+    description:
+      "Its arguments when it goes on in its own session, `{session}`. Without them every turn is a new session that is told what came before.",
+  },
+  {
+    key: "agents.*.output",
+    type: "choice",
+    choices: ["text", "json", "stream-json", "acp"],
+    default: "text",
+    project: "trusted",
+    description:
+      "What it prints: its answer (`text`), one JSON value (`json`), Claude Code's lines (`stream-json`); or it is talked to over ACP (`acp`).",
+  },
+  {
+    key: "agents.*.env",
+    type: "string-map",
+    default: null,
+    project: "trusted",
+    secret: true,
+    description:
+      "Variables that it gets besides the usual ones; a value `$NAME` is taken from that variable. Without them it has no credential but the gateway's.",
+  },
+  {
+    key: "agents.*.hint",
+    type: "string",
+    default: null,
+    project: "trusted",
+    description: "What to do when the program is not there, such as the command that installs it.",
   },
 ];
 

@@ -64,6 +64,7 @@ describe("layers", () => {
       skills: true,
       unixSockets: false,
       providers: {},
+      agents: {},
     });
     expect(config.warnings).toEqual([]);
     expect(Object.isFrozen(config) && Object.isFrozen(config.values) && Object.isFrozen(config.values.providers)).toBe(true);
@@ -128,6 +129,35 @@ describe("layers", () => {
     });
     expect(config.warnings).toEqual(["providers.acme.headers.x-gone names the variable GONE, which is not set"]);
   });
+
+  test("an agent has what is written of it, and values of variables in its environment", () => {
+    const config = place({
+      user: `{ "agents": { "mine": { "command": "mine", "args": ["-p", "{prompt}", ""], "resume_args": ["{session}"], "output": "json", "env": { "KEY": "$MINE", "PLAIN": "p", "GONE": "$GONE" }, "hint": "install it" }, "bare": { "command": "/opt/bare" } } }`,
+      env: { MINE: "secret" },
+    }).load();
+    expect(config.values.agents).toEqual({
+      mine: {
+        command: "mine",
+        args: ["-p", "{prompt}", ""],
+        resumeArgs: ["{session}"],
+        output: "json",
+        env: { KEY: "secret", PLAIN: "p" },
+        hint: "install it",
+      },
+      bare: { command: "/opt/bare", args: [], resumeArgs: null, output: "text", env: {}, hint: null },
+    });
+    expect(config.warnings).toEqual(["agents.mine.env.GONE names the variable GONE, which is not set"]);
+  });
+
+  test("a project that is not trusted can add no agent and change none", () => {
+    const user = '{ "agents": { "mine": { "command": "mine" } } }';
+    const project = '{ "agents": { "mine": { "command": "/tmp/evil", "env": { "A": "$B" } }, "other": { "command": "evil" } } }';
+    const config = place({ user, project }).load();
+    expect(Object.keys(config.values.agents)).toEqual(["mine"]);
+    expect(config.values.agents["mine"]).toMatchObject({ command: "mine", env: {} });
+    expect(config.warnings[0]).toContain("agents.mine.command, agents.mine.env, agents.other.command are ignored");
+    expect(Object.keys(place({ user, project, trusted: true }).load().values.agents)).toEqual(["mine", "other"]);
+  });
 });
 
 describe("bad input", () => {
@@ -164,6 +194,8 @@ describe("bad input", () => {
       'it is ["OPENAI_API_KEY"]',
     ],
     ['{ "providers": [] }', '"providers" must be an object', undefined],
+    ['{ "agents": { "a": { "args": "-p" } } }', '"agents.a.args" must be a list of texts', 'it is "-p"'],
+    ['{ "agents": { "a": { "output": "xml" } } }', '"agents.a.output" must be one of text, json, stream-json, acp', 'it is "xml"'],
     ['{ "providers": { "a": 1 } }', '"providers.a" must be an object', undefined],
     ['{ "providers": { "a": { "base_url": "file:///etc" } } }', '"providers.a.base_url" must be a URL', 'it is "file:///etc"'],
     [

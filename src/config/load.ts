@@ -38,6 +38,7 @@ export type ConfigValues = Readonly<{
   skills: boolean;
   unixSockets: boolean;
   providers: Readonly<Record<string, ProviderConfig>>;
+  agents: Readonly<Record<string, AgentConfig>>;
 }>;
 
 export type ProviderConfig = Readonly<{
@@ -46,6 +47,16 @@ export type ProviderConfig = Readonly<{
   wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini" | null;
   headers: Readonly<Record<string, string>>;
   contextWindow: number | null;
+}>;
+
+/** An agent that has no adapter of its own. Whether it makes sense is judged where it is used. */
+export type AgentConfig = Readonly<{
+  command: string | null;
+  args: readonly string[];
+  resumeArgs: readonly string[] | null;
+  output: "text" | "json" | "stream-json" | "acp";
+  env: Readonly<Record<string, string>>;
+  hint: string | null;
 }>;
 
 export type LoadOptions = {
@@ -174,6 +185,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     skills: get<boolean>("skills"),
     unixSockets: get<boolean>("unix_sockets"),
     providers: providersOf(entries, options.env, warnings),
+    agents: agentsOf(entries, options.env, warnings),
   });
   const origins: Record<string, string> = {};
   const written: Record<string, unknown> = {};
@@ -185,28 +197,57 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
 }
 
 function providersOf(entries: Entries, env: LoadOptions["env"], warnings: string[]): Record<string, ProviderConfig> {
-  const names = new Set([...entries.keys()].filter((key) => key.startsWith("providers.")).map((key) => key.split(".")[1] as string));
-  const resolve = (key: string, text: string): string | null => {
+  const resolve = resolverOf(env, warnings);
+  const provider = (name: string): ProviderConfig => {
+    const get = <T>(field: string): T | null => (entries.get(`providers.${name}.${field}`)?.value ?? null) as T | null;
+    const key = get<string>("api_key");
+    return Object.freeze({
+      baseUrl: get<string>("base_url"),
+      apiKey: key === null ? null : resolve(`providers.${name}.api_key`, key),
+      wire: get<NonNullable<ProviderConfig["wire"]>>("wire"),
+      headers: resolvedMap(`providers.${name}.headers`, get("headers"), resolve),
+      contextWindow: get<number>("context_window"),
+    });
+  };
+  return Object.freeze(Object.fromEntries(namesBelow(entries, "providers").map((name) => [name, provider(name)])));
+}
+
+function agentsOf(entries: Entries, env: LoadOptions["env"], warnings: string[]): Record<string, AgentConfig> {
+  const resolve = resolverOf(env, warnings);
+  const agent = (name: string): AgentConfig => {
+    const get = <T>(field: string): T | null => (entries.get(`agents.${name}.${field}`)?.value ?? null) as T | null;
+    return Object.freeze({
+      command: get<string>("command"),
+      args: Object.freeze(get<string[]>("args") ?? []),
+      resumeArgs: Object.freeze(get<string[]>("resume_args")),
+      output: get<AgentConfig["output"]>("output") ?? "text",
+      env: resolvedMap(`agents.${name}.env`, get("env"), resolve),
+      hint: get<string>("hint"),
+    });
+  };
+  return Object.freeze(Object.fromEntries(namesBelow(entries, "agents").map((name) => [name, agent(name)])));
+}
+
+function namesBelow(entries: Entries, branch: "providers" | "agents"): string[] {
+  const keys = [...entries.keys()].filter((key) => key.startsWith(`${branch}.`));
+  return [...new Set(keys.map((key) => key.split(".")[1] as string))];
+}
+
+type Resolver = (key: string, text: string) => string | null;
+
+function resolverOf(env: LoadOptions["env"], warnings: string[]): Resolver {
+  return (key, text) => {
     const name = variableNamed(text);
     if (name === null) return text;
     if (!env[name]) warnings.push(`${key} names the variable ${name}, which is not set`);
     return env[name] || null;
   };
-  const provider = (name: string): ProviderConfig => {
-    const get = <T>(field: string): T | null => (entries.get(`providers.${name}.${field}`)?.value ?? null) as T | null;
-    const key = get<string>("api_key");
-    const headers = Object.entries(get<Record<string, string>>("headers") ?? {})
-      .map(([header, text]) => [header, resolve(`providers.${name}.headers.${header}`, text)] as const)
-      .filter((pair): pair is readonly [string, string] => pair[1] !== null);
-    return Object.freeze({
-      baseUrl: get<string>("base_url"),
-      apiKey: key === null ? null : resolve(`providers.${name}.api_key`, key),
-      wire: get<NonNullable<ProviderConfig["wire"]>>("wire"),
-      headers: Object.freeze(Object.fromEntries(headers)),
-      contextWindow: get<number>("context_window"),
-    });
-  };
-  return Object.freeze(Object.fromEntries([...names].map((name) => [name, provider(name)])));
+}
+
+/** What names a variable that is not set is left out. */
+function resolvedMap(key: string, map: Record<string, string> | null, resolve: Resolver): Readonly<Record<string, string>> {
+  const pairs = Object.entries(map ?? {}).map(([name, text]) => [name, resolve(`${key}.${name}`, text)] as const);
+  return Object.freeze(Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null)));
 }
 
 /** `$NAME` and `${NAME}` stand for a variable. */

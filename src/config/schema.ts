@@ -44,6 +44,8 @@ function shape(row: ConfigKey): Schema {
       return { type: ["string", "null"], pattern: "^https?://" };
     case "string-map":
       return { type: ["object", "null"], additionalProperties: { type: "string" } };
+    case "string-list":
+      return { type: ["array", "null"], items: { type: "string" } };
     case "path-list":
       return { type: ["array", "null"], items: { type: "string", minLength: 1 } };
     case "variable-list":

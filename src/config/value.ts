@@ -29,6 +29,8 @@ export function checkValue(row: ConfigKey, value: unknown): Checked {
     }
     case "string-map":
       return isPlainObject(value) && Object.values(value).every((item) => typeof item === "string") ? good : bad;
+    case "string-list":
+      return Array.isArray(value) && value.every((item) => typeof item === "string") ? good : bad;
     case "path-list":
       return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "") ? good : bad;
     case "variable-list":
@@ -45,6 +47,7 @@ export function jsonFromText(row: ConfigKey, text: string): unknown {
     case "boolean":
       return booleans[text.trim().toLowerCase()] ?? text;
     case "string-map":
+    case "string-list":
     case "path-list":
     case "variable-list":
       try {
@@ -75,6 +78,7 @@ const expectations: Record<Exclude<ConfigKey["type"], "choice">, string> = {
   duration: 'seconds, or a time like "90s", "10m" or "2h"',
   url: "a URL that starts with http:// or https://",
   "string-map": "an object whose values are texts",
+  "string-list": "a list of texts",
   "path-list": "a list of paths",
   "variable-list": "a list of names of variables, none of them the key of a model vendor",
 };

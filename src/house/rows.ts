@@ -42,7 +42,7 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>): Rows {
 
 /** Without the providers: keys stay in the house. */
 function settingsOf(values: Ground["config"]["values"]): Settings {
-  const { providers: _providers, toolEnv: _toolEnv, skills: _skills, unixSockets: _unixSockets, ...settings } = values;
+  const { providers: _providers, agents: _agents, toolEnv: _toolEnv, skills: _skills, unixSockets: _unixSockets, ...settings } = values;
   return settings;
 }
 

@@ -1,0 +1,132 @@
+// Two ends of a connection, and what each does with what the other sends.
+import { describe, expect, test } from "bun:test";
+import { noMethod, Rpc, rpcCodes, rpcFailure, type RpcOptions } from "./rpc.ts";
+
+/** Two ends that hear each other at once, and all that was sent. */
+function pair(left: Partial<RpcOptions> = {}, right: Partial<RpcOptions> = {}): { left: Rpc; right: Rpc; sent: string[] } {
+  const sent: string[] = [];
+  const ends: { left: Rpc; right: Rpc } = {
+    left: new Rpc({ ...left, send: (frame) => (sent.push(frame), ends.right.receive(frame)) }),
+    right: new Rpc({ ...right, send: (frame) => (sent.push(frame), ends.left.receive(frame)) }),
+  };
+  return { ...ends, sent };
+}
+
+describe("requests", () => {
+  test("go either way and get their own answers, in whatever order", async () => {
+    const slow = Promise.withResolvers<void>();
+    const answer: RpcOptions["onRequest"] = async (method, params) => {
+      if (method === "slow") await slow.promise;
+      return { ok: true, result: [method, params] };
+    };
+    const { left, right } = pair({ onRequest: answer }, { onRequest: answer });
+    const first = left.request("slow", 1);
+    expect(await left.request("fast", 2)).toEqual({ ok: true, result: ["fast", 2] });
+    expect(await right.request("back", { a: 1 })).toEqual({ ok: true, result: ["back", { a: 1 }] });
+    slow.resolve();
+    expect(await first).toEqual({ ok: true, result: ["slow", 1] });
+  });
+
+  test("that nobody serves, that fail and that throw are answered as failures", async () => {
+    const { left, right } = pair(
+      {},
+      {
+        onRequest: (method) => {
+          if (method === "throws") throw new Error("it broke");
+          return method === "fails" ? rpcFailure(7, "no", { why: "x" }) : noMethod(method);
+        },
+      },
+    );
+    expect(await right.request("any", {})).toEqual(rpcFailure(rpcCodes.noMethod, "there is no method any"));
+    expect(await left.request("other", {})).toEqual(rpcFailure(rpcCodes.noMethod, "there is no method other"));
+    expect(await left.request("fails", {})).toEqual(rpcFailure(7, "no", { why: "x" }));
+    expect(await left.request("throws", {})).toEqual(rpcFailure(rpcCodes.internal, "it broke"));
+  });
+
+  test("settle when the connection is closed, and are not sent after it", async () => {
+    const rpc = new Rpc({ send: () => {} });
+    const waiting = rpc.request("one", {});
+    rpc.close("it is gone");
+    expect(await waiting).toEqual(rpcFailure(rpcCodes.closed, "it is gone"));
+    expect(await rpc.request("two", {})).toEqual(rpcFailure(rpcCodes.closed, "it is gone"));
+    expect([rpc.notify("three", {}), rpc.receive('{"jsonrpc":"2.0","method":"x"}')]).toEqual([false, false]);
+  });
+
+  test("beyond the most that may run at once are refused", async () => {
+    const never = Promise.withResolvers<never>();
+    const { left } = pair({}, { maxRunning: 1, onRequest: () => never.promise });
+    void left.request("one", {});
+    expect(await left.request("two", {})).toEqual(rpcFailure(rpcCodes.tooMany, "too many requests at once"));
+  });
+});
+
+describe("cancellation", () => {
+  test("settles the request here and stops the work there, whose answer is not sent twice", async () => {
+    const cancel = { method: "$/cancel", field: "id" };
+    const stopped = Promise.withResolvers<string>();
+    const onRequest: RpcOptions["onRequest"] = (_, __, signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener("abort", () => {
+          stopped.resolve("stopped");
+          resolve({ ok: true, result: 1 });
+        }),
+      );
+    const { left, sent } = pair({ cancel }, { cancel, onRequest });
+    const stop = new AbortController();
+    const waiting = left.request("work", {}, stop.signal);
+    stop.abort();
+    expect(await waiting).toEqual(rpcFailure(rpcCodes.cancelled, "cancelled"));
+    expect(await stopped.promise).toBe("stopped");
+    await Bun.sleep(0);
+    expect(sent.map((frame) => JSON.parse(frame) as unknown)).toEqual([
+      { jsonrpc: "2.0", id: 1, method: "work", params: {} },
+      { jsonrpc: "2.0", method: "$/cancel", params: { id: 1 } },
+      { jsonrpc: "2.0", id: 1, error: { code: rpcCodes.cancelled, message: "cancelled" } },
+    ]);
+  });
+
+  test("before it is sent sends nothing", async () => {
+    const { left, sent } = pair();
+    expect(await left.request("work", {}, AbortSignal.abort())).toMatchObject({ ok: false });
+    expect(sent).toEqual([]);
+  });
+});
+
+describe("frames", () => {
+  test.each([
+    ["no JSON", "{", rpcCodes.parse],
+    ["a batch", "[]", rpcCodes.invalid],
+    ["a number", "7", rpcCodes.invalid],
+    ["neither a request nor an answer", '{"id":1}', rpcCodes.invalid],
+    ["an id that is none", '{"id":{},"method":"x"}', rpcCodes.invalid],
+    ["too large", JSON.stringify({ method: "x".repeat(200) }), rpcCodes.tooLarge],
+  ])("%s is refused", (_, frame, code) => {
+    const sent: string[] = [];
+    const rpc = new Rpc({ send: (text) => sent.push(text), maxFrame: 150 });
+    expect(rpc.receive(frame)).toBe(false);
+    expect(sent.map((text) => JSON.parse(text) as unknown)).toMatchObject([{ id: null, error: { code } }]);
+  });
+
+  test("that would be too large are not sent, and whoever asked is told", async () => {
+    const { left } = pair({ maxFrame: 120 }, { maxFrame: 120, onRequest: () => ({ ok: true, result: "y".repeat(200) }) });
+    expect(await left.request("x".repeat(200), {})).toMatchObject({ ok: false, error: { code: rpcCodes.tooLarge } });
+    expect(await left.request("small", {})).toMatchObject({ ok: false, error: { code: rpcCodes.tooLarge } });
+    expect(left.notify("x".repeat(200), {})).toBe(false);
+  });
+
+  test("an answer to nothing is passed over, an odd error is still one", async () => {
+    const { left } = pair();
+    expect(left.receive('{"jsonrpc":"2.0","id":99,"result":1}')).toBe(true);
+    const rpc = new Rpc({ send: () => {} });
+    const waiting = rpc.request("a", {});
+    rpc.receive('{"id":1,"error":"broken"}');
+    expect(await waiting).toEqual(rpcFailure(rpcCodes.internal, "broken"));
+  });
+
+  test("notices reach whoever listens", () => {
+    const seen: unknown[] = [];
+    const { left } = pair({}, { onNotice: (method, params) => seen.push([method, params]) });
+    left.notify("hello", { a: 1 });
+    expect(seen).toEqual([["hello", { a: 1 }]]);
+  });
+});
