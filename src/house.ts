@@ -105,7 +105,7 @@ export function buildHouse(input: HouseInput): Api {
     copyTranscript,
     readTranscript: async (...params) => (await import("./agents/external/import/read.ts")).readTranscript(...params),
     warn: input.warn,
-    rows: rowsOf(ground, store),
+    rows: rowsOf(ground, store, (inner, cwd) => buildHouse({ ...input, ...apart, env: inner, cwd, startedIn: cwd })),
     close: async () => {
       await executors.close();
       // A store that could not be opened was told of when it was asked for.
@@ -113,6 +113,9 @@ export function buildHouse(input: HouseInput): Api {
     },
   });
 }
+
+/** Of a house in which something is only tried. */
+const apart = { ephemeral: true, trust: false, lenient: false, warn: () => {} };
 
 function lay(input: HouseInput): Ground {
   const paths = findPaths(input.env, input.startedIn);

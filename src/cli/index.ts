@@ -27,6 +27,7 @@ export const commandTable: readonly Row[] = [
   { names: ["purge"], load: async () => (await import("./commands/purge.ts")).purge },
   { names: ["verify"], load: async () => (await import("./commands/verify.ts")).verify },
   { names: ["init"], load: async () => (await import("./commands/init.ts")).init },
+  { names: ["agents"], load: async () => (await import("./commands/agents.ts")).agents },
   { names: ["models"], load: async () => (await import("./commands/models.ts")).models },
   { names: ["skills"], load: async () => (await import("./commands/skills.ts")).skills },
   { names: ["usage"], load: async () => (await import("./commands/usage.ts")).usage },

@@ -47,7 +47,7 @@ export type EngineParts = {
   /** A file of ours or of another agent as sessions, turns and nodes. */
   readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
   /** Rows that belong to no session; their rooms implement them. */
-  rows: Pick<Api, "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
+  rows: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
   close: () => Promise<void>;
 };
 

@@ -1,13 +1,14 @@
 // The other agents as the engine is given them: each is loaded when it takes its first turn, with its own walls, key
 // and configuration directory.
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import type { ExternalParts } from "../agents/external/external.ts";
 import { type AgentRow, externalAgents as rows } from "../agents/external/names.ts";
+import { findProgram, programAt } from "../agents/external/program.ts";
 import type { Ground } from "../house.ts";
 import { endpointFor } from "../models/providers.ts";
 import type { Agent } from "../protocol/ports.ts";
 import type { Executors } from "./executors.ts";
+import { foundOf } from "./known-agents.ts";
 
 export function externalAgents(ground: Ground, executors: Executors): Agent[] {
   return rows.map((row) => lazily(row, ground, executors));
@@ -19,7 +20,9 @@ function lazily({ name, canFork }: AgentRow, ground: Ground, executors: Executor
   return {
     name,
     takesTasks: true,
-    native: { canFork },
+    get native() {
+      return ownSessions(name, canFork, ground);
+    },
     check: async (turn) => (await load()).check(turn),
     preview: async (input) => (await load()).preview(input),
     enforced: executors.enforced,
@@ -27,6 +30,14 @@ function lazily({ name, canFork }: AgentRow, ground: Ground, executors: Executor
       yield* (await load()).takeTurn(input, context);
     },
   };
+}
+
+/** What a trial of this very program has shown counts more than what is known of its kind. */
+function ownSessions(program: string, canFork: boolean, ground: Ground): Agent["native"] {
+  const path = findProgram(program, ground.env["PATH"] ?? "");
+  const found = path === null ? null : foundOf(ground.paths.state, programAt(path));
+  if (found === null) return { canFork };
+  return found.resume ? { canFork: found.fork } : undefined;
 }
 
 async function loadAgent(name: string, ground: Ground, executors: Executors): Promise<Agent> {
@@ -49,18 +60,4 @@ async function loadAgent(name: string, ground: Ground, executors: Executors): Pr
     },
   };
   return externalAgent(parts);
-}
-
-export function findProgram(program: string, path: string): string | null {
-  const places = path.split(delimiter).filter((folder) => folder.startsWith("/"));
-  return places.map((folder) => join(folder, program)).find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

@@ -3,12 +3,14 @@ import { findProject } from "../config/paths.ts";
 import type { Ground } from "../house.ts";
 import type { Api, AuthRow, ModelRow, Settings } from "../protocol/api.ts";
 import type { Store } from "../store/store.ts";
+import type { BuildInner } from "./try-agents.ts";
 
-type Rows = Pick<Api, "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
+type Rows = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
 
-export function rowsOf(ground: Ground, store: () => Promise<Store>): Rows {
+export function rowsOf(ground: Ground, store: () => Promise<Store>, build: BuildInner): Rows {
   const { paths, project, config } = ground;
   return {
+    agents: { list: async () => (await import("./list-agents.ts")).listAgents(ground) },
     models: { list: () => listModels(ground) },
     auth: { status: () => authStatus(ground) },
     skills: {
@@ -36,7 +38,10 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>): Rows {
       grant: async ({ directory }) => (await import("../config/trust.ts")).grantTrust(paths, findProject(directory, paths.home)),
       revoke: async ({ directory }) => (await import("../config/trust.ts")).revokeTrust(paths, findProject(directory, paths.home)),
     },
-    doctor: { check: async () => (await import("./doctor.ts")).checkMachine(ground, store) },
+    doctor: {
+      check: async () => (await import("./doctor.ts")).checkMachine(ground, store),
+      tryAgents: async (params) => (await import("./try-agents.ts")).tryAgents(ground, build, params),
+    },
   };
 }
 

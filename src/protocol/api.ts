@@ -1,5 +1,6 @@
 // The one object that doors know. The engine implements it, the hub will serve it, its client mirrors it:
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
+import type { AgentRow, AgentsReport, ContractProgress } from "./agents.ts";
 import type { TurnStatus } from "./error.ts";
 import type { Event } from "./event.ts";
 import type { FileChange } from "./files.ts";
@@ -78,6 +79,7 @@ export type Api = {
   handle: { resolve: (params: { identifier: string; maxBytes: number | null; as: "text" | "base64" }) => Promise<HandleContent> };
   usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageRow[]> };
   store: { verify: (params: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
+  agents: { list: () => Promise<AgentRow[]> };
   models: { list: () => Promise<ModelRow[]> };
   auth: { status: () => Promise<AuthRow[]> };
   skills: { list: (params: { directory: string }) => Promise<SkillList> };
@@ -93,7 +95,11 @@ export type Api = {
     grant: (params: { directory: string }) => Promise<TrustState>;
     revoke: (params: { directory: string }) => Promise<TrustState>;
   };
-  doctor: { check: () => Promise<DoctorReport> };
+  doctor: {
+    check: () => Promise<DoctorReport>;
+    /** Tries every installed agent offline, and keeps what was found out. */
+    tryAgents: (params: AgentsTrial) => Promise<AgentsReport>;
+  };
   close: () => Promise<void>;
 };
 
@@ -296,3 +302,5 @@ export type Check = {
   hint?: string;
 };
 export type DoctorReport = { checks: Check[]; ok: boolean };
+
+export type AgentsTrial = { onProgress?: (progress: ContractProgress) => void; signal?: AbortSignal };

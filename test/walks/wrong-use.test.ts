@@ -175,6 +175,7 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   delete: [["delete", "nope"], /no session "nope"/],
   restore: [["restore", "nope"], /no session "nope"/],
   init: [["init", "here"], /takes no arguments/],
+  agents: [["agents", "list"], /takes no arguments/],
   models: [["models", "--al"], /did you mean "--all"/],
   skills: [["skills", "list"], /takes no arguments/],
   usage: [["usage", "--by", "week"], /day, agent, model, project/],
@@ -187,7 +188,7 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   import: [["import", "transcript.jsonl", "--format", "nobody"], /--format/],
   purge: [["purge", "nope"], /no session "nope"/],
   verify: [["verify", "all"], /takes no arguments/],
-  doctor: [["doctor", "--fast"], /no flag "--fast"/],
+  doctor: [["doctor", "--agent"], /did you mean "--agents"/],
   completions: [["completions", "tcsh"], /bash, zsh, fish/],
 };
 

@@ -20,6 +20,11 @@ const routes: readonly [Route, ...Route[]] = [
 
 export const routeKeys: readonly string[] = routes.map((route) => route.keyVariable);
 
+/** Whose models an agent can ask. */
+export function vendorsOf(adapter: Adapter): string[] {
+  return adapter.vendorOf === undefined ? [adapter.vendor] : routes.map((route) => route.vendor);
+}
+
 export function routeOf(model: string | null): Route {
   const own = model === null ? undefined : routes.find((route) => vendorNamed(route.vendor)?.ids?.test(model));
   return own ?? routes[0];

@@ -1,6 +1,6 @@
 // A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
 // live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createFeed } from "../../kit/feed.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
@@ -14,6 +14,7 @@ import { briefed } from "./brief.ts";
 import { launchOf, promptOf } from "./cli-launch.ts";
 import { endingOf, type Seen } from "./ending.ts";
 import { type Gate, type GateParts, openGate, vendorOf } from "./gate.ts";
+import { packageOf, versionBeside } from "./program.ts";
 import { type Emit, Reading } from "./reading.ts";
 import { type CliExit, runCli } from "./run-cli.ts";
 
@@ -211,28 +212,6 @@ function recordOf(adapter: Adapter, launch: CliLaunch, program: string, exit: Cl
     bytes: exit.bytes,
     firstEventMs: exit.firstLineMs === null ? null : Math.round(exit.firstLineMs),
   };
-}
-
-/** The directory of the package that a program belongs to, or its own. */
-function packageOf(program: string): string {
-  const real = realpathSync(program);
-  return manifestAbove(real)?.folder ?? dirname(real);
-}
-
-function versionBeside(program: string): string | null {
-  return manifestAbove(realpathSync(program))?.version ?? null;
-}
-
-function manifestAbove(path: string): { folder: string; version: string } | null {
-  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
-    try {
-      const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version?: unknown };
-      if (typeof version === "string") return { folder, version };
-    } catch {
-      continue;
-    }
-  }
-  return null;
 }
 
 function writeOwn(path: string, text: string): void {

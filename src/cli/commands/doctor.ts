@@ -1,21 +1,33 @@
 // skein doctor: what works on this machine, what does not, and what to do about it.
 import type { Check } from "../../protocol/api.ts";
+import type { ContractProgress } from "../../protocol/agents.ts";
+import { exitCodes } from "../../protocol/error.ts";
+import { agentsReportText } from "../agents-report.ts";
 import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
+import { progressLine } from "../progress.ts";
 import { plain, showsUnicode, styleOf, type Style } from "../style.ts";
 
 export const doctor: Command = {
   name: "doctor",
   summary: "check this machine, and say what to do next",
-  usage: "[--json]",
+  usage: "[--agents] [--json]",
   positionals: { min: 0, max: 0 },
-  flags: [jsonFlag],
-  notes: `Exit code 0 when everything that is needed works, else 1.`,
+  flags: [{ name: "agents", summary: "try every installed agent, offline, instead" }, jsonFlag],
+  notes: `Exit code 0 when everything that is needed works, else 1.
+
+--agents runs each agent's own program against a scripted model on this machine,
+with a temporary home and no real key: a tool call that must be seen on disk, the
+model that was named, its own sessions resumed and forked, a bad key, a rate
+limit, and a stop in the middle of a call that must leave nothing running. What it
+finds is kept for that version and used; \`skein agents\` shows it. Exit code 1 when
+an installed agent is broken.`,
   run: runDoctor,
 };
 
 async function runDoctor(args: Args, door: Door): Promise<number> {
+  if (args.flags["agents"]) return runTrials(args, door);
   const api = await door.api({ lenient: true });
   const report = await api.doctor.check();
   if (args.flags["json"]) {
@@ -30,6 +42,40 @@ async function runDoctor(args: Args, door: Door): Promise<number> {
   if (report.ok) door.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
   else door.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${plain(next)}`}\n`);
   return report.ok ? 0 : 1;
+}
+
+async function runTrials(args: Args, door: Door): Promise<number> {
+  const api = await door.api({ lenient: true });
+  const stop = new AbortController();
+  door.onStop(() => stop.abort());
+  const line = progressLine(door);
+  const startedAt = Date.now();
+  let latest: ContractProgress | null = null;
+  const show = () => line.show(latest === null ? "starting ..." : progressText(latest, Date.now() - startedAt));
+  const ticking = setInterval(show, 1_000);
+  show();
+  try {
+    const report = await api.doctor.tryAgents({
+      signal: stop.signal,
+      onProgress: (progress) => {
+        latest = progress;
+        show();
+      },
+    });
+    line.clear();
+    door.out.write(args.flags["json"] ? jsonText(report) : agentsReportText(report, styleOf(door.out), showsUnicode(door.env)));
+    return report.ok ? 0 : 1;
+  } catch (error) {
+    if (stop.signal.aborted) return exitCodes.cancelled;
+    throw error;
+  } finally {
+    clearInterval(ticking);
+    line.clear();
+  }
+}
+
+function progressText({ agent, check, done, of }: ContractProgress, ms: number): string {
+  return `${done} of ${of} tried, ${Math.round(ms / 1000)} s ... ${agent}: ${check ?? "done"}`;
 }
 
 function checkText(check: Check, width: number, style: Style, marks: { good: string; bad: string; minor: string }): string {

@@ -1,0 +1,78 @@
+// A place where an agent is tried: a house of its own in temporary directories, whose vendors are the scripted server.
+// The house is built elsewhere; here is what a trial does in it.
+import type { Api } from "../../protocol/api.ts";
+import { messageOf, type TurnStatus } from "../../protocol/error.ts";
+import type { Node } from "../../protocol/node.ts";
+import type { CliRecord, Session } from "../../protocol/turn.ts";
+import type { ModelServer } from "./server.ts";
+
+export type Seat = {
+  api: Api;
+  server: ModelServer;
+  /** Absolute; empty but for what the trial does there. */
+  project: string;
+  close: () => Promise<void>;
+};
+
+export type Taker = { agent: string; model: string; limitMs: number };
+
+/** How a turn ended, as the tree has it. */
+export type Ended = {
+  status: TurnStatus;
+  message: string;
+  answer: string;
+  nodes: Node[];
+  nativeId: string | null;
+  started: CliRecord["started"] | null;
+};
+
+export function openSession({ api, project }: Seat, { agent, model }: Taker): Promise<Session> {
+  return api.session.open({
+    find: { by: "new" },
+    directory: project,
+    task: null,
+    agent,
+    model,
+    toolLevel: "minimal",
+    parentSession: null,
+    transcriptDir: null,
+  });
+}
+
+/** Never rejects: what keeps a turn from being started is how it ended. */
+export async function takeTurn({ api }: Seat, session: string, prompt: string, limitMs: number): Promise<Ended> {
+  const nodes: Node[] = [];
+  let ended: Ended = { status: "broken", message: "it ended without a word", answer: "", nodes, nativeId: null, started: null };
+  try {
+    for await (const event of api.turn.start({ ...plainTurn, session, prompt, timeoutMs: limitMs })) {
+      if (event.type === "node.added") nodes.push(event.node);
+      if (event.type !== "turn.ended") continue;
+      const { status, error, nativeId, cli } = event.turn;
+      const message = error?.message ?? "";
+      ended = { status: status ?? "broken", message, answer: event.answer ?? "", nodes, nativeId, started: cli?.started ?? null };
+    }
+  } catch (error) {
+    ended = { ...ended, message: messageOf(error) };
+  }
+  return ended;
+}
+
+const plainTurn = {
+  agent: null,
+  model: null,
+  images: [],
+  toolLevel: "minimal" as const,
+  tools: null,
+  spawn: false,
+  system: null,
+  appendSystem: null,
+  contextFiles: false,
+  fresh: false,
+  policy: { name: "workspace" as const, sandbox: "auto" as const, net: "off" as const, allowWrite: [], addDirs: [] },
+  limits: { maxSteps: 20, maxTokens: null, maxBudgetUsd: null },
+  idleMs: null,
+  answerSchema: null,
+  outputFile: null,
+  agentArgs: [],
+  command: null,
+};

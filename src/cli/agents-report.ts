@@ -1,0 +1,62 @@
+// What `skein doctor --agents` shows: one row for each installed agent, one column for each point of the contract.
+import { contractNames, type AgentsReport, type AgentTrial, type ContractCheck, type ContractName } from "../protocol/agents.ts";
+import { plain, type Style } from "./style.ts";
+import { tableText } from "./table.ts";
+
+const titles: Record<ContractName, string> = {
+  tools: "TOOLS",
+  model: "MODEL",
+  resume: "RESUME",
+  fork: "FORK",
+  "bad-key": "KEY",
+  "rate-limit": "LIMIT",
+  kill: "KILL",
+};
+
+export function agentsReportText(report: AgentsReport, style: Style, unicode: boolean): string {
+  const marks = unicode ? { ok: "✓", failed: "✗", none: "–", untried: "·" } : { ok: "+", failed: "x", none: "-", untried: "." };
+  const cell = ({ outcome }: ContractCheck): string => {
+    if (outcome === "ok") return style.green(marks.ok);
+    return outcome === "failed" ? style.red(marks.failed) : style.dim(marks[outcome]);
+  };
+  const rows = report.agents.map((trial) => [
+    plain(trial.agent),
+    plain(trial.version ?? "unknown"),
+    ...contractNames.map((name) =>
+      trial.checks
+        .filter((check) => check.name === name)
+        .map(cell)
+        .join(""),
+    ),
+    seconds(trial.durationMs),
+  ]);
+  const columns = [
+    { title: "AGENT" },
+    { title: "VERSION" },
+    ...contractNames.map((name) => ({ title: titles[name] })),
+    { title: "TIME", align: "right" as const },
+  ];
+  const problems = report.agents.flatMap((trial) => problemLines(trial, style));
+  const absent = report.notInstalled.map(({ agent, hint }) => style.dim(`${plain(agent)} is not installed: ${plain(hint)}`));
+  const below = [...problems, ...absent].map((line) => `${line}\n`).join("");
+  return `${tableText(rows, { columns, paintTitle: style.dim })}${below === "" || rows.length === 0 ? below : `\n${below}`}\n${verdict(report, style)}\n`;
+}
+
+function problemLines(trial: AgentTrial, style: Style): string[] {
+  const failed = trial.checks.filter(({ outcome }) => outcome === "failed");
+  return failed.map(({ name, detail }) => {
+    const instead = name === "resume" || name === "fork" ? "; it is told the earlier conversation instead" : "";
+    return `${style.red(`${plain(trial.agent)}, ${titles[name].toLowerCase()}:`)} ${plain(detail ?? "")}${instead}`;
+  });
+}
+
+function verdict({ agents }: AgentsReport, style: Style): string {
+  if (agents.length === 0) return "no agent is installed besides the native one";
+  const broken = agents.filter((trial) => !trial.works).map((trial) => plain(trial.agent));
+  if (broken.length === 0) return `${style.green("all work")}: ${agents.map((trial) => plain(trial.agent)).join(", ")}`;
+  return `${style.red("broken")}: ${broken.join(", ")}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

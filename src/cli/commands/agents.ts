@@ -1,0 +1,72 @@
+// skein agents: who can take a turn here, with which credential, and what is missing.
+import type { AgentCredential, AgentRow } from "../../protocol/agents.ts";
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { whileWaiting } from "../progress.ts";
+import { plain, showsUnicode, type Style, styleOf } from "../style.ts";
+import { tableText } from "../table.ts";
+
+export const agents: Command = {
+  name: "agents",
+  summary: "list the agents that can take a turn, and what is missing",
+  usage: "[--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [jsonFlag],
+  notes: `KEY names the credential that a turn would use, never its value. CAN says what
+the agent does by itself: resume or fork a session of its own, take an effort
+(-m model:high) and a role. \`skein doctor --agents\` tries them out, offline; what
+it finds is shown here and used.`,
+  run: runAgents,
+};
+
+async function runAgents(args: Args, door: Door): Promise<number> {
+  const api = await door.api();
+  const rows = await whileWaiting(door, "looking at the agents", () => api.agents.list());
+  if (args.flags["json"]) {
+    door.out.write(jsonText(rows));
+    return 0;
+  }
+  const style = styleOf(door.out);
+  const marks = showsUnicode(door.env) ? { ready: "✓", not: "✗", absent: "○" } : { ready: "+", not: "x", absent: "-" };
+  const mark = (row: AgentRow) =>
+    row.missing === null ? style.green(marks.ready) : row.installed ? style.yellow(marks.not) : style.dim(marks.absent);
+  door.out.write(
+    tableText(
+      rows.map((row) => [mark(row), ...cells(row, style)]),
+      { columns, paintTitle: style.dim },
+    ),
+  );
+  const wanting = rows.filter((row) => row.missing !== null);
+  if (wanting.length > 0) door.out.write(`\n${wanting.map((row) => missingText(row, style)).join("")}`);
+  return 0;
+}
+
+const columns = [{}, { title: "AGENT" }, { title: "VERSION" }, { title: "KEY" }, { title: "CAN" }, { title: "TRIED" }];
+
+function cells(row: AgentRow, style: Style): string[] {
+  const paint = row.installed ? (text: string) => text : style.dim;
+  const version = row.installed ? (row.version ?? "unknown") : "-";
+  return [row.name, version, keyText(row.credentials), abilityText(row), triedText(row)].map((text) => paint(plain(text)));
+}
+
+function keyText(credentials: AgentCredential[]): string {
+  const sources = credentials.flatMap(({ ready, source }) => (ready && source !== null ? [source] : []));
+  if (sources.length > 2) return `${sources.slice(0, 2).join(", ")} and ${sources.length - 2} more`;
+  return sources.length > 0 ? sources.join(", ") : credentials.some(({ ready }) => ready) ? "none needed" : "not set";
+}
+
+function abilityText({ can, installed }: AgentRow): string {
+  if (!installed) return "-";
+  const words = [can.resume ? "resume" : "", can.fork ? "fork" : "", can.efforts.length > 0 ? "effort" : "", "role"];
+  return words.filter((word) => word !== "").join(", ");
+}
+
+function triedText({ tried }: AgentRow): string {
+  if (tried === null) return "-";
+  return `${tried.works ? "works" : "broken"}, ${new Date(tried.at).toISOString().slice(0, 10)}`;
+}
+
+function missingText({ name, missing, hint }: AgentRow, style: Style): string {
+  return `${plain(name)}: ${plain(missing ?? "")}${hint === null ? "" : `; ${style.dim(plain(hint))}`}\n`;
+}
