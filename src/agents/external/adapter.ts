@@ -45,6 +45,8 @@ export type Adapter = {
   isSessionLost?: (message: string) => boolean;
   /** Where its own transcript of a session lies: a glob below its configuration directory. */
   transcript: (nativeId: string, directory: string) => string;
+  /** Of one that can't go on from its own transcript as it wrote it: what it must be. */
+  mendTranscript?: (text: string) => string;
 };
 
 export type CliLaunch = {

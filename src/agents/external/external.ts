@@ -1,7 +1,5 @@
 // A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
 // live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { createFeed } from "../../kit/feed.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
@@ -14,6 +12,7 @@ import { briefed } from "./brief.ts";
 import { launchOf, promptOf } from "./cli-launch.ts";
 import { endingOf, type Seen } from "./ending.ts";
 import { type Gate, type GateParts, openGate, vendorOf } from "./gate.ts";
+import { prepareOwn } from "./own-files.ts";
 import { packageOf, versionBeside } from "./program.ts";
 import { type Emit, Reading } from "./reading.ts";
 import { type CliExit, runCli } from "./run-cli.ts";
@@ -178,8 +177,7 @@ async function start(
   reading: Reading,
 ): Promise<CliExit> {
   const { adapter } = parts;
-  mkdirSync(launch.configDir, { recursive: true, mode: 0o700 });
-  for (const [path, text] of Object.entries(adapter.files(launch))) writeOwn(join(launch.configDir, path), text);
+  prepareOwn(adapter, launch);
   const wish = {
     command: [program, ...adapter.args(launch)],
     readable: [packageOf(program)],
@@ -212,9 +210,4 @@ function recordOf(adapter: Adapter, launch: CliLaunch, program: string, exit: Cl
     bytes: exit.bytes,
     firstEventMs: exit.firstLineMs === null ? null : Math.round(exit.firstLineMs),
   };
-}
-
-function writeOwn(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(path, text, { mode: 0o600 });
 }

@@ -6,6 +6,7 @@ import type { Usage } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import { failureIn, type FailureRow, plainMessage } from "./failure-words.ts";
 import { callPart } from "./import/draft.ts";
+import { mendGeminiTranscript } from "./gemini-transcript.ts";
 import { garbage } from "./json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
@@ -63,8 +64,9 @@ export const gemini: Adapter = {
   stdin: promptOnStdin,
   reader,
   failureOf: (message) => failureIn(message, ownWords),
-  isSessionLost: (message) => /Error resuming session|Invalid session identifier/.test(message),
+  isSessionLost: (message) => /Error resuming session|Invalid session identifier|number of function response parts/.test(message),
   transcript: (nativeId) => `.gemini/tmp/*/chats/session-*-${nativeId.slice(0, 8)}.jsonl`,
+  mendTranscript: mendGeminiTranscript,
 };
 
 const ownWords: FailureRow[] = [

@@ -1,0 +1,39 @@
+import { describe, expect, test } from "bun:test";
+import { mendGeminiTranscript } from "./gemini-transcript.ts";
+
+const answer = (id: string) => ({ functionResponse: { id, name: "run_shell_command", response: { output: `of ${id}` } } });
+const user = (...content: unknown[]) => ({ type: "user", content });
+const called = (...ids: string[]) => ({
+  type: "gemini",
+  content: "",
+  toolCalls: ids.map((id) => ({ id, name: "x", result: [answer(id)] })),
+});
+const said = (text: string) => ({ type: "gemini", content: text });
+const stored = (...entries: unknown[]) => entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+const set = (messages: unknown[]) => ({ $set: { messages, lastUpdated: "now" } });
+
+describe("a transcript of Gemini CLI", () => {
+  test("loses the results that its calls hold already", () => {
+    const before = stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), user(answer("a"), answer("b")), said("done"));
+    expect(mendGeminiTranscript(before)).toBe(stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), said("done")));
+  });
+
+  test("keeps the results that stand nowhere else, also where an earlier list was replaced", () => {
+    const asked = { type: "gemini", content: [{ functionCall: { id: "a" } }] };
+    const whole = stored(called("a"), set([user({ text: "go" }), asked, user(answer("a")), said("done")]), user({ text: "on" }));
+    expect(mendGeminiTranscript(whole)).toBe(whole);
+    const twice = stored(set([user({ text: "go" }), asked, user(answer("a")), user(answer("a"))]), called("b"), user(answer("b")));
+    expect(mendGeminiTranscript(twice)).toBe(stored(set([user({ text: "go" }), asked, user(answer("a"))]), called("b")));
+  });
+
+  test("is left alone where it is something else", () => {
+    for (const text of [
+      "",
+      "\n",
+      "no json\n",
+      stored(user({ text: "go" }), user(answer("")), user()),
+      stored([1], { $set: 1 }, { $set: { messages: 1 } }),
+    ])
+      expect(mendGeminiTranscript(text)).toBe(text);
+  });
+});

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readOwn, writeOwn } from "./own-files.ts";
+
+let root: string;
+let own: string;
+let outside: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "skein-own-"));
+  own = join(root, "own");
+  outside = join(root, "outside");
+  for (const folder of [own, outside]) mkdirSync(folder);
+  writeFileSync(join(outside, "settings.json"), "the user's");
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+describe("a file of an agent's own", () => {
+  test("is written with the directories above it, for its owner alone, and read back", () => {
+    writeOwn(own, "a/b/settings.json", "one");
+    writeOwn(own, "a/b/settings.json", "two");
+    expect(readOwn(own, "a/b/settings.json")).toBe("two");
+    expect(readdirSync(join(own, "a/b"))).toEqual(["settings.json"]);
+    expect([statSync(join(own, "a")).mode & 0o777, statSync(join(own, "a/b/settings.json")).mode & 0o777]).toEqual([0o700, 0o600]);
+  });
+
+  test("is written in the place of a link, not through it", () => {
+    symlinkSync(join(outside, "settings.json"), join(own, "settings.json"));
+    writeOwn(own, "settings.json", "ours");
+    expect(readFileSync(join(outside, "settings.json"), "utf8")).toBe("the user's");
+    expect(lstatSync(join(own, "settings.json")).isFile()).toBe(true);
+  });
+
+  test("is written in the place of a directory that was made a link", () => {
+    symlinkSync(outside, join(own, "config"));
+    writeOwn(own, "config/settings.json", "ours");
+    writeOwn(own, "config/deep/er", "ours");
+    expect(readFileSync(join(outside, "settings.json"), "utf8")).toBe("the user's");
+    expect(readdirSync(outside)).toEqual(["settings.json"]);
+    expect(readOwn(own, "config/settings.json")).toBe("ours");
+  });
+
+  test("is not read through a link, and a reading makes nothing", () => {
+    symlinkSync(join(outside, "settings.json"), join(own, "settings.json"));
+    symlinkSync(outside, join(own, "config"));
+    expect([readOwn(own, "settings.json"), readOwn(own, "config/settings.json"), readOwn(own, "no/such")]).toEqual([null, null, null]);
+    expect([lstatSync(join(own, "config")).isSymbolicLink(), existsSync(join(own, "no"))]).toEqual([true, false]);
+  });
+});
