@@ -14,7 +14,7 @@ import { createEngine } from "./engine/engine.ts";
 import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
 import { executorsOf } from "./house/executors.ts";
-import { externalAgents } from "./house/external-agents.ts";
+import { configuredRows, externalAgents } from "./house/external-agents.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
 import { chooseModel } from "./models/choose.ts";
@@ -75,6 +75,7 @@ export function buildHouse(input: HouseInput): Api {
     skills: (directory, project) => skillsOf(ground, directory, project),
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced: executors.enforced });
+  const configuredAgents = configuredRows(ground);
   const choosing = { env, providers: ground.providers, configured: config.values.model };
   const chosen = new Map<string | null, Promise<string>>();
   const choose = (name: string | null) => {
@@ -87,12 +88,13 @@ export function buildHouse(input: HouseInput): Api {
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     snapshots: input.ephemeral ? null : snapshotsOf(ground),
-    agents: [native, shell, ...externalAgents(ground, executors)],
+    agents: [native, shell, ...externalAgents(ground, executors, configuredAgents)],
     chooseModel: (agent, name) => {
-      const row = agentRows.find((candidate) => candidate.name === agent);
+      const row = [...agentRows, ...configuredAgents].find((candidate) => candidate.name === agent);
       return row === undefined ? choose(name) : Promise.resolve(modelFor(row, name));
     },
-    chooseAgent: (name, model) => chooseAgent(name, model, { agents: [], vendors: Object.keys(ground.providers) }),
+    chooseAgent: (name, model) =>
+      chooseAgent(name, model, { agents: configuredAgents.map((row) => row.name), vendors: Object.keys(ground.providers) }),
     projectOf: (directory) => findProject(directory, paths.home),
     getCurrent: (project) => readProjectState(paths, project).current,
     setCurrent: (project, current) => (input.ephemeral ? undefined : writeProjectState(paths, project, { current })),

@@ -1,27 +1,43 @@
 // The other agents as the engine is given them: each is loaded when it takes its first turn, with its own walls, key
 // and configuration directory.
 import { join } from "node:path";
+import type { Adapter } from "../agents/external/adapter.ts";
 import type { ExternalParts } from "../agents/external/external.ts";
 import { type AgentRow, externalAgents as rows } from "../agents/external/names.ts";
 import { findProgram, programAt } from "../agents/external/program.ts";
+import { recipeRow } from "../agents/external/recipe.ts";
 import type { Ground } from "../house.ts";
 import { endpointFor } from "../models/providers.ts";
+import { messageOf } from "../protocol/error.ts";
 import type { Agent } from "../protocol/ports.ts";
 import type { Executors } from "./executors.ts";
 import { foundOf } from "./known-agents.ts";
 
-export function externalAgents(ground: Ground, executors: Executors): Agent[] {
-  return rows.map((row) => lazily(row, ground, executors));
+export function externalAgents(ground: Ground, executors: Executors, configured: AgentRow[]): Agent[] {
+  return [...rows, ...configured].map((row) => lazily(row, ground, executors));
 }
 
-function lazily({ name, canFork }: AgentRow, ground: Ground, executors: Executors): Agent {
+/** Those of the configuration. One that makes no sense is a fault, or a warning for those who are to mend it. */
+export function configuredRows(ground: Ground): AgentRow[] {
+  return Object.entries(ground.config.values.agents).flatMap(([name, recipe]) => {
+    try {
+      return [recipeRow(name, recipe)];
+    } catch (error) {
+      if (!ground.lenient) throw error;
+      ground.warn(messageOf(error));
+      return [];
+    }
+  });
+}
+
+function lazily({ name, canFork, resumes }: AgentRow, ground: Ground, executors: Executors): Agent {
   let loading: Promise<Agent> | null = null;
   const load = () => (loading ??= loadAgent(name, ground, executors));
   return {
     name,
     takesTasks: true,
     get native() {
-      return ownSessions(name, canFork, ground);
+      return resumes === undefined ? ownSessions(name, canFork, ground) : resumes ? { canFork } : undefined;
     },
     check: async (turn) => (await load()).check(turn),
     preview: async (input) => (await load()).preview(input),
@@ -41,13 +57,13 @@ function ownSessions(program: string, canFork: boolean, ground: Ground): Agent["
 }
 
 async function loadAgent(name: string, ground: Ground, executors: Executors): Promise<Agent> {
-  const [{ externalAgent }, { adapters }, { priceOf }] = await Promise.all([
+  const [{ externalAgent }, adapter, { priceOf }] = await Promise.all([
     import("../agents/external/external.ts"),
-    import("../agents/external/index.ts"),
+    adapterNamed(name, ground),
     import("../models/catalog.ts"),
   ]);
   const parts: ExternalParts = {
-    adapter: adapters[name]!,
+    adapter,
     env: ground.env,
     find: (program) => findProgram(program, ground.env["PATH"] ?? ""),
     configRoot: join(ground.paths.data, "agents"),
@@ -60,4 +76,10 @@ async function loadAgent(name: string, ground: Ground, executors: Executors): Pr
     },
   };
   return externalAgent(parts);
+}
+
+export async function adapterNamed(name: string, ground: Ground): Promise<Adapter> {
+  const recipe = rows.some((row) => row.name === name) ? undefined : ground.config.values.agents[name];
+  if (recipe !== undefined) return (await import("../agents/external/configured.ts")).configuredAdapter(name, recipe);
+  return (await import("../agents/external/index.ts")).adapters[name]!;
 }

@@ -1,7 +1,9 @@
 // What skein knows of one agent's command line: how it is found, started, read and judged. Data and pure functions,
 // one file per agent; processes, files and the tree are none of its business (run-cli.ts).
+import type { WireName } from "../../models/model.ts";
 import type { TurnStatus } from "../../protocol/error.ts";
 import type { ImageData, Part } from "../../protocol/node.ts";
+import type { PlannedTurn } from "../../protocol/ports.ts";
 import type { Usage } from "../../protocol/usage.ts";
 
 export type Adapter = {
@@ -15,11 +17,15 @@ export type Adapter = {
   wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini";
   /** Of one that asks any vendor: whose a model is. Without it, and without a model, `vendor` and `wire` hold. */
   vendorOf?: (model: string) => Pick<Adapter, "vendor" | "wire">;
+  /** Of one that nothing is known of: the gateway leads to every vendor that has a key, and it needs none of them. */
+  asksAny?: true;
   /** Variables that hold its credential, the best first. */
   keys: readonly string[];
   /** Who chooses the id of its own session. */
   ids: "ours" | "theirs";
   canFork: boolean;
+  /** False for one that keeps no sessions of its own. */
+  resumes?: boolean;
   /** Whether its sessions can be resumed from another directory. */
   resumesAnywhere: boolean;
   /** The efforts that it can be told; empty when it can't. */
@@ -35,6 +41,12 @@ export type Adapter = {
   args: (launch: CliLaunch) => string[];
   /** Flags of `--agent-arg` that would loosen the walls or change what the adapter relies on. */
   forbiddenArgs: readonly string[];
+  /** Throws a fault for what it can't be told. */
+  check?: (turn: PlannedTurn) => void;
+  /** Of one that is talked to while it runs: it takes the place of the reader, and of anything on stdin. */
+  talk?: (launch: CliLaunch, out: TalkOut) => CliTalk;
+  /** For one that has no last event: an exit with 0 after an answer is a good end. */
+  endsByExit?: boolean;
   /** What stands on its stdin when the prompt is too long to be an argument (one may have 128 KB on Linux); else null. */
   stdin?: (launch: CliLaunch) => string | null;
   /** `start` tells a reader whether earlier turns may be repeated. */
@@ -53,6 +65,8 @@ export type CliLaunch = {
   prompt: string;
   /** As its vendor spells it; null is the CLI's own default. */
   model: string | null;
+  /** Whose the model is. */
+  vendor?: string;
   effort: string | null;
   /** Text of the role, for an adapter that takes one. */
   role: string | null;
@@ -64,7 +78,7 @@ export type CliLaunch = {
   /** `id` is the native session; a new one is ours to choose only where `ids` is "ours". */
   start: { how: "new"; id: string } | { how: "resume"; id: string } | { how: "fork"; id: string; forkId: string };
   /** Where its requests go (scheme, host and port) and the token it sends; null uses its own sign-in. */
-  endpoint: { url: string; token: string } | null;
+  endpoint: { url: string; token: string; wires?: readonly WireName[] } | null;
   /** Whether our walls stand around it, so that its own sandbox is off and nothing is asked. */
   isWalled: boolean;
   isRoot: boolean;
@@ -73,11 +87,25 @@ export type CliLaunch = {
 
 /** Reads stdout line by line; keeps what it must remember between lines. Never throws. */
 export type CliReader = {
+  /** Lines without a word in them are passed over unless they belong to the answer. */
+  wantsBlank?: true;
   line: (text: string) => CliEvent[];
   /** Called when nothing has come for a moment (a tenth of a second): what was held back to see what belongs to it. */
   quiet?: () => CliEvent[];
   /** What the end of stdout still gives. */
   end: () => CliEvent[];
+};
+
+/** One that also speaks. */
+export type CliTalk = CliReader & {
+  /** Asks it to stop by itself. */
+  cancel: () => void;
+};
+
+export type TalkOut = {
+  write: (text: string) => void;
+  /** There is nothing more to say: it has a moment to leave. */
+  end: () => void;
 };
 
 export type CliEvent =

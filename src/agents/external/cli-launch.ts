@@ -22,6 +22,7 @@ export function launchOf(
   return {
     prompt: role === "" || adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
     model: named?.model ?? null,
+    ...(named === null ? {} : { vendor: named.vendor }),
     effort: named?.effort ?? null,
     role: role === "" ? null : role,
     directory: input.directory,

@@ -16,6 +16,7 @@ import { prepareOwn } from "./own-files.ts";
 import { packageOf, versionBeside } from "./program.ts";
 import { type Emit, Reading } from "./reading.ts";
 import { type CliExit, runCli } from "./run-cli.ts";
+import { startTalk, type Talk } from "./run-talk.ts";
 
 export type ExternalParts = {
   adapter: Adapter;
@@ -45,7 +46,7 @@ export function externalAgent(parts: ExternalParts): Agent {
   return {
     name: adapter.name,
     takesTasks: true,
-    native: { canFork: adapter.canFork },
+    ...(adapter.resumes === false ? {} : { native: { canFork: adapter.canFork } }),
     check: async (turn) => checkTurn(parts, turn),
     preview: async (input) => preview(input),
     takeTurn: (input, context) => takeTurn(parts, input, context),
@@ -55,6 +56,7 @@ export function externalAgent(parts: ExternalParts): Agent {
 
 function checkTurn({ adapter, find }: ExternalParts, turn: PlannedTurn): void {
   checkAgentArgs(adapter, turn.agentArgs);
+  adapter.check?.(turn);
   if (find(adapter.program) === null) throw notInstalled(adapter);
   if (turn.answerSchema !== null) throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} answers in its own way`);
   if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has tools of its own`);
@@ -137,8 +139,10 @@ async function once(
   });
   try {
     const launch = launchOf(parts, input, native, gate);
+    const talk = startTalk(adapter, launch, signal);
     const reading = new Reading({
       adapter,
+      reader: talk?.reader,
       start: launch.start,
       vendor: vendorOf(adapter, input.model).vendor,
       input,
@@ -146,7 +150,7 @@ async function once(
       emit,
       gate,
     });
-    const exit = await start(parts, input, launch, program, gate, signal, reading);
+    const exit = await start(parts, input, launch, program, gate, { signal, talk, reading });
     await reading.finish();
     const seen: Seen = {
       ...reading.seen(),
@@ -157,6 +161,7 @@ async function once(
       lines: exit.lines,
       stopped: overBudget ?? (context.signal.aborted ? "cancelled" : null),
     };
+    if (adapter.endsByExit && exit.exitCode === 0) seen.done ??= { isError: false };
     const cli = recordOf(adapter, launch, program, exit, reading.version);
     const end: TurnEnd = { ...endingOf(seen), cli, rest: reading.rest() };
     const isLost =
@@ -173,8 +178,7 @@ async function start(
   launch: CliLaunch,
   program: string,
   gate: Gate,
-  signal: AbortSignal,
-  reading: Reading,
+  { signal, talk, reading }: { signal: AbortSignal; talk: Talk | null; reading: Reading },
 ): Promise<CliExit> {
   const { adapter } = parts;
   prepareOwn(adapter, launch);
@@ -189,9 +193,9 @@ async function start(
     command,
     cwd: input.directory,
     passed: gate.offer === null ? null : { file: gate.offer.childEnd, started: gate.offer.started },
-    stdin: adapter.stdin?.(launch) ?? null,
+    stdin: talk?.stdin ?? adapter.stdin?.(launch) ?? null,
     env: { ...toolEnvironment(parts.env), ...env, ...adapter.env(launch), SKEIN_SESSION_ID: input.session },
-    signal,
+    signal: talk?.signal ?? signal,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => reading.line(line, isCut),
     onOutput: () => {},

@@ -2,7 +2,7 @@
 // With the network off the gateway is all that can be reached.
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { parseModelName } from "../../models/providers.ts";
-import type { TurnError } from "../../protocol/error.ts";
+import { Fault, type TurnError } from "../../protocol/error.ts";
 import type { TurnInput } from "../../protocol/ports.ts";
 import type { Spent, Usage } from "../../protocol/usage.ts";
 import { offerPort, type PortOffer } from "../../sandbox/inner-port.ts";
@@ -12,7 +12,7 @@ import { startGateway } from "./gateway.ts";
 
 export type Gate = {
   /** Where the CLI sends its requests, as it sees it. */
-  endpoint: { url: string; token: string };
+  endpoint: { url: string; token: string; wires: readonly WireName[] };
   /** The one port that its walls leave open; null where the network is on. */
   port: number | null;
   /** How the port inside of its namespace gets to us; null where there is no namespace. */
@@ -40,13 +40,12 @@ export type GateWatch = {
 const innerPort = 8787;
 
 export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, watch: GateWatch): Gate {
-  const { vendor } = vendorOf(adapter, input.model);
-  const endpoint = parts.endpoint(vendor);
+  const endpoints = adapter.asksAny ? anyEndpoints(parts, input.model) : [parts.endpoint(vendorOf(adapter, input.model).vendor)];
   const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
   let requests = 0;
   const gateway = startGateway({
     listen: { port: 0 },
-    vendors: (wire: WireName) => (wire === endpoint.wire ? endpoint : null),
+    vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
     price: parts.price,
     allow: (spent) => {
       // A request of unknown price must not make the others free.
@@ -63,7 +62,7 @@ export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, w
   if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
   const port = offer === null ? Number(new URL(gateway.url!).port) : innerPort;
   return {
-    endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token },
+    endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: endpoints.map(({ wire }) => wire) },
     port: isWalled && input.policy.net === "off" ? port : null,
     offer,
     // Who asked for no walls is asked nothing either.
@@ -77,7 +76,25 @@ export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, w
   };
 }
 
+/** The vendor that was named, and the usual ones that have a key; OpenAI speaks both of its protocols. */
+function anyEndpoints(parts: GateParts, model: string | null): Endpoint[] {
+  const named = model === null ? [] : [parts.endpoint(parseModelName(model).vendor)];
+  const usual = ["anthropic", "openai", "gemini"].flatMap((vendor) => endpointWithKey(parts, vendor));
+  const chat = usual.flatMap((endpoint) => (endpoint.wire === "openai-responses" ? [{ ...endpoint, wire: "openai-chat" as const }] : []));
+  return [...named, ...usual, ...chat];
+}
+
+function endpointWithKey(parts: GateParts, vendor: string): Endpoint[] {
+  try {
+    return [parts.endpoint(vendor)];
+  } catch (error) {
+    if (error instanceof Fault && error.code === "auth") return [];
+    throw error;
+  }
+}
+
 export function vendorOf(adapter: Adapter, model: string | null): Pick<Adapter, "vendor" | "wire"> {
+  if (model !== null && adapter.asksAny) return { vendor: parseModelName(model).vendor, wire: adapter.wire };
   if (model === null || adapter.vendorOf === undefined) return adapter;
   return adapter.vendorOf(parseModelName(model).model);
 }

@@ -9,6 +9,8 @@ export type AgentRow = {
   canFork: boolean;
   /** Whose models it brings; null for one that asks any vendor. */
   vendor: string | null;
+  /** False for one that keeps no sessions of its own. */
+  resumes?: boolean;
 };
 
 export const externalAgents: readonly AgentRow[] = [

@@ -5,7 +5,7 @@ import { parseModelName } from "../../models/providers.ts";
 import { textOf, type NewNode } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import { addSpent, nothingSpent, type Spent, type Usage } from "../../protocol/usage.ts";
-import type { Adapter, CliEvent, CliLaunch } from "./adapter.ts";
+import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import type { Seen } from "./ending.ts";
 import type { Gate } from "./gate.ts";
 
@@ -13,6 +13,8 @@ export type Emit = (event: AgentEvent) => void;
 
 export type ReadingParts = {
   adapter: Adapter;
+  /** Of one that is talked to; else the adapter's. */
+  reader?: CliReader | undefined;
   start: CliLaunch["start"];
   input: TurnInput;
   context: TurnContext;
@@ -48,12 +50,12 @@ export class Reading {
     this.#parts = parts;
     this.#emit = parts.emit;
     this.#gate = parts.gate;
-    this.#reader = parts.adapter.reader(parts.start);
+    this.#reader = parts.reader ?? parts.adapter.reader(parts.start);
     this.#model = parts.input.model === null ? null : parseModelName(parts.input.model).model;
   }
 
   line(text: string, isCut: boolean): Promise<void> {
-    if (text.trim() === "") return Promise.resolve();
+    if (text.trim() === "" && this.#reader.wantsBlank !== true) return Promise.resolve();
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => void this.#inTurn(() => this.#reader.quiet?.() ?? []).catch(() => undefined), quietMs);
     return this.#inTurn(() => (isCut ? [{ type: "garbage", text }] : this.#reader.line(text)));

@@ -14,8 +14,8 @@ export type CliRun = {
   command: string[];
   cwd: string;
   env: Record<string, string>;
-  /** What it reads before the end of its input; null is nothing. */
-  stdin: string | null;
+  /** What it reads before the end of its input; null is nothing. Whoever talks to it is given the open end. */
+  stdin: string | null | ((input: CliInput) => void);
   /** A file that it gets as its number 3. */
   passed: { file: number; started: () => void } | null;
   signal: AbortSignal;
@@ -26,6 +26,9 @@ export type CliRun = {
   /** Anything printed is a sign of life. */
   onOutput: () => void;
 };
+
+/** Never fails: what is said to one that has gone is not heard. */
+export type CliInput = { write: (text: string) => void; end: () => void };
 
 export type CliExit = {
   exitCode: number | null;
@@ -90,11 +93,26 @@ export async function runCli(run: CliRun): Promise<CliExit> {
 
 /** Its own session and group, and a mark in the environment by which those are found who leave both. */
 function start(run: CliRun, mark: Record<string, string>) {
-  const input = run.stdin === null ? "ignore" : new Blob([run.stdin]);
+  const input = run.stdin === null ? "ignore" : typeof run.stdin === "string" ? new Blob([run.stdin]) : "pipe";
   const stdio = [input, "pipe", "pipe", ...(run.passed === null ? [] : [run.passed.file])] as [typeof input, "pipe", "pipe"];
   const child = Bun.spawn(run.command, { cwd: run.cwd, env: { ...run.env, ...mark }, stdio, detached: true });
   run.passed?.started();
+  if (typeof run.stdin === "function") run.stdin(inputOf(child.stdin as Bun.FileSink));
   return child;
+}
+
+function inputOf(sink: Bun.FileSink): CliInput {
+  const quietly = async (act: () => unknown): Promise<void> => {
+    try {
+      await act();
+    } catch {
+      // It has gone; its exit says so.
+    }
+  };
+  return {
+    write: (text) => void quietly(() => (sink.write(text), sink.flush())),
+    end: () => void quietly(() => sink.end()),
+  };
 }
 
 /** The lines of its stdout, told one after the other. The first that can't be dealt with is the last. */

@@ -1,0 +1,142 @@
+// An adapter made from the configuration: any program that takes a prompt and prints an answer, or speaks ACP. Nothing
+// is known of it but what the user wrote, so it gets a home of its own and no credential that was not named.
+import { parseModelName } from "../../models/providers.ts";
+import { Fault } from "../../protocol/error.ts";
+import type { PlannedTurn } from "../../protocol/ports.ts";
+import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
+import { acpTalk, isAcpSessionLost } from "./acp.ts";
+import { claudeReader } from "./claude-reader.ts";
+import { failureIn } from "./failure-words.ts";
+import { isLongPrompt } from "./long-prompt.ts";
+import { jsonReader, textReader } from "./plain-readers.ts";
+import { holds, type Recipe } from "./recipe.ts";
+
+export function configuredAdapter(name: string, recipe: Recipe): Adapter {
+  const isAcp = recipe.output === "acp";
+  return {
+    name,
+    program: recipe.command ?? "",
+    install: recipe.hint ?? `check agents.${name}.command in the config`,
+    vendor: "any",
+    wire: "anthropic",
+    asksAny: true,
+    keys: [],
+    ids: holds(recipe.args, "session") ? "ours" : "theirs",
+    canFork: false,
+    resumes: isAcp || recipe.resumeArgs !== null,
+    resumesAnywhere: false,
+    efforts: [],
+    takesRole: false,
+    versionOf: (output) => /\d+\.\d+\.\d+\S*/.exec(output)?.[0] ?? null,
+    files: () => ({ "home/.keep": "" }),
+    env: (launch) => envOf(recipe, launch),
+    args: (launch) => argsOf(recipe, launch),
+    forbiddenArgs: [],
+    check: (turn) => check(name, recipe, turn),
+    stdin: (launch) => (!isAcp && isLongPrompt(launch) ? launch.prompt : null),
+    reader: (start) => readerOf(recipe, start),
+    // Of these only the exit says whether the turn is over.
+    endsByExit: recipe.output === "text" || recipe.output === "json",
+    ...(isAcp ? { talk: (launch, out) => acpTalk(untold(recipe, launch), out), isSessionLost: isAcpSessionLost } : {}),
+    failureOf: (message) => failureIn(message),
+    transcript: () => "home/**/*",
+  };
+}
+
+/** Without what its arguments have told it already. */
+function untold({ args }: Recipe, launch: CliLaunch): CliLaunch {
+  return {
+    ...launch,
+    model: holds(args, "model") ? null : launch.model,
+    effort: holds(args, "effort") ? null : launch.effort,
+  };
+}
+
+function check(name: string, { args, resumeArgs, output }: Recipe, { model }: PlannedTurn): void {
+  if (model === null || output === "acp") return;
+  const isIn = (placeholder: string) => holds([...args, ...(resumeArgs ?? [])], placeholder);
+  if (!isIn("model")) throw new Fault("usage", `${name} can't be told a model: its args hold no {model}`, { hint: "leave -m out" });
+  if (parseModelName(model).effort !== null && !isIn("effort"))
+    throw new Fault("usage", `${name} can't be told an effort: its args hold no {effort}`, { hint: "name the model without it" });
+}
+
+type Values = Record<"prompt" | "model" | "vendor" | "effort" | "session" | "directory" | "config", string | null>;
+
+function argsOf({ args, resumeArgs, output }: Recipe, launch: CliLaunch): string[] {
+  const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
+  const prompt = isLongPrompt(launch) ? null : promptArgument(launch.prompt);
+  const filled = fill(template, valuesOf(launch, prompt));
+  if (output === "acp" || holds(template, "prompt")) return [...filled, ...launch.extraArgs];
+  return [...filled, ...launch.extraArgs, ...(prompt === null ? [] : [prompt])];
+}
+
+/** What begins with a dash would be a flag. */
+function promptArgument(prompt: string): string {
+  return prompt.startsWith("-") ? ` ${prompt}` : prompt;
+}
+
+function valuesOf(launch: CliLaunch, prompt: string | null): Values {
+  const { model, vendor = null, effort, directory } = launch;
+  return { prompt, model, vendor, effort, session: launch.start.id, directory, config: launch.configDir };
+}
+
+const placeholder = /\{(prompt|model|vendor|effort|session|directory|config)\}/g;
+
+/** An argument without its value is left out; where it is the value of a flag, so is the flag. */
+function fill(template: readonly string[], values: Values): string[] {
+  const filled: string[] = [];
+  for (const arg of template) {
+    const names = [...arg.matchAll(placeholder)].map((match) => match[1] as keyof Values);
+    const missing = names.filter((name) => values[name] === null);
+    if (missing.length === 0) filled.push(arg.replaceAll(placeholder, (_, name: keyof Values) => values[name] ?? ""));
+    // A long prompt stands on stdin: its flag may be what makes the program read it.
+    else if (!missing.includes("prompt") && /^\{\w+\}$/.test(arg) && /^--?[a-z][^=]*$/i.test(filled.at(-1) ?? "")) filled.pop();
+  }
+  return filled;
+}
+
+function envOf(recipe: Recipe, launch: CliLaunch): Record<string, string> {
+  const home = `${launch.configDir}/home`;
+  const values = valuesOf(launch, null);
+  const own = Object.entries(recipe.env).map(([name, text]) => [name, fill([text], values)[0] ?? ""] as const);
+  return {
+    HOME: home,
+    XDG_CONFIG_HOME: `${home}/.config`,
+    XDG_DATA_HOME: `${home}/.local/share`,
+    XDG_STATE_HOME: `${home}/.local/state`,
+    XDG_CACHE_HOME: `${home}/.cache`,
+    NO_COLOR: "1",
+    ...gatewayEnv(launch.endpoint),
+    ...Object.fromEntries(own),
+  };
+}
+
+/** For the vendors that can be asked, under the names that most programs know. */
+function gatewayEnv(endpoint: CliLaunch["endpoint"]): Record<string, string> {
+  if (endpoint === null) return {};
+  const { url, token, wires = [] } = endpoint;
+  const hasOpenAi = wires.includes("openai-responses") || wires.includes("openai-chat");
+  return {
+    ...(wires.includes("anthropic") ? { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: token } : {}),
+    ...(hasOpenAi ? { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: token } : {}),
+    ...(wires.includes("gemini") ? { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: token } : {}),
+  };
+}
+
+function readerOf({ output, args, resumeArgs }: Recipe, start: CliLaunch["start"] | undefined): CliReader {
+  const ours = resumeArgs !== null && holds(args, "session") ? (start?.id ?? null) : null;
+  if (output === "json") return jsonReader(ours);
+  return output === "text" ? textReader(ours) : nameless(claudeReader());
+}
+
+/** Whose model it says it is can't be known. */
+function nameless(reader: CliReader): CliReader {
+  const strip = (events: CliEvent[]) => events.map(withoutModel);
+  return { line: (text) => strip(reader.line(text)), end: () => strip(reader.end()) };
+}
+
+function withoutModel(event: CliEvent): CliEvent {
+  if (event.type !== "session" && event.type !== "answer") return event;
+  const { model: _model, ...rest } = event;
+  return rest;
+}
