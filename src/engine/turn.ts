@@ -44,7 +44,7 @@ export async function runTurn(
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
   if (params.agentArgs.length > 0) await agent.check({ ...params, model });
-  const enforced = await agent.enforced(params.policy);
+  const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
   const deadline = deadlineOf(params, place.outer);
@@ -97,7 +97,7 @@ export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<
   const agent = agentNamed(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);
   await agent.check({ ...params, model });
-  await agent.enforced(params.policy);
+  await agent.enforced(params.policy, model);
   if (params.policy.name === "plan" && params.isNew) await parts.ensurePlanFile(parts.projectOf(params.directory));
 }
 

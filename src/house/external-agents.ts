@@ -7,6 +7,7 @@ import { type AgentRow, externalAgents as rows } from "../agents/external/names.
 import { findProgram, programAt } from "../agents/external/program.ts";
 import { recipeRow } from "../agents/external/recipe.ts";
 import type { Ground } from "../house.ts";
+import type { Endpoint } from "../models/model.ts";
 import { endpointFor } from "../models/providers.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { Agent } from "../protocol/ports.ts";
@@ -41,7 +42,7 @@ function lazily({ name, canFork, resumes }: AgentRow, ground: Ground, executors:
     },
     check: async (turn) => (await load()).check(turn),
     preview: async (input) => (await load()).preview(input),
-    enforced: executors.enforced,
+    enforced: async (policy, model) => (await load()).enforced(policy, model),
     async *takeTurn(input, context) {
       yield* (await load()).takeTurn(input, context);
     },
@@ -70,12 +71,22 @@ async function loadAgent(name: string, ground: Ground, executors: Executors): Pr
     wall: executors.wall,
     enforced: executors.enforced,
     gate: {
-      endpoint: (vendor) => endpointFor(vendor, { env: ground.env, config: ground.providers[vendor] }),
+      env: ground.env,
+      home: ground.paths.home,
+      config: (vendor) => ground.providers[vendor],
+      endpoint: (vendor, apiKey) => endpointOf(ground, vendor, apiKey),
       price: priceOf,
       wallsOf: executors.wallsOf,
     },
   };
   return externalAgent(parts);
+}
+
+/** A key that the CLI keeps goes before what the environment and the config say. */
+function endpointOf({ env, providers }: Ground, vendor: string, apiKey: string | null): Endpoint {
+  const config = providers[vendor];
+  if (apiKey === null) return endpointFor(vendor, { env, config });
+  return { ...endpointFor(vendor, { env, config: { ...config, apiKey } }), apiKey, headers: { ...config?.headers } };
 }
 
 export async function adapterNamed(name: string, ground: Ground): Promise<Adapter> {

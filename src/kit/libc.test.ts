@@ -1,6 +1,6 @@
 // The calls of the C library that can be seen from outside.
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { loadLibc, signs } from "./libc.ts";
 
 test.if(process.platform === "linux")("what is started with a sign carries it, and this process does not", async () => {
@@ -19,3 +19,12 @@ test.if(process.platform === "linux")("what is started with a sign carries it, a
 function limitOf(limits: string): string | undefined {
   return /^Max msgqueue size\s+(\S+)/m.exec(limits)?.[1];
 }
+
+test("a locked file is nobody else's until it is closed", async () => {
+  const libc = await loadLibc();
+  const [first, second] = [openSync(import.meta.path, "r"), openSync(import.meta.path, "r")];
+  expect([libc?.lock(first), libc?.lock(second)]).toEqual([true, false]);
+  closeSync(first);
+  expect(libc?.lock(second)).toBe(true);
+  closeSync(second);
+});

@@ -1,4 +1,4 @@
-// The few calls of the C library that the runtime does not offer: one pipe for two streams, adopting orphans.
+// The few calls of the C library that the runtime does not offer: one pipe for two streams, adopting orphans, locks.
 // Loaded on first use (about 3 ms); null where it can't be loaded, and callers do without.
 
 export type Libc = {
@@ -13,6 +13,8 @@ export type Libc = {
   withSign: <T>(number: number, start: () => T) => { started: T; sign: number | null };
   /** Takes a dead child off the table. */
   reap: (pid: number) => void;
+  /** Whether the open file is ours alone from now on, until it is closed or this process ends. */
+  lock: (file: number) => boolean;
 };
 
 /** The values that `withSign` uses, below what systems start with. */
@@ -40,6 +42,7 @@ const libraries =
 const closeOnExec = 0o2000000;
 const setChildSubreaper = 36;
 const noHang = 1;
+const aloneNow = 2 | 4;
 const messageQueueLimit = 12;
 
 async function open(): Promise<Libc | null> {
@@ -50,6 +53,7 @@ async function open(): Promise<Libc | null> {
       const { symbols } = dlopen(library, {
         pipe: { args: ["ptr"], returns: "i32" },
         waitpid: { args: ["i32", "ptr", "i32"], returns: "i32" },
+        flock: { args: ["i32", "i32"], returns: "i32" },
       });
       const linux = isLinux
         ? dlopen(library, {
@@ -78,6 +82,7 @@ async function open(): Promise<Libc | null> {
           }
         },
         reap: (pid) => void symbols.waitpid(pid, null, noHang),
+        lock: (file) => symbols.flock(file, aloneNow) === 0,
       };
     } catch {
       continue;

@@ -135,8 +135,8 @@ export type Agent = {
   /** Throws a fault for a turn that can't be taken as asked. */
   check: (turn: PlannedTurn) => Promise<void>;
   takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
-  /** What this machine really enforces for such a turn. */
-  enforced: (policy: Policy) => Promise<Enforced>;
+  /** What this machine really enforces for such a turn. Throws where that is not enough. */
+  enforced: (policy: Policy, model: string | null) => Promise<Enforced>;
 };
 
 /** Takes output as it arrives; memory is bounded however much that is. */

@@ -23,6 +23,17 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** Never below nothing. */
+export function lessUsage(whole: Usage, part: Usage): Usage {
+  const minus = (a: number, b: number) => Math.max(0, a - b);
+  return {
+    input: minus(whole.input, part.input),
+    output: minus(whole.output, part.output),
+    cacheRead: minus(whole.cacheRead, part.cacheRead),
+    cacheWrite: minus(whole.cacheWrite, part.cacheWrite),
+  };
+}
+
 export function addSpent(a: Spent, b: Spent): Spent {
   return { usage: addUsage(a.usage, b.usage), costUsd: a.costUsd === null || b.costUsd === null ? null : a.costUsd + b.costUsd };
 }

@@ -1,6 +1,7 @@
 // What skein knows of one agent's command line: how it is found, started, read and judged. Data and pure functions,
 // one file per agent; processes, files and the tree are none of its business (run-cli.ts).
 import type { WireName } from "../../models/model.ts";
+import type { Json } from "../../models/wire/json.ts";
 import type { TurnStatus } from "../../protocol/error.ts";
 import type { ImageData, Part } from "../../protocol/node.ts";
 import type { PlannedTurn } from "../../protocol/ports.ts";
@@ -17,6 +18,8 @@ export type Adapter = {
   wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini";
   /** Of one that asks any vendor: whose a model is. Without it, and without a model, `vendor` and `wire` hold. */
   vendorOf?: (model: string) => Pick<Adapter, "vendor" | "wire">;
+  /** The person's own sign-in with it; absent where there is no such thing. */
+  signIn?: SignIn;
   /** Of one that nothing is known of: the gateway leads to every vendor that has a key, and it needs none of them. */
   asksAny?: true;
   /** Variables that hold its credential, the best first. */
@@ -60,6 +63,32 @@ export type Adapter = {
   /** Of one that can't go on from its own transcript as it wrote it: what it must be. */
   mendTranscript?: (text: string) => string;
 };
+
+/** How a CLI keeps the sign-in of a person, and what of it may be used for a child. */
+export type SignIn = {
+  /** What a person types to sign in. */
+  command: string;
+  /** A variable that is a sign-in by itself. */
+  variable?: string;
+  /** Where the CLI keeps it, with the person's own environment. */
+  file: (env: Record<string, string | undefined>, home: string) => string;
+  /** What the file holds for a vendor; null when that is nothing. */
+  read: (stored: Json, vendor: string, now: number) => StoredSignIn | null;
+  /** Where the file is looked for below the configuration directory, when the child uses it itself. */
+  place?: string;
+  /** All that a child with this sign-in may reach while the network is off. */
+  hosts: readonly string[];
+};
+
+export type StoredSignIn =
+  /** A plain key: it stays with us, and the child goes through the gateway. */
+  | { how: "key"; key: string }
+  /** Given to the child by a variable; it can't be renewed there. */
+  | { how: "token"; variable: string; value: string; note: string }
+  /** The file itself, where it lies. An exclusive one is used by one child at a time. */
+  | { how: "file"; isExclusive: boolean; note: string }
+  /** `hint` is what would help besides a key; null when that is all. */
+  | { how: "unusable"; why: string; hint: string | null };
 
 export type CliLaunch = {
   prompt: string;

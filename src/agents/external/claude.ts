@@ -4,6 +4,7 @@ import { byteLength } from "../../kit/text.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { claudeReader } from "./claude-reader.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
+import { claudeSignIn } from "./sign-ins.ts";
 
 export const claude: Adapter = {
   name: "claude",
@@ -11,7 +12,8 @@ export const claude: Adapter = {
   install: "npm install -g @anthropic-ai/claude-code",
   vendor: "anthropic",
   wire: "anthropic",
-  keys: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+  signIn: claudeSignIn,
+  keys: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
   ids: "ours",
   canFork: true,
   resumesAnywhere: true,

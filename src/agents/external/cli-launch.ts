@@ -27,13 +27,17 @@ export function launchOf(
     role: role === "" ? null : role,
     directory: input.directory,
     addDirs: input.policy.addDirs,
-    configDir: join(configRoot, input.tree, adapter.name),
+    configDir: configDirOf({ adapter, configRoot }, input),
     start: startOf(native),
     endpoint: gate.endpoint,
     isWalled: gate.isWalled,
     isRoot: process.getuid?.() === 0,
     extraArgs: input.agentArgs,
   };
+}
+
+export function configDirOf({ adapter, configRoot }: { adapter: Adapter; configRoot: string }, { tree }: Pick<TurnInput, "tree">): string {
+  return join(configRoot, tree, adapter.name);
 }
 
 function startOf(native: NativeStart | null): CliLaunch["start"] {

@@ -4,6 +4,7 @@ import { byteLength } from "../../kit/text.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { codexReader } from "./codex-reader.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
+import { codexSignIn } from "./sign-ins.ts";
 
 export const codex: Adapter = {
   name: "codex",
@@ -11,6 +12,7 @@ export const codex: Adapter = {
   install: "npm install -g @openai/codex",
   vendor: "openai",
   wire: "openai-responses",
+  signIn: codexSignIn,
   keys: ["CODEX_API_KEY", "OPENAI_API_KEY"],
   ids: "theirs",
   canFork: true,

@@ -5,14 +5,14 @@ import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
 import type { Agent, AgentEvent, PlannedTurn, PreviewInput, Preview, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { CliRecord, NativeStart, TurnEnd } from "../../protocol/turn.ts";
-import { toolEnvironment } from "../../executor/environment.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { checkAgentArgs } from "./agent-args.ts";
 import { briefed } from "./brief.ts";
-import { launchOf, promptOf } from "./cli-launch.ts";
+import { configDirOf, launchOf, promptOf } from "./cli-launch.ts";
+import { vendorOf } from "./credentials.ts";
 import { endingOf, type Seen } from "./ending.ts";
-import { type Gate, type GateParts, openGate, vendorOf } from "./gate.ts";
-import { prepareOwn } from "./own-files.ts";
+import { enforcedThrough, environmentOf, type Gate, type GateParts, openGate } from "./gate.ts";
+import { linkOwn, prepareOwn } from "./own-files.ts";
 import { packageOf, versionBeside } from "./program.ts";
 import { type Emit, Reading } from "./reading.ts";
 import { type CliExit, runCli } from "./run-cli.ts";
@@ -50,7 +50,7 @@ export function externalAgent(parts: ExternalParts): Agent {
     check: async (turn) => checkTurn(parts, turn),
     preview: async (input) => preview(input),
     takeTurn: (input, context) => takeTurn(parts, input, context),
-    enforced: parts.enforced,
+    enforced: async (policy, model) => enforcedThrough(parts.gate, adapter, policy, model, await parts.enforced(policy)),
   };
 }
 
@@ -130,12 +130,16 @@ async function once(
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let overBudget: TurnError | null = null;
-  const gate = openGate(parts.gate, adapter, input, {
+  const gate = await openGate(parts.gate, adapter, input, {
+    signal,
+    folder: configDirOf(parts, input),
+    from: native?.id ?? null,
     elsewhere: context.spent,
     onOver: (error) => {
       overBudget = error;
       stop.abort();
     },
+    onWait: (message) => emit({ type: "passing", event: { type: "warning.raised", message } }),
   });
   try {
     const launch = launchOf(parts, input, native, gate);
@@ -182,10 +186,11 @@ async function start(
 ): Promise<CliExit> {
   const { adapter } = parts;
   prepareOwn(adapter, launch);
+  if (adapter.signIn?.place !== undefined) linkOwn(launch.configDir, adapter.signIn.place, gate.file?.path ?? null);
   const wish = {
     command: [program, ...adapter.args(launch)],
     readable: [packageOf(program)],
-    writable: [launch.configDir],
+    writable: [launch.configDir, ...(gate.file === null ? [] : [gate.file.path])],
     port: gate.port,
   };
   const { command, env } = parts.wall(input, wish);
@@ -194,7 +199,12 @@ async function start(
     cwd: input.directory,
     passed: gate.offer === null ? null : { file: gate.offer.childEnd, started: gate.offer.started },
     stdin: talk?.stdin ?? adapter.stdin?.(launch) ?? null,
-    env: { ...toolEnvironment(parts.env), ...env, ...adapter.env(launch), SKEIN_SESSION_ID: input.session },
+    env: {
+      ...environmentOf(parts.env, gate),
+      ...env,
+      ...adapter.env(launch),
+      SKEIN_SESSION_ID: input.session,
+    },
     signal: talk?.signal ?? signal,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => reading.line(line, isCut),

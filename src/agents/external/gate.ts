@@ -1,46 +1,93 @@
-// How a CLI's requests leave its walls: through our gateway, which alone knows the real key and counts what is spent.
-// With the network off the gateway is all that can be reached.
+// How a CLI's requests leave its walls. With a key: through our gateway, which alone knows it and counts what is spent.
+// With the person's own sign-in (sign-in-gate.ts): to its vendor's hosts. With the network off nothing else is reached.
+import { toolEnvironment } from "../../executor/environment.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
-import { parseModelName } from "../../models/providers.ts";
+import { type Environment, parseModelName } from "../../models/providers.ts";
 import { Fault, type TurnError } from "../../protocol/error.ts";
+import type { Enforced, Policy } from "../../protocol/policy.ts";
 import type { TurnInput } from "../../protocol/ports.ts";
 import type { Spent, Usage } from "../../protocol/usage.ts";
 import { offerPort, type PortOffer } from "../../sandbox/inner-port.ts";
 import { checkBudget } from "../native/budget.ts";
 import type { Adapter } from "./adapter.ts";
+import { type CredentialHints, findCredential, vendorOf } from "./credentials.ts";
 import { startGateway } from "./gateway.ts";
+import { openSignIn, unheld } from "./sign-in-gate.ts";
+import { type ToldEvent, ToldUsage } from "./told-usage.ts";
 
 export type Gate = {
-  /** Where the CLI sends its requests, as it sees it. */
-  endpoint: { url: string; token: string; wires: readonly WireName[] };
+  /** Where the CLI sends its requests, as it sees it; null where it uses its own sign-in. */
+  endpoint: { url: string; token: string; wires: readonly WireName[] } | null;
   /** The one port that its walls leave open; null where the network is on. */
   port: number | null;
   /** How the port inside of its namespace gets to us; null where there is no namespace. */
   offer: PortOffer | null;
   isWalled: boolean;
+  /** What its environment gains: the way out, and a sign-in that is a variable. */
+  env: Record<string, string>;
+  /** The file of the person's that it may read and write, and what it is called below its configuration directory. */
+  file: { path: string; place: string } | null;
+  /** What it says of its session, its answers and its usage. */
+  told: (event: ToldEvent, model: string | null) => Promise<void>;
   spent: () => Spent;
   close: () => Promise<void>;
 };
 
 export type GateParts = {
-  /** Throws a fault that says which key is missing. */
-  endpoint: (vendor: string) => Endpoint;
+  /** The person's own: where a sign-in is looked for. */
+  env: Environment;
+  home: string;
+  config?: CredentialHints["config"];
+  /** Throws a fault that says which key is missing. A key that the CLI keeps goes before the vendor's own. */
+  endpoint: (vendor: string, apiKey: string | null) => Endpoint;
   price: (vendor: string, model: string, usage: Usage) => Promise<number | null>;
   /** What stands around such a turn. */
   wallsOf: (input: TurnInput) => { isWalled: boolean; hasOwnNetwork: boolean };
 };
 
 export type GateWatch = {
+  signal: AbortSignal;
+  /** The CLI's configuration directory, and its session that is resumed or forked. */
+  folder: string;
+  from: string | null;
   /** What was spent around this turn. */
   elsewhere: () => { tokens: number; costUsd: number };
   /** The budget is used up: no further request is let through. */
   onOver: (error: TurnError) => void;
+  /** It can't begin yet, and why. */
+  onWait: (message: string) => void;
 };
 
 const innerPort = 8787;
 
-export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, watch: GateWatch): Gate {
-  const endpoints = adapter.asksAny ? anyEndpoints(parts, input.model) : [parts.endpoint(vendorOf(adapter, input.model).vendor)];
+export async function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, watch: GateWatch): Promise<Gate> {
+  const found = findCredential(adapter, parts.env, parts.home, { model: input.model, config: parts.config });
+  const { vendor } = vendorOf(adapter, input.model);
+  const usage = new ToldUsage({ price: (model, used) => parts.price(vendor, model, used), folder: watch.folder, from: watch.from });
+  if (found.kind === "none") throw new Fault("auth", `no key for ${vendor}, and no sign-in of ${adapter.name}`, { hint: found.note });
+  if (found.kind === "sign-in") return openSignIn({ adapter, use: found.use, input, watch, usage, parts, innerPort });
+  const endpoints = adapter.asksAny ? allEndpoints(parts, input.model) : [parts.endpoint(vendor, found.apiKey)];
+  return keyGate(parts, endpoints, input, watch, usage);
+}
+
+/** The vendor of the model that was named, and the usual ones that have a key; OpenAI speaks both of its protocols. */
+function allEndpoints(parts: GateParts, model: string | null): Endpoint[] {
+  const named = model === null ? [] : [parts.endpoint(parseModelName(model).vendor, null)];
+  const usual = ["anthropic", "openai", "gemini"].flatMap((vendor) => endpointWithKey(parts, vendor));
+  const chat = usual.flatMap((endpoint) => (endpoint.wire === "openai-responses" ? [{ ...endpoint, wire: "openai-chat" as const }] : []));
+  return [...named, ...usual, ...chat];
+}
+
+function endpointWithKey(parts: GateParts, vendor: string): Endpoint[] {
+  try {
+    return [parts.endpoint(vendor, null)];
+  } catch (error) {
+    if (error instanceof Fault && error.code === "auth") return [];
+    throw error;
+  }
+}
+
+function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watch: GateWatch, usage: ToldUsage): Gate {
   const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
   let requests = 0;
   const gateway = startGateway({
@@ -62,11 +109,15 @@ export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, w
   if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
   const port = offer === null ? Number(new URL(gateway.url!).port) : innerPort;
   return {
-    endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: endpoints.map(({ wire }) => wire) },
+    endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: [...new Set(endpoints.map(({ wire }) => wire))] },
     port: isWalled && input.policy.net === "off" ? port : null,
     offer,
     // Who asked for no walls is asked nothing either.
     isWalled: isWalled || input.policy.name === "full",
+    env: {},
+    file: null,
+    // The gateway counts; only what its session has used by now is remembered.
+    told: (event, model) => (event.type === "answer" ? Promise.resolve() : usage.take(event, model)),
     spent: gateway.spent,
     close: async () => {
       stop.abort();
@@ -76,25 +127,19 @@ export function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, w
   };
 }
 
-/** The vendor that was named, and the usual ones that have a key; OpenAI speaks both of its protocols. */
-function anyEndpoints(parts: GateParts, model: string | null): Endpoint[] {
-  const named = model === null ? [] : [parts.endpoint(parseModelName(model).vendor)];
-  const usual = ["anthropic", "openai", "gemini"].flatMap((vendor) => endpointWithKey(parts, vendor));
-  const chat = usual.flatMap((endpoint) => (endpoint.wire === "openai-responses" ? [{ ...endpoint, wire: "openai-chat" as const }] : []));
-  return [...named, ...usual, ...chat];
+/** What tools may see of the person's environment, with the gate's way out instead of the person's own. */
+export function environmentOf(env: Environment, { port, env: gained }: Pick<Gate, "port" | "env">): Record<string, string> {
+  const seen = toolEnvironment(env);
+  // A proxy that can't be reached would only hide why, and its address may hold a password.
+  if (port !== null) for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
+  return { ...seen, NO_PROXY: "127.0.0.1", no_proxy: "127.0.0.1", ...gained };
 }
 
-function endpointWithKey(parts: GateParts, vendor: string): Endpoint[] {
-  try {
-    return [parts.endpoint(vendor)];
-  } catch (error) {
-    if (error instanceof Fault && error.code === "auth") return [];
-    throw error;
-  }
-}
-
-export function vendorOf(adapter: Adapter, model: string | null): Pick<Adapter, "vendor" | "wire"> {
-  if (model !== null && adapter.asksAny) return { vendor: parseModelName(model).vendor, wire: adapter.wire };
-  if (model === null || adapter.vendorOf === undefined) return adapter;
-  return adapter.vendorOf(parseModelName(model).model);
+/** What is really held for a turn of this agent: with the network off it reaches the gateway, or its vendor. */
+export function enforcedThrough(parts: GateParts, adapter: Adapter, policy: Policy, model: string | null, held: Enforced): Enforced {
+  const { kind } = findCredential(adapter, parts.env, parts.home, { model, config: parts.config });
+  if (kind !== "sign-in") return held.net === "off" ? { ...held, net: "gateway" } : held;
+  if (held.net === "off") return { ...held, net: "vendor" };
+  if (policy.net === "off" && policy.name !== "full") throw unheld(adapter);
+  return held;
 }

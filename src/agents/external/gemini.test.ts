@@ -190,9 +190,9 @@ describe("how Gemini CLI is started", () => {
     expect(gemini.files(launch)[".gemini/policies/skein.toml"]).toContain("invoke_agent");
   });
 
-  test("the key way of signing in is chosen with an endpoint only, and the token stands in one variable", () => {
+  test("the key way of signing in is chosen with an endpoint, else the own sign-in, and the token stands in one variable", () => {
     expect(settings({}).security.auth?.selectedType).toBe("gemini-api-key");
-    expect(settings({ endpoint: null }).security.auth).toBeUndefined();
+    expect(settings({ endpoint: null }).security.auth?.selectedType).toBe("oauth-personal");
     expect(Object.entries(gemini.env(launch)).filter(([, value]) => value === "token-1")).toEqual([["GEMINI_API_KEY", "token-1"]]);
     expect(Object.values(gemini.files(launch)).join("")).not.toContain("token-1");
     expect(gemini.env({ ...launch, endpoint: null })["GOOGLE_GEMINI_BASE_URL"]).toBeUndefined();

@@ -9,6 +9,7 @@ import { callPart } from "./import/draft.ts";
 import { mendGeminiTranscript } from "./gemini-transcript.ts";
 import { garbage } from "./json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
+import { geminiSignIn } from "./sign-ins.ts";
 
 export const gemini: Adapter = {
   name: "gemini",
@@ -16,6 +17,7 @@ export const gemini: Adapter = {
   install: "npm install -g @google/gemini-cli",
   vendor: "gemini",
   wire: "gemini",
+  signIn: geminiSignIn,
   keys: ["GEMINI_API_KEY"],
   ids: "ours",
   canFork: false,
@@ -92,7 +94,7 @@ function settingsOf(launch: CliLaunch): Json {
     },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
-    security: { folderTrust: { enabled: false }, ...(endpoint === null ? {} : { auth: { selectedType: "gemini-api-key" } }) },
+    security: { folderTrust: { enabled: false }, auth: { selectedType: endpoint === null ? "oauth-personal" : "gemini-api-key" } },
     tools: { useRipgrep: false, sandbox: false, shell: { enableInteractiveShell: false, showColor: false } },
     // Without its dynamic configuration it asks other models than the one that was named.
     experimental: { enableAgents: false, dynamicModelConfiguration: true },

@@ -8,6 +8,7 @@ import { instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
 import { callPart } from "./import/draft.ts";
 import { garbage } from "./json-line.ts";
+import { opencodeSignIn } from "./sign-ins.ts";
 
 export const opencode: Adapter = {
   name: "opencode",
@@ -19,6 +20,7 @@ export const opencode: Adapter = {
     const { vendor, wire } = routeOf(model);
     return { vendor, wire };
   },
+  signIn: opencodeSignIn,
   keys: routeKeys,
   ids: "theirs",
   canFork: true,

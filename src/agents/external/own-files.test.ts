@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -13,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readOwn, writeOwn } from "./own-files.ts";
+import { linkOwn, readOwn, writeOwn } from "./own-files.ts";
 
 let root: string;
 let own: string;
@@ -35,6 +36,19 @@ describe("a file of an agent's own", () => {
     expect(readOwn(own, "a/b/settings.json")).toBe("two");
     expect(readdirSync(join(own, "a/b"))).toEqual(["settings.json"]);
     expect([statSync(join(own, "a")).mode & 0o777, statSync(join(own, "a/b/settings.json")).mode & 0o777]).toEqual([0o700, 0o600]);
+  });
+
+  test("is a link to one of the person's while that is wanted, whatever stood there", () => {
+    const target = join(outside, "settings.json");
+    mkdirSync(join(own, "a/auth.json"), { recursive: true });
+    for (const wanted of [target, target, null, null]) {
+      linkOwn(own, "a/auth.json", wanted);
+      expect(existsSync(join(own, "a/auth.json"))).toBe(wanted !== null);
+    }
+    linkOwn(own, "a/auth.json", target);
+    expect(readlinkSync(join(own, "a/auth.json"))).toBe(target);
+    linkOwn(own, "a/auth.json", null);
+    expect(readFileSync(target, "utf8")).toBe("the user's");
   });
 
   test("is written in the place of a link, not through it", () => {

@@ -1,6 +1,20 @@
 // Files in an agent's own configuration directory. The agent can write there, so nothing in it is followed: a link that
 // it left would lead our reading and writing out of its walls.
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 
 /** Makes the directory and what must stand in it before the agent starts. */
@@ -22,6 +36,15 @@ export function writeOwn(directory: string, path: string, text: string): void {
     const fresh = `${file}.${crypto.randomUUID()}`;
     writeFileSync(fresh, text, { mode: 0o600, flag: "wx" });
     renameSync(fresh, file);
+  });
+}
+
+/** A file of the person's is used where it lies: a link to it, or, with null, nothing of what an earlier turn had linked. */
+export function linkOwn(directory: string, path: string, target: string | null): void {
+  within(directory, path, makeFolder, (link) => {
+    if (target !== null && lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(link) === target) return;
+    rmSync(link, { force: true, recursive: true });
+    if (target !== null) symlinkSync(target, link);
   });
 }
 

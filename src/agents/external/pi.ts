@@ -10,6 +10,7 @@ import { failureIn, type FailureRow, plainMessage } from "./failure-words.ts";
 import { callPart, contentParts } from "./import/draft.ts";
 import { garbage } from "./json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
+import { piSignIn } from "./sign-ins.ts";
 
 export const pi: Adapter = {
   name: "pi",
@@ -21,6 +22,7 @@ export const pi: Adapter = {
     const { vendor, wire } = routeOf(model);
     return { vendor, wire };
   },
+  signIn: piSignIn,
   keys: routeKeys,
   ids: "ours",
   canFork: true,

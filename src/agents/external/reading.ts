@@ -4,7 +4,7 @@ import { cutText } from "../../kit/text.ts";
 import { parseModelName } from "../../models/providers.ts";
 import { textOf, type NewNode } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import { addSpent, nothingSpent, type Spent, type Usage } from "../../protocol/usage.ts";
+import { addSpent, lessUsage, nothingSpent, type Spent } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import type { Seen } from "./ending.ts";
 import type { Gate } from "./gate.ts";
@@ -88,6 +88,7 @@ export class Reading {
       case "session":
         this.version = event.version ?? this.version;
         this.#model = event.model ?? this.#model;
+        await this.#gate.told(event, this.#model);
         return this.#emit({ type: "native", id: event.id });
       case "text.delta":
       case "thinking.delta":
@@ -99,8 +100,8 @@ export class Reading {
       case "below":
         return this.#takeBelow(event.call, event.event);
       case "usage":
-        // What it says of itself leaves sub-agents out or counts earlier turns: we have counted every request.
-        return;
+        // What it says of itself leaves sub-agents out or counts earlier turns: it counts only where no gateway has.
+        return this.#gate.told(event, this.#model);
       case "retry":
         return this.#emit({
           type: "passing",
@@ -122,6 +123,7 @@ export class Reading {
     this.#failed = null;
     const text = textOf(event);
     if (text.trim() !== "") this.#answer = text;
+    await this.#gate.told(event, this.#model);
     const spent = less(this.#gate.spent(), this.#recorded);
     this.#recorded = addSpent(this.#recorded, spent);
     const model = event.model ?? this.#model;
@@ -166,12 +168,6 @@ export class Reading {
 }
 
 function less(whole: Spent, part: Spent): Spent {
-  const minus = (a: number, b: number) => Math.max(0, a - b);
-  const usage: Usage = {
-    input: minus(whole.usage.input, part.usage.input),
-    output: minus(whole.usage.output, part.usage.output),
-    cacheRead: minus(whole.usage.cacheRead, part.usage.cacheRead),
-    cacheWrite: minus(whole.usage.cacheWrite, part.usage.cacheWrite),
-  };
-  return { usage, costUsd: whole.costUsd === null || part.costUsd === null ? null : minus(whole.costUsd, part.costUsd) };
+  const costUsd = whole.costUsd === null || part.costUsd === null ? null : Math.max(0, whole.costUsd - part.costUsd);
+  return { usage: lessUsage(whole.usage, part.usage), costUsd };
 }

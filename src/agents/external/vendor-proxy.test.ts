@@ -76,6 +76,28 @@ describe("the vendor's proxy", () => {
     expect(refused).toEqual([...targets.slice(0, -1), "CONNECT [::1]:443 HTTP/1.1", "GET http://api.example.com/ HTTP/1.1"]);
   });
 
+  test("goes through the person's own proxy, with its password, and to nothing more", async () => {
+    const asked: string[] = [];
+    const port = await vendor((socket) => {
+      socket.once("data", (chunk) => {
+        asked.push(chunk.toString());
+        if (chunk.toString().includes("refused")) return socket.end("HTTP/1.1 407 no\r\n\r\n");
+        socket.write("HTTP/1.1 200 fine\r\n\r\n");
+        socket.pipe(socket);
+      });
+    });
+    const through = () => new URL(`http://me:p%40ss@127.0.0.1:${port}`);
+    const proxy = await startVendorProxy({ listen: { port: 0 }, hosts: ["api.example.com", "refused.example.com"], through });
+    open.push(proxy);
+    const answer = await send(proxy, "CONNECT api.example.com:443 HTTP/1.1\r\n\r\nhello");
+    expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\nhello");
+    expect(asked[0]).toContain(`CONNECT api.example.com:443 HTTP/1.1\r\n`);
+    expect(asked[0]).toContain(`Proxy-Authorization: Basic ${btoa("me:p@ss")}\r\n`);
+    expect(await send(proxy, "CONNECT refused.example.com:443 HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 502 ");
+    expect(await send(proxy, "CONNECT other.example.com:443 HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 403 ");
+    expect(asked.length).toBe(2);
+  });
+
   test("a vendor that can't be reached is a 502", async () => {
     const port = await vendor((socket) => socket.end());
     open.splice(0).forEach((one) => one.close());

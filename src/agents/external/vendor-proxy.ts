@@ -7,6 +7,8 @@ export type VendorProxyOptions = {
   listen: Listening;
   /** `host`, `*.domain` for all below it, either with `:port` where that is not 443. */
   hosts: readonly string[];
+  /** A proxy of the person's own on the way to a host; null is none. */
+  through?: (host: string) => URL | null;
   onRefused?: (target: string) => void;
 };
 
@@ -44,7 +46,7 @@ function takeConnection(socket: Socket, options: VendorProxyOptions): void {
   socket.on("data", read);
 }
 
-function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, onRefused }: VendorProxyOptions): void {
+function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, through, onRefused }: VendorProxyOptions): void {
   const target = /^CONNECT ([\w.-]+):(\d{1,5}) HTTP\/1\.[01]\r?$/m.exec(head.split("\n", 1)[0]!);
   const [host, port] = [target?.[1]?.toLowerCase() ?? "", Number(target?.[2])];
   if (target === null || !hosts.some((row) => allows(row, host, port))) {
@@ -52,15 +54,39 @@ function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, onRefu
     onRefused?.(asked);
     return refuse(socket, "403 Forbidden", `skein: with the network off only the agent's own vendor can be reached, not ${asked}`);
   }
-  const vendor = connect({ host, port, allowHalfOpen: true, noDelay: true });
-  vendor.once("error", () => refuse(socket, "502 Bad Gateway", `skein: ${host} can't be reached`));
-  vendor.once("connect", () => {
+  const proxy = through?.(host) ?? null;
+  const first = proxy === null ? { host, port } : { host: proxy.hostname, port: Number(proxy.port || 80) };
+  const vendor = connect({ ...first, allowHalfOpen: true, noDelay: true });
+  const fail = () => refuse(socket, "502 Bad Gateway", `skein: ${host} can't be reached`);
+  const join = () => {
     vendor.removeAllListeners("error");
     socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
     if (early.length > 0) vendor.write(early);
     joinSockets(socket, vendor);
-  });
+  };
+  vendor.once("error", fail);
+  vendor.once("connect", () => (proxy === null ? join() : askOn(vendor, proxy, `${host}:${port}`, join, fail)));
   socket.once("close", () => vendor.destroy());
+}
+
+/** The next proxy says nothing after its answer before it has heard from the child. */
+function askOn(vendor: Socket, proxy: URL, target: string, join: () => void, fail: () => void): void {
+  const name = decodeURIComponent(proxy.username);
+  const login = Buffer.from(`${name}:${decodeURIComponent(proxy.password)}`).toString("base64");
+  vendor.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${name === "" ? "" : `Proxy-Authorization: Basic ${login}\r\n`}\r\n`);
+  let head = "";
+  const read = (chunk: Buffer) => {
+    head += chunk.toString("latin1");
+    if (!head.includes("\r\n\r\n") && head.length < headBound) return;
+    vendor.off("data", read);
+    vendor.off("end", fail);
+    vendor.pause();
+    if (/^HTTP\/1\.[01] 200\b/.test(head)) return join();
+    vendor.destroy();
+    fail();
+  };
+  vendor.on("data", read);
+  vendor.once("end", fail);
 }
 
 function allows(row: string, host: string, port: number): boolean {

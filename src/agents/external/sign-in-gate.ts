@@ -1,0 +1,115 @@
+// The gate of a CLI that uses the person's own sign-in: with the network off it reaches its vendor's hosts through our
+// proxy and nothing else. Nothing is counted on the way; budgets go by what the CLI says of itself.
+import { closeSync, openSync } from "node:fs";
+import { loadLibc } from "../../kit/libc.ts";
+import { Fault } from "../../protocol/error.ts";
+import { callsOf } from "../../protocol/node.ts";
+import type { TurnInput } from "../../protocol/ports.ts";
+import { offerPort } from "../../sandbox/inner-port.ts";
+import { checkBudget } from "../native/budget.ts";
+import type { Adapter } from "./adapter.ts";
+import type { SignInUse } from "./credentials.ts";
+import type { Gate, GateParts, GateWatch } from "./gate.ts";
+import { upstreamOf } from "./upstream-proxy.ts";
+import type { ToldUsage } from "./told-usage.ts";
+import { startVendorProxy, type VendorProxy } from "./vendor-proxy.ts";
+
+export type SignInWishes = {
+  adapter: Adapter;
+  use: SignInUse;
+  input: TurnInput;
+  watch: GateWatch;
+  usage: ToldUsage;
+  parts: GateParts;
+  innerPort: number;
+};
+
+const askEveryMs = 100;
+
+export async function openSignIn({ adapter, use, input, watch, usage, parts, innerPort }: SignInWishes): Promise<Gate> {
+  const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
+  const isHeld = input.policy.net === "off" && input.policy.name !== "full";
+  if (isHeld && !isWalled) throw unheld(adapter);
+  const release = use.file?.isExclusive ? await takeAlone(use.file.path, adapter, watch) : () => {};
+  try {
+    const way = isHeld ? await openWay(adapter, parts, hasOwnNetwork, innerPort) : null;
+    const proxy: Record<string, string> = way === null ? {} : { HTTPS_PROXY: way.url, https_proxy: way.url };
+    return {
+      endpoint: null,
+      port: way?.port ?? null,
+      offer: way?.offer ?? null,
+      isWalled: isWalled || input.policy.name === "full",
+      env: { ...proxy, ...use.env },
+      file: use.file,
+      told: async (event, model) => {
+        await usage.take(event, model);
+        // Only where a further request would follow.
+        if (event.type !== "answer" || callsOf(event).length === 0) return;
+        const { spent, answers } = usage;
+        const over = checkBudget({ usage: spent.usage, costUsd: spent.costUsd ?? 0, steps: answers }, input.limits, watch.elsewhere());
+        if (over !== null) watch.onOver(over);
+      },
+      spent: () => usage.spent,
+      close: async () => {
+        way?.close();
+        release();
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** A sign-in must not be where everything can be reached, unless that was asked for. */
+export function unheld(adapter: Adapter): Fault {
+  const message = `${adapter.name} would use its own sign-in, and nothing here can hold it to its vendor's hosts`;
+  return new Fault("sandbox-unavailable", message, {
+    hint: "allow it the network with --net on, or set an API key; skein doctor says why",
+  });
+}
+
+type Way = { url: string; port: number; offer: Gate["offer"]; close: () => void };
+
+/** In a network of its own the proxy listens on the child's loopback, else on the machine's. */
+async function openWay(adapter: Adapter, parts: GateParts, hasOwnNetwork: boolean, innerPort: number): Promise<Way> {
+  const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamOf(parts.env, host) };
+  const open: Pick<VendorProxy, "close">[] = [];
+  if (!hasOwnNetwork) {
+    const proxy = await startVendorProxy({ listen: { port: 0 }, ...options });
+    return { url: proxy.url!, port: Number(new URL(proxy.url!).port), offer: null, close: proxy.close };
+  }
+  const offer = offerPort();
+  const stop = new AbortController();
+  void offer.take(stop.signal).then(async (file) => {
+    if (file === null) return;
+    const proxy = await startVendorProxy({ listen: { fd: file }, ...options });
+    if (stop.signal.aborted) proxy.close();
+    else open.push(proxy);
+  });
+  const close = () => {
+    stop.abort();
+    offer.close();
+    for (const proxy of open) proxy.close();
+  };
+  return { url: `http://127.0.0.1:${innerPort}`, port: innerPort, offer, close };
+}
+
+/** The file itself is what is locked: so every skein on this machine waits, and nothing is left when one is killed. */
+async function takeAlone(path: string, adapter: Adapter, { signal, onWait }: GateWatch): Promise<() => void> {
+  const libc = await loadLibc();
+  if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked here: the C library can't be loaded`);
+  const file = openSync(path, "r");
+  let isTold = false;
+  while (!libc.lock(file)) {
+    if (!isTold) onWait(`another turn uses the sign-in of ${adapter.name}, which only one may at a time; this one waits`);
+    isTold = true;
+    await Bun.sleep(askEveryMs);
+    if (!signal.aborted) continue;
+    closeSync(file);
+    throw new Fault("auth", `the sign-in of ${adapter.name} was in use by another turn all the time`, {
+      hint: "wait for it, or set an API key: with one, any number can run",
+    });
+  }
+  return () => closeSync(file);
+}

@@ -1,0 +1,57 @@
+// What a CLI says that it has used, where no gateway counts: message by message as far as it tells, and its own total at
+// the end. Some count the whole of their session; what earlier turns had is kept beside it and taken off.
+import { parseJson } from "../../models/wire/json.ts";
+import { addSpent, lessUsage, nothingSpent, noUsage, type Spent, type Usage } from "../../protocol/usage.ts";
+import type { CliEvent } from "./adapter.ts";
+import { readOwn, writeOwn } from "./own-files.ts";
+
+export type ToldEvent = Extract<CliEvent, { type: "session" | "answer" | "usage" }>;
+
+export type ToldUsageParts = {
+  /** Null when the price is not known. */
+  price: (model: string, usage: Usage) => Promise<number | null>;
+  /** The configuration directory, which is the same for every turn of the CLI's session. */
+  folder: string;
+  /** The session that is resumed or forked. */
+  from: string | null;
+};
+
+const file = "skein-totals.json";
+
+export class ToldUsage {
+  spent: Spent = nothingSpent;
+  answers = 0;
+  readonly #parts: ToldUsageParts;
+  #session: string | null = null;
+
+  constructor(parts: ToldUsageParts) {
+    this.#parts = parts;
+  }
+
+  async take(event: ToldEvent, model: string | null): Promise<void> {
+    if (event.type === "session") this.#session = event.id;
+    else if (event.type === "answer") {
+      this.answers += 1;
+      if (event.usage !== undefined) this.spent = addSpent(this.spent, await this.#priced(event.usage, event.model ?? model));
+    } else {
+      const usage = event.isThreadTotal ? this.#ofThisTurn(event.usage) : event.usage;
+      this.spent = event.costUsd === undefined ? await this.#priced(usage, model) : { usage, costUsd: event.costUsd };
+    }
+  }
+
+  async #priced(usage: Usage, model: string | null): Promise<Spent> {
+    return { usage, costUsd: model === null ? null : await this.#parts.price(model, usage) };
+  }
+
+  #ofThisTurn(total: Usage): Usage {
+    const totals = this.#totals();
+    const before = totals[this.#parts.from ?? ""] ?? noUsage;
+    if (this.#session !== null) writeOwn(this.#parts.folder, file, JSON.stringify({ ...totals, [this.#session]: total }));
+    // A count that began anew holds nothing of what was before.
+    return total.input < before.input || total.output < before.output ? total : lessUsage(total, before);
+  }
+
+  #totals(): Record<string, Usage> {
+    return (parseJson(readOwn(this.#parts.folder, file) ?? "{}") ?? {}) as Record<string, Usage>;
+  }
+}
