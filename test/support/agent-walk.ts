@@ -19,9 +19,9 @@ export type Taken = {
   requests: RecordedRequest[];
 };
 
-export function agentHouse(server: Pick<ModelServer, "url">, env: Record<string, string> = {}): TemporaryHouse {
+export function agentHouse(server: Pick<ModelServer, "url">, env: Record<string, string> = {}, words: string[] = []): TemporaryHouse {
   const path = `${peersBin}${delimiter}${process.env["PATH"] ?? ""}`;
-  return temporaryHouse({ ...vendorEnv(server.url), PATH: path, ...env });
+  return temporaryHouse({ ...vendorEnv(server.url), PATH: path, ...env }, words);
 }
 
 /** `skein run` with these words; the record of the server begins anew. */

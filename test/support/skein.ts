@@ -19,8 +19,8 @@ export type TemporaryHouse = {
 export type RunOptions = { env?: Record<string, string>; cwd?: string; stdin?: string };
 export type Ran = { code: number; out: string; err: string; lines: () => unknown[]; json: () => Record<string, unknown> };
 
-/** `using house = temporaryHouse()` cleans up behind itself. */
-export function temporaryHouse(env: Record<string, string> = {}): TemporaryHouse {
+/** `using house = temporaryHouse()` cleans up behind itself. `words` stand before the program: they may make it another user's. */
+export function temporaryHouse(env: Record<string, string> = {}, words: string[] = []): TemporaryHouse {
   const base = mkdtempSync(join(tmpdir(), "skein-walk-"));
   const home = join(base, "home");
   const project = join(base, "project");
@@ -37,7 +37,7 @@ export function temporaryHouse(env: Record<string, string> = {}): TemporaryHouse
   };
 
   function start(args: string[], options: RunOptions = {}) {
-    return Bun.spawn([...skeinCommand(), ...args], {
+    return Bun.spawn([...words, ...skeinCommand(), ...args], {
       cwd: options.cwd ?? project,
       env: { ...own, ...options.env },
       stdin: options.stdin === undefined ? "ignore" : new Blob([options.stdin]),

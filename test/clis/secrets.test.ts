@@ -1,0 +1,169 @@
+// The real agents behind real walls, with a shell: what they can reach and read. Keys that can be recognised stand in
+// every credential; after good and failed turns no file, argument list, stream or request body holds one of them.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { installPeers, peerNames, peersBin } from "../../bench/peers.ts";
+import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
+import { environment } from "../../src/config/env.ts";
+import { vendors } from "../../src/models/providers.ts";
+import { persons } from "../escape/person.ts";
+import { agentHouse, agentModels, type Taken, takeTurn } from "../support/agent-walk.ts";
+import { watchArguments } from "../support/argument-lists.ts";
+import type { TemporaryHouse } from "../support/skein.ts";
+
+const marks = /loose-lips|sink-ships/;
+const secret = (name: string) => `loose-lips-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}-sink-ships`;
+
+const more = ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_TOKEN"];
+const variables = [
+  ...new Set([
+    ...environment.filter((row) => row.group === "keys").map((row) => row.name),
+    ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name)),
+    ...more,
+  ]),
+];
+/** Where people's keys and their agents' own configuration lie. */
+const places =
+  ".ssh/id_ed25519 .ssh/config .claude/.credentials.json .claude/settings.json .claude.json .codex/auth.json .codex/config.toml " +
+  ".gemini/oauth_creds.json .gemini/settings.json .local/share/opencode/auth.json .config/opencode/opencode.json " +
+  ".pi/agent/auth.json .pi/agent/models.json .aws/credentials .netrc .gnupg/secring.gpg .config/gh/hosts.yml";
+const files = places.split(" ");
+
+const keyOf: Record<string, string> = { codex: "OPENAI_API_KEY", gemini: "GEMINI_API_KEY" };
+
+/** Root, and another user where the programs can be read by all. */
+const people = persons().filter(
+  ({ uid, projectOwner, words }) =>
+    uid === projectOwner &&
+    [process.execPath, peersBin, import.meta.path].every((path) => Bun.spawnSync([...words, "test", "-r", path]).exitCode === 0),
+);
+
+describe.each(people.map((person) => [person.name, person] as const))("as %s", (_, person) => {
+  let server: ModelServer;
+  let outside: Bun.TCPSocketListener;
+  let house: TemporaryHouse;
+  let watch: ReturnType<typeof watchArguments>;
+  const printed: string[] = [];
+  const bodies: string[] = [];
+  const headers: string[] = [];
+  let reached = 0;
+
+  beforeAll(async () => {
+    await installPeers(peerNames);
+    server = startModelServer({ steps: [], final: "" });
+    outside = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { open: () => void (reached += 1), data: () => {} } });
+    house = agentHouse(server, Object.fromEntries(variables.map((name) => [name, secret(name)])), person.words);
+    for (const file of files) writeIn(join(house.home, file), JSON.stringify({ key: secret(file) }));
+    const acme = { base_url: server.url, api_key: secret("acme") };
+    writeIn(configOf(house), JSON.stringify({ providers: { acme } }));
+    writeIn(join(house.project, "probe.sh"), probe(house, [new URL(server.url).port, String(outside.port)]));
+    if (!person.isRoot) Bun.spawnSync(["chown", "-R", `${person.uid}:${person.uid}`, house.root]);
+    watch = watchArguments();
+  }, 300_000);
+
+  afterAll(async () => {
+    await watch.stop();
+    outside.stop(true);
+    await server.stop();
+    house[Symbol.dispose]();
+  });
+
+  async function turn(agent: string, prompt: string): Promise<Taken> {
+    const taken = await takeTurn(house, server, ["-a", agent, "-m", agentModels[agent]!, prompt]);
+    printed.push(taken.ran.out, taken.ran.err);
+    bodies.push(...server.requests.map((request) => request.text));
+    headers.push(...server.requests.map((request) => Object.values(request.headers).join(" ") + request.path));
+    return taken;
+  }
+
+  test("the probe finds everything where there are no walls", async () => {
+    const said = await new Response(
+      Bun.spawn([...person.words, "sh", "probe.sh"], { cwd: house.project, env: house.env, stderr: "ignore" }).stdout,
+    ).text();
+    expect(foundIn(said).filter((line) => line.startsWith("READ"))).toEqual([...files, "config.jsonc"].map((file) => `READ ${file}`));
+    expect(foundIn(said).filter((line) => line.startsWith("REACHED"))).toHaveLength(2);
+    expect(foundIn(said).filter((line) => line.startsWith("HOLDS")).length).toBeGreaterThan(files.length);
+    expect(said).toMatch(marks);
+    expect(reached).toBe(1);
+    reached = 0;
+  });
+
+  describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
+    test("reaches its gateway alone, and reads no key and nothing of the person's own agents", async () => {
+      server.setScript(shellScript(["sh probe.sh"], "nothing to see"));
+      const { turn: ended, nodes } = await turn(agent, "look around");
+      expect([ended.status, ended.error]).toEqual(["ok", undefined]);
+      const said = nodes.flatMap((node) => node.parts.flatMap((part) => (part.kind === "result" ? [part.text] : []))).join("\n");
+      for (const word of ["PATH=", "PROBED", ...(ended.enforced?.tier === "namespaces" ? ["GATEWAY"] : [])]) expect(said).toContain(word);
+      expect(foundIn(said)).toEqual([]);
+      expect(ended.enforced?.missing).toEqual([]);
+    });
+
+    test("repeats no key that its vendor repeats to it", async () => {
+      server.setScript({ steps: [], final: "never said" });
+      server.setFault({ type: "status", status: 401, message: `the key is wrong: ${secret(keyOf[agent] ?? "ANTHROPIC_API_KEY")}` });
+      const { ran, turn: ended } = await turn(agent, "ask");
+      server.setFault(null);
+      expect([ran.code, ended.status]).toEqual([4, "auth"]);
+      expect(ended.error?.message).toContain("[key]");
+    });
+  });
+
+  describe("afterwards", () => {
+    test("the keys were used, and nobody outside was reached", () => {
+      for (const name of ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]) expect(headers.join("\n")).toContain(secret(name));
+      expect(reached).toBe(0);
+    });
+
+    test("no stream, no request body and no argument list held a key", () => {
+      expect(watch.lists().some((list) => list.includes("__launch"))).toBe(true);
+      for (const texts of [printed, bodies, watch.lists()]) expect(texts.filter((text) => marks.test(text)).map(around)).toEqual([]);
+    });
+
+    test("no file holds a key, besides those that people keep them in", () => {
+      const own = new Set([...files.map((file) => join(house.home, file)), configOf(house)]);
+      const found = readdirSync(house.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      const paths = found.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !own.has(path));
+      const texts = paths.map((path) => ({ path, text: readFileSync(path, "latin1") }));
+      const kept = ["skein.db", ".jsonl", ".stdout.log", ".stderr.log"].filter((end) => !paths.some((path) => path.endsWith(end)));
+      expect([kept, peerNames.filter((agent) => !paths.some((path) => path.includes(`/${agent}/`)))]).toEqual([[], []]);
+      expect(texts.filter(({ text }) => marks.test(text)).map(({ path, text }) => `${path}: ${around(text)}`)).toEqual([]);
+    });
+  });
+});
+
+function writeIn(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function configOf(house: TemporaryHouse): string {
+  return join(house.env["SKEIN_HOME"]!, "config", "config.jsonc");
+}
+
+/** Says what it finds, and never what it looks for. */
+function probe(house: TemporaryHouse, open: string[]): string {
+  return `
+for file in ${files.join(" ")}; do cat "${house.home}/$file" >/dev/null 2>&1 && echo "READ $file"; done
+cat "${configOf(house)}" >/dev/null 2>&1 && echo "READ config.jsonc"
+ls "${house.env["SKEIN_HOME"]}/data/skein.db" >/dev/null 2>&1 && echo "READ store"
+for port in ${open.join(" ")}; do timeout 5 bash -c "echo hello >/dev/tcp/127.0.0.1/$port" 2>/dev/null && echo "REACHED $port"; done
+timeout 5 bash -c "echo hello >/dev/tcp/127.0.0.1/8787" 2>/dev/null && echo "GATEWAY"
+grep -rlE 'loose[-]lips' "${house.root}" 2>/dev/null | sed 's/^/HOLDS /'
+grep -alE 'loose[-]lips' /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | sed 's/^/HOLDS /'
+env
+cat /proc/self/environ /proc/$PPID/environ /proc/1/environ 2>/dev/null | tr '\\0' '\\n'
+echo PROBED
+`;
+}
+
+function foundIn(said: string): string[] {
+  return said.split("\n").filter((line) => /^(READ|REACHED|HOLDS) /.test(line));
+}
+
+function around(text: string): string {
+  const at = text.search(marks);
+  return text.slice(Math.max(0, at - 80), at + 60);
+}
