@@ -6,6 +6,7 @@ type Take = (chunk: Uint8Array) => void | Promise<void>;
 
 const quietMs = 100;
 const longestWaitMs = 1000;
+const longestTurnMs = 10;
 const mostBytesAfterExit = 1 << 20;
 
 /** Reads the pipe to its end. Once let go it only empties it, so that a background writer is not stopped by it. */
@@ -47,7 +48,12 @@ export class OutputReader {
 
   async #read(stream: ReadableStream<Uint8Array>, onOutput: Take): Promise<void> {
     const reader = stream.getReader();
-    for (;;) {
+    for (let turnAt = performance.now(); ;) {
+      // Whoever prints without a pause would keep timers from running, and with them every limit.
+      if (performance.now() - turnAt > longestTurnMs) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turnAt = performance.now();
+      }
       this.#isReading = true;
       const { done, value } = await reader.read();
       this.#isReading = false;

@@ -84,3 +84,11 @@ test("after a turn that failed the last good session goes on, and what it may la
   await turnOn(store, session, { status: "auth" });
   expect((await turnOn(store, session)).native).toEqual({ how: "resume", id: "a", unsure: { since: good.tip } });
 });
+
+test("a session that began with a turn that failed may lack everything before it", async () => {
+  const store = await memory();
+  const session = await sessionIn(store);
+  await turnOn(store, session, { nativeId: "a" });
+  await turnOn(store, session, { agent: "other", nativeId: "b", status: "auth" });
+  expect((await turnOn(store, session, { agent: "other" })).native).toEqual({ how: "resume", id: "b", unsure: { since: null } });
+});

@@ -33,7 +33,7 @@ function latestAt(db: Db, ground: Ground, agent: string, tip: number): Candidate
     .get(tip, agent, ground.n);
 }
 
-/** The node before the turns that ended early. */
+/** The node before the turns that ended early; null is before everything. */
 function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
   let { parent } = failed;
   for (;;) {
@@ -43,7 +43,9 @@ function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
         : db
             .query<Candidate>("select n, native_id, status, parent from turns where tip = ? and agent = ? and native_id = ?")
             .get(parent, agent, failed.native_id);
-    if (before === null || before.status === "ok") break;
+    // It began with the turn that failed: it may hold nothing at all.
+    if (before === null) return null;
+    if (before.status === "ok") break;
     parent = before.parent;
   }
   return parent === null ? null : (db.query<{ id: string }>("select id from nodes where n = ?").get(parent)?.id ?? null);

@@ -2,7 +2,7 @@
 // the adapter's reader does.
 import { cutText } from "../../kit/text.ts";
 import { parseModelName } from "../../models/providers.ts";
-import { textOf, type NewNode } from "../../protocol/node.ts";
+import { callsOf, type NewNode, type Part, textOf } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import { addSpent, lessUsage, nothingSpent, type Spent } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
@@ -39,6 +39,8 @@ export class Reading {
   #last: Promise<void> = Promise.resolve();
   #silence: Timer | undefined;
   #answer = "";
+  /** What was said and has not become a message: the half answer of one that is stopped or dies. */
+  #said = { text: "", thinking: "" };
   #done: Seen["done"] = null;
   #failed: Seen["failed"] = null;
   #garbage = 0;
@@ -61,9 +63,14 @@ export class Reading {
     return this.#inTurn(() => (isCut ? [{ type: "garbage", text }] : this.#reader.line(text)));
   }
 
-  finish(): Promise<void> {
+  async finish(): Promise<void> {
     clearTimeout(this.#silence);
-    return this.#inTurn(() => this.#reader.end());
+    await this.#inTurn(() => this.#reader.end());
+    const { text, thinking } = this.#said;
+    if (text + thinking === "") return;
+    if (text.trim() !== "") this.#answer = text;
+    const thought: Part[] = thinking === "" ? [] : [{ kind: "thinking", text: thinking }];
+    await this.#addAnswer(text === "" ? thought : [...thought, { kind: "text", text }], this.#model);
   }
 
   seen(): Pick<Seen, "answer" | "done" | "failed" | "garbage"> {
@@ -92,6 +99,7 @@ export class Reading {
         return this.#emit({ type: "native", id: event.id });
       case "text.delta":
       case "thinking.delta":
+        this.#said[event.type === "text.delta" ? "text" : "thinking"] += event.text;
         return this.#emit({ type: "passing", event });
       case "answer":
         return this.#takeAnswer(event);
@@ -103,6 +111,7 @@ export class Reading {
         // What it says of itself leaves sub-agents out or counts earlier turns: it counts only where no gateway has.
         return this.#gate.told(event, this.#model);
       case "retry":
+        this.#said = { text: "", thinking: "" };
         return this.#emit({
           type: "passing",
           event: { type: "model.retried", attempt: 1, waitMs: 0, error: { kind: "overloaded", message: event.message } },
@@ -124,16 +133,22 @@ export class Reading {
     const text = textOf(event);
     if (text.trim() !== "") this.#answer = text;
     await this.#gate.told(event, this.#model);
+    await this.#addAnswer(event.parts, event.model ?? this.#model);
+  }
+
+  async #addAnswer(parts: Part[], model: string | null): Promise<void> {
+    this.#said = { text: "", thinking: "" };
     const spent = less(this.#gate.spent(), this.#recorded);
     this.#recorded = addSpent(this.#recorded, spent);
-    const model = event.model ?? this.#model;
     await this.#add({
       author: "agent",
-      parts: event.parts,
+      parts,
       ...(model === null ? {} : { model: `${this.#parts.vendor}/${model}` }),
       usage: spent.usage,
       costUsd: spent.costUsd,
     });
+    for (const { id, name, input } of callsOf({ parts }))
+      this.#emit({ type: "passing", event: { type: "tool.started", call: id, name, input } });
   }
 
   /** Of a sub-agent: a block of its own, which is no part of the conversation. */

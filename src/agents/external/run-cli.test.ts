@@ -140,3 +140,10 @@ test("anything printed is a sign of life, on stderr too", async () => {
   await sh("echo a >&2; sleep 0.05; printf b", { onOutput: () => (signs += 1) });
   expect(signs).toBe(2);
 });
+
+test("who prints without a pause does not keep a limit from being held", async () => {
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 100);
+  const ran = await sh("timeout 10 yes; exit 7", { signal: stop.signal, onLine: async () => {} });
+  expect(ran.signal ?? ran.exitCode).not.toBe(7);
+});

@@ -1,0 +1,33 @@
+// A temporary house whose PATH begins with fake CLIs (test/fixtures/bin), under the names of those that are asked for,
+// and what those fakes wrote down.
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { temporaryHouse, type TemporaryHouse, vendorEnv } from "./skein.ts";
+
+const fake = join(import.meta.dir, "..", "fixtures", "bin", "fake");
+
+/** `told` is all that it was told, by arguments and stdin. */
+export type FakeStart = { name: string; how: "new" | "resume" | "fork"; from: string; id: string; word: string; told: string };
+
+export type FakeHouse = TemporaryHouse & {
+  /** How the fakes were started, in order. */
+  started: () => FakeStart[];
+};
+
+/** Nothing listens at the vendors' addresses unless `env` says where. */
+export function houseWithFakes(names: readonly string[], env: Record<string, string> = {}): FakeHouse {
+  const house = temporaryHouse();
+  const bin = join(house.root, "bin");
+  mkdirSync(bin);
+  for (const name of names) symlinkSync(fake, join(bin, name));
+  Object.assign(house.env, vendorEnv("http://127.0.0.1:9"), { PATH: [bin, dirname(process.execPath), house.env["PATH"]].join(":") }, env);
+  const log = join(house.project, "fake.log");
+  const started = () =>
+    existsSync(log)
+      ? readFileSync(log, "utf8")
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line) as FakeStart)
+      : [];
+  return Object.assign(house, { started });
+}
