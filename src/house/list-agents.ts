@@ -1,26 +1,32 @@
-// Who can take a turn here: the native agent and every command line that has an adapter, installed or not. No program
-// is started unless nothing else says its version.
+// Who can take a turn here: the native agent, every command line that has an adapter, installed or not, and those of the
+// configuration. No program is started unless nothing else says its version.
 import type { Adapter } from "../agents/external/adapter.ts";
-import { adapters } from "../agents/external/index.ts";
 import { vendorsOf } from "../agents/external/any-vendor.ts";
+import { type Credential, credentialOf } from "../agents/external/credentials.ts";
+import { adapters } from "../agents/external/index.ts";
 import { askVersion, findProgram, type Program, programAt } from "../agents/external/program.ts";
 import type { Ground } from "../house.ts";
 import { chooseModel } from "../models/choose.ts";
-import { authRow } from "../models/providers.ts";
-import type { AgentRow } from "../protocol/agents.ts";
+import { vendorNamed } from "../models/providers.ts";
+import type { AgentCredential, AgentRow } from "../protocol/agents.ts";
 import type { AuthRow } from "../protocol/api.ts";
 import { messageOf } from "../protocol/error.ts";
 import { version } from "../version.ts";
-import { foundOf, keepVersion, knownVersion } from "./known-agents.ts";
+import { adapterNamed, configuredRows } from "./external-agents.ts";
+import { type Found, foundOf, keepVersion, knownVersion } from "./known-agents.ts";
 import { authStatus } from "./rows.ts";
 
 export async function listAgents(ground: Ground): Promise<AgentRow[]> {
-  return Promise.all([nativeRow(ground), ...Object.values(adapters).map((adapter) => cliRow(ground, adapter))]);
+  const auth = await authStatus(ground);
+  return Promise.all([
+    nativeRow(ground, auth),
+    ...Object.values(adapters).map((adapter) => cliRow(ground, adapter)),
+    ...configuredRows(ground).map(async ({ name }) => configuredRow(ground, await adapterNamed(name, ground), auth)),
+  ]);
 }
 
 /** Of its vendors only those with a credential, or the server on this machine that answers; `auth status` lists them all. */
-async function nativeRow(ground: Ground): Promise<AgentRow> {
-  const auth = await authStatus(ground);
+async function nativeRow(ground: Ground, auth: AuthRow[]): Promise<AgentRow> {
   const choosing = { env: ground.env, providers: ground.providers, configured: ground.config.values.model };
   const chosen = await chooseModel(null, choosing).catch((error: unknown) => ({ model: null, message: messageOf(error) }));
   const asked = chosen.model === null ? null : chosen.model.slice(0, chosen.model.indexOf("/"));
@@ -31,9 +37,7 @@ async function nativeRow(ground: Ground): Promise<AgentRow> {
     path: null,
     version,
     vendors: auth.map((row) => row.vendor),
-    credentials: auth
-      .filter((row) => row.source !== null || row.vendor === asked)
-      .map(({ vendor, ready, source }) => ({ vendor, ready, source })),
+    credentials: keysIn(auth, asked),
     can: { resume: true, fork: true, efforts: ["low", "medium", "high", "xhigh"], role: "own" },
     tried: null,
     missing: chosen.model === null ? chosen.message : null,
@@ -42,26 +46,54 @@ async function nativeRow(ground: Ground): Promise<AgentRow> {
 }
 
 async function cliRow(ground: Ground, adapter: Adapter): Promise<AgentRow> {
-  const path = findProgram(adapter.program, ground.env["PATH"] ?? "");
-  const program = path === null ? null : programAt(path);
+  const program = programOf(ground, adapter);
   const found = program === null ? null : foundOf(ground.paths.state, program);
-  const auth = vendorsOf(adapter).map((vendor) => authRow(vendor, { env: ground.env, config: ground.providers[vendor] }));
+  const credentials = vendorsOf(adapter).map((vendor) => ({ vendor, ...credentialFor(ground, adapter, vendor) }));
+  return {
+    ...rowOf(adapter, program, found),
+    kind: "cli",
+    version: program === null ? null : await versionOf(ground, adapter, program),
+    vendors: credentials.map(({ vendor }) => vendor),
+    credentials: credentials.map(({ vendor, kind, source, note }) => ({
+      vendor,
+      kind,
+      source: source || null,
+      note: kind === "none" ? null : note || null,
+    })),
+    ...wanting(adapter, program !== null, found, credentials),
+  };
+}
+
+/** It has the vendors' keys through the gateway, and may need none; it is never started to ask for its version. */
+function configuredRow(ground: Ground, adapter: Adapter, auth: AuthRow[]): AgentRow {
+  const program = programOf(ground, adapter);
+  const credentials = keysIn(auth, null);
+  return {
+    ...rowOf(adapter, program, null),
+    kind: "configured",
+    version: program === null ? null : knownVersion(ground.paths.state, program),
+    vendors: credentials.map(({ vendor }) => vendor),
+    credentials,
+    ...(program === null ? { missing: `there is no ${adapter.program}`, hint: adapter.install } : { missing: null, hint: null }),
+  };
+}
+
+function rowOf(
+  adapter: Adapter,
+  program: Program | null,
+  found: Found | null,
+): Pick<AgentRow, "name" | "installed" | "path" | "can" | "tried"> {
   return {
     name: adapter.name,
-    kind: "cli",
     installed: program !== null,
-    path,
-    version: program === null ? null : await versionOf(ground, adapter, program),
-    vendors: auth.map((row) => row.vendor),
-    credentials: auth.map(({ vendor, ready, source }) => ({ vendor, ready, source })),
+    path: program?.path ?? null,
     can: {
-      resume: found?.resume ?? true,
+      resume: found?.resume ?? adapter.resumes !== false,
       fork: found?.fork ?? adapter.canFork,
       efforts: [...adapter.efforts],
       role: adapter.takesRole ? "own" : "prompt",
     },
     tried: found === null ? null : { at: found.at, works: found.works, reason: found.reason },
-    ...wanting(adapter, program !== null, found, auth),
   };
 }
 
@@ -69,13 +101,29 @@ async function cliRow(ground: Ground, adapter: Adapter): Promise<AgentRow> {
 function wanting(
   adapter: Adapter,
   isInstalled: boolean,
-  found: { works: boolean; reason: string | null } | null,
-  auth: AuthRow[],
+  found: Found | null,
+  credentials: Credential[],
 ): Pick<AgentRow, "missing" | "hint"> {
   if (!isInstalled) return { missing: "not installed", hint: adapter.install };
   if (found?.works === false) return { missing: `broken: ${found.reason ?? "it failed its trial"}`, hint: "skein doctor --agents" };
-  if (!auth.some((row) => row.ready)) return { missing: "no key", hint: auth[0]?.hint ?? "skein auth status" };
+  if (credentials.every(({ kind }) => kind === "none")) return { missing: "no key and no sign-in", hint: credentials[0]?.note ?? null };
   return { missing: null, hint: null };
+}
+
+function programOf(ground: Ground, { program }: Adapter): Program | null {
+  const path = findProgram(program, ground.env["PATH"] ?? "");
+  return path === null ? null : programAt(path);
+}
+
+/** For one that asks any vendor a model says which is meant. */
+function credentialFor(ground: Ground, adapter: Adapter, vendor: string): Credential {
+  const model = `${vendor}/${vendorNamed(vendor)?.defaultModel ?? ""}`;
+  return credentialOf(adapter, ground.env, ground.paths.home, { model, config: (name) => ground.providers[name] });
+}
+
+/** `local` is the server on this machine that is asked without a key. */
+function keysIn(auth: AuthRow[], local: string | null): AgentCredential[] {
+  return auth.flatMap(({ vendor, source }) => (source === null && vendor !== local ? [] : [{ vendor, kind: "key", source, note: null }]));
 }
 
 /** From a file beside it, from the last time it was asked, or by asking it. */

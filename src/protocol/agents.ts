@@ -20,7 +20,14 @@ export type AgentRow = {
   hint: string | null;
 };
 
-export type AgentCredential = { vendor: string; ready: boolean; source: string | null };
+export type AgentCredential = {
+  vendor: string;
+  kind: "key" | "sign-in" | "none";
+  /** A variable, a key of the configuration or a file; null when none is needed or there is none. */
+  source: string | null;
+  /** What is to be known of it, such as how long it lasts. */
+  note: string | null;
+};
 
 export type AgentCapabilities = {
   /** Goes on in a session of its own; without it, it is told the earlier conversation anew. */

@@ -13,10 +13,10 @@ export const agents: Command = {
   usage: "[--json]",
   positionals: { min: 0, max: 0 },
   flags: [jsonFlag],
-  notes: `KEY names the credential that a turn would use, never its value. CAN says what
-the agent does by itself: resume or fork a session of its own, take an effort
-(-m model:high) and a role. \`skein doctor --agents\` tries them out, offline; what
-it finds is shown here and used.`,
+  notes: `CREDENTIAL is what a turn would use, by name and never by value: a key, else
+the agent's own sign-in. CAN says what the agent does by itself: resume or fork a
+session of its own, take an effort (-m model:high) and a role. \`skein doctor
+--agents\` tries the agents out, offline; what it finds is shown here and used.`,
   run: runAgents,
 };
 
@@ -42,7 +42,7 @@ async function runAgents(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-const columns = [{}, { title: "AGENT" }, { title: "VERSION" }, { title: "KEY" }, { title: "CAN" }, { title: "TRIED" }];
+const columns = [{}, { title: "AGENT" }, { title: "VERSION" }, { title: "CREDENTIAL" }, { title: "CAN" }, { title: "TRIED" }];
 
 function cells(row: AgentRow, style: Style): string[] {
   const paint = row.installed ? (text: string) => text : style.dim;
@@ -51,9 +51,10 @@ function cells(row: AgentRow, style: Style): string[] {
 }
 
 function keyText(credentials: AgentCredential[]): string {
-  const sources = credentials.flatMap(({ ready, source }) => (ready && source !== null ? [source] : []));
+  const usable = credentials.filter(({ kind }) => kind !== "none");
+  const sources = [...new Set(usable.flatMap(({ source }) => source ?? []))];
   if (sources.length > 2) return `${sources.slice(0, 2).join(", ")} and ${sources.length - 2} more`;
-  return sources.length > 0 ? sources.join(", ") : credentials.some(({ ready }) => ready) ? "none needed" : "not set";
+  return sources.length > 0 ? sources.join(", ") : usable.length > 0 ? "none needed" : "not set";
 }
 
 function abilityText({ can, installed }: AgentRow): string {

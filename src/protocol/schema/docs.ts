@@ -1,6 +1,7 @@
 // Prints docs/JSON.md from the schemas.
 import { z } from "zod";
 import { exitCodes } from "../error.ts";
+import { agent, agentsReport, agentTrial, contractCheck } from "./agent-records.ts";
 import * as records from "./records.ts";
 import { comparison, exportHeader, exportLine, found } from "./tree-records.ts";
 
@@ -35,6 +36,10 @@ const sections: [string, string, z.ZodType][] = [
   ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],
   ["search", "`search --json` prints an array of these.", found],
   ["diff", "`diff --json` prints one of these.", comparison],
+  ["agents", "`agents --json` prints an array of these.", agent],
+  ["doctor --agents", "`doctor --agents --json` prints one of these.", agentsReport],
+  ["doctor --agents: an agent", "Each of `agents`.", agentTrial],
+  ["doctor --agents: a check", "Each of an agent's `checks`, always in this order.", contractCheck],
   ["Export: first line", "`export --format jsonl` prints a transcript of the whole tree, with more in each line.", exportHeader],
   ["Export: every other line", "One part of one node; parents come before their children.", exportLine],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],

@@ -1,0 +1,71 @@
+// Installed programs as package managers leave them: which package they belong to, and which version that is.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { askVersion, findProgram, packageOf, programAt } from "./program.ts";
+
+let root = "";
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "skein-program-")));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function put(path: string, text: string, mode = 0o644): string {
+  const file = join(root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  chmodSync(file, mode);
+  return file;
+}
+
+function link(path: string, target: string): string {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  symlinkSync(target, join(root, path));
+  return join(root, path);
+}
+
+describe("the version", () => {
+  test("is that of the package behind a link", () => {
+    put("lib/node_modules/@acme/agent/package.json", '{ "version": "1.2.3" }');
+    const file = link("bin/agent", put("lib/node_modules/@acme/agent/dist/cli.js", "", 0o755));
+    expect(programAt(file)).toMatchObject({ path: file, version: "1.2.3" });
+    expect(packageOf(file)).toBe(join(root, "lib/node_modules/@acme/agent"));
+  });
+
+  test("of a package for one platform is without it", () => {
+    put("node_modules/agent-linux-x64/package.json", '{ "version": "0.166.0-linux-x64" }');
+    expect(programAt(put("node_modules/agent-linux-x64/bin/agent", "", 0o755)).version).toBe("0.166.0");
+  });
+
+  test("is that of an unpacked package which names the program", () => {
+    put("opt/agent/package.json", '{ "version": "2.0.0-beta.1", "bin": { "agent": "dist/agent.js" } }');
+    expect(programAt(put("opt/agent/dist/agent.js", "", 0o755)).version).toBe("2.0.0-beta.1");
+  });
+
+  test("is not that of a project in which the program happens to lie", () => {
+    put("project/package.json", '{ "version": "9.9.9" }');
+    const file = put("project/tools/bin/agent", "", 0o755);
+    expect(programAt(file).version).toBeNull();
+    expect(packageOf(file)).toBe(dirname(file));
+  });
+
+  test("is asked for, and what says none has none", async () => {
+    const { signal } = new AbortController();
+    const good = put("good", '#!/bin/sh\necho "agent $1 4.5.6"\n', 0o755);
+    const bad = put("bad", "#!/bin/sh\necho oops; exit 3\n", 0o755);
+    expect(await askVersion(good, { PATH: "/usr/bin:/bin" }, signal)).toBe("agent --version 4.5.6\n");
+    expect(await askVersion(bad, { PATH: "/usr/bin:/bin" }, signal)).toBeNull();
+    expect(await askVersion(join(root, "none"), {}, signal)).toBeNull();
+  });
+});
+
+test("a program is found in the first absolute folder of PATH that has one which can be started", () => {
+  put("one/agent", "", 0o644);
+  mkdirSync(join(root, "two/agent"), { recursive: true });
+  const file = put("three/agent", "", 0o755);
+  put("four/agent", "", 0o755);
+  const path = ["relative", join(root, "one"), join(root, "two"), join(root, "three"), join(root, "four")].join(":");
+  expect(findProgram("agent", path)).toBe(file);
+  expect(findProgram("other", path)).toBeNull();
+});
