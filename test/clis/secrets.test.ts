@@ -31,7 +31,7 @@ const places =
   ".pi/agent/auth.json .pi/agent/models.json .aws/credentials .netrc .gnupg/secring.gpg .config/gh/hosts.yml";
 const files = places.split(" ");
 
-const keyOf: Record<string, string> = { codex: "OPENAI_API_KEY", gemini: "GEMINI_API_KEY" };
+const keyOf: Record<string, string> = { codex: "CODEX_API_KEY", gemini: "GEMINI_API_KEY" };
 
 /** Root, and another user where the programs can be read by all. */
 const people = persons().filter(
@@ -98,7 +98,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
       const said = nodes.flatMap((node) => node.parts.flatMap((part) => (part.kind === "result" ? [part.text] : []))).join("\n");
       for (const word of ["PATH=", "PROBED", ...(ended.enforced?.tier === "namespaces" ? ["GATEWAY"] : [])]) expect(said).toContain(word);
       expect(foundIn(said)).toEqual([]);
-      expect(ended.enforced?.missing).toEqual([]);
+      expect([ended.enforced?.net, ended.enforced?.missing]).toEqual(["gateway", []]);
     });
 
     test("repeats no key that its vendor repeats to it", async () => {
@@ -113,7 +113,10 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
 
   describe("afterwards", () => {
     test("the keys were used, and nobody outside was reached", () => {
-      for (const name of ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]) expect(headers.join("\n")).toContain(secret(name));
+      const used = ["ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"].filter((name) =>
+        headers.some((each) => each.includes(secret(name))),
+      );
+      expect(used).toHaveLength(3);
       expect(reached).toBe(0);
     });
 
