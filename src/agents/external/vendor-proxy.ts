@@ -69,19 +69,20 @@ function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, throug
   socket.once("close", () => vendor.destroy());
 }
 
-/** The next proxy says nothing after its answer before it has heard from the child. */
 function askOn(vendor: Socket, proxy: URL, target: string, join: () => void, fail: () => void): void {
   const name = decodeURIComponent(proxy.username);
   const login = Buffer.from(`${name}:${decodeURIComponent(proxy.password)}`).toString("base64");
   vendor.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${name === "" ? "" : `Proxy-Authorization: Basic ${login}\r\n`}\r\n`);
-  let head = "";
+  let head = Buffer.alloc(0);
   const read = (chunk: Buffer) => {
-    head += chunk.toString("latin1");
-    if (!head.includes("\r\n\r\n") && head.length < headBound) return;
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf("\r\n\r\n");
+    if (end === -1 && head.length < headBound) return;
     vendor.off("data", read);
     vendor.off("end", fail);
     vendor.pause();
-    if (/^HTTP\/1\.[01] 200\b/.test(head)) return join();
+    if (end !== -1 && head.length > end + 4) vendor.unshift(head.subarray(end + 4));
+    if (end !== -1 && /^HTTP\/1\.[01] 200\b/.test(head.toString("latin1"))) return join();
     vendor.destroy();
     fail();
   };
