@@ -12,7 +12,7 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>, build: Build
   return {
     agents: { list: async () => (await import("./list-agents.ts")).listAgents(ground) },
     models: { list: () => listModels(ground) },
-    auth: { status: () => authStatus(ground) },
+    auth: { status: async () => (await import("./own-credentials.ts")).withAgents(ground, await authStatus(ground)) },
     skills: {
       async list({ directory }) {
         const { scanSkills } = await import("../skills/scan.ts");

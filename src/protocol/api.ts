@@ -236,7 +236,11 @@ export type AuthRow = {
   source: string | null;
   baseUrl: string;
   hint: string;
+  /** Agents that ask this vendor with a credential of their own: a sign-in, or a key that only they keep. */
+  agents?: OwnCredential[];
 };
+
+export type OwnCredential = { agent: string; kind: "key" | "sign-in"; source: string; note: string };
 
 export type SkillRow = {
   name: string;

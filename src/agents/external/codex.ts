@@ -113,7 +113,7 @@ function isLong(launch: CliLaunch): boolean {
 }
 
 const failures: FailureRow[] = [
-  [/not logged in|codex login|missing environment variable|refresh token/i, "auth"],
+  [/not logged in|codex login|missing environment variable|refresh token|could not be refreshed|sign in again/i, "auth"],
   [/last status: 429|usage limit/i, "rate-limited"],
   [/content_filter|invalid.prompt|safety reasons|cyber_policy|bio_policy|flagged/i, "refused"],
   [/high demand|at capacity|overloaded/i, "overloaded"],

@@ -1,5 +1,5 @@
-// skein auth status: which credential would be used for each vendor, never its value.
-import type { AuthRow } from "../../protocol/api.ts";
+// skein auth status: which credential would be used for each vendor, and by agents of their own; never its value.
+import type { AuthRow, OwnCredential } from "../../protocol/api.ts";
 import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
@@ -8,7 +8,7 @@ import { tableText } from "../table.ts";
 
 export const auth: Command = {
   name: "auth",
-  summary: "which key would be used for each vendor, never its value",
+  summary: "which key or sign-in would be used for each vendor, never its value",
   usage: "status [--json]",
   positionals: { min: 1, max: 1 },
   verbs: ["status"],
@@ -29,8 +29,15 @@ async function runAuth(args: Args, door: Door): Promise<number> {
     row.ready
       ? [style.green(marks.yes), plain(row.vendor), plain(row.source ?? "no key needed"), style.dim(plain(row.baseUrl))]
       : [style.dim(marks.no), plain(row.vendor), style.dim("not set"), style.dim(plain(row.hint))];
+  const own = ({ agent, kind, source, note }: OwnCredential): string[] => {
+    const words = [kind === "key" ? "a key of its own" : "its own sign-in", ...(note === "" ? [] : [note])].join("; ");
+    return [style.green(marks.yes), `  ${plain(agent)}`, plain(source), style.dim(plain(words))];
+  };
   door.out.write(
-    tableText(rows.map(cells), { columns: [{}, { title: "VENDOR" }, { title: "KEY" }, { title: "WHERE" }], paintTitle: style.dim }),
+    tableText(
+      rows.flatMap((row) => [cells(row), ...(row.agents ?? []).map(own)]),
+      { columns: [{}, { title: "VENDOR" }, { title: "KEY" }, { title: "WHERE" }], paintTitle: style.dim },
+    ),
   );
   return 0;
 }

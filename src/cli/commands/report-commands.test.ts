@@ -111,6 +111,12 @@ test("auth status shows where a key comes from and what is missing", async () =>
     { vendor: "openai", ready: false, source: null, baseUrl: "https://o", hint: "set OPENAI_API_KEY" },
     { vendor: "anthropic", ready: true, source: "ANTHROPIC_API_KEY", baseUrl: "https://a", hint: "" },
   ];
+  const agents = [{ agent: "codex", kind: "sign-in" as const, source: "~/.codex/auth.json", note: "one turn at a time" }];
+  const signedIn = { auth: { status: async () => [{ ...rows[0]!, agents }] } };
+  expect((await run(auth, ["status"], { api: signedIn })).out).toBe(`   VENDOR   KEY                 WHERE
+✗  openai   not set             set OPENAI_API_KEY
+✓    codex  ~/.codex/auth.json  its own sign-in; one turn at a time
+`);
   const api = { auth: { status: async () => rows } };
   expect((await run(auth, ["status"], { api })).out).toBe(`   VENDOR     KEY                WHERE
 ✓  anthropic  ANTHROPIC_API_KEY  https://a
