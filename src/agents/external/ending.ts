@@ -21,6 +21,8 @@ export type Seen = {
   garbage: number;
   /** Who stopped it: a person or a limit outside of it, or its budget. */
   stopped: "cancelled" | TurnError | null;
+  /** How the vendor failed the last request, as the gateway saw it. */
+  trouble: TurnError | null;
 };
 
 export function endingOf(seen: Seen): TurnEnd {
@@ -28,8 +30,14 @@ export function endingOf(seen: Seen): TurnEnd {
   const kept = answer === "" ? {} : { answer };
   if (seen.stopped === "cancelled") return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" }, ...kept };
   if (seen.stopped !== null) return { status: seen.stopped.kind, error: seen.stopped, ...kept };
-  const problem = problemOf(seen, answer);
+  const problem = asSeen(problemOf(seen, answer), seen);
   return problem === null ? { status: "ok", answer } : { status: problem.kind, error: problem, ...kept };
+}
+
+/** What the vendor did is known better by us than by a CLI, which may take our gateway's words for the vendor's. */
+function asSeen(problem: TurnError | null, { adapter, trouble }: Seen): TurnError | null {
+  if (problem === null || trouble === null || problem.kind === "killed" || problem.kind === trouble.kind) return problem;
+  return { hint: goOn, ...trouble, message: `${adapter.name}: ${trouble.message}` };
 }
 
 /** An explicit good end with an answer counts, whatever the exit code says after it. */

@@ -164,6 +164,7 @@ async function once(
       stderr: exit.stderr,
       lines: exit.lines,
       stopped: overBudget ?? (context.signal.aborted ? "cancelled" : null),
+      trouble: gate.trouble(),
     };
     if (adapter.endsByExit && exit.exitCode === 0) seen.done ??= { isError: false };
     const cli = recordOf(adapter, launch, program, exit, reading.version);

@@ -30,6 +30,8 @@ export type Gate = {
   /** What it says of its session, its answers and its usage. */
   told: (event: ToldEvent, model: string | null) => Promise<void>;
   spent: () => Spent;
+  /** What the vendor did at the last request, when that went wrong; a CLI may tell it in other words. */
+  trouble: () => TurnError | null;
   close: () => Promise<void>;
 };
 
@@ -119,6 +121,7 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     // The gateway counts; only what its session has used by now is remembered.
     told: (event, model) => (event.type === "answer" ? Promise.resolve() : usage.take(event, model)),
     spent: gateway.spent,
+    trouble: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
     close: async () => {
       stop.abort();
       offer?.close();

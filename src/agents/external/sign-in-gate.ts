@@ -50,6 +50,7 @@ export async function openSignIn({ adapter, use, input, watch, usage, parts, inn
         if (over !== null) watch.onOver(over);
       },
       spent: () => usage.spent,
+      trouble: () => null,
       close: async () => {
         way?.close();
         release();
