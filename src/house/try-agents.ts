@@ -14,6 +14,7 @@ import type { Ground } from "../house.ts";
 import { createSlots, type Slots } from "../kit/slots.ts";
 import type { AgentsReport, AgentTrial, ContractCheck, ContractName } from "../protocol/agents.ts";
 import type { Api, AgentsTrial } from "../protocol/api.ts";
+import { Fault } from "../protocol/error.ts";
 import { machineOf } from "./executors.ts";
 import { keepFound } from "./known-agents.ts";
 import { versionOf } from "./list-agents.ts";
@@ -24,8 +25,11 @@ export type BuildInner = (env: Record<string, string | undefined>, cwd: string) 
 export async function tryAgents(ground: Ground, build: BuildInner, params: AgentsTrial): Promise<AgentsReport> {
   const found = Object.values(adapters).map((adapter) => ({ adapter, path: findProgram(adapter.program, ground.env["PATH"] ?? "") }));
   const installed = found.flatMap(({ adapter, path }) => (path === null ? [] : [{ adapter, program: programAt(path) }]));
-  // Once for all of them: each house would try out the machine by itself.
-  if (installed.length > 0) await machineOf(ground);
+  if (installed.length > 0) {
+    await checkLoopback();
+    // Once for all of them: each house would try out the machine by itself.
+    await machineOf(ground);
+  }
   const slots = createSlots(availableParallelism() + 2);
   let done = 0;
   const tell = (agent: string, check: ContractName | null) => params.onProgress?.({ agent, check, done, of: installed.length });
@@ -42,6 +46,22 @@ export async function tryAgents(ground: Ground, build: BuildInner, params: Agent
     agents,
     notInstalled: found.filter(({ path }) => path === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
   };
+}
+
+/** No agent is to blame for a proxy that takes what is meant for this machine. */
+async function checkLoopback(): Promise<void> {
+  const server = startModelServer({ steps: [], final: "" });
+  try {
+    const answer = await fetch(server.url, { signal: AbortSignal.timeout(5_000) });
+    if ((await answer.text()) === "scripted model server") return;
+  } catch {
+    // As bad as another answer.
+  } finally {
+    await server.stop();
+  }
+  throw new Fault("network", "the scripted model on 127.0.0.1 can't be reached from here", {
+    hint: "where HTTP_PROXY is set, NO_PROXY must name 127.0.0.1",
+  });
 }
 
 type One = { adapter: Adapter; program: Program; slots: Slots; params: AgentsTrial; onCheck: (name: ContractName) => void };

@@ -117,6 +117,14 @@ describe("doctor --agents", () => {
     expect((await house.run(["agents"])).out).not.toContain("codex: broken");
   });
 
+  test("blames no agent for a proxy that takes what is meant for this machine", async () => {
+    using house = houseWith({}, { HTTP_PROXY: "http://127.0.0.1:9" });
+    const ran = await house.run(["doctor", "--agents"]);
+    expect({ code: ran.code, out: ran.out }).toEqual({ code: 6, out: "" });
+    expect(ran.err).toMatch(/127\.0\.0\.1 can't be reached[\s\S]*NO_PROXY/);
+    expect((await house.run(["doctor", "--agents"], { env: { NO_PROXY: "127.0.0.1" } })).code).toBe(1);
+  });
+
   test("ends at once when it is stopped, and keeps nothing of it", async () => {
     using house = houseWith(Object.fromEntries(names.map((name) => [name, 'case "$1" in --version) exit 1;; esac; sleep 300'])));
     const child = house.start(["doctor", "--agents"]);
