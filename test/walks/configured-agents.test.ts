@@ -18,6 +18,8 @@ const programs: Record<string, string> = {
   reader: 'cat; echo "done reading"',
   secrets: "env; cat ~/.ssh/id 2>&1; ls $HOME/..",
   json: 'printf "notice\\n{\\"session_id\\": \\"s-1\\",\\n \\"result\\": \\"%s\\"}\\n" "$*"',
+  forgetful:
+    'if [ "$1" = again ]; then echo "error: session $2 not found" >&2; exit 1; fi; echo "{\\"session_id\\": \\"s-2\\", \\"result\\": \\"anew\\"}"',
   garbled: 'echo "{ this is no JSON"',
   lines:
     'echo \'{"type":"system","subtype":"init","session_id":"s-1","model":"m"}\'; echo not-an-event; echo \'{"type":"assistant","message":{"id":"1","model":"m","content":[{"type":"text","text":"by lines"}],"stop_reason":"end_turn"}}\'; echo \'{"type":"result","subtype":"success","is_error":false,"result":"by lines","session_id":"s-1"}\'',
@@ -38,6 +40,7 @@ beforeAll(() => {
     ...Object.fromEntries(Object.keys(programs).map((name) => [`my-${name}`, at(name)])),
     "my-secrets": { ...at("secrets"), env: { GIVEN: "$MINE" } },
     "my-json": { ...at("json"), output: "json", args: ["new", "-m", "{model}"], resume_args: ["again", "{session}"] },
+    "my-forgetful": { ...at("forgetful"), output: "json", args: ["new"], resume_args: ["again", "{session}"] },
     "my-garbled": { ...at("garbled"), output: "json" },
     "my-lines": { ...at("lines"), output: "stream-json" },
     "my-acp": { command: process.execPath, args: [acp], output: "acp" },
@@ -110,6 +113,13 @@ describe("a program that prints JSON", () => {
     expect((await ask("my-json", "second", ["--session", "values"])).result).toBe("again s-1 second");
     const elsewhere = await ask("my-json", "third", ["--session", "values", "--fresh"]);
     expect(elsewhere.result).toBe("new -m claude-x third");
+  });
+
+  test("that has lost its session begins anew, is told everything, and that is said", async () => {
+    expect((await ask("my-forgetful", "first", ["--session", "lost"])).result).toBe("anew");
+    const second = await ask("my-forgetful", "second", ["--session", "lost"]);
+    expect(second).toMatchObject({ status: "ok", result: "anew" });
+    expect(second.ran.err).toContain("my-forgetful could not go on in its own session; it starts a fresh one with a brief");
   });
 
   test("that prints none is broken", async () => {

@@ -96,6 +96,10 @@ describe("its arguments", () => {
     expect(configuredAdapter("mine", recipe).stdin?.(launch)).toBeNull();
   });
 
+  test("begin the prompt with the directories that were added, which no flag tells", () => {
+    expect(args({}, { addDirs: ["/more", "/other"] })).toEqual(["Besides the working directory you may work in: /more, /other\n\ndo it"]);
+  });
+
   test("of an ACP agent hold no prompt", () => {
     expect(args({ args: ["acp"], output: "acp" }, { extraArgs: ["--fast"] })).toEqual(["acp", "--fast"]);
   });
@@ -140,5 +144,23 @@ describe("a model", () => {
     expect(check({}, null)).not.toThrow();
     expect(check({ args: ["{model}", "{effort}"] }, "anthropic/claude-x:high")).not.toThrow();
     expect(check({ output: "acp" }, "anthropic/claude-x")).not.toThrow();
+  });
+});
+
+describe("a session that is lost", () => {
+  const isLost = configuredAdapter("mine", recipe).isSessionLost;
+
+  test.each([
+    "Session abc not found",
+    "Error: no conversation with id 7",
+    "unknown thread 12",
+    "could not resume session x",
+    "The session has expired",
+  ])("is known by %j", (message) => {
+    expect(isLost?.(message)).toBe(true);
+  });
+
+  test.each(["401 invalid x-api-key", "Rate limit exceeded", "model not found", "it broke"])("is not seen in %j", (message) => {
+    expect(isLost?.(message)).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import { acpTalk, isAcpSessionLost } from "./acp.ts";
 import { claudeReader } from "./claude-reader.ts";
 import { failureIn } from "./failure-words.ts";
-import { isLongPrompt } from "./long-prompt.ts";
+import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 import { jsonReader, textReader } from "./plain-readers.ts";
 import { holds, type Recipe } from "./recipe.ts";
 
@@ -30,17 +30,29 @@ export function configuredAdapter(name: string, recipe: Recipe): Adapter {
     versionOf: (output) => /\d+\.\d+\.\d+\S*/.exec(output)?.[0] ?? null,
     files: () => ({ "home/.keep": "" }),
     env: (launch) => envOf(recipe, launch),
-    args: (launch) => argsOf(recipe, launch),
+    args: (launch) => argsOf(recipe, withPlaces(launch)),
     forbiddenArgs: [],
     check: (turn) => check(name, recipe, turn),
-    stdin: (launch) => (!isAcp && isLongPrompt(launch) ? launch.prompt : null),
+    stdin: (launch) => (isAcp ? null : promptOnStdin(withPlaces(launch))),
     reader: (start) => readerOf(recipe, start),
     // Of these only the exit says whether the turn is over.
     endsByExit: recipe.output === "text" || recipe.output === "json",
-    ...(isAcp ? { talk: (launch, out) => acpTalk(untold(recipe, launch), out), isSessionLost: isAcpSessionLost } : {}),
+    ...(isAcp ? { talk: (launch, out) => acpTalk(untold(recipe, withPlaces(launch)), out) } : {}),
+    isSessionLost: isAcp ? isAcpSessionLost : (message) => lostWords.test(message),
     failureOf: (message) => failureIn(message),
     transcript: () => "home/**/*",
   };
+}
+
+/** In the words that most programs would use for it. */
+const lostWords =
+  /(session|conversation|thread|chat)\b.{0,80}(not found|unknown|no longer|does(n't| not) exist|invalid|expired)|(no|unknown|invalid|find|load|resume) .{0,20}(session|conversation|thread|chat)\b/i;
+
+/** It has no flag for directories that skein knows of. */
+function withPlaces(launch: CliLaunch): CliLaunch {
+  if (launch.addDirs.length === 0) return launch;
+  const places = `Besides the working directory you may work in: ${launch.addDirs.join(", ")}`;
+  return { ...launch, prompt: `${places}\n\n${launch.prompt}` };
 }
 
 /** Without what its arguments have told it already. */
