@@ -187,7 +187,7 @@ test("where nothing can hold it to its vendor the turn is refused, unless the ne
   house.env["SKEIN_SANDBOX_BEST"] = "none";
   signIn(".claude/.credentials.json");
   const refused = await take("claude", "--sandbox", "auto");
-  expect(refused.code).not.toBe(0);
+  expect(refused.code).toBe(9);
   expect(refused.out + refused.err).toContain("--net on");
   expect(seen()).toEqual([]);
   const ran = await take("claude", "--sandbox", "auto", "--net", "on");

@@ -293,6 +293,7 @@ describe("what Codex never printed, but might", () => {
 
 test.each([
   ["Missing environment variable: `SKEIN_GATEWAY_TOKEN`.", "auth"],
+  ["Your access token could not be refreshed. Please log out and sign in again.", "auth"],
   ["You've hit your usage limit. Upgrade to Pro", "rate-limited"],
   ["stream disconnected before completion: Overloaded", "overloaded"],
   ["Your input exceeds the context window of this model. Please adjust your input and try again.", "too-long"],

@@ -95,6 +95,7 @@ describe("the recorded runs of Gemini CLI", () => {
   test("what stdout leaves open is on stderr: an unknown session, an unknown model", () => {
     const kindOf = (scenario: string) => gemini.failureOf(recordingOf("gemini", scenario).stderr);
     expect([kindOf("unknown-resume"), kindOf("status-404")]).toEqual(["broken", "broken"]);
+    expect(gemini.failureOf("Error authenticating: FatalAuthenticationError: Manual authorization is required")).toBe("auth");
     expect(recordingOf("gemini", "unknown-resume").exitCode).toBe(42);
     expect(gemini.isSessionLost?.(recordingOf("gemini", "unknown-resume").stderr)).toBeTrue();
     expect(gemini.isSessionLost?.(recordingOf("gemini", "status-404").stderr)).toBeFalse();

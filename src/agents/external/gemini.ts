@@ -74,7 +74,10 @@ export const gemini: Adapter = {
 const ownWords: FailureRow[] = [
   [/Error resuming session|Invalid session identifier|No previous sessions found/, "broken"],
   [/ModelNotFoundError|empty response with no text/, "broken"],
-  [/Invalid auth method|set an Auth method|GEMINI_API_KEY environment variable not found/i, "auth"],
+  [
+    /Invalid auth method|set an Auth method|GEMINI_API_KEY environment variable not found|FatalAuthenticationError|Error authenticating/i,
+    "auth",
+  ],
 ];
 
 /** A tool that is denied everywhere is not declared to the model. */
