@@ -196,13 +196,25 @@ describe.each(agents)("%s", (agent) => {
 
   test("is shown as it prints: each result and the first words before what follows them", async () => {
     using house = houseWithFakes([agent]);
-    const child = house.start(["run", "do it fake:stepwise", "-a", agent, "--output-format", "events", "--timeout", "60s"]);
+    const id = Bun.randomUUIDv7();
+    const child = house.start([
+      "run",
+      "do it fake:stepwise",
+      "-a",
+      agent,
+      "--session-id",
+      id,
+      "--output-format",
+      "events",
+      "--timeout",
+      "60s",
+    ]);
     const decoder = new TextDecoder();
     let [text, steps] = ["", 0];
     for await (const chunk of child.stdout) {
       text += decoder.decode(chunk, { stream: true });
       const seen = text.split("\n").filter((line) => /^\{"type":"text\.delta"|"author":"tool"/.test(line)).length;
-      for (; steps < seen; steps += 1) await Bun.write(join(house.project, `seen-${steps + 1}`), "");
+      for (; steps < seen; steps += 1) await Bun.write(join(house.project, `seen-${id}-${steps + 1}`), "");
     }
     expect(await child.exited).toBe(0);
     expect(steps).toBe(4);
