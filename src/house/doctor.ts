@@ -1,5 +1,7 @@
 // What `skein doctor` says about this machine, for what exists so far.
 import type { Ground } from "../house.ts";
+import { findProgram } from "../agents/external/program.ts";
+import { type Recipe, recipeRow } from "../agents/external/recipe.ts";
 import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose.ts";
 import type { Check, DoctorReport } from "../protocol/api.ts";
@@ -33,8 +35,25 @@ export async function checkMachine(ground: Ground, store: () => Promise<Store>):
       detail: row.source ?? (row.ready ? "none needed" : "not set"),
       hint: row.hint,
     })),
+    ...(await Promise.all(Object.entries(ground.config.values.agents).map(([name, recipe]) => checkOwnAgent(ground, name, recipe)))),
   ];
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
+}
+
+/** One that makes no sense stops every run, one that is not installed only its own. */
+async function checkOwnAgent({ env }: Ground, name: string, recipe: Recipe): Promise<Check> {
+  const row = await tried(`agent: ${name}`, false, async () => {
+    recipeRow(name, recipe);
+    return findProgram(recipe.command ?? "", env["PATH"] ?? "") ?? "";
+  });
+  if (!row.ok || row.detail !== "") return row;
+  return {
+    ...row,
+    ok: false,
+    optional: true,
+    detail: `there is no ${recipe.command}`,
+    ...(recipe.hint === null ? {} : { hint: recipe.hint }),
+  };
 }
 
 const tierWords = {

@@ -203,6 +203,9 @@ describe("wrong use", () => {
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 3, out: "" });
     expect(ran.err).toMatch(says);
     expect((await other.run(["config", "path"])).code).toBe(0);
+    const doctor = await other.run(["doctor"]);
+    expect(doctor.code).not.toBe(0);
+    expect(doctor.out).toMatch(says.source.includes("claude") ? /agent: claude +agents\.claude/ : /agent: mine +agents\.mine/);
   });
 
   test("an agent of a project that nobody trusts does not exist", async () => {

@@ -4,6 +4,7 @@ import { parseModelName } from "../../models/providers.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { PlannedTurn } from "../../protocol/ports.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
+import { instructionsOf } from "./any-vendor.ts";
 import { acpTalk, isAcpSessionLost } from "./acp.ts";
 import { claudeReader } from "./claude-reader.ts";
 import { failureIn } from "./failure-words.ts";
@@ -50,9 +51,8 @@ const lostWords =
 
 /** It has no flag for directories that skein knows of. */
 function withPlaces(launch: CliLaunch): CliLaunch {
-  if (launch.addDirs.length === 0) return launch;
-  const places = `Besides the working directory you may work in: ${launch.addDirs.join(", ")}`;
-  return { ...launch, prompt: `${places}\n\n${launch.prompt}` };
+  const places = instructionsOf({ ...launch, role: null });
+  return places === "" ? launch : { ...launch, prompt: `${places}\n\n${launch.prompt}` };
 }
 
 /** Without what its arguments have told it already. */
