@@ -192,6 +192,15 @@ describe("wrong use", () => {
     expect(ran.err).toMatch(says);
   });
 
+  test("a flag for whoever the session belongs to is judged by that one", async () => {
+    await ask("my-plain", "x", ["--session", "whose"]);
+    const wrong = await house.run(["run", "more", "--resume", "whose", "--agent-arg=word"]);
+    expect({ code: wrong.code, out: wrong.out }).toEqual({ code: 2, out: "" });
+    expect(wrong.err).toContain('"word" is no flag of my-plain');
+    const right = await house.run(["run", "more", "--resume", "whose", "--agent-arg=--word"]);
+    expect({ code: right.code, err: right.err }).toMatchObject({ code: 0 });
+  });
+
   test.each([
     [{ claude: { command: "x" } }, /agents\.claude: claude is an agent that skein brings along/],
     [{ mine: { args: ["x"] } }, /agents\.mine\.command: there is none/],
