@@ -30,7 +30,7 @@ export async function tryAgents(ground: Ground, build: BuildInner, params: Agent
     // Once for all of them: each house would try out the machine by itself.
     await machineOf(ground);
   }
-  const slots = createSlots(availableParallelism() + 2);
+  const slots = createSlots(Math.min(availableParallelism() + 2, 8));
   let done = 0;
   const tell = (agent: string, check: ContractName | null) => params.onProgress?.({ agent, check, done, of: installed.length });
   const trials = installed.map(async ({ adapter, program }) => {

@@ -93,9 +93,10 @@ describe("doctor --agents", () => {
       claude: `echo '${said}'`,
       codex: "for i in 1 2 3; do echo '%% not a line of mine'; done",
       gemini: "exit 0",
-      opencode: "echo 'my own trouble' >&2; exit 7",
+      opencode: 'echo "my own trouble, and $(env | grep -c very-secret) secrets" >&2; exit 7',
       pi: "kill -9 $$",
     });
+    Object.assign(house.env, { ANTHROPIC_API_KEY: "very-secret-5", OPENAI_API_KEY: "very-secret-6", CODEX_API_KEY: "very-secret-7" });
     const ran = await house.run(["doctor", "--agents", "--json"]);
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 1, err: "" });
     const report = agentsReport.parse(ran.json());
@@ -104,7 +105,7 @@ describe("doctor --agents", () => {
       claude: "it says that it is done, but it asked no model",
       codex: "codex printed nothing that skein can read",
       gemini: expect.stringContaining("gemini ended without a word"),
-      opencode: "opencode: my own trouble",
+      opencode: "opencode: my own trouble, and 0 secrets",
       pi: expect.stringMatching(/pi was killed|pi: .*killed/i),
     });
     for (const each of report.agents) expect(each.checks.map(({ outcome }) => outcome)).toEqual(["failed", ...Array(6).fill("untried")]);

@@ -47,7 +47,11 @@ async function runDoctor(args: Args, door: Door): Promise<number> {
 async function runTrials(args: Args, door: Door): Promise<number> {
   const api = await door.api({ lenient: true });
   const stop = new AbortController();
-  door.onStop(() => stop.abort());
+  let code = exitCodes.cancelled;
+  door.onStop((signal) => {
+    if (signal === "SIGTERM") code = 143;
+    stop.abort();
+  });
   const line = progressLine(door);
   const startedAt = Date.now();
   let latest: ContractProgress | null = null;
@@ -66,7 +70,7 @@ async function runTrials(args: Args, door: Door): Promise<number> {
     door.out.write(args.flags["json"] ? jsonText(report) : agentsReportText(report, styleOf(door.out), showsUnicode(door.env)));
     return report.ok ? 0 : 1;
   } catch (error) {
-    if (stop.signal.aborted) return exitCodes.cancelled;
+    if (stop.signal.aborted) return code;
     throw error;
   } finally {
     clearInterval(ticking);
