@@ -96,13 +96,14 @@ function expectNoLeak(ran: Ran): void {
   expect([holding, ran.out.includes("CANARY"), ran.err.includes("CANARY")]).toEqual([[], false, false]);
 }
 
-/** Links are not followed. */
+/** Links are not followed, and what can't be opened is opened. */
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   chmodSync(folder, 0o700);
   return readdirSync(folder).flatMap((name) => {
     const path = join(folder, name);
     const stat = lstatSync(path);
+    if (stat.isFile()) chmodSync(path, 0o600);
     return stat.isDirectory() ? filesIn(path) : stat.isFile() ? [path] : [];
   });
 }

@@ -82,12 +82,15 @@ async function openWay(adapter: Adapter, parts: GateParts, hasOwnNetwork: boolea
   }
   const offer = offerPort();
   const stop = new AbortController();
-  void offer.take(stop.signal).then(async (file) => {
+  const listen = async () => {
+    const file = await offer.take(stop.signal);
     if (file === null) return;
     const proxy = await startVendorProxy({ listen: { fd: file }, ...options });
     if (stop.signal.aborted) proxy.close();
     else open.push(proxy);
-  });
+  };
+  // Then nothing answers there, and the CLI says so.
+  void listen().catch(() => undefined);
   const close = () => {
     stop.abort();
     offer.close();
