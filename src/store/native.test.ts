@@ -48,6 +48,18 @@ test("another agent between them ends that: the next turn begins anew", async ()
   expect((await turnOn(store, session)).native).toBe(null);
 });
 
+test("while it is being forked the original is forked too, so that nothing is added to what is being read", async () => {
+  const store = await memory();
+  const session = await sessionIn(store);
+  const { tip } = await turnOn(store, session, { nativeId: "a" });
+  const fork = await store.forkSession(session, tip, { name: null });
+  const lease = await store.acquire(fork.id);
+  const { value, native } = await store.startTurn(lease, { ...claude, prompt: user("on the fork") });
+  expect(native).toEqual({ how: "fork", id: "a" });
+  expect((await turnOn(store, session, { nativeId: "c" })).native).toEqual({ how: "fork", id: "a" });
+  await store.endTurn(lease, value.id, endedWell);
+});
+
 test("two sessions at one node: the first forks, and the original stays where it was", async () => {
   const store = await memory();
   const session = await sessionIn(store);

@@ -12,7 +12,7 @@ export function nativeStart(db: Db, ground: Ground, agent: string, { canFork }: 
   const found = latestAt(db, ground, agent, ground.tip);
   if (found === null) return null;
   if (found.status !== "ok") return { how: "resume", id: found.native_id, unsure: { since: lastCertain(db, agent, found) } };
-  return { how: canFork && isShared(db, ground) ? "fork" : "resume", id: found.native_id };
+  return { how: canFork && (isShared(db, ground) || isBeingForked(db, ground, agent)) ? "fork" : "resume", id: found.native_id };
 }
 
 /** A fork leaves the original where it is. */
@@ -56,4 +56,12 @@ function isShared(db: Db, ground: Ground): boolean {
     .query<{ n: number }>("select n from sessions where tree = ? and tip = ? and n <> ? and purged_at is null limit 1")
     .get(ground.tree, ground.tip, ground.n);
   return others !== null;
+}
+
+/** Whoever has begun to fork it may not have read it yet: what we added to it would be in the fork. */
+function isBeingForked(db: Db, ground: Ground, agent: string): boolean {
+  const running = db
+    .query<{ n: number }>("select n from turns where parent = ? and agent = ? and session <> ? and ended_at is null limit 1")
+    .get(ground.tip, agent, ground.n);
+  return running !== null;
 }

@@ -142,6 +142,17 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   }
 });
 
+test("an agent that asks another model than the one that was named is told of, and so is that model", async () => {
+  const server = startModelServer({ steps: [], final: "heard" });
+  using house = agentHouse(server);
+  // This version of Gemini CLI asks the latest of that kind, whatever its settings say.
+  const { requests, nodes, warnings } = await takeTurn(house, server, ["-a", "gemini-3.5-flash", "ask"]);
+  await server.stop();
+  expect(requests.map(askedModel)).toEqual(["gemini-3.8-flash"]);
+  expect(nodes.at(-1)?.model).toBe("gemini/gemini-3.8-flash");
+  expect(warnings).toEqual(["gemini was told to ask gemini-3.5-flash and asked gemini-3.8-flash instead"]);
+});
+
 function about({ turn, requests, warnings }: Taken) {
   return { started: turn.cli?.started, brief: requests.some((request) => request.text.includes("<conversation>")), warnings };
 }

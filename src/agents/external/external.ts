@@ -14,7 +14,7 @@ import { endingOf, type Seen } from "./ending.ts";
 import { enforcedThrough, environmentOf, type Gate, type GateParts, openGate } from "./gate.ts";
 import { linkOwn, prepareOwn } from "./own-files.ts";
 import { packageOf, versionBeside } from "./program.ts";
-import { type Emit, Reading } from "./reading.ts";
+import { askedInstead, type Emit, Reading } from "./reading.ts";
 import { type CliExit, runCli } from "./run-cli.ts";
 import { startTalk, type Talk } from "./run-talk.ts";
 
@@ -107,14 +107,12 @@ async function whole(parts: ExternalParts, input: TurnInput, context: TurnContex
   await context.keepFiles();
   const first = await once(parts, input, context, emit, { program, native: input.native });
   if (input.native === null || !first.isLost) return first.end;
-  emit({
-    type: "passing",
-    event: {
-      type: "warning.raised",
-      message: `${parts.adapter.name} could not go on in its own session; it starts a fresh one with a brief`,
-    },
-  });
+  warn(emit, `${parts.adapter.name} could not go on in its own session; it starts a fresh one with a brief`);
   return (await once(parts, input, context, emit, { program, native: null })).end;
+}
+
+function warn(emit: Emit, message: string): void {
+  emit({ type: "passing", event: { type: "warning.raised", message } });
 }
 
 type Try = { program: string; native: NativeStart | null };
@@ -139,7 +137,7 @@ async function once(
       overBudget = error;
       stop.abort();
     },
-    onWait: (message) => emit({ type: "passing", event: { type: "warning.raised", message } }),
+    onWait: (message) => warn(emit, message),
   });
   try {
     const launch = launchOf(parts, input, native, gate);
@@ -156,6 +154,8 @@ async function once(
     });
     const exit = await start(parts, input, launch, program, gate, { signal, talk, reading });
     await reading.finish();
+    const other = askedInstead(launch.model, gate);
+    if (other !== null) warn(emit, `${adapter.name} was told to ask ${launch.model} and asked ${other} instead`);
     const seen: Seen = {
       ...reading.seen(),
       adapter,
@@ -170,11 +170,18 @@ async function once(
     const cli = recordOf(adapter, launch, program, exit, reading.version);
     const end: TurnEnd = { ...endingOf(seen), cli, rest: reading.rest() };
     const isLost =
-      native !== null && reading.answers === 0 && adapter.isSessionLost?.(`${end.error?.message ?? ""}\n${exit.stderr}`) === true;
+      native !== null &&
+      reading.answers === 0 &&
+      (adapter.isSessionLost?.(`${end.error?.message ?? ""}\n${exit.stderr}`) === true || isRefused(end, exit, gate));
     return { end, isLost };
   } finally {
     await gate.close();
   }
+}
+
+/** It left before it said or asked anything: in words that we don't know, its session may be what was wrong. */
+function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, gate: Gate): boolean {
+  return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && gate.asked()?.begun === 0;
 }
 
 async function start(

@@ -29,6 +29,8 @@ export type Gate = {
   file: { path: string; place: string } | null;
   /** What it says of its session, its answers and its usage. */
   told: (event: ToldEvent, model: string | null) => Promise<void>;
+  /** How many requests have begun, and the models that were named in those that are over; null where nobody counts. */
+  asked: () => { begun: number; models: string[] } | null;
   spent: () => Spent;
   /** What the vendor did at the last request, when that went wrong; a CLI may tell it in other words. */
   trouble: () => TurnError | null;
@@ -120,6 +122,10 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     file: null,
     // The gateway counts; only what its session has used by now is remembered.
     told: (event, model) => (event.type === "answer" ? Promise.resolve() : usage.take(event, model)),
+    asked: () => ({
+      begun: requests,
+      models: gateway.requests().flatMap(({ kind, model }) => (kind === "answer" && model !== null ? [model] : [])),
+    }),
     spent: gateway.spent,
     trouble: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
     close: async () => {

@@ -133,7 +133,7 @@ export class Reading {
     const text = textOf(event);
     if (text.trim() !== "") this.#answer = text;
     await this.#gate.told(event, this.#model);
-    await this.#addAnswer(event.parts, event.model ?? this.#model);
+    await this.#addAnswer(event.parts, askedInstead(event.model ?? this.#model, this.#gate) ?? event.model ?? this.#model);
   }
 
   async #addAnswer(parts: Part[], model: string | null): Promise<void> {
@@ -180,6 +180,12 @@ export class Reading {
     );
     return Promise.race([new Promise<void>((recorded) => this.#emit({ type: "node", node, recorded: () => recorded() })), stopped]);
   }
+}
+
+/** The model that was asked where the one that was named never was: some CLIs know better. Null when it was, or nobody can tell. */
+export function askedInstead(named: string | null, gate: Pick<Gate, "asked">): string | null {
+  const models = gate.asked()?.models ?? [];
+  return named === null || models.some((model) => model.includes(named)) ? null : (models.at(-1) ?? null);
 }
 
 function less(whole: Spent, part: Spent): Spent {

@@ -49,6 +49,7 @@ export async function openSignIn({ adapter, use, input, watch, usage, parts, inn
         const over = checkBudget({ usage: spent.usage, costUsd: spent.costUsd ?? 0, steps: answers }, input.limits, watch.elsewhere());
         if (over !== null) watch.onOver(over);
       },
+      asked: () => null,
       spent: () => usage.spent,
       trouble: () => null,
       close: async () => {
