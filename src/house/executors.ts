@@ -147,7 +147,18 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanu
   const { home, config, data, state, cache } = ground.paths;
   const own = { config, data, state, cache };
   const isRoot = process.getuid?.() === 0;
-  const walls = wallsFor(policy, { project, directory, home, own, temp, copies, isRoot, unixSockets: ground.config.values.unixSockets });
+  const { env } = ground;
+  const walls = wallsFor(policy, {
+    project,
+    directory,
+    home,
+    own,
+    temp,
+    copies,
+    isRoot,
+    env,
+    unixSockets: ground.config.values.unixSockets,
+  });
   const isWalled = policy.name !== "full" && machine.tier !== "none";
   return { machine, walls: isWalled ? walls : null, bounds: boundsOf(walls, policy, isWalled) };
 }

@@ -8,6 +8,13 @@ test("secrets are below the home, and of the machine", () => {
   expect(places.filter((path) => path.startsWith("/root"))).toEqual([]);
 });
 
+test("other agents' directories are secret wherever their variables put them", () => {
+  const env = { CODEX_HOME: "/srv/codex", GEMINI_CLI_HOME: "/srv", CLAUDE_CONFIG_DIR: "relative", PI_CODING_AGENT_DIR: undefined };
+  const places = secretPlaces({ home: "/home/ada", isRoot: false, env });
+  expect(places.filter((path) => path.startsWith("/srv"))).toEqual(["/srv/codex", "/srv/.gemini"]);
+  expect(places.every((path) => path.startsWith("/"))).toBe(true);
+});
+
 test("root's tools could read every home: its own is covered wherever HOME points", () => {
   expect(secretPlaces({ home: "/somewhere", isRoot: true })).toContain("/root/.ssh");
 });

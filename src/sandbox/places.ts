@@ -27,10 +27,17 @@ const secretsOfTheMachine = [
 /** Package managers and compilers keep their downloads and results here, and fail without. */
 const scratchAtHome = ".cache .npm .cargo .rustup .gradle .m2 .ivy2 .bun/install .yarn .nuget .dotnet go/pkg Library/Caches".split(" ");
 
-export function secretPlaces({ home, isRoot }: { home: string; isRoot: boolean }): string[] {
+/** Variables by which other agents' directories are elsewhere, and what of the directory is theirs. */
+const movedSecrets = { CLAUDE_CONFIG_DIR: "", CODEX_HOME: "", GEMINI_CLI_HOME: ".gemini", PI_CODING_AGENT_DIR: "" };
+
+/** `env` is the person's own. */
+export function secretPlaces({ home, isRoot, env = {} }: SecretsOf): string[] {
   const homes = new Set([home, ...(isRoot ? ["/root", ...homesOfOthers()] : [])]);
-  return [...secretsOfTheMachine, ...[...homes].flatMap((one) => secretsAtHome.map((name) => join(one, name)))];
+  const moved = Object.entries(movedSecrets).flatMap(([name, below]) => (env[name]?.startsWith("/") ? [join(env[name], below)] : []));
+  return [...secretsOfTheMachine, ...[...homes].flatMap((one) => secretsAtHome.map((name) => join(one, name))), ...moved];
 }
+
+type SecretsOf = { home: string; isRoot: boolean; env?: Record<string, string | undefined> };
 
 export function scratchPlaces(home: string): string[] {
   return ["/tmp", "/var/tmp", ...scratchAtHome.map((name) => join(home, name))];

@@ -40,6 +40,8 @@ export type Places = {
   copies: string;
   isRoot: boolean;
   unixSockets: boolean;
+  /** The person's environment, which may have moved secrets. */
+  env?: Record<string, string | undefined>;
 };
 
 /** Held by the kernel; the executor ends what comes near it, and says so. */

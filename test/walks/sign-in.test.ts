@@ -145,6 +145,17 @@ test("what a CLI renews is in the person's own file", async () => {
   expect(lstatSync(join(house.home, ".codex/auth.json")).ino).toBe(before);
 });
 
+test("where a variable has put it elsewhere the rest of that directory stays hidden", async () => {
+  signIn();
+  const elsewhere = join(house.home, "elsewhere");
+  put("elsewhere/auth.json", JSON.stringify(signIns[".codex/auth.json"]));
+  put("elsewhere/config.toml", "CANARY");
+  house.env["CODEX_HOME"] = elsewhere;
+  look({ files: ["auth.json", "config.toml"].map((name) => join(elsewhere, name)) });
+  expect((await take("codex")).json()).toMatchObject({ status: "ok" });
+  expect(seen()).toMatchObject([{ files: [join(elsewhere, "auth.json")] }]);
+});
+
 test("with a key the child goes through the gateway and holds no sign-in, also where an earlier turn had one", async () => {
   signIn(".codex/auth.json");
   const first = (await take("codex")).json();
