@@ -160,7 +160,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
       server.setFault(fault);
       const taken = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--timeout", "15s", "ask-seven"]);
       // How often each tries again is its own business.
-      expect(fault.type === "stall" ? ["timed-out"] : ["timed-out", "rate-limited"]).toContain(taken.turn.status);
+      expect(fault.type === "stall" ? ["timed-out"] : ["timed-out", "rate-limited"]).toContain(taken.turn.status ?? "");
       expect(await leftOf(house.root)).toEqual([]);
     }
     server.setFault(null);
