@@ -148,8 +148,8 @@ function shownOfOurs({ own, home }: Places): string[] {
 
 function real(path: string): string | null {
   // Most of the places that are looked for do not exist, and an exception for each would cost milliseconds.
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
   try {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
     return realpathSync(path);
   } catch {
     return null;
