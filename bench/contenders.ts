@@ -11,6 +11,8 @@ export type Contender = {
   files: (url: string) => Record<string, string>;
   env: (url: string, home: string) => Record<string, string>;
   command: (task: string) => string[];
+  /** What it reads before the end of its input; nothing without. */
+  stdin?: (task: string) => string | null;
 };
 
 const root = join(import.meta.dir, "..");

@@ -31,6 +31,7 @@ export type Figures = {
 };
 
 const limitMs = 60_000;
+const task = "Run the commands.";
 
 export function callsScenario(count: number): Scenario {
   // The output is not in the command, so that only a command that ran can put it into a request.
@@ -63,10 +64,11 @@ export async function measure(server: RemoteModelServer, seat: Seat, scenario: S
   const log = join(seat.home, "stdout.log");
   const env = { ...cleanEnv(seat.home), ...seat.contender.env(server.url, seat.home), BENCH_RUN: marker.slice("BENCH_RUN=".length) };
   const startedAt = performance.timeOrigin + performance.now();
-  const child = Bun.spawn(seat.contender.command("Run the commands."), {
+  const input = seat.contender.stdin?.(task) ?? null;
+  const child = Bun.spawn(seat.contender.command(task), {
     cwd: seat.cwd,
     env,
-    stdin: "ignore",
+    stdin: input === null ? "ignore" : new Blob([input]),
     stdout: Bun.file(log),
     stderr: Bun.file(`${log}.err`),
     timeout: limitMs,
