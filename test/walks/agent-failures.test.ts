@@ -220,6 +220,14 @@ describe.each(agents)("%s", (agent) => {
     expect(steps).toBe(4);
   });
 
+  test("gets a prompt whole that would be too long for an argument once it is quoted", async () => {
+    using house = houseWithFakes([agent]);
+    const prompt = `${'"\n'.repeat(45_000)}fake:good`;
+    const { code, result } = await turn(house, [prompt, "-a", agent]);
+    expect({ code, error: result.error }).toEqual({ code: 0, error: undefined });
+    expect(house.started()[0]?.told).toContain(prompt);
+  });
+
   test("that is not installed ends with 3 and says how to install it", async () => {
     using house = houseWithFakes([]);
     const ran = await house.run(["run", "do it", "-a", agent, "--output-format", "json"], { env: { PATH: "/usr/bin:/bin" } });

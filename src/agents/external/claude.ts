@@ -1,9 +1,9 @@
 // Claude Code, as it was found to behave in 2.1.325: flags, environment, words of its errors.
 // What it prints is read in claude-reader.ts.
-import { byteLength } from "../../kit/text.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { claudeReader } from "./claude-reader.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
+import { isLongText } from "./long-prompt.ts";
 import { claudeSignIn } from "./sign-ins.ts";
 
 export const claude: Adapter = {
@@ -114,7 +114,7 @@ function promptOf(launch: CliLaunch): string {
 }
 
 function isLong(launch: CliLaunch): boolean {
-  return byteLength(launch.prompt) > 100_000;
+  return isLongText(launch.prompt);
 }
 
 const failures: FailureRow[] = [

@@ -1,9 +1,9 @@
 // Codex, as it was found to behave in 0.166.0: flags, environment, words of its errors. What it prints is read in
 // codex-reader.ts. Everything is told by flags: its configuration directory is shared by turns that run at once.
-import { byteLength } from "../../kit/text.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { codexReader } from "./codex-reader.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
+import { isLongText } from "./long-prompt.ts";
 import { codexSignIn } from "./sign-ins.ts";
 
 export const codex: Adapter = {
@@ -109,7 +109,7 @@ function promptOf({ prompt, role, start }: CliLaunch): string {
 }
 
 function isLong(launch: CliLaunch): boolean {
-  return byteLength(promptOf(launch)) > 100_000;
+  return isLongText(promptOf(launch));
 }
 
 const failures: FailureRow[] = [

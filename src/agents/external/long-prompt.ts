@@ -1,10 +1,16 @@
-// Where a prompt goes: one argument may have 128 KB on Linux, stdin has no such bound.
+// Where a prompt goes: one argument may have 128 KB on Linux, and behind walls the whole command is one, as JSON; stdin has
+// no such bound.
+import { byteLength } from "../../kit/text.ts";
 import type { CliLaunch } from "./adapter.ts";
 
-const longestArgument = 100_000;
+const longestArgument = 60_000;
+
+export function isLongText(text: string): boolean {
+  return text.length > longestArgument || byteLength(JSON.stringify(text)) > longestArgument;
+}
 
 export function isLongPrompt(launch: CliLaunch): boolean {
-  return Buffer.byteLength(launch.prompt) > longestArgument;
+  return isLongText(launch.prompt);
 }
 
 export function promptOnStdin(launch: CliLaunch): string | null {
