@@ -25,6 +25,7 @@ export type SignInWishes = {
 };
 
 const askEveryMs = 100;
+const tellEveryMs = 60_000;
 
 export async function openSignIn({ adapter, use, input, watch, usage, parts, innerPort }: SignInWishes): Promise<Gate> {
   const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
@@ -105,10 +106,13 @@ async function takeAlone(path: string, adapter: Adapter, { signal, onWait }: Gat
   const libc = await loadLibc();
   if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked here: the C library can't be loaded`);
   const file = openSync(path, "r");
-  let isTold = false;
+  let toldAt = -Infinity;
   while (!libc.lock(file)) {
-    if (!isTold) onWait(`another turn uses the sign-in of ${adapter.name}, which only one may at a time; this one waits`);
-    isTold = true;
+    // Also a sign of life: how long the other one takes is not this turn's silence.
+    if (performance.now() - toldAt > tellEveryMs) {
+      onWait(`another turn uses the sign-in of ${adapter.name}, which only one may at a time; this one waits`);
+      toldAt = performance.now();
+    }
     await Bun.sleep(askEveryMs);
     if (!signal.aborted) continue;
     closeSync(file);
