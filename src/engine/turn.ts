@@ -88,7 +88,7 @@ async function takerOf(
   const chosen = params.agent === null ? { agent: session.agent, model: params.model } : parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = await parts.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
-  const isChanged = agent.name !== session.agent || (params.model !== null && model !== session.model);
+  const isChanged = agent.name !== session.agent || (chosen.model !== null && model !== session.model);
   return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
 }
 

@@ -22,7 +22,11 @@ const openings: Record<BriefKind, string> = {
 /** The prompt as the agent is sent it. Without an earlier conversation it is the user's own words. */
 export function briefed(path: Node[], prompt: string, kind: BriefKind = "whole"): string {
   const text = briefOf(path);
-  return text === "" ? prompt : `${openings[kind]}\n\n<conversation>\n${text}\n</conversation>\n\n${prompt}`;
+  if (text === "") return prompt;
+  // What was said or printed must not be able to end it: what follows would be taken for the task.
+  let tag = "conversation";
+  while (text.includes(`</${tag}`)) tag += "-";
+  return `${openings[kind]}\n\n<${tag}>\n${text}\n</${tag}>\n\n${prompt}`;
 }
 
 export function briefOf(path: Node[], maxBytes = briefBytes): string {
@@ -58,7 +62,7 @@ function lineOf(part: Part): string {
       return `[${part.name} ${cutText(JSON.stringify(part.input), inputBytes, { keep: "both" }).text}]`;
     case "result": {
       const whole = part.handle === undefined ? "" : ` (whole output: ${part.handle.source}:${part.handle.identifier})`;
-      return `[result of ${part.name}${part.isError ? ", failed" : ""}${whole}]\n${cutText(part.text, resultBytes, { keep: "both" }).text}`;
+      return `[result of ${part.name}${part.isError ? ", failed" : ""}${whole}]\n${quoted(cutText(part.text, resultBytes, { keep: "both" }).text)}`;
     }
     case "handle":
       return part.excerpt;
@@ -67,4 +71,9 @@ function lineOf(part: Part): string {
     default:
       return "";
   }
+}
+
+/** No line of a tool's output looks like the beginning of a message. */
+function quoted(text: string): string {
+  return text.replaceAll(/^(?=## )/gm, " ");
 }

@@ -66,10 +66,10 @@ function notInstalled(adapter: Adapter): Fault {
   return new Fault("not-installed", `${adapter.name} is not installed: there is no ${adapter.program} in PATH`, { hint: adapter.install });
 }
 
-/** What it would be sent if it had to be told everything. */
+/** What it would be sent if it had to be told everything; the task that is still to come is missing at the end. */
 function preview(input: PreviewInput): Preview {
-  const prompt = promptOf(input.path);
-  const text = briefed(input.path.slice(0, -1), prompt);
+  const isAsked = input.path.at(-1)?.author === "user";
+  const text = briefed(isAsked ? input.path.slice(0, -1) : input.path, isAsked ? promptOf(input.path) : "").trimEnd();
   const tokens = Math.ceil(text.length / 4);
   return {
     model: input.model,

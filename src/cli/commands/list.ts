@@ -47,11 +47,13 @@ async function runList(args: Args, door: Door): Promise<number> {
   if (shown.length === 0) door.out.write(all ? "there are no sessions\n" : "there are no sessions in this project (--all shows others)\n");
   const current = await api.session.current({ directory: door.cwd });
   const style = styleOf(door.out);
-  const rows = shown.map((session) => cells(session, session.id === current?.id, all, style));
+  const isMixed = shown.some((session) => session.agent !== "native");
+  const rows = shown.map((session) => cells(session, { isCurrent: session.id === current?.id, isMixed, all }, style));
   const columns = [
     {},
     { title: "SESSION" },
     { title: "USED" },
+    ...(isMixed ? [{ title: "AGENT" }] : []),
     { title: "MODEL" },
     ...(all ? [{ title: "PROJECT" }] : []),
     { title: "TASK" },
@@ -61,11 +63,14 @@ async function runList(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-function cells(session: Session, isCurrent: boolean, all: boolean, style: ReturnType<typeof styleOf>): string[] {
+type Shown = { isCurrent: boolean; isMixed: boolean; all: boolean };
+
+function cells(session: Session, { isCurrent, isMixed, all }: Shown, style: ReturnType<typeof styleOf>): string[] {
   const name = session.name === null ? shortId(session.id) : `${plain(session.name)} ${style.dim(shortId(session.id))}`;
   const ago = `${formatDuration(Math.max(0, Date.now() - session.updatedAt))} ago`;
   const project = all ? [plain(session.project)] : [];
-  return [isCurrent ? style.green("*") : " ", name, ago, plain(session.model ?? "-"), ...project, plain(session.task ?? "")];
+  const agent = isMixed ? [plain(session.agent)] : [];
+  return [isCurrent ? style.green("*") : " ", name, ago, ...agent, plain(session.model ?? "-"), ...project, plain(session.task ?? "")];
 }
 
 function limitOf(args: Args): number {

@@ -37,6 +37,13 @@ export function branchTitle(segment: Segment): string {
 
 const names: Record<Author, string> = { user: "user", agent: "agent", tool: "tool", note: "note" };
 
-export function authorOf(node: Node): string {
-  return node.author === "note" && node.note !== undefined ? node.note.about : names[node.author];
+/** Where several agents took turns, each is named. */
+export function authorsOf({ view }: Document): (node: Node) => string {
+  const takers = new Map(view.turns.map((turn) => [turn.id, turn.agent]));
+  const isShared = new Set(takers.values()).size > 1;
+  return (node) => {
+    if (node.author === "note" && node.note !== undefined) return node.note.about;
+    const taker = node.author === "agent" && isShared ? takers.get(node.turn ?? "") : undefined;
+    return taker === undefined ? names[node.author] : `${names.agent} ${taker}`;
+  };
 }

@@ -4,19 +4,20 @@ import { ansiRuns, type Look, plainText } from "../../kit/ansi.ts";
 import { type ImageData, type Node, shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { type Block, blocksOf } from "./blocks.ts";
-import { authorOf, branchTitle, type Document, factsOf, timeOf, titleOf } from "./document.ts";
+import { authorsOf, branchTitle, type Document, factsOf, timeOf, titleOf } from "./document.ts";
 import { pageStyle } from "./html-style.ts";
 import { labelsOf, type Segment, segmentsOf, sessionName } from "./segments.ts";
 
 export async function* htmlDocument(document: Document): AsyncGenerator<string> {
   const { view } = document;
   const labels = labelsOf(view);
+  const authorOf = authorsOf(document);
   yield head(document);
   for (const segment of segmentsOf(view)) {
     yield sectionStart(segment);
     for await (const { node, blocks } of blocksOf(segment.nodes, document.resolve)) {
       const sessions = labels.get(node.id) ?? [];
-      if (blocks.length > 0 || sessions.length > 0) yield* article(node, blocks, sessions);
+      if (blocks.length > 0 || sessions.length > 0) yield* article(node, authorOf(node), blocks, sessions);
     }
     yield `${ways(segment)}</section>\n`;
   }
@@ -60,9 +61,9 @@ function ways(segment: Segment): string {
   return `<p class="ways">goes on in ${links.join("")}</p>`;
 }
 
-function* article(node: Node, blocks: Block[], sessions: Session[]): Generator<string> {
+function* article(node: Node, author: string, blocks: Block[], sessions: Session[]): Generator<string> {
   const labels = sessions.map((session) => `<span class="label">${escaped(sessionName(session))}</span>`).join("");
-  const who = `<b>${escaped(authorOf(node))}</b><span>${shortId(node.id)}</span><time>${timeOf(node.at)}</time>${labels}`;
+  const who = `<b>${escaped(author)}</b><span>${shortId(node.id)}</span><time>${timeOf(node.at)}</time>${labels}`;
   const hasHead = node.author !== "tool" || sessions.length > 0;
   yield `<article class="${node.author}" id="n-${escaped(node.id)}">${hasHead ? `<div class="who">${who}</div>` : ""}`;
   for (const block of blocks) yield blockHtml(block, node);

@@ -2,14 +2,14 @@
 import { plainText } from "../../kit/ansi.ts";
 import { type Node, shortId } from "../../protocol/node.ts";
 import { type Block, blocksOf } from "./blocks.ts";
-import { authorOf, branchTitle, type Document, factsOf, timeOf, titleOf } from "./document.ts";
+import { authorsOf, branchTitle, type Document, factsOf, timeOf, titleOf } from "./document.ts";
 import { labelsOf, type Segment, segmentsOf, sessionName } from "./segments.ts";
 
 type Voice = {
   title: (text: string) => string;
   facts: (facts: [string, string][]) => string;
   branch: (segment: Segment, from: string) => string;
-  node: (node: Node, labels: string[]) => string;
+  node: (node: Node, author: string, labels: string[]) => string;
   block: (block: Block) => string;
 };
 
@@ -24,6 +24,7 @@ export function markdownDocument(document: Document): AsyncGenerator<string> {
 async function* spoken(document: Document, voice: Voice): AsyncGenerator<string> {
   const { view } = document;
   const labels = labelsOf(view);
+  const authorOf = authorsOf(document);
   yield `${voice.title(line(titleOf(document)))}\n\n${voice.facts(factsOf(document))}\n`;
   for (const segment of segmentsOf(view)) {
     if (segment.branches > 1) yield `\n${voice.branch(segment, segment.from === null ? "the start" : shortId(segment.from.id))}\n`;
@@ -31,7 +32,7 @@ async function* spoken(document: Document, voice: Voice): AsyncGenerator<string>
       const names = (labels.get(node.id) ?? []).map((session) => line(sessionName(session)));
       const hasHead = node.author !== "tool" || names.length > 0;
       if (blocks.length === 0 && names.length === 0) continue;
-      if (hasHead) yield `\n${voice.node(node, names)}\n`;
+      if (hasHead) yield `\n${voice.node(node, line(authorOf(node)), names)}\n`;
       for (const block of blocks) yield `\n${voice.block(block)}\n`;
     }
   }
@@ -53,9 +54,9 @@ const textVoice: Voice = {
   title: (text) => `${text}\n${"=".repeat(Math.min(100, Bun.stringWidth(text)))}`,
   facts: (facts) => facts.map(([name, value]) => `${name.padEnd(8)} ${line(value)}`).join("\n"),
   branch: (segment, from) => `${"-".repeat(72)}\n${branchTitle(segment)}, from ${from}`,
-  node: (node, labels) => {
+  node: (node, author, labels) => {
     const marks = labels.map((label) => `  [${label}]`).join("");
-    return `${authorOf(node)}  ${shortId(node.id)}  ${timeOf(node.at)}${marks}`;
+    return `${author}  ${shortId(node.id)}  ${timeOf(node.at)}${marks}`;
   },
   block: (block) => {
     switch (block.kind) {
@@ -80,9 +81,9 @@ const markdownVoice: Voice = {
   title: (text) => `# ${escaped(text)}`,
   facts: (facts) => facts.map(([name, value]) => `- ${name}: ${escaped(line(value))}`).join("\n"),
   branch: (segment, from) => `---\n\n## ${branchTitle(segment)}, from \`${from}\``,
-  node: (node, labels) => {
+  node: (node, author, labels) => {
     const marks = labels.map((label) => ` **[${escaped(label)}]**`).join("");
-    return `### ${authorOf(node)} \`${shortId(node.id)}\`${marks}\n\n<sub>${timeOf(node.at)}</sub>`;
+    return `### ${escaped(author)} \`${shortId(node.id)}\`${marks}\n\n<sub>${timeOf(node.at)}</sub>`;
   },
   block: (block) => {
     switch (block.kind) {

@@ -18,7 +18,7 @@ export type SlashCommand = {
   usage: string;
   summary: string;
   /** What Tab offers after it. */
-  offers?: "places" | "models";
+  offers?: "places" | "models" | "agents";
   run: (repl: Repl, argument: string) => Promise<"leave" | void>;
 };
 
@@ -32,7 +32,7 @@ export const slashCommands: readonly SlashCommand[] = [
   { name: "leaves", usage: "", summary: "every end of the conversation", run: leaves },
   { name: "export", usage: "[file]", summary: "this branch, as text or by the file's ending", run: exportBranch },
   { name: "model", usage: "[vendor/id]", summary: "which model answers; another one from now on", offers: "models", run: model },
-  { name: "agent", usage: "[name]", summary: "who takes the turns", run: agent },
+  { name: "agent", usage: "[name]", summary: "who takes the turns; another one from now on", offers: "agents", run: agent },
   {
     name: "graft",
     usage: "<session|number>",
@@ -122,27 +122,34 @@ async function context(repl: Repl): Promise<void> {
 
 async function model(repl: Repl, name: string): Promise<void> {
   const { api, door, turn } = repl;
+  const agent = takerOf(repl);
   if (name !== "") {
-    await api.turn.check({ ...turn, model: name, agent: repl.session?.agent ?? repl.open.agent, isNew: false, directory: repl.directory });
+    await api.turn.check({ ...turn, model: name, agent, isNew: false, directory: repl.directory });
     turn.model = name;
+    if (repl.session === null) repl.open.model = name;
     repl.announced = false;
   }
-  const now = turn.model ?? repl.session?.model ?? repl.open.model;
-  door.out.write(`${name === "" ? "" : "From now on "}${now === null ? "the default model" : plain(now)} answers.\n`);
+  const kept = repl.session === null ? repl.open.model : repl.session.agent === agent ? repl.session.model : null;
+  const now = turn.model ?? kept;
+  const unnamed = agent === "native" ? "the default model" : `the model that ${plain(agent)} takes by itself`;
+  door.out.write(`${name === "" ? "" : "From now on "}${now === null ? unnamed : plain(now)} answers.\n`);
 }
 
+/** An agent, a vendor, or a model that an agent brings; the model of the one before is not the new one's. */
 async function agent(repl: Repl, name: string): Promise<void> {
-  const { api, door, turn } = repl;
-  const now = repl.session?.agent ?? repl.open.agent;
-  if (name !== "" && name !== now) {
+  const { api, door, turn, open } = repl;
+  if (name !== "" && name !== takerOf(repl)) {
     await api.turn.check({ ...turn, model: null, agent: name, isNew: false, directory: repl.directory });
-    const isVendor = (await api.auth.status()).some((row) => row.vendor === name);
-    if (repl.session === null) repl.open.agent = name;
-    else if (isVendor) turn.model = name;
-    else throw new Fault("usage", `this session is ${now}'s`, { hint: `skein chat --agent ${name} starts one of ${name}'s` });
+    turn.agent = name;
+    turn.model = null;
+    if (repl.session === null) Object.assign(open, { agent: name, model: null });
     repl.announced = false;
   }
-  door.out.write(`${plain(name === "" ? now : name)} takes the turns.\n`);
+  door.out.write(`${name === "" ? "" : "From now on "}${plain(takerOf(repl))} takes the turns.\n`);
+}
+
+function takerOf({ turn, session, open }: Repl): string {
+  return turn.agent ?? session?.agent ?? open.agent;
 }
 
 async function graft(repl: Repl, argument: string): Promise<void> {

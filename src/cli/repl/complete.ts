@@ -1,4 +1,4 @@
-// What Tab does: completes slash commands, and after some of them session names, node ids and models.
+// What Tab does: completes slash commands, and after some of them session names, node ids, models and agents.
 import { shortId } from "../../protocol/node.ts";
 import { slashCommands } from "./commands.ts";
 import type { Line } from "./edit.ts";
@@ -44,8 +44,9 @@ function atMost(words: string[]): string[] {
   return words.length <= mostChoices ? words : [...words.slice(0, mostChoices), `… (${words.length - mostChoices} more)`];
 }
 
-async function offered(repl: Repl, what: "places" | "models"): Promise<string[]> {
+async function offered(repl: Repl, what: "places" | "models" | "agents"): Promise<string[]> {
   const { api, session } = repl;
+  if (what === "agents") return (await api.agents.list()).filter((agent) => agent.installed).map((agent) => agent.name);
   if (what === "models") return (await api.models.list()).filter((model) => model.ready).map((model) => model.name);
   const view = session === null ? null : await api.session.tree({ session: session.id });
   const sessions = await api.session.list({ project: session?.project ?? repl.door.project });

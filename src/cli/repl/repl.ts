@@ -17,7 +17,7 @@ export type Repl = {
   api: Api;
   door: Door;
   directory: string;
-  /** How every turn is taken; /model changes it. */
+  /** How every turn is taken. Who takes it and with which model stays the session's: after a turn both are null again. */
   turn: Omit<TurnStart, "session" | "prompt">;
   /** Null until the first message: a look around leaves nothing behind. */
   session: Session | null;
@@ -86,6 +86,7 @@ async function say(repl: Repl, input: Input, text: string): Promise<number> {
     const printer = textPrinter(door, { stream: true, tools: [], talk: repl.announced ? "next" : "first" });
     repl.announced = true;
     const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), printer);
+    Object.assign(repl.turn, { agent: null, model: null });
     if (door.out.isTty) door.out.write("\n");
     return exitCodes[result.status];
   } finally {
