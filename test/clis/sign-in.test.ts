@@ -1,7 +1,7 @@
 // The real agents with sign-ins that are worth nothing, against stand-ins for their vendors: each uses its sign-in, gets
 // to its vendor through our proxy alone, renews it where it lies, and is told apart when it is not let in.
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { installPeers, peersBin } from "../../bench/peers.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
@@ -41,9 +41,10 @@ const signIns: Record<Agent, { path: string; held: unknown; token: string; hosts
       auth_mode: "chatgpt",
       OPENAI_API_KEY: null,
       tokens: { id_token: jwt, access_token: jwt, refresh_token: "rt-dummy", account_id: "acct-1" },
-      last_refresh: new Date().toISOString(),
+      // So long ago that it is renewed first.
+      last_refresh: "2020-01-01T00:00:00Z",
     },
-    token: jwt,
+    token: "renewed",
     hosts: ["chatgpt.com", "auth.openai.com"],
     model: "gpt-5.2",
   },
@@ -77,6 +78,7 @@ describe.each(agents)("%s", (agent) => {
     const stand = await startVendorStand(shellScript(["expr 61000 + 301", around], "All was said."), jwt);
     open.push(stand);
     using house = houseOf(agent, stand);
+    const before = statSync(join(house.home, path)).ino;
     const first = await house.run(["run", "-a", agent, "-m", model, "--json", "--session", "one", "look around"]);
     expect(first.json()).toMatchObject({ status: "ok", result: "All was said.", enforced: { net: "vendor" } });
     const second = await house.run(["run", "--resume", "one", "--json", "again"]);
@@ -92,7 +94,8 @@ describe.each(agents)("%s", (agent) => {
     expect(shown.out).toContain("looked");
     expect(shown.out).toMatch(/403/);
     expect(shown.out).not.toContain("not for it");
-    if (agent === "gemini") expect(readFileSync(join(house.home, path), "utf8")).toContain("renewed");
+    const file = join(house.home, path);
+    expect([readFileSync(file, "utf8").includes("renewed"), statSync(file).ino]).toEqual([agent !== "claude", before]);
   }, 120_000);
 
   test("is not let in: the turn ends as auth", async () => {

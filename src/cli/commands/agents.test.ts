@@ -52,6 +52,15 @@ pi: not installed; npm install -g pi
 `);
   });
 
+  test("says what is to be known of a sign-in", async () => {
+    const credentials = [{ vendor: "openai", kind: "sign-in" as const, source: "~/.codex/auth.json", note: "one turn at a time" }];
+    const signedIn = {
+      agents: { list: async () => [row("codex", { credentials }), row("pi", { credentials, installed: false, missing: "not installed" })] },
+    };
+    const { out } = await run(agents, [], { api: signedIn });
+    expect(out).toEndWith("\n\ncodex: its own sign-in; one turn at a time\npi: not installed\n");
+  });
+
   test("prints records that keep to their schema, and no escape sequence of a path", async () => {
     const { json } = await run(agents, ["--json"], { api });
     const rows = json() as unknown[];

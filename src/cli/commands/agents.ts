@@ -37,8 +37,8 @@ async function runAgents(args: Args, door: Door): Promise<number> {
       { columns, paintTitle: style.dim },
     ),
   );
-  const wanting = rows.filter((row) => row.missing !== null);
-  if (wanting.length > 0) door.out.write(`\n${wanting.map((row) => missingText(row, style)).join("")}`);
+  const below = rows.flatMap((row) => (row.missing === null ? noteTexts(row, style) : [missingText(row, style)]));
+  if (below.length > 0) door.out.write(`\n${below.join("")}`);
   return 0;
 }
 
@@ -66,6 +66,12 @@ function abilityText({ can, installed }: AgentRow): string {
 function triedText({ tried }: AgentRow): string {
   if (tried === null) return "-";
   return `${tried.works ? "works" : "broken"}, ${new Date(tried.at).toISOString().slice(0, 10)}`;
+}
+
+/** What is to be known of a credential that is there. */
+function noteTexts({ name, installed, credentials }: AgentRow, style: Style): string[] {
+  const notes = new Set(credentials.flatMap(({ kind, note }) => (kind === "sign-in" && note !== null && installed ? [note] : [])));
+  return [...notes].map((note) => `${plain(name)}: ${style.dim(plain(`its own sign-in; ${note}`))}\n`);
 }
 
 function missingText({ name, missing, hint }: AgentRow, style: Style): string {
