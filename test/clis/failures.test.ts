@@ -77,10 +77,8 @@ function answerOf({ nodes, turn }: Taken): string {
 async function killCli(house: TemporaryHouse, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await Bun.sleep(50);
-    const living = belowOf(process.pid).filter(({ command }) => command.includes(house.root) || /tail -f|exit \$\?/.test(command));
-    const call = living.find(
-      ({ pid, command }) => command === "tail -f /dev/null" && ancestorsOf(pid).some((above) => rootOf(above) === house.root),
-    );
+    const isOurs = (pid: number) => ancestorsOf(pid).some((above) => rootOf(above) === house.root);
+    const call = belowOf(process.pid).find(({ pid, command }) => command === "tail -f /dev/null" && isOurs(pid));
     if (call === undefined) continue;
     const line = ancestorsOf(call.pid);
     const keeper = line.findIndex((pid) => textOf(`/proc/${pid}/cmdline`).startsWith('/bin/sh\0-c\0"$@"; exit'));
