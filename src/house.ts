@@ -61,7 +61,9 @@ export function buildHouse(input: HouseInput): Api {
   let opened: Promise<Store> | null = null;
   const store = () =>
     (opened ??= openStore(
-      input.ephemeral ? { path: ":memory:", outputsDir: null } : { path: storePath, outputsDir: join(paths.data, "outputs") },
+      input.ephemeral
+        ? { path: ":memory:", outputsDir: null }
+        : { path: storePath, outputsDir: join(paths.data, "outputs"), agentsDir: join(paths.data, "agents") },
     ));
 
   const executors = executorsOf(ground);

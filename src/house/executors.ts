@@ -36,6 +36,8 @@ export type Executors = {
   wall: (turn: WalledTurn, wish: WallWish) => { command: string[]; env: Record<string, string> };
   /** What stands around such a turn. */
   wallsOf: (turn: WalledTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
+  /** A new directory that goes in the end, with all that is in it. */
+  scratch: () => string;
   close: () => Promise<void>;
 };
 
@@ -89,6 +91,11 @@ export function executorsOf(ground: Ground): Executors {
       const { tier } = known();
       const isWalled = policy.name !== "full" && tier !== "none";
       return { isWalled, hasOwnNetwork: isWalled && tier === "namespaces" && policy.net === "off" };
+    },
+    scratch: () => {
+      const folder = mkdtempSync(join(tmpdir(), "skein-"));
+      atEnd.push(() => removeTemp(folder));
+      return folder;
     },
     close: async () => {
       await Promise.all([...running.values()].map((executor) => executor.close()));

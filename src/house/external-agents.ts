@@ -67,7 +67,7 @@ async function loadAgent(name: string, ground: Ground, executors: Executors): Pr
     adapter,
     env: ground.env,
     find: (program) => findProgram(program, ground.env["PATH"] ?? ""),
-    configRoot: join(ground.paths.data, "agents"),
+    configRoot: ground.ephemeral ? executors.scratch() : join(ground.paths.data, "agents"),
     wall: executors.wall,
     enforced: executors.enforced,
     gate: {

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { begin, faultCode } from "./fixtures/begin.ts";
 import { agent, endedWell, newSession, user } from "./fixtures/samples.ts";
 import { openStore } from "./sqlite-store.ts";
@@ -15,7 +15,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 async function place() {
   const directory = join(root, Bun.randomUUIDv7());
-  const at = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs") };
+  const at = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs"), agentsDir: join(directory, "agents") };
   return { ...at, directory, store: await openStore(at) };
 }
 
@@ -73,6 +73,27 @@ test("an archived session goes with its nodes, turns, outputs, words and transcr
   raw.run("insert into words (words) values ('integrity-check')");
   raw.close();
   await store.close();
+});
+
+test("what other agents printed and remember goes too, unless a session of the tree is in use", async () => {
+  const at = await place();
+  const { store } = at;
+  const gone = await work(store, at.directory, "gamma", { name: "gone" });
+  const other = await store.forkSession(gone.id, gone.first.id, { name: "other" });
+  const memory = join(at.agentsDir, gone.tree, "claude", "projects", "of-it.jsonl");
+  const logs = ["stdout", "stderr"].map((stream) => gone.path.replace(".jsonl", `.claude.${stream}.log`));
+  const strangers = join(at.directory, "sessions", "another.claude.stdout.log");
+  for (const path of [memory, ...logs, strangers]) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, "gamma");
+  }
+  await store.updateSession(gone.id, { archivedAt: 5 });
+  const lease = await store.acquire(other.id);
+  await store.purge(everything);
+  expect([memory, ...logs, strangers].map((path) => existsSync(path))).toEqual([true, false, false, true]);
+  await store.release(lease);
+  await store.purge(everything);
+  expect([memory, strangers].map((path) => existsSync(path))).toEqual([false, true]);
 });
 
 test("what a fork stands on stays, with its turn and output, until the fork goes too", async () => {

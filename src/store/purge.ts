@@ -1,7 +1,8 @@
 // Takes archived sessions away for good. A session is hidden first, then its rows go in small transactions, so that no
 // writer waits and a purge that was killed is finished by the next one. A node stays while any other session needs it:
 // its session and turn then stay as hidden rows. Every step leaves a store that `verify` finds whole.
-import { rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { PurgeReport } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
@@ -14,7 +15,9 @@ import type { PurgeWish } from "./store.ts";
 
 type Doomed = { n: number; id: string; name: string | null; project: string; tree: number; transcript: string | null; archived_at: number };
 
-export async function purge(db: Db, files: OutputFiles, self: Holder, wish: PurgeWish): Promise<PurgeReport> {
+export type PurgePlaces = { outputs: OutputFiles; agentsDir: string | null };
+
+export async function purge(db: Db, { outputs: files, agentsDir }: PurgePlaces, self: Holder, wish: PurgeWish): Promise<PurgeReport> {
   const report: PurgeReport = {
     dryRun: wish.dryRun,
     sessions: [],
@@ -51,6 +54,7 @@ export async function purge(db: Db, files: OutputFiles, self: Holder, wish: Purg
     else report.turns += await dropTurns(db, session);
   }
   for (const tree of wish.dryRun ? [] : plans.keys()) {
+    if (agentsDir !== null) dropMemories({ db, self, report, agentsDir }, tree);
     db.write(() => db.query("delete from trees where n = ?1 and not exists (select 1 from sessions where tree = ?1)").run(tree));
   }
   return report;
@@ -182,6 +186,24 @@ function turnsOf(db: Db, session: number): number[] {
     .map(({ n }) => n);
 }
 
+/**
+ * What other agents keep of a tree can't be told apart by sessions. Without it a session that is left is told by a brief
+ * again; while one of them is in use it stays, and goes with the next purge.
+ */
+function dropMemories(
+  { db, self, report, agentsDir }: { db: Db; self: Holder; report: PurgeReport; agentsDir: string },
+  tree: number,
+): void {
+  const id = db.query<{ id: string }>("select id from trees where n = ?").get(tree)?.id;
+  const sessions = db.query<{ n: number }>("select n from sessions where tree = ?").all(tree);
+  if (id === undefined || sessions.some(({ n }) => isHeld(db, n, self))) return;
+  try {
+    rmSync(join(agentsDir, id), { recursive: true, force: true });
+  } catch (error) {
+    report.problems.push(`What other agents kept in ${join(agentsDir, id)} can't be removed: ${messageOf(error)}`);
+  }
+}
+
 type Ending = { db: Db; files: OutputFiles; report: PurgeReport; needed: ReadonlySet<string>; dryRun: boolean };
 
 function dropTranscript({ db, report, dryRun }: Ending, session: Doomed): void {
@@ -190,10 +212,23 @@ function dropTranscript({ db, report, dryRun }: Ending, session: Doomed): void {
     report.bytes += statSync(session.transcript).size;
     if (!dryRun) rmSync(session.transcript);
     report.transcripts += 1;
+    for (const log of logsBeside(session.transcript)) {
+      report.bytes += statSync(log).size;
+      if (!dryRun) rmSync(log);
+    }
   } catch (error) {
     if (codeOf(error) !== "ENOENT") report.problems.push(`The transcript ${session.transcript} can't be removed: ${messageOf(error)}`);
   }
   if (!dryRun) db.write(() => db.query("update sessions set transcript = null where n = ? and id = ?").run(session.n, session.id));
+}
+
+/** What another agent's program printed. */
+function logsBeside(transcript: string): string[] {
+  const [folder, name] = [dirname(transcript), `${basename(transcript, ".jsonl")}.`];
+  const isLog = (file: string) => file.startsWith(name) && /\.(stdout|stderr)\.log$/.test(file);
+  return readdirSync(folder)
+    .filter(isLog)
+    .map((file) => join(folder, file));
 }
 
 /** The row goes before the file: a file without a row is found by `verify --repair`. */

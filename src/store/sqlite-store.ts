@@ -21,6 +21,8 @@ export type StoreOptions = {
   path: string;
   /** Where whole outputs go; null keeps them in files without a name, which end with the process. */
   outputsDir: string | null;
+  /** Below it other agents keep what they remember of a tree, by the tree's id: a purge takes it away. */
+  agentsDir?: string;
   /** Who writes; this process unless said otherwise. */
   holder?: Partial<Holder>;
   bounds?: Partial<OutputBounds>;
@@ -92,7 +94,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
     search: on(search),
     usage: on(usage),
-    purge: on((_, wish: PurgeWish) => purge(db, files, holder(), wish)),
+    purge: on((_, wish: PurgeWish) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, holder(), wish)),
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
     close: on(() => {
       upkeep.close();

@@ -1,6 +1,8 @@
 // The real agents as a person meets them: in a conversation that changes hands, in listings and exports of it, and as
 // sub-sessions of the native agent.
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { installPeers } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { agentHouse, askedModel, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../support/agent-walk.ts";
@@ -79,6 +81,17 @@ test("a run shows what an agent does as it does it", async () => {
   expect(ran.err).toMatch(
     /^claude · anthropic\/claude-sonnet-4-5 · policy workspace · session \w+\n• Bash expr 61000 \+ 300\n {2}61300\nok · 2 steps · in [\d.]+k out \d+ · \$0\.\d+ · .* · session \w+\n$/,
   );
+});
+
+test("nothing is left of an ephemeral run, and nothing of a purged one beside the store", async () => {
+  server.setScript({ steps: [], final: "quiet" });
+  const pi = ["run", "-a", "pi", "-m", "claude-sonnet-4-5"];
+  expect((await house.run([...pi, "--ephemeral", "a secret heron"])).out).toBe("quiet\n");
+  expect((await house.run([...pi, "--session", "short", "a secret heron"])).out).toBe("quiet\n");
+  for (const command of ["delete", "purge"]) expect((await house.run([command, "short"])).code).toBe(0);
+  const files = readdirSync(house.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const holding = files.filter((file) => readFileSync(join(file.parentPath, file.name), "latin1").includes("a secret heron"));
+  expect(holding.map((file) => file.name).filter((name) => !name.startsWith("skein.db"))).toEqual([]);
 });
 
 test("the native agent hands a task to another agent, with its own model, and gets its answer", async () => {
