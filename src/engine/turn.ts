@@ -192,6 +192,7 @@ async function turnInput(
     readOutput: (handle) => store.readOutput(storedAt(handle)),
     delegate,
     keepFiles,
+    alive: deadline.touch,
     spent: () => {
       const others = addSpent(spent(), driven.place.elsewhere());
       return { tokens: countedTokens(others.usage), costUsd: others.costUsd ?? 0 };

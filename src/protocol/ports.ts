@@ -71,6 +71,8 @@ export type TurnContext = {
    * and to be waited for before anything can change a file. Never rejects.
    */
   keepFiles: () => Promise<void>;
+  /** Something happened that is no event (bytes of an answer that nobody is shown yet): the turn is not idle. */
+  alive: () => void;
   /** What sub-sessions under this turn have used so far. */
   spent: () => { tokens: number; costUsd: number };
 };

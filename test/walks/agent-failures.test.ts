@@ -3,9 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { startModelServer } from "../../src/agents/contract/server.ts";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
 import { houseWithFakes, type FakeHouse } from "../support/fake-clis.ts";
 import { leftOf } from "../support/processes.ts";
+import { vendorEnv } from "../support/skein.ts";
 
 const agents = ["claude", "codex", "gemini", "opencode", "pi"] as const;
 const said = "All three were said.";
@@ -250,4 +252,19 @@ test("earlier turns that a resumed Codex prints again are stored once", async ()
     nodes: ["user: once more fake:replays", "agent: Only this."],
     answer: "Only this.",
   });
+});
+
+test("silence while its vendor answers is no stall", async () => {
+  const server = startModelServer(
+    { steps: [], final: "A long answer, word by word, of which the CLI shows nothing." },
+    { chunkDelayMs: 700 },
+  );
+  using house = houseWithFakes(["claude"], vendorEnv(server.url));
+  try {
+    const { code, result } = await turn(house, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "4s" });
+    expect({ code, error: result.error, asked: server.main().length }).toEqual({ code: 0, error: undefined, asked: 1 });
+    expect(result.duration_ms).toBeGreaterThan(4000);
+  } finally {
+    await server.stop();
+  }
 });

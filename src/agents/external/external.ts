@@ -137,6 +137,7 @@ async function once(
       overBudget = error;
       stop.abort();
     },
+    onBytes: context.alive,
     onWait: (message) => warn(emit, message),
   });
   try {
@@ -152,7 +153,7 @@ async function once(
       emit,
       gate,
     });
-    const exit = await start(parts, input, launch, program, gate, { signal, talk, reading });
+    const exit = await start(parts, input, launch, program, gate, { signal, talk, reading, alive: context.alive });
     await reading.finish();
     const other = askedInstead(launch.model, gate);
     if (other !== null) warn(emit, `${adapter.name} was told to ask ${launch.model} and asked ${other} instead`);
@@ -190,7 +191,7 @@ async function start(
   launch: CliLaunch,
   program: string,
   gate: Gate,
-  { signal, talk, reading }: { signal: AbortSignal; talk: Talk | null; reading: Reading },
+  { signal, talk, reading, alive }: { signal: AbortSignal; talk: Talk | null; reading: Reading; alive: () => void },
 ): Promise<CliExit> {
   const { adapter } = parts;
   prepareOwn(adapter, launch);
@@ -216,7 +217,7 @@ async function start(
     signal: talk?.signal ?? signal,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => reading.line(line, isCut),
-    onOutput: () => {},
+    onOutput: alive,
   });
 }
 

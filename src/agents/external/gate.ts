@@ -58,6 +58,8 @@ export type GateWatch = {
   elsewhere: () => { tokens: number; costUsd: number };
   /** The budget is used up: no further request is let through. */
   onOver: (error: TurnError) => void;
+  /** An answer is on its way, whatever the CLI shows of it. */
+  onBytes: () => void;
   /** It can't begin yet, and why. */
   onWait: (message: string) => void;
 };
@@ -107,6 +109,7 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
       return over;
     },
     onRequest: () => {},
+    onBytes: watch.onBytes,
   });
   const offer = hasOwnNetwork ? offerPort() : null;
   const stop = new AbortController();

@@ -36,6 +36,8 @@ export type GatewayOptions = {
   allow: (spent: Spent) => TurnError | null;
   /** Once for each request that was for a vendor, when it is over. */
   onRequest: (metered: MeteredRequest) => void;
+  /** At every piece of an answer. */
+  onBytes?: () => void;
 };
 
 export type Gateway = {
@@ -209,6 +211,7 @@ class RunningGateway {
         }
         entry.firstByteMs ??= performance.now() - startedAt;
         entry.meter?.push(value);
+        this.#options.onBytes?.();
         controller.enqueue(value);
       } catch (error) {
         await this.#settle(passing, error);

@@ -101,6 +101,7 @@ const context = {
   signal: new AbortController().signal,
   keepOutput: () => ({ write: () => {}, close: async () => null }),
   keepFiles: async () => {},
+  alive: () => {},
   readOutput: async () => new ReadableStream<Uint8Array>(),
   delegate: async () => {
     throw new Error("nothing is delegated here");
