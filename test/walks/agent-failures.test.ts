@@ -7,7 +7,7 @@ import { startModelServer } from "../../src/agents/contract/server.ts";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
 import { houseWithFakes, type FakeHouse } from "../support/fake-clis.ts";
 import { leftOf } from "../support/processes.ts";
-import { vendorEnv } from "../support/skein.ts";
+import { vendorEnv, wireModels } from "../support/skein.ts";
 
 const agents = ["claude", "codex", "gemini", "opencode", "pi"] as const;
 const said = "All three were said.";
@@ -220,6 +220,23 @@ describe.each(agents)("%s", (agent) => {
     }
     expect(await child.exited).toBe(0);
     expect(steps).toBe(4);
+  });
+
+  test("killed in mid-call leaves a session that the native agent can take up", async () => {
+    const server = startModelServer({ steps: [], final: "I take it up." });
+    using house = houseWithFakes([agent], vendorEnv(server.url));
+    try {
+      const { result } = await turn(house, ["do it fake:dies-calling", "-a", agent]);
+      expect(result.status).toBe("killed");
+      const next = await turn(house, ["go on", "-a", "native", "-m", wireModels.anthropic, "--resume", result.session_id]);
+      expect({ code: next.code, answer: next.result.result }).toEqual({ code: 0, answer: "I take it up." });
+      const asked = server.main()[0]!.text;
+      const ids = (pattern: RegExp) => [...asked.matchAll(pattern)].map(([, id]) => id);
+      expect(ids(/"tool_use","id":"([^"]+)"/g)).toHaveLength(1);
+      expect(ids(/"tool_use_id":"([^"]+)"/g)).toEqual(ids(/"tool_use","id":"([^"]+)"/g));
+    } finally {
+      await server.stop();
+    }
   });
 
   test("gets a prompt whole that would be too long for an argument once it is quoted", async () => {
