@@ -285,3 +285,10 @@ test("silence while its vendor answers is no stall", async () => {
     await server.stop();
   }
 });
+
+test.each(["landlock", "none"])("its daemons end with the turn also where there is no namespace of processes (%s)", async (best) => {
+  using house = houseWithFakes(["claude"], { SKEIN_SANDBOX_BEST: best });
+  const ran = await house.run(["run", "do it fake:daemon", "-a", "claude", "--output-format", "json"]);
+  expect(ran.json()).toMatchObject({ status: "ok", enforced: { tier: best, processes: false } });
+  expect(await leftOf(house.root)).toEqual([]);
+});
