@@ -43,7 +43,8 @@ export async function runTurn(
 ): Promise<EndedTurn> {
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
-  if (params.agentArgs.length > 0) await agent.check({ ...params, model });
+  // One that was named was asked before; only the session knew this one.
+  if (params.agent === null) await agent.check({ ...params, model });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);

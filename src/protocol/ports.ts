@@ -97,7 +97,9 @@ export type DelegationResult = {
 };
 
 /** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
-export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs">;
+export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs"> & {
+  images: readonly ImageData[];
+};
 
 /** What a preview depends on; its path may be empty. */
 export type PreviewInput = Pick<

@@ -83,6 +83,30 @@ test("a run shows what an agent does as it does it", async () => {
   );
 });
 
+test("what only the native agent can do is refused before anything is asked, whoever the session's agent is", async () => {
+  server.setScript({ steps: [], final: "fine" });
+  await house.run(["run", "-a", "pi", "-m", "claude-sonnet-4-5", "--session", "plain", "hello"]);
+  await Bun.write(join(house.project, "schema.json"), '{"type":"object"}');
+  await Bun.write(join(house.project, "dot.gif"), Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64"));
+  server.clear();
+  for (const [flag, ...value] of [
+    ["--image", "dot.gif"],
+    ["--tool-level", "none"],
+    ["--tools", "read"],
+    ["--json-schema", "schema.json"],
+  ] as const)
+    for (const who of [[], ["-a", "pi"]]) {
+      const ran = await house.run(["run", "--session", "plain", ...who, flag, ...value, "go on"]);
+      expect([flag, ran.code, ran.err.split(";")[0]]).toEqual([
+        flag,
+        2,
+        `skein: ${[flag, ...(flag === "--tool-level" ? value : [])].join(" ")} needs the native agent`,
+      ]);
+    }
+  expect(server.requests).toEqual([]);
+  expect(((await house.run(["show", "plain", "--json"])).json() as { turns: TurnLine[] }).turns).toHaveLength(1);
+});
+
 test("nothing is left of an ephemeral run, and nothing of a purged one beside the store", async () => {
   server.setScript({ steps: [], final: "quiet" });
   const pi = ["run", "-a", "pi", "-m", "claude-sonnet-4-5"];

@@ -28,6 +28,7 @@ const turn: PlannedTurn = {
   spawn: false,
   limits: { maxSteps: 1, maxTokens: null, maxBudgetUsd: null },
   answerSchema: null,
+  images: [],
   agentArgs: [],
 };
 

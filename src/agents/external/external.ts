@@ -60,6 +60,12 @@ function checkTurn({ adapter, find }: ExternalParts, turn: PlannedTurn): void {
   if (find(adapter.program) === null) throw notInstalled(adapter);
   if (turn.answerSchema !== null) throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} answers in its own way`);
   if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has tools of its own`);
+  if (turn.toolLevel === "none")
+    throw new Fault("usage", `--tool-level none needs the native agent; ${adapter.name} has tools of its own`, {
+      hint: "--policy readonly lets it change nothing",
+    });
+  if (turn.images.length > 0)
+    throw new Fault("usage", `--image needs the native agent; ${adapter.name} is sent text`, { hint: "name the file in the task" });
 }
 
 function notInstalled(adapter: Adapter): Fault {
