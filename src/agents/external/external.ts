@@ -110,7 +110,6 @@ function failedEnd(error: unknown): TurnEnd {
 async function whole(parts: ExternalParts, input: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
   const program = parts.find(parts.adapter.program);
   if (program === null) throw notInstalled(parts.adapter);
-  await context.keepFiles();
   const first = await once(parts, input, context, emit, { program, native: input.native });
   if (input.native === null || !first.isLost) return first.end;
   warn(emit, `${parts.adapter.name} could not go on in its own session; it starts a fresh one with a brief`);
@@ -136,6 +135,7 @@ async function once(
   let overBudget: TurnError | null = null;
   const gate = await openGate(parts.gate, adapter, input, {
     signal,
+    ready: context.keepFiles(),
     folder: configDirOf(parts, input),
     from: native?.id ?? null,
     elsewhere: context.spent,

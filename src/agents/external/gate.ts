@@ -51,6 +51,8 @@ export type GateParts = {
 
 export type GateWatch = {
   signal: AbortSignal;
+  /** No answer reaches the CLI before: until then it has nothing to change a file for. */
+  ready: Promise<void>;
   /** The CLI's configuration directory, and its session that is resumed or forked. */
   folder: string;
   from: string | null;
@@ -71,6 +73,7 @@ export async function openGate(parts: GateParts, adapter: Adapter, input: TurnIn
   const { vendor } = vendorOf(adapter, input.model);
   const usage = new ToldUsage({ price: (model, used) => parts.price(vendor, model, used), folder: watch.folder, from: watch.from });
   if (found.kind === "none") throw new Fault("auth", `no key for ${vendor}, and no sign-in of ${adapter.name}`, { hint: found.note });
+  if (found.kind === "sign-in") await watch.ready;
   if (found.kind === "sign-in") return openSignIn({ adapter, use: found.use, input, watch, usage, parts, innerPort });
   const endpoints = adapter.asksAny ? allEndpoints(parts, input.model) : [parts.endpoint(vendor, found.apiKey)];
   return keyGate(parts, endpoints, input, watch, usage);
@@ -100,6 +103,7 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     listen: { port: 0 },
     vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
     price: parts.price,
+    ready: watch.ready,
     allow: (spent) => {
       // A request of unknown price must not make the others free.
       const costUsd = gateway.requests().reduce((sum, request) => sum + (request.costUsd ?? 0), 0);

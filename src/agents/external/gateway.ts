@@ -32,6 +32,8 @@ export type GatewayOptions = {
   vendors: (wire: WireName) => Endpoint | null;
   /** Null when the price is not known. */
   price: Price;
+  /** No request is passed on before. */
+  ready?: Promise<void>;
   /** Asked before every request, with all that was used by then; an error refuses it for good. */
   allow: (spent: Spent) => TurnError | null;
   /** Once for each request that was for a vendor, when it is over. */
@@ -149,6 +151,7 @@ class RunningGateway {
     this.#passing.add(leave);
     request.signal.addEventListener("abort", leave);
     try {
+      await this.#options.ready;
       const refused = this.#options.allow(await this.ledger.soFar());
       if (refused !== null) {
         await this.ledger.end(entry, refused);
