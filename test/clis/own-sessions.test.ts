@@ -142,6 +142,25 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   }
 });
 
+test("sessions of one tree take turns at once, each with its own role, on its own way out", async () => {
+  const server = startModelServer({ steps: [], final: "heard" });
+  using house = agentHouse(server);
+  await takeTurn(house, server, ["-m", "claude-sonnet-4-5", "--session", "root", "ask-root"]);
+  server.clear();
+  const agents = ["pi", "pi", "claude", "codex", "pi"];
+  const ran = await Promise.all(
+    agents.map((agent, at) => {
+      const model = ["-a", agent, "-m", agent === "codex" ? "gpt-5.2" : "claude-sonnet-4-5"];
+      return house.run(["run", "--session", "root", "--fork", ...model, "--net", "on", "--append-system", `role-${at}.`, `ask-${at}.`]);
+    }),
+  );
+  await server.stop();
+  expect(ran.map(({ code, out }) => [code, out])).toEqual(agents.map(() => [0, "heard\n"]));
+  const words = agents.map((_, at) => at).flatMap((at) => [`role-${at}.`, `ask-${at}.`]);
+  const heard = server.main().map((request) => words.filter((word) => request.text.includes(word)).join(" "));
+  expect(heard.toSorted()).toEqual(agents.map((_, at) => `role-${at}. ask-${at}.`));
+});
+
 test("an agent that asks another model than the one that was named is told of, and so is that model", async () => {
   const server = startModelServer({ steps: [], final: "heard" });
   using house = agentHouse(server);

@@ -35,3 +35,8 @@ export function instructionsOf(launch: CliLaunch): string {
   const dirs = launch.addDirs.length === 0 ? "" : `Besides the working directory you may work in: ${launch.addDirs.join(", ")}`;
   return [launch.role ?? "", dirs].filter((text) => text !== "").join("\n\n");
 }
+
+/** Named by what it says: turns of one tree share the directory, and may run at once with other roles. */
+export function instructionsFile(launch: CliLaunch): string {
+  return `instructions-${Bun.hash(instructionsOf(launch)).toString(36)}.md`;
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eventsOf, lineOf, recordingOf } from "../../../test/support/cli-recording.ts";
 import type { CliLaunch } from "./adapter.ts";
+import { instructionsFile } from "./any-vendor.ts";
 import { opencode } from "./opencode.ts";
 
 const launch: CliLaunch = {
@@ -144,10 +145,11 @@ describe("how opencode is started", () => {
   });
 
   test("the project's AGENTS.md, the role and the directories are its instructions", () => {
-    expect(config({}).instructions).toEqual(["/project/AGENTS.md", "/own/instructions.md"]);
-    const text = opencode.files({ ...launch, role: "Be brief.", addDirs: ["/more"] })["instructions.md"];
+    expect(config({}).instructions).toEqual(["/project/AGENTS.md", `/own/${instructionsFile(launch)}`]);
+    const told = { ...launch, role: "Be brief.", addDirs: ["/more"] };
+    const text = opencode.files(told)[instructionsFile(told)];
     expect(text).toBe("Be brief.\n\nBesides the working directory you may work in: /more");
-    expect(opencode.files(launch)["instructions.md"]).toBe("");
+    expect(opencode.files(launch)[instructionsFile(launch)]).toBe("");
   });
 
   test.each([

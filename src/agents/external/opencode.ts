@@ -4,7 +4,7 @@ import { type Json, numberAt, objectAt, parseJson, textAt } from "../../models/w
 import type { Part } from "../../protocol/node.ts";
 import { addUsage, noUsage, type Usage } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import { instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
+import { instructionsFile, instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
 import { callPart } from "./import/draft.ts";
 import { garbage } from "./json-line.ts";
@@ -74,7 +74,7 @@ function files(launch: CliLaunch): Record<string, string> {
     "config/opencode/package.json": JSON.stringify(plugin),
     "config/opencode/package-lock.json": JSON.stringify({ lockfileVersion: 3, packages: { "": plugin } }),
     "config/opencode/node_modules/.keep": "",
-    "instructions.md": instructionsOf(launch),
+    [instructionsFile(launch)]: instructionsOf(launch),
   };
 }
 
@@ -118,7 +118,7 @@ function configOf(launch: CliLaunch): Json {
     formatter: false,
     permission: { "*": "allow", task: "deny", question: "deny", skill: "deny" },
     // The project's own configuration is off, and with it its AGENTS.md.
-    instructions: [`${directory}/AGENTS.md`, `${configDir}/instructions.md`],
+    instructions: [`${directory}/AGENTS.md`, `${configDir}/${instructionsFile(launch)}`],
     provider: { [route.provider]: provider },
     ...(endpoint === null ? {} : { enabled_providers: [route.provider] }),
     ...(model === null ? {} : { model: `${route.provider}/${model}`, small_model: `${route.provider}/${model}` }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { eventsOf, lineOf, recordingOf } from "../../../test/support/cli-recording.ts";
 import type { CliLaunch } from "./adapter.ts";
+import { instructionsFile } from "./any-vendor.ts";
 import { pi } from "./pi.ts";
 
 const launch: CliLaunch = {
@@ -176,7 +177,10 @@ describe("how pi is started", () => {
     expect(flags({})).toContain("--no-extensions");
     expect(flags({})).toContain("--no-skills");
     expect(flags({})).toContain("--no-approve");
-    expect(pi.env(launch)).toMatchObject({ PI_CODING_AGENT_DIR: "/own", PI_CODING_AGENT_SESSION_DIR: "/own/sessions", PI_OFFLINE: "1" });
+    expect(pi.env(launch)).toMatchObject({ PI_CODING_AGENT_SESSION_DIR: "/own/sessions", PI_OFFLINE: "1" });
+    const elsewhere = pi.env({ ...launch, endpoint: { url: "http://127.0.0.1:2", token: "t" } })["PI_CODING_AGENT_DIR"];
+    expect(elsewhere).toMatch(/^\/own\/led-/);
+    expect(elsewhere).not.toBe(pi.env(launch)["PI_CODING_AGENT_DIR"]);
   });
 
   test("the prompt is the last word and never a flag or a file", () => {
@@ -191,8 +195,8 @@ describe("how pi is started", () => {
     const own = { ...launch, effort: "high", role: "Be brief.", addDirs: ["/more"] };
     const words = pi.args(own);
     expect(words[words.indexOf("--thinking") + 1]).toBe("high");
-    expect(words[words.indexOf("--append-system-prompt") + 1]).toBe("/own/instructions.md");
-    expect(pi.files(own)["instructions.md"]).toBe("Be brief.\n\nBesides the working directory you may work in: /more");
+    expect(words[words.indexOf("--append-system-prompt") + 1]).toBe(`/own/${instructionsFile(own)}`);
+    expect(pi.files(own)[instructionsFile(own)]).toBe("Be brief.\n\nBesides the working directory you may work in: /more");
     expect(flags({})).not.toContain("--append-system-prompt");
   });
 
@@ -204,7 +208,7 @@ describe("how pi is started", () => {
     const own = { ...launch, model };
     const words = pi.args(own);
     expect(words[words.indexOf("--model") + 1]).toBe(named);
-    expect(JSON.parse(pi.files(own)["models.json"]!)).toEqual({ providers: { [provider]: { baseUrl } } });
+    expect(JSON.parse(modelsIn(own))).toEqual({ providers: { [provider]: { baseUrl } } });
     expect(Object.entries(pi.env(own)).filter(([, value]) => value === "token-1")).toEqual([[variable, "token-1"]]);
     expect(Object.values(pi.files(own)).join("")).not.toContain("token-1");
   });
@@ -212,7 +216,7 @@ describe("how pi is started", () => {
   test("its own sign-in leaves models and keys alone", () => {
     const own = { ...launch, endpoint: null, model: null };
     expect(pi.args(own)).not.toContain("--model");
-    expect(JSON.parse(pi.files(own)["models.json"]!)).toEqual({ providers: {} });
+    expect(JSON.parse(modelsIn(own))).toEqual({ providers: {} });
     expect(Object.keys(pi.env(own)).some((name) => name.endsWith("_API_KEY"))).toBeFalse();
   });
 
@@ -221,3 +225,7 @@ describe("how pi is started", () => {
     expect(pi.versionOf("Error: needs node 22.19.0 or later\n")).toBeNull();
   });
 });
+
+function modelsIn(launch: CliLaunch): string {
+  return pi.files(launch)[`${pi.env(launch)["PI_CODING_AGENT_DIR"]!.replace("/own/", "")}/models.json`]!;
+}

@@ -5,7 +5,7 @@ import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "../../
 import type { Part } from "../../protocol/node.ts";
 import { addUsage, noUsage, type Usage } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import { instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
+import { instructionsFile, instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
 import { failureIn, type FailureRow, plainMessage } from "./failure-words.ts";
 import { callPart, contentParts } from "./import/draft.ts";
 import { garbage } from "./json-line.ts";
@@ -69,11 +69,6 @@ export const pi: Adapter = {
 const ownWords: FailureRow[] = [[/No session found matching|session .*not found/i, "broken"]];
 
 function files(launch: CliLaunch): Record<string, string> {
-  const { endpoint } = launch;
-  const route = routeOf(launch.model);
-  // Anthropic's clients add the version to the address themselves.
-  const path = route.wire === "anthropic" ? "" : route.path;
-  const providers = endpoint === null ? {} : { [route.provider]: { baseUrl: `${endpoint.url}${path}` } };
   const settings = {
     retry: { enabled: true, maxRetries: 2, baseDelayMs: 1000, maxAgentDelayMs: 10_000, provider: { maxRetries: 0 } },
     enableInstallTelemetry: false,
@@ -82,15 +77,27 @@ function files(launch: CliLaunch): Record<string, string> {
     defaultProjectTrust: "never",
   };
   return {
-    "settings.json": JSON.stringify(settings),
-    "models.json": JSON.stringify({ providers }),
-    "instructions.md": instructionsOf(launch),
+    [`${placeOf(launch)}/settings.json`]: JSON.stringify(settings),
+    [`${placeOf(launch)}/models.json`]: modelsOf(launch),
+    [instructionsFile(launch)]: instructionsOf(launch),
   };
+}
+
+function modelsOf({ model, endpoint }: CliLaunch): string {
+  const route = routeOf(model);
+  // Anthropic's clients add the version to the address themselves.
+  const path = route.wire === "anthropic" ? "" : route.path;
+  return JSON.stringify({ providers: endpoint === null ? {} : { [route.provider]: { baseUrl: `${endpoint.url}${path}` } } });
+}
+
+/** Turns of one tree may run at once, and be led elsewhere; only their sessions lie together. */
+function placeOf(launch: CliLaunch): string {
+  return `led-${Bun.hash(modelsOf(launch)).toString(36)}`;
 }
 
 function env(launch: CliLaunch): Record<string, string> {
   return {
-    PI_CODING_AGENT_DIR: launch.configDir,
+    PI_CODING_AGENT_DIR: `${launch.configDir}/${placeOf(launch)}`,
     PI_CODING_AGENT_SESSION_DIR: `${launch.configDir}/sessions`,
     PI_OFFLINE: "1",
     PI_TELEMETRY: "0",
@@ -112,7 +119,7 @@ function args(launch: CliLaunch): string[] {
     "--no-approve",
     ...(model === null ? [] : ["--model", `${routeOf(model).provider}/${model}`]),
     ...(effort === null ? [] : ["--thinking", effort]),
-    ...(instructionsOf(launch) === "" ? [] : ["--append-system-prompt", `${launch.configDir}/instructions.md`]),
+    ...(instructionsOf(launch) === "" ? [] : ["--append-system-prompt", `${launch.configDir}/${instructionsFile(launch)}`]),
     ...sessionArgs(start),
     ...launch.extraArgs,
     // A word that begins with @ would be taken for a file.
