@@ -7,6 +7,7 @@ import { environment } from "../../src/config/env.ts";
 import { vendors } from "../../src/models/providers.ts";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript, type Fault } from "../../src/agents/contract/server/script.ts";
+import { watchArguments } from "../support/argument-lists.ts";
 import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
 
 const variables = [
@@ -40,9 +41,7 @@ const models = { ...wireModels, "a vendor of the config": "acme/one", "a named v
 let server: ModelServer;
 let house: TemporaryHouse;
 const printed: string[] = [];
-const argumentLists = new Set<string>();
-let watching = true;
-let watch: Promise<void>;
+let watch: ReturnType<typeof watchArguments>;
 
 beforeAll(() => {
   server = startModelServer({ steps: [], final: "nothing to see" });
@@ -56,26 +55,10 @@ beforeAll(() => {
 });
 
 afterAll(async () => {
-  watching = false;
-  await watch;
+  await watch.stop();
   await server.stop();
   house[Symbol.dispose]();
 });
-
-/** Everything that every process of this machine was started with while the runs went on. */
-async function watchArguments(): Promise<void> {
-  while (watching) {
-    for (const name of readdirSync("/proc")) {
-      if (!/^\d+$/.test(name)) continue;
-      try {
-        argumentLists.add(readFileSync(`/proc/${name}/cmdline`, "utf8"));
-      } catch {
-        continue; // it has ended
-      }
-    }
-    await Bun.sleep(15);
-  }
-}
 
 async function run(args: string[], env: Record<string, string> = {}): Promise<Ran> {
   const ran = await house.run(args, { env });
@@ -191,8 +174,8 @@ describe("afterwards", () => {
   });
 
   test("no argument list held a key", () => {
-    expect([...argumentLists].some((list) => list.includes("__executor"))).toBe(true);
-    expect([...argumentLists].filter((list) => marks.test(list))).toEqual([]);
+    expect(watch.lists().some((list) => list.includes("__executor"))).toBe(true);
+    expect(watch.lists().filter((list) => marks.test(list))).toEqual([]);
   });
 
   test("no request body held a key", () => {
