@@ -44,7 +44,7 @@ export async function runTurn(
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
   // One that was named was asked before; only the session knew this one.
-  if (params.agent === null) await agent.check({ ...params, model });
+  if (params.agent === null && params.command === null) await agent.check({ ...params, model });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);

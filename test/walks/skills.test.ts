@@ -100,7 +100,7 @@ async function walk(window: number | null, check: (walked: Walked) => Promise<vo
     );
     const run: Walked["run"] = async (wanted, env = {}) => {
       calls = wanted;
-      const ran = await house.run(["run", "look it up", "-m", model, "--json"], { env });
+      const ran = await house.run(["run", "look it up", "-m", model, "--net", "on", "--json"], { env });
       expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
       expect(ran.json()).toMatchObject({ status: "ok", result: "done" });
     };

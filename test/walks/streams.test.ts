@@ -86,7 +86,7 @@ test("a transcript that can't be copied at the end is told after the answer, not
     { calls: [{ name: "bash", input: { command: `rm -r '${folder}'; touch '${folder}'` } }] },
     { text: "the answer" },
   ]);
-  const ran = await house.run(["run", "go", "-m", model, "--json", "--output-file", join(folder, "copy.jsonl")]);
+  const ran = await house.run(["run", "go", "-m", model, "--policy", "full", "--json", "--output-file", join(folder, "copy.jsonl")]);
   expect(ran.json()).toMatchObject({ status: "ok", result: "the answer" });
   expect({ code: ran.code, err: ran.err }).toEqual({ code: 1, err: expect.stringContaining(`skein: can't write ${folder}/copy.jsonl`) });
 });
@@ -120,9 +120,9 @@ test("without HOME a ~ is the home directory that the system knows", async () =>
 test("--provider takes an agent or a vendor, and names an agent that is not there", async () => {
   using house = temporaryHouse();
   expect(await house.run(["run", "go", "-m", scripted(house, hello), "--provider", "native"])).toMatchObject({ code: 0, out: "hello\n" });
-  expect(await house.run(["run", "go", "--provider", "codex"])).toMatchObject({
+  expect(await house.run(["run", "go", "--provider", "nobody"])).toMatchObject({
     code: 3,
-    err: 'skein: no agent "codex"\n       the agents are: native\n',
+    err: expect.stringContaining('skein: no agent or model "nobody"\n       the agents are: native, claude,'),
   });
   expect(await house.run(["run", "go", "--provider", "anthropic"])).toMatchObject({
     code: 4,
