@@ -126,10 +126,7 @@ async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
   };
   const events = model.stream(request, context.signal)[Symbol.asyncIterator]();
   let next = events.next();
-  if (state.tools.length > 0) {
-    state.parts.executor(input);
-    void context.keepFiles();
-  }
+  if (state.tools.length > 0) setTimeout(() => prepareTools(state), 0);
   for (;;) {
     const { value: event, done } = await next;
     if (done === true || event === undefined) break;
@@ -153,6 +150,16 @@ async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
     next = events.next();
   }
   return { type: "failed", error: { kind: "broken", message: `${model.name} ended without an answer` } };
+}
+
+/** While the answer is awaited, and only once the request is on its way: making walls takes some milliseconds. */
+function prepareTools({ parts, input, context }: TurnState): void {
+  try {
+    parts.executor(input);
+  } catch {
+    // Told by the first call that needs it.
+  }
+  void context.keepFiles();
 }
 
 /** Runs independent calls together; results are recorded as they come. True when none could even be tried. */
