@@ -21,7 +21,7 @@ const models: Record<string, string> = {
 };
 
 const isQuick = process.argv.includes("--quick");
-const rounds = isQuick ? 1 : 5;
+const rounds = isQuick ? 1 : 3;
 const few = sums(2);
 const many = sums(12);
 
