@@ -25,6 +25,9 @@ const rounds = isQuick ? 1 : 3;
 const few = sums(2);
 const many = sums(12);
 
+/** A tree's configuration directory is as warm as a home that was used before; nothing of the earlier turns is sent. */
+const warm = ["--session", "bench", "--fresh"];
+
 type Round = { few: Figures; many: Figures; memory: Figures };
 
 await installPeers(peerNames);
@@ -103,6 +106,7 @@ function through(adapter: Adapter): Contender {
     models[adapter.name]!,
     "--output-format",
     "json",
+    ...warm,
   ];
   const env = (url: string, home: string) => ({
     ...skein.env(url, home),
@@ -148,7 +152,7 @@ function text(table: string[]): string {
   const load = loadavg().map((value) => value.toFixed(1));
   return `# What skein adds to other agents
 
-${new Date().toISOString().slice(0, 10)}, \`npm run bench:agents\`; medians of ${rounds}, each CLI alone and through skein in turns, warm homes, walls on, \
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:agents\`; medians of ${rounds}, each CLI alone and through skein in turns, warm homes on both sides (a new tree's is cold), walls on, \
 requests through the gateway, ${cpus().length} cores, load ${load.join(" ")} at the end. Alone: as the adapter starts it, asking the scripted server itself. \
 Memory is of the whole tree, skein's own processes included.
 
