@@ -1,13 +1,19 @@
 // Every way in which an agent's CLI fails, played by fakes (test/fixtures/bin) that go first in PATH: each turn ends as its
-// kind, keeps what there was, leaves nothing running, and the next turn of the session works.
-import { describe, expect, test } from "bun:test";
+// kind, keeps what there was, leaves nothing running and no key behind, and the next turn of the session works.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
+import { watchArguments } from "../support/argument-lists.ts";
+import { marks, withCanaries } from "../support/canaries.ts";
 import { houseWithFakes, type FakeHouse } from "../support/fake-clis.ts";
 import { leftOf } from "../support/processes.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
+
+let watch: ReturnType<typeof watchArguments>;
+beforeAll(() => void (watch = watchArguments()));
+afterAll(() => watch.stop());
 
 const agents = ["claude", "codex", "gemini", "opencode", "pi"] as const;
 const said = "All three were said.";
@@ -107,7 +113,7 @@ describe("an agent's CLI", () => {
   });
 
   async function failAndGoOn(agent: string, row: Row): Promise<void> {
-    using house = houseWithFakes([agent]);
+    using house = withCanaries(houseWithFakes([agent]));
     const first = await turn(house, [`do it fake:${row.word}`, "-a", agent, ...(row.args ?? [])], row.env);
     expectEnd(agent, first, row);
     expect(await leftOf(house.root)).toEqual([]);
@@ -120,6 +126,7 @@ describe("an agent's CLI", () => {
       error: undefined,
     });
     expect((await house.run(["verify"])).code).toBe(0);
+    expect(await house.leaks()).toEqual([]);
   }
 });
 
@@ -151,7 +158,7 @@ function expectLogs(agent: string, { result }: Turned): void {
 
 describe.each(agents)("%s", (agent) => {
   test("goes on in its last good session after a turn that failed, and is told what it may have missed", async () => {
-    using house = houseWithFakes([agent]);
+    using house = withCanaries(houseWithFakes([agent]));
     const first = await turn(house, ["remember the heron", "-a", agent]);
     const second = await turn(house, ["fish at dawn fake:fails", "--resume", first.result.session_id]);
     const third = await turn(house, ["and now? fake:good", "--resume", first.result.session_id]);
@@ -167,10 +174,11 @@ describe.each(agents)("%s", (agent) => {
     ]);
     const told = three!.told;
     expect(["remember the heron", "fish at dawn", "and now?"].map((words) => told.includes(words))).toEqual([false, true, true]);
+    expect(await house.leaks()).toEqual([]);
   });
 
   test("begins anew with a brief, and says so, when its own session is gone", async () => {
-    using house = houseWithFakes([agent]);
+    using house = withCanaries(houseWithFakes([agent]));
     const first = await turn(house, ["remember the heron", "-a", agent]);
     for await (const folder of new Bun.Glob("**/fake-sessions").scan({ cwd: house.root, onlyFiles: false, absolute: true, dot: true }))
       rmSync(folder, { recursive: true });
@@ -184,20 +192,22 @@ describe.each(agents)("%s", (agent) => {
     const starts = house.started();
     expect(starts.map(({ how }) => how)).toEqual(["new", "resume", "new"]);
     expect(["remember the heron", said, "what was it?"].map((words) => starts[2]!.told.includes(words))).toEqual([true, true, true]);
+    expect(await house.leaks()).toEqual([]);
   });
 
   test("tells everything again when the turn that failed had begun another session", async () => {
-    using house = houseWithFakes([agent]);
+    using house = withCanaries(houseWithFakes([agent]));
     const first = await turn(house, ["remember the heron", "-a", agent]);
     await turn(house, ["fish at dawn fake:fails-elsewhere", "--resume", first.result.session_id]);
     const third = await turn(house, ["and now? fake:good", "--resume", first.result.session_id]);
     expect({ code: third.code, status: third.result.status }).toEqual({ code: 0, status: "ok" });
     const told = house.started().at(-1)!.told;
     expect(["remember the heron", "fish at dawn", "and now?"].map((words) => told.includes(words))).toEqual([true, true, true]);
+    expect(await house.leaks()).toEqual([]);
   });
 
   test("is shown as it prints: each result and the first words before what follows them", async () => {
-    using house = houseWithFakes([agent]);
+    using house = withCanaries(houseWithFakes([agent]));
     const id = Bun.randomUUIDv7();
     const child = house.start([
       "run",
@@ -219,12 +229,13 @@ describe.each(agents)("%s", (agent) => {
       for (; steps < seen; steps += 1) await Bun.write(join(house.project, `seen-${id}-${steps + 1}`), "");
     }
     expect(await child.exited).toBe(0);
-    expect(steps).toBe(4);
+    expect([steps, marks.test(text)]).toEqual([4, false]);
+    expect(await house.leaks()).toEqual([]);
   });
 
   test("killed in mid-call leaves a session that the native agent can take up", async () => {
     const server = startModelServer({ steps: [], final: "I take it up." });
-    using house = houseWithFakes([agent], vendorEnv(server.url));
+    using house = withCanaries(houseWithFakes([agent], vendorEnv(server.url)));
     try {
       const { result } = await turn(house, ["do it fake:dies-calling", "-a", agent]);
       expect(result.status).toBe("killed");
@@ -234,41 +245,47 @@ describe.each(agents)("%s", (agent) => {
       const ids = (pattern: RegExp) => [...asked.matchAll(pattern)].map(([, id]) => id);
       expect(ids(/"tool_use","id":"([^"]+)"/g)).toHaveLength(1);
       expect(ids(/"tool_use_id":"([^"]+)"/g)).toEqual(ids(/"tool_use","id":"([^"]+)"/g));
+      expect(server.requests.filter(({ text }) => marks.test(text))).toEqual([]);
+      expect(await house.leaks()).toEqual([]);
     } finally {
       await server.stop();
     }
   });
 
   test("gets a prompt whole that would be too long for an argument once it is quoted", async () => {
-    using house = houseWithFakes([agent]);
+    using house = withCanaries(houseWithFakes([agent]));
     const prompt = `${'"\n'.repeat(45_000)}fake:good`;
     const { code, result } = await turn(house, [prompt, "-a", agent]);
     expect({ code, error: result.error }).toEqual({ code: 0, error: undefined });
     expect(house.started()[0]?.told).toContain(prompt);
+    expect(await house.leaks()).toEqual([]);
   });
 
   test("that is not installed ends with 3 and says how to install it", async () => {
-    using house = houseWithFakes([]);
+    using house = withCanaries(houseWithFakes([]));
     const ran = await house.run(["run", "do it", "-a", agent, "--output-format", "json"], { env: { PATH: "/usr/bin:/bin" } });
     expect(ran.code).toBe(3);
     expect(`${ran.out}${ran.err}`).toMatch(/is not installed[^]*npm install -g/);
+    expect(await house.leaks()).toEqual([]);
   });
 });
 
 test.each(["one-object", "one-array"])("Claude's JSON is read when it comes as %s", async (word) => {
-  using house = houseWithFakes(["claude"]);
+  using house = withCanaries(houseWithFakes(["claude"]));
   const { code, result } = await turn(house, [`do it fake:${word}`, "-a", "claude"]);
   expect({ code, answer: result.result }).toEqual({ code: 0, answer: said });
+  expect(await house.leaks()).toEqual([]);
 });
 
 test("earlier turns that a resumed Codex prints again are stored once", async () => {
-  using house = houseWithFakes(["codex"]);
+  using house = withCanaries(houseWithFakes(["codex"]));
   const first = await turn(house, ["do it", "-a", "codex"]);
   const second = await turn(house, ["once more fake:replays", "--resume", first.result.session_id]);
   expect({ nodes: second.nodes, answer: second.result.result }).toEqual({
     nodes: ["user: once more fake:replays", "agent: Only this."],
     answer: "Only this.",
   });
+  expect(await house.leaks()).toEqual([]);
 });
 
 test("silence while its vendor answers is no stall", async () => {
@@ -276,19 +293,26 @@ test("silence while its vendor answers is no stall", async () => {
     { steps: [], final: "A long answer, word by word, of which the CLI shows nothing." },
     { chunkDelayMs: 700 },
   );
-  using house = houseWithFakes(["claude"], vendorEnv(server.url));
+  using house = withCanaries(houseWithFakes(["claude"], vendorEnv(server.url)));
   try {
     const { code, result } = await turn(house, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "4s" });
     expect({ code, error: result.error, asked: server.main().length }).toEqual({ code: 0, error: undefined, asked: 1 });
     expect(result.duration_ms).toBeGreaterThan(4000);
+    expect(await house.leaks()).toEqual([]);
   } finally {
     await server.stop();
   }
 });
 
 test.each(["landlock", "none"])("its daemons end with the turn also where there is no namespace of processes (%s)", async (best) => {
-  using house = houseWithFakes(["claude"], { SKEIN_SANDBOX_BEST: best });
+  using house = withCanaries(houseWithFakes(["claude"], { SKEIN_SANDBOX_BEST: best }));
   const ran = await house.run(["run", "do it fake:daemon", "-a", "claude", "--output-format", "json"]);
   expect(ran.json()).toMatchObject({ status: "ok", enforced: { tier: best, processes: false } });
   expect(await leftOf(house.root)).toEqual([]);
+  expect(await house.leaks()).toEqual([]);
+});
+
+test("afterwards no argument list has held a key", () => {
+  expect(watch.lists().some((list) => list.includes("fake-cli.ts"))).toBe(true);
+  expect(watch.lists().filter((list) => marks.test(list))).toEqual([]);
 });

@@ -1,0 +1,92 @@
+// Keys that can be recognised, in every place where a person keeps one, and the search for them in all that skein and its
+// children leave behind. Neither the search nor a fake has such a key among its arguments.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { environment } from "../../src/config/env.ts";
+import { vendors } from "../../src/models/providers.ts";
+import type { TemporaryHouse } from "./skein.ts";
+
+export const marks = /loose-lips|sink-ships/;
+
+/** Either half, so that a key that is cut in two is found as well. */
+const pattern = "loose[-]lips|sink[-]ships";
+
+export function secret(name: string): string {
+  return `loose-lips-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}-sink-ships`;
+}
+
+const more = ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_TOKEN"];
+
+export const keyVariables = [
+  ...new Set([
+    ...environment.filter((row) => row.group === "keys").map((row) => row.name),
+    ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name)),
+    ...more,
+  ]),
+];
+
+/** Where people's keys and their agents' own configuration lie. */
+const places =
+  ".ssh/id_ed25519 .ssh/config .claude/.credentials.json .claude/settings.json .claude.json .codex/auth.json .codex/config.toml " +
+  ".gemini/oauth_creds.json .gemini/settings.json .local/share/opencode/auth.json .config/opencode/opencode.json " +
+  ".pi/agent/auth.json .pi/agent/models.json .aws/credentials .netrc .gnupg/secring.gpg .config/gh/hosts.yml";
+export const keyFiles = places.split(" ");
+
+/** As their CLIs write them, with a key rather than a sign-in: a sign-in is the child's own to read. */
+const shapes: Record<string, (key: string) => unknown> = {
+  ".codex/auth.json": (key) => ({ OPENAI_API_KEY: key }),
+  ".local/share/opencode/auth.json": (key) => ({ anthropic: { type: "api", key } }),
+  ".pi/agent/auth.json": (key) => ({ anthropic: { type: "api_key", key } }),
+};
+
+/** The variable whose key an agent's vendor is sent. */
+export function keyVariableOf(agent: string): string {
+  return { codex: "CODEX_API_KEY", gemini: "GEMINI_API_KEY" }[agent] ?? "ANTHROPIC_API_KEY";
+}
+
+export type CanaryHouse<House extends TemporaryHouse> = House & {
+  /** Where a key stands that should not: files besides those that people keep them in, and what `run` printed. */
+  leaks: () => Promise<string[]>;
+};
+
+/** Puts a key wherever there can be one; `providers` are those of the person's config. */
+export function withCanaries<House extends TemporaryHouse>(house: House, providers: Record<string, unknown> = {}): CanaryHouse<House> {
+  for (const name of keyVariables) house.env[name] = secret(name);
+  for (const file of keyFiles) writeIn(join(house.home, file), JSON.stringify((shapes[file] ?? ((key) => ({ key })))(secret(file))));
+  const acme = { base_url: "http://127.0.0.1:9", api_key: secret("acme") };
+  writeIn(configOf(house), JSON.stringify({ providers: { acme, ...providers } }));
+  const streams: string[] = [];
+  const { run } = house;
+  const own = new Set([...keyFiles.map((file) => join(house.home, file)), configOf(house)]);
+  return Object.assign(house, {
+    async run(...words: Parameters<typeof run>) {
+      const ran = await run(...words);
+      streams.push(...[ran.out, ran.err].filter((text) => marks.test(text)).map(around));
+      return ran;
+    },
+    leaks: async () => [...streams, ...(await filesWithMarks(house.root)).filter((path) => !own.has(path))],
+  });
+}
+
+export function configOf(house: TemporaryHouse): string {
+  return join(house.env["SKEIN_HOME"]!, "config", "config.jsonc");
+}
+
+/** What walls have closed is opened first: a file that can't be searched is an error. */
+async function filesWithMarks(root: string): Promise<string[]> {
+  await Bun.spawn(["chmod", "-R", "u+rX", root], { stderr: "ignore" }).exited;
+  const child = Bun.spawn(["grep", "-rlaE", "--devices=skip", pattern, root], { stdout: "pipe", stderr: "pipe" });
+  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+  if (code > 1) throw new Error(`the search for keys failed: ${err}`);
+  return out.split("\n").filter((path) => path !== "");
+}
+
+export function writeIn(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+export function around(text: string): string {
+  const at = text.search(marks);
+  return text.slice(Math.max(0, at - 80), at + 60);
+}
