@@ -132,17 +132,18 @@ async function once(
   const { adapter } = parts;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  let overBudget: TurnError | null = null;
+  let stopped: TurnError | null = null;
+  const stopFor = (error: TurnError) => {
+    stopped ??= error;
+    stop.abort();
+  };
   const gate = await openGate(parts.gate, adapter, input, {
     signal,
     ready: context.keepFiles(),
     folder: configDirOf(parts, input),
     from: native?.id ?? null,
     elsewhere: context.spent,
-    onOver: (error) => {
-      overBudget = error;
-      stop.abort();
-    },
+    onOver: stopFor,
     onBytes: context.alive,
     onWait: (message) => warn(emit, message),
   });
@@ -158,6 +159,7 @@ async function once(
       context,
       emit,
       gate,
+      onFlood: stopFor,
     });
     const exit = await start(parts, input, launch, program, gate, { signal, talk, reading, alive: context.alive });
     await reading.finish();
@@ -170,7 +172,7 @@ async function once(
       signal: exit.signal,
       stderr: exit.stderr,
       lines: exit.lines,
-      stopped: overBudget ?? (context.signal.aborted ? "cancelled" : null),
+      stopped: stopped ?? (context.signal.aborted ? "cancelled" : null),
       trouble: gate.trouble(),
     };
     if (adapter.endsByExit && exit.exitCode === 0) seen.done ??= { isError: false };

@@ -2,6 +2,7 @@
 // the adapter's reader does.
 import { cutText } from "../../kit/text.ts";
 import { parseModelName } from "../../models/providers.ts";
+import type { TurnError } from "../../protocol/error.ts";
 import { callsOf, type NewNode, type Part, textOf } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import { addSpent, lessUsage, nothingSpent, type Spent } from "../../protocol/usage.ts";
@@ -22,8 +23,14 @@ export type ReadingParts = {
   gate: Gate;
   /** Whose models it asks. */
   vendor: string;
+  /** It prints without end: it is to be stopped. */
+  onFlood: (error: TurnError) => void;
 };
 
+/** An answer that does not end is no answer. */
+const longestAnswer = 16 << 20;
+const showMs = 20;
+const shownAtOnce = 64 << 10;
 /** After that much silence what a reader holds back is shown. */
 const quietMs = 100;
 /** As much of a tool's result as a node holds. */
@@ -37,7 +44,10 @@ export class Reading {
   readonly #gate: Gate;
   readonly #reader: ReturnType<Adapter["reader"]>;
   #last: Promise<void> = Promise.resolve();
+  #waiting = 0;
   #silence: Timer | undefined;
+  #unshown: Delta | null = null;
+  #showing: Timer | undefined;
   #answer = "";
   /** What was said and has not become a message: the half answer of one that is stopped or dies. */
   #said = { text: "", thinking: "" };
@@ -56,16 +66,21 @@ export class Reading {
     this.#model = parts.input.model === null ? null : parseModelName(parts.input.model).model;
   }
 
-  line(text: string, isCut: boolean): Promise<void> {
-    if (text.trim() === "" && this.#reader.wantsBlank !== true) return Promise.resolve();
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => void this.#inTurn(() => this.#reader.quiet?.() ?? []).catch(() => undefined), quietMs);
-    return this.#inTurn(() => (isCut ? [{ type: "garbage", text }] : this.#reader.line(text)));
+  line(text: string, isCut: boolean): Promise<void> | void {
+    if (text.trim() === "" && this.#reader.wantsBlank !== true) return;
+    if (this.#reader.quiet !== undefined) this.#awaitSilence();
+    const read = (): CliEvent[] => (isCut ? [{ type: "garbage", text }] : this.#reader.line(text));
+    if (this.#waiting > 0) return this.#inTurn(read);
+    // Nothing to record and nobody before it: a flood of such lines must cost little.
+    const events = read();
+    if (!events.every(isPassing)) return this.#inTurn(() => events);
+    for (const event of events) this.#pass(event);
   }
 
   async finish(): Promise<void> {
     clearTimeout(this.#silence);
     await this.#inTurn(() => this.#reader.end());
+    this.#showRest();
     const { text, thinking } = this.#said;
     if (text + thinking === "") return;
     if (text.trim() !== "") this.#answer = text;
@@ -82,25 +97,59 @@ export class Reading {
     return less(this.#gate.spent(), this.#recorded);
   }
 
+  /** A program may print a line per word, or thousands: watchers get what a screen can show. */
+  #show({ type, text }: Delta): void {
+    const unshown = (this.#unshown?.text ?? "") + text;
+    this.#unshown = { type, text: unshown };
+    if (unshown.length > shownAtOnce) return this.#showRest();
+    this.#showing ??= setTimeout(() => this.#showRest(), showMs);
+  }
+
+  #showRest(): void {
+    clearTimeout(this.#showing);
+    this.#showing = undefined;
+    const event = this.#unshown;
+    this.#unshown = null;
+    if (event !== null) this.#emit({ type: "passing", event });
+  }
+
   /** One after the other; what could not be recorded is told to whoever brings the next line. */
   #inTurn(read: () => CliEvent[]): Promise<void> {
-    this.#last = this.#last.then(async () => {
-      for (const event of read()) await this.#take(event);
-    });
+    this.#waiting += 1;
+    this.#last = this.#last
+      .then(async () => {
+        for (const event of read()) await this.#take(event);
+      })
+      .finally(() => (this.#waiting -= 1));
     return this.#last;
   }
 
+  #awaitSilence(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => void this.#inTurn(() => this.#reader.quiet?.() ?? []).catch(() => undefined), quietMs);
+  }
+
+  #pass(event: Passing): void {
+    if (event.type !== this.#unshown?.type) this.#showRest();
+    if (event.type === "garbage") {
+      this.#garbage += 1;
+      return;
+    }
+    this.#said[event.type === "text.delta" ? "text" : "thinking"] += event.text;
+    const { text, thinking } = this.#said;
+    if (text.length + thinking.length > longestAnswer) this.#parts.onFlood(flood(this.#parts.adapter.name));
+    else this.#show(event);
+  }
+
   async #take(event: CliEvent): Promise<void> {
+    if (isPassing(event)) return this.#pass(event);
+    this.#showRest();
     switch (event.type) {
       case "session":
         this.version = event.version ?? this.version;
         this.#model = event.model ?? this.#model;
         await this.#gate.told(event, this.#model);
         return this.#emit({ type: "native", id: event.id });
-      case "text.delta":
-      case "thinking.delta":
-        this.#said[event.type === "text.delta" ? "text" : "thinking"] += event.text;
-        return this.#emit({ type: "passing", event });
       case "answer":
         return this.#takeAnswer(event);
       case "result":
@@ -121,9 +170,6 @@ export class Reading {
         return;
       case "done":
         this.#done = event;
-        return;
-      case "garbage":
-        this.#garbage += 1;
     }
   }
 
@@ -191,4 +237,16 @@ export function askedInstead(named: string | null, gate: Pick<Gate, "asked">): s
 function less(whole: Spent, part: Spent): Spent {
   const costUsd = whole.costUsd === null || part.costUsd === null ? null : Math.max(0, whole.costUsd - part.costUsd);
   return { usage: lessUsage(whole.usage, part.usage), costUsd };
+}
+
+type Delta = Extract<CliEvent, { type: "text.delta" | "thinking.delta" }>;
+type Passing = Delta | Extract<CliEvent, { type: "garbage" }>;
+
+function isPassing(event: CliEvent): event is Passing {
+  return event.type === "text.delta" || event.type === "thinking.delta" || event.type === "garbage";
+}
+
+function flood(agent: string): TurnError {
+  const message = `${agent} printed more than ${longestAnswer >> 20} MB of one answer`;
+  return { kind: "broken", message, hint: "what it printed is in the log beside the transcript" };
 }
