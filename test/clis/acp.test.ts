@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { installPeers, type PeerName } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { agentHouse, askedModel, countsIn, takeTurn, textIn } from "../support/agent-walk.ts";
+import { agentHouse, askedModel, countsIn, opencodeAcp, takeTurn, textIn } from "../support/agent-walk.ts";
 import { follow } from "../support/following.ts";
 import { leftOf } from "../support/processes.ts";
 import type { TemporaryHouse } from "../support/skein.ts";
@@ -17,24 +17,7 @@ const rows: Row[] = [
   {
     name: "opencode",
     models: ["claude-sonnet-4-5", "claude-opus-5-5"],
-    recipe: () => ({
-      command: "opencode",
-      args: ["acp"],
-      output: "acp",
-      env: {
-        OPENCODE_DISABLE_AUTOUPDATE: "1",
-        OPENCODE_DISABLE_MODELS_FETCH: "1",
-        OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
-        OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
-        OPENCODE_CONFIG_CONTENT: JSON.stringify({
-          autoupdate: false,
-          share: "disabled",
-          permission: { bash: "ask" },
-          provider: { anthropic: { options: { baseURL: "{env:ANTHROPIC_BASE_URL}/v1", apiKey: "{env:ANTHROPIC_API_KEY}" } } },
-          enabled_providers: ["anthropic"],
-        }),
-      },
-    }),
+    recipe: () => opencodeAcp,
   },
   {
     name: "gemini",

@@ -69,3 +69,23 @@ export const agentModels: Record<string, string> = {
   opencode: "claude-sonnet-4-5",
   pi: "claude-sonnet-4-5",
 };
+
+/** opencode's ACP mode as an agent of the configuration. */
+export const opencodeAcp = {
+  command: "opencode",
+  args: ["acp"],
+  output: "acp",
+  env: {
+    OPENCODE_DISABLE_AUTOUPDATE: "1",
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    OPENCODE_CONFIG_CONTENT: JSON.stringify({
+      autoupdate: false,
+      share: "disabled",
+      permission: { bash: "ask" },
+      provider: { anthropic: { options: { baseURL: "{env:ANTHROPIC_BASE_URL}/v1", apiKey: "{env:ANTHROPIC_API_KEY}" } } },
+      enabled_providers: ["anthropic"],
+    }),
+  },
+};
