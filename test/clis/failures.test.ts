@@ -1,13 +1,15 @@
 // The real agents when their vendor fails or they are killed: each turn ends as its kind within its limit, says what to do,
-// leaves nothing running, and the next turn of the session works. Two agents at a time; opencode, which alone can't be told
+// leaves nothing running and no key behind, and the next turn of the session works. Two agents at a time; opencode, which alone can't be told
 // to give up early, has a lane of its own.
-import { beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { type Fault, shellScript } from "../../src/agents/contract/server/script.ts";
 import type { TurnError, TurnStatus } from "../../src/protocol/error.ts";
 import { agentHouse, agentModels, type Taken, takeTurn, textIn } from "../support/agent-walk.ts";
+import { watchArguments } from "../support/argument-lists.ts";
+import { around, keyVariableOf, marks, secret, withCanaries } from "../support/canaries.ts";
 import { belowOf, leftOf, type Living } from "../support/processes.ts";
 import type { TemporaryHouse } from "../support/skein.ts";
 
@@ -34,9 +36,13 @@ const calling = shellScript(["echo begun; tail -f /dev/null"]);
 
 type Seen = { status: string | null; code: number; error: TurnError | undefined; left: Living[]; next: [number, string] };
 const seen = new Map<string, Seen | Error>();
+const leaks = new Map<string, string[]>();
+const bodies: string[] = [];
+let watch: ReturnType<typeof watchArguments>;
 
 beforeAll(async () => {
   await installPeers(peerNames);
+  watch = watchArguments();
   await Promise.all(
     lanes.map(async (lane) => {
       for (const agent of lane) await walk(agent);
@@ -44,11 +50,14 @@ beforeAll(async () => {
   );
 }, 600_000);
 
+afterAll(() => watch.stop());
+
 async function walk(agent: string): Promise<void> {
   const server = startModelServer(shellScript([], "fine"));
-  using house = agentHouse(server);
+  using house = withCanaries(agentHouse(server));
   for (const row of rows)
     seen.set(`${agent} ${row.title}`, await failAndGoOn(house, server, agent, row).catch((error: unknown) => error as Error));
+  leaks.set(agent, await house.leaks());
   await server.stop();
 }
 
@@ -57,7 +66,7 @@ async function failAndGoOn(house: TemporaryHouse, server: ModelServer, agent: st
   // A fresh start of the slowest is as silent for as long as that.
   const idle = agent === "opencode" ? "25s" : "15s";
   const env = { SKEIN_IDLE_TIMEOUT: status === "stalled" ? idle : "110s", ...(fault === "down" ? down : {}) };
-  if (typeof fault === "object") server.setFault(fault);
+  if (typeof fault === "object") server.setFault(withKey(fault, agent));
   if (fault === "kill") server.setScript(calling);
   const over = new AbortController();
   if (fault === "kill") void killCli(house, over.signal);
@@ -65,8 +74,19 @@ async function failAndGoOn(house: TemporaryHouse, server: ModelServer, agent: st
   const left = await leftOf(house.root);
   server.setFault(null);
   server.setScript(shellScript([], "fine"));
+  noteBodies(server);
   const next = await takeTurn(house, server, [...args, "go on"], { SKEIN_IDLE_TIMEOUT: "60s" });
+  noteBodies(server);
   return { status: failed.turn.status, code: failed.ran.code, error: failed.turn.error, left, next: [next.ran.code, answerOf(next)] };
+}
+
+/** As vendors do who repeat the key that they refuse. */
+function withKey(fault: Fault, agent: string): Fault {
+  return fault.type === "status" ? { ...fault, message: `${fault.message} (${secret(keyVariableOf(agent))})` } : fault;
+}
+
+function noteBodies({ requests }: ModelServer): void {
+  bodies.push(...requests.map(({ text }) => text).filter((text) => marks.test(text)));
 }
 
 function answerOf({ nodes, turn }: Taken): string {
@@ -120,4 +140,13 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     });
     expect(error?.hint ?? "").not.toBe("");
   });
+
+  test("leaves no key in a file or a stream", () => {
+    expect(leaks.get(agent)).toEqual([]);
+  });
+});
+
+test("no argument list and no request body held a key", () => {
+  expect(watch.lists().some((list) => list.includes("__launch"))).toBe(true);
+  for (const texts of [bodies, watch.lists()]) expect(texts.filter((text) => marks.test(text)).map(around)).toEqual([]);
 });
