@@ -1,37 +1,26 @@
 // The real agents behind real walls, with a shell: what they can reach and read. Keys that can be recognised stand in
 // every credential; after good and failed turns no file, argument list, stream or request body holds one of them.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { installPeers, peerNames, peersBin } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { environment } from "../../src/config/env.ts";
-import { vendors } from "../../src/models/providers.ts";
 import { persons } from "../escape/person.ts";
 import { agentHouse, agentModels, type Taken, takeTurn } from "../support/agent-walk.ts";
 import { watchArguments } from "../support/argument-lists.ts";
+import {
+  around,
+  type CanaryHouse,
+  configOf,
+  keyFiles as files,
+  keyVariableOf,
+  marks,
+  secret,
+  withCanaries,
+  writeIn,
+} from "../support/canaries.ts";
 import type { TemporaryHouse } from "../support/skein.ts";
-
-const marks = /loose-lips|sink-ships/;
-const secret = (name: string) => `loose-lips-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}-sink-ships`;
-
-const more = ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_TOKEN"];
-const variables = [
-  ...new Set([
-    ...environment.filter((row) => row.group === "keys").map((row) => row.name),
-    ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name)),
-    ...more,
-  ]),
-];
-/** Where people's keys and their agents' own configuration lie. */
-const places =
-  ".ssh/id_ed25519 .ssh/config .claude/.credentials.json .claude/settings.json .claude.json .codex/auth.json .codex/config.toml " +
-  ".gemini/oauth_creds.json .gemini/settings.json .local/share/opencode/auth.json .config/opencode/opencode.json " +
-  ".pi/agent/auth.json .pi/agent/models.json .aws/credentials .netrc .gnupg/secring.gpg .config/gh/hosts.yml";
-const files = places.split(" ");
-
-const keyOf: Record<string, string> = { codex: "CODEX_API_KEY", gemini: "GEMINI_API_KEY" };
 
 /** Root, and another user where the programs can be read by all. */
 const people = persons().filter(
@@ -43,7 +32,7 @@ const people = persons().filter(
 describe.each(people.map((person) => [person.name, person] as const))("as %s", (_, person) => {
   let server: ModelServer;
   let outside: Bun.TCPSocketListener;
-  let house: TemporaryHouse;
+  let house: CanaryHouse<TemporaryHouse>;
   let watch: ReturnType<typeof watchArguments>;
   const printed: string[] = [];
   const bodies: string[] = [];
@@ -54,10 +43,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     await installPeers(peerNames);
     server = startModelServer({ steps: [], final: "" });
     outside = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { open: () => void (reached += 1), data: () => {} } });
-    house = agentHouse(server, Object.fromEntries(variables.map((name) => [name, secret(name)])), person.words);
-    for (const file of files) writeIn(join(house.home, file), JSON.stringify({ key: secret(file) }));
-    const acme = { base_url: server.url, api_key: secret("acme") };
-    writeIn(configOf(house), JSON.stringify({ providers: { acme } }));
+    house = withCanaries(agentHouse(server, {}, person.words));
     writeIn(join(house.project, "probe.sh"), probe(house, [new URL(server.url).port, String(outside.port)]));
     if (!person.isRoot) Bun.spawnSync(["chown", "-R", `${person.uid}:${person.uid}`, house.root]);
     watch = watchArguments();
@@ -103,7 +89,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
 
     test("repeats no key that its vendor repeats to it", async () => {
       server.setScript({ steps: [], final: "never said" });
-      server.setFault({ type: "status", status: 401, message: `the key is wrong: ${secret(keyOf[agent] ?? "ANTHROPIC_API_KEY")}` });
+      server.setFault({ type: "status", status: 401, message: `the key is wrong: ${secret(keyVariableOf(agent))}` });
       const { ran, turn: ended } = await turn(agent, "ask");
       server.setFault(null);
       expect([ran.code, ended.status]).toEqual([4, "auth"]);
@@ -125,26 +111,15 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
       for (const texts of [printed, bodies, watch.lists()]) expect(texts.filter((text) => marks.test(text)).map(around)).toEqual([]);
     });
 
-    test("no file holds a key, besides those that people keep them in", () => {
-      const own = new Set([...files.map((file) => join(house.home, file)), configOf(house)]);
+    test("no file holds a key, besides those that people keep them in", async () => {
       const found = readdirSync(house.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-      const paths = found.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !own.has(path));
-      const texts = paths.map((path) => ({ path, text: readFileSync(path, "latin1") }));
+      const paths = found.map((entry) => join(entry.parentPath, entry.name));
       const kept = ["skein.db", ".jsonl", ".stdout.log", ".stderr.log"].filter((end) => !paths.some((path) => path.endsWith(end)));
       expect([kept, peerNames.filter((agent) => !paths.some((path) => path.includes(`/${agent}/`)))]).toEqual([[], []]);
-      expect(texts.filter(({ text }) => marks.test(text)).map(({ path, text }) => `${path}: ${around(text)}`)).toEqual([]);
+      expect(await house.leaks()).toEqual([]);
     });
   });
 });
-
-function writeIn(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-}
-
-function configOf(house: TemporaryHouse): string {
-  return join(house.env["SKEIN_HOME"]!, "config", "config.jsonc");
-}
 
 /** Says what it finds, and never what it looks for. */
 function probe(house: TemporaryHouse, open: string[]): string {
@@ -164,9 +139,4 @@ echo PROBED
 
 function foundIn(said: string): string[] {
   return said.split("\n").filter((line) => /^(READ|REACHED|HOLDS) /.test(line));
-}
-
-function around(text: string): string {
-  const at = text.search(marks);
-  return text.slice(Math.max(0, at - 80), at + 60);
 }
