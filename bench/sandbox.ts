@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { loadConfig } from "../src/config/load.ts";
 import { findPaths } from "../src/config/paths.ts";
 import { executorsOf, machineOf } from "../src/house/executors.ts";
-import type { Ground } from "../src/house.ts";
+import { type Ground, newEstate } from "../src/house.ts";
 import type { Policy } from "../src/protocol/policy.ts";
 import type { Executor } from "../src/protocol/ports.ts";
 import { startModelServer } from "../src/agents/contract/server.ts";
@@ -76,6 +76,8 @@ function groundOf(): Ground {
     trust: null,
     lenient: false,
     self: [program],
+    version: "0",
+    estate: newEstate({ address: () => null, reach: () => Promise.reject(new Error("there is no other process here")) }),
     warn: console.error,
   };
   return { ...input, paths, project, config, isTrusted: () => false, providers: {} };

@@ -11,6 +11,7 @@ import { findPaths, findProject, type Paths } from "./config/paths.ts";
 import { readProjectState, writeProjectState } from "./config/state.ts";
 import { trustState } from "./config/trust.ts";
 import { createEngine } from "./engine/engine.ts";
+import { Live } from "./engine/live.ts";
 import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
 import { executorsOf } from "./house/executors.ts";
@@ -40,8 +41,24 @@ export type HouseInput = {
   lenient: boolean;
   /** How this program starts itself again. */
   self: string[];
+  version: string;
+  /** What all houses of this process have in common. */
+  estate: Estate;
   warn: (message: string) => void;
 };
+
+/** Turns and how to reach them belong to the process, not to one house in it. */
+export type Estate = {
+  live: Live;
+  startedAt: number;
+  /** Where this process can be talked to, from the first turn on; null where it can't. */
+  address: () => string | null;
+  reach: (address: string) => Promise<Api>;
+};
+
+export function newEstate(sockets: Pick<Estate, "address" | "reach">): Estate {
+  return { live: new Live(), startedAt: Date.now(), ...sockets };
+}
 
 /** What the rows beside the engine are made from. */
 export type Ground = HouseInput & {
@@ -63,7 +80,12 @@ export function buildHouse(input: HouseInput): Api {
     (opened ??= openStore(
       input.ephemeral
         ? { path: ":memory:", outputsDir: null }
-        : { path: storePath, outputsDir: join(paths.data, "outputs"), agentsDir: join(paths.data, "agents") },
+        : {
+            path: storePath,
+            outputsDir: join(paths.data, "outputs"),
+            agentsDir: join(paths.data, "agents"),
+            socket: input.estate.address,
+          },
     ));
 
   const executors = executorsOf(ground);
@@ -87,6 +109,8 @@ export function buildHouse(input: HouseInput): Api {
   };
 
   return createEngine({
+    ...input.estate,
+    version: input.version,
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     snapshots: input.ephemeral ? null : snapshotsOf(ground),

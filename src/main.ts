@@ -1,6 +1,7 @@
 // argv → door. The only file that ends the process; a door is loaded only when it is asked for.
 // Re-executed with a marker it is the executor, or what puts up walls around it, and then nothing else is loaded.
 import { writeSync } from "node:fs";
+import type { Estate } from "./house.ts";
 
 if (process.argv[2] === "__executor") {
   const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
@@ -27,6 +28,7 @@ async function main(argv: string[]): Promise<number> {
   const cwd = currentDirectory();
   const { home } = findPaths(process.env, cwd);
   let close: (() => Promise<void>) | null = null;
+  let estate: Estate | null = null;
   const door = realDoor({
     version,
     cwd,
@@ -34,7 +36,8 @@ async function main(argv: string[]): Promise<number> {
     project: findProject(cwd, home),
     leave: (code) => process.exit(code),
     async api(overrides) {
-      const { buildHouse } = await import("./house.ts");
+      const { buildHouse, newEstate } = await import("./house.ts");
+      estate ??= newEstate({ address: () => null, reach: () => Promise.reject(new Error("not yet")) });
       const api = buildHouse({
         env: overrides.env ?? process.env,
         cwd: overrides.cwd ?? cwd,
@@ -43,6 +46,8 @@ async function main(argv: string[]): Promise<number> {
         ephemeral: overrides.ephemeral ?? false,
         trust: overrides.trust ?? null,
         self: selfCommand(),
+        version,
+        estate,
         warn: (message) => door.err.write(warningText(message)),
       });
       close = api.close;

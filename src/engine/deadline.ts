@@ -8,6 +8,9 @@ export type Deadline = {
   touch: () => void;
   /** The idle clock stands still until what this gives back is called: a sub-session has a clock of its own. */
   hold: () => () => void;
+  /** Both clocks stand still. */
+  stop: () => void;
+  go: () => void;
   cancel: () => void;
   /** Why the turn was stopped, or null. */
   reason: () => TurnError | null;
@@ -19,6 +22,10 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
   let reason: TurnError | null = null;
   let touchedAt = Date.now();
   let holds = 0;
+  let leftMs = limits.timeoutMs;
+  let countedAt = Date.now();
+  let total: ReturnType<typeof setTimeout> | null = null;
+  let release: (() => void) | null = null;
 
   function stop(why: TurnError): void {
     if (reason !== null) return;
@@ -41,19 +48,26 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
     else idle = setTimeout(checkIdle, Math.min(limit - quiet, longestTimerMs));
   }
 
-  const { timeoutMs } = limits;
-  const total =
-    timeoutMs === null
-      ? null
-      : setTimeout(
-          () =>
-            stop({
-              kind: "timed-out",
-              message: `the turn took longer than ${seconds(timeoutMs)}`,
-              hint: "raise --timeout, or go on with --resume",
-            }),
-          Math.min(timeoutMs, longestTimerMs),
-        );
+  function hold(): () => void {
+    holds++;
+    return () => {
+      holds--;
+      touchedAt = Date.now();
+    };
+  }
+  function timeOut(): void {
+    stop({
+      kind: "timed-out",
+      message: `the turn took longer than ${seconds(limits.timeoutMs as number)}`,
+      hint: "raise --timeout, or go on with --resume",
+    });
+  }
+  function count(): void {
+    countedAt = Date.now();
+    if (leftMs !== null) total = setTimeout(timeOut, Math.min(leftMs, longestTimerMs));
+  }
+
+  count();
   let idle = limits.idleMs === null ? null : setTimeout(checkIdle, Math.min(limits.idleMs, longestTimerMs));
   if (outer?.aborted === true) cancel();
   outer?.addEventListener("abort", cancel, { once: true });
@@ -61,12 +75,17 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
   return {
     signal: controller.signal,
     touch: () => (touchedAt = Date.now()),
-    hold() {
-      holds++;
-      return () => {
-        holds--;
-        touchedAt = Date.now();
-      };
+    hold,
+    stop() {
+      if (release !== null) return;
+      release = hold();
+      if (total !== null) clearTimeout(total);
+      if (leftMs !== null) leftMs = Math.max(0, leftMs - (Date.now() - countedAt));
+    },
+    go() {
+      release?.();
+      if (release !== null) count();
+      release = null;
     },
     cancel,
     reason: () => reason,

@@ -49,7 +49,13 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     };
     const release = deadline.hold();
     try {
-      const below = { outer: request.signal, elsewhere: () => around(child.id), root: place.root ?? session.id, told: place.told };
+      const below = {
+        outer: request.signal,
+        elsewhere: () => around(child.id),
+        root: place.root ?? session.id,
+        gate: parent.live.gate,
+        told: place.told,
+      };
       const outcome = await parent.runBelow(
         { ...start, limits, fresh: false, answerSchema: null, command: null, outputFile: null },
         watch,
@@ -61,6 +67,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
         answer: outcome.answer,
         transcript: outcome.session.transcript,
         costUsd: outcome.turn.costUsd,
+        left: { tokens: null, costUsd: null, children: null },
         ...(outcome.turn.error === null ? {} : { error: outcome.turn.error }),
       };
     } finally {

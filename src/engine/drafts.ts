@@ -10,6 +10,7 @@ export type Drafts = {
   note: (event: PassingBody) => void;
   /** A node made these texts lasting. */
   drop: (keys: string[]) => void;
+  all: () => Draft[];
   stop: () => Promise<void>;
 };
 
@@ -52,6 +53,7 @@ export function keepDrafts(save: (draft: Draft) => Promise<void>): Drafts {
         dirty.delete(key);
       }
     },
+    all: () => [...texts].map(([key, text]) => ({ key, text })),
     async stop() {
       if (timer !== null) clearTimeout(timer);
       await saving;

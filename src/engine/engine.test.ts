@@ -7,11 +7,14 @@ import type { Api, TurnStart } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import type { NewNode } from "../protocol/node.ts";
 import type { Agent, AgentEvent, Delegation, TurnContext, TurnInput } from "../protocol/ports.ts";
+import { usualPolicy } from "../protocol/policy.ts";
 import type { Session } from "../protocol/turn.ts";
+import { plainTurn } from "../protocol/turn-start.ts";
 import { openStore } from "../store/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
 import { transcriptPath } from "../store/transcript.ts";
 import { createEngine, type EngineParts } from "./engine.ts";
+import { Live } from "./live.ts";
 
 const text = (words: string): NewNode => ({
   author: "agent",
@@ -73,6 +76,10 @@ async function engineWith(
 function partsFor(root: string, store: Store, agent: Agent): EngineParts {
   return {
     store: async () => store,
+    live: new Live(),
+    reach: () => Promise.reject(new Error("there is no other process here")),
+    version: "0",
+    startedAt: 0,
     hasStore: () => true,
     snapshots: null,
     agents: [agent],
@@ -94,27 +101,8 @@ function partsFor(root: string, store: Store, agent: Agent): EngineParts {
   };
 }
 
-const turn: Omit<TurnStart, "session"> = {
-  prompt: "hello",
-  images: [],
-  agent: null,
-  agentArgs: [],
-  model: null,
-  toolLevel: "minimal",
-  tools: null,
-  spawn: true,
-  system: null,
-  appendSystem: null,
-  contextFiles: false,
-  fresh: false,
-  policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
-  limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null },
-  timeoutMs: null,
-  idleMs: null,
-  answerSchema: null,
-  command: null,
-  outputFile: null,
-};
+const plain = plainTurn("", usualPolicy);
+const turn = { ...plain, prompt: "hello", spawn: true, limits: { ...plain.limits, maxSteps: 10 } };
 
 const node = (made: NewNode): AgentEvent => ({ type: "node", node: made, recorded: () => {} });
 const typesOf = (events: Event[]) => events.map((event) => event.type);
@@ -265,6 +253,9 @@ describe("what a dead process left", () => {
 describe("a sub-session", () => {
   const request = (change: Partial<Delegation> = {}): Delegation => ({
     task: "part",
+    call: "c",
+    role: null,
+    attachable: false,
     agent: null,
     model: null,
     sandbox: {},

@@ -1,9 +1,12 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
 import type { Api } from "../protocol/api.ts";
+import { protocolVersion } from "../protocol/control.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
 import type { Agent, Snapshots } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
+import { plainTurn } from "../protocol/turn-start.ts";
 import type { Store } from "../store/store.ts";
+import { answerAsk, listAsks } from "./asks.ts";
 import { compareBranches } from "./compare.ts";
 import { findText } from "./find-text.ts";
 import { handleContent } from "./handle-content.ts";
@@ -11,10 +14,14 @@ import { renderContext } from "./context-view.ts";
 import { diffFiles, planRestore, restoreFiles } from "./files.ts";
 import { addSession, graft } from "./graft.ts";
 import { importTranscript } from "./import.ts";
+import type { Live } from "./live.ts";
 import { liveTurns } from "./live-turns.ts";
+import { pauseTurn, resumeTurn } from "./pause.ts";
 import { currentSession, openSession } from "./sessions.ts";
+import { steer } from "./steer.ts";
 import * as tree from "./tree-ops.ts";
 import { checkTurn } from "./turn.ts";
+import { watchSession } from "./watch.ts";
 
 export type EngineParts = {
   /** Opened on first use. */
@@ -22,6 +29,12 @@ export type EngineParts = {
   /** Whether there is one to look into; looking must not make one. */
   hasStore: () => boolean;
   agents: Agent[];
+  /** The turns of this process, also those of other engines in it. */
+  live: Live;
+  /** Another process, by the address that its leases name. Throws when nobody listens there. */
+  reach: (address: string) => Promise<Api>;
+  version: string;
+  startedAt: number;
   /** Null when nothing may be kept. */
   snapshots: Snapshots | null;
   /**
@@ -54,8 +67,8 @@ export type EngineParts = {
 export function createEngine(parts: EngineParts): Api {
   const turns = liveTurns(parts);
   let closing: Promise<void> | null = null;
-  const close = async (): Promise<void> => {
-    await turns.stopAll();
+  const close = async (how: "stop" | "finish"): Promise<void> => {
+    await (how === "finish" ? turns.finishAll() : turns.stopAll());
     await parts.close();
   };
   return {
@@ -64,6 +77,7 @@ export function createEngine(parts: EngineParts): Api {
       open: (params) => openSession(parts, params),
       list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),
       tree: async ({ session, archived }) => treeOf(await parts.store(), session, archived ?? false),
+      leaves: async ({ session }) => tree.leavesOf((await treeOf(await parts.store(), session, true)).nodes),
       find: ({ wanted, directory }) => tree.findSession(parts, wanted, directory),
       fork: (params) => tree.fork(parts, params),
       move: (params) => tree.move(parts, params),
@@ -78,6 +92,7 @@ export function createEngine(parts: EngineParts): Api {
     node: {
       find: ({ wanted }) => tree.findNode(parts, wanted),
       path: async ({ node }) => (await parts.store()).path(node),
+      children: async ({ node }) => (await parts.store()).children(node),
       add: (params) => tree.addMessage(parts, params),
       addSession: (params) => addSession(parts, params),
     },
@@ -87,12 +102,31 @@ export function createEngine(parts: EngineParts): Api {
       planRestore: (params) => planRestore(parts, params),
       restore: (params) => restoreFiles(parts, params),
     },
-    context: { render: (params) => renderContext(parts, params) },
+    context: { render: (params) => renderContext(parts, params), handles: (params) => tree.handlesTo(parts, params) },
     turn: {
       check: (params) => checkTurn(parts, params),
       start: turns.start,
       cancel: async ({ session }) => turns.stop(session),
       kill: async ({ session }) => (await import("./kill.ts")).killTurn(parts, session, () => turns.stop(session)),
+      watch: (params) => watchSession(parts, params),
+      steer: (params) => steer(parts, params),
+      pause: ({ session }) => pauseTurn(parts, session),
+      resume: ({ session }) => resumeTurn(parts, session),
+      list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).turnRows(endedSince) : []),
+    },
+    ask: { list: (params) => listAsks(parts, params), answer: (params) => answerAsk(parts, params) },
+    bash: {
+      execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...plainTurn(session, policy), command, timeoutMs }),
+    },
+    health: {
+      check: async () => ({
+        status: "healthy",
+        version: parts.version,
+        protocol: protocolVersion,
+        pid: process.pid,
+        startedAt: parts.startedAt,
+        running: parts.live.size,
+      }),
     },
     transcript: { import: (params) => importTranscript(parts, params) },
     search: { find: (params) => findText(parts, params) },
@@ -100,7 +134,7 @@ export function createEngine(parts: EngineParts): Api {
     handle: { resolve: (params) => handleContent(parts, params) },
     usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await parts.store()).verify(params) },
-    close: () => (closing ??= close()),
+    close: (how = "stop") => (closing ??= close(how)),
   };
 }
 

@@ -4,17 +4,17 @@ import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import { nothingSpent } from "../protocol/usage.ts";
 import type { EngineParts } from "./engine.ts";
-import { runTurn, type RunningTurns, type Told } from "./turn.ts";
+import { runToRest, type Told } from "./turn.ts";
 
 export type LiveTurns = {
   start: Api["turn"]["start"];
   stop: (session: string) => void;
   /** A door that fails leaves its turn running: it is stopped and recorded as what it is. */
   stopAll: () => Promise<void>;
+  finishAll: () => Promise<void>;
 };
 
 export function liveTurns(parts: EngineParts): LiveTurns {
-  const running: RunningTurns = new Map();
   const told: Told = new Set();
   const starting = new Map<string, AbortController>();
   const unfinished = new Set<Promise<unknown>>();
@@ -23,8 +23,8 @@ export function liveTurns(parts: EngineParts): LiveTurns {
       const feed = createFeed<Event>();
       const stop = new AbortController();
       starting.set(params.session, stop);
-      const place = { outer: stop.signal, elsewhere: () => nothingSpent, root: null, told };
-      const done = runTurn(parts, running, params, (event) => feed.push(event), place)
+      const place = { outer: stop.signal, elsewhere: () => nothingSpent, root: null, gate: null, told };
+      const done = runToRest(parts, params, (event) => feed.push(event), place)
         .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
         .then(
           () => feed.end(),
@@ -36,11 +36,14 @@ export function liveTurns(parts: EngineParts): LiveTurns {
     },
     stop(session) {
       starting.get(session)?.abort();
-      running.get(session)?.cancel();
+      parts.live.of(session)?.deadline.cancel();
     },
     async stopAll() {
       for (const stop of starting.values()) stop.abort();
       await Promise.all(unfinished);
+    },
+    async finishAll() {
+      while (unfinished.size > 0) await Promise.all(unfinished);
     },
   };
 }

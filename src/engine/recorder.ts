@@ -1,10 +1,12 @@
 // The one writer of a running turn: event → store → transcript → watchers, in that order and nowhere else.
+import type { Ask, QueuedInput } from "../protocol/control.ts";
 import type { LastingEvent, PassingBody, Event, TurnOutcome } from "../protocol/event.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
+import type { AskWish } from "../protocol/ports.ts";
 import type { NativeStart, Turn } from "../protocol/turn.ts";
 import { addUsage, noUsage, type Usage } from "../protocol/usage.ts";
-import type { Lease, NewTurn, Store, TurnClose, Written } from "../store/store.ts";
+import type { AskClose, Draft, Lease, NewTurn, Store, TurnClose, Written } from "../store/store.ts";
 import type { Transcript } from "../store/transcript.ts";
 import { keepDrafts, type Drafts } from "./drafts.ts";
 
@@ -16,9 +18,10 @@ export class Recorder {
   #drafts: Drafts | null = null;
   /** Nodes that the transcript lacks, in order: it never has a gap, only an end that is missing. */
   readonly #unwritten: Node[] = [];
-  #turn = "";
   #seq = 0;
   #passed = 0;
+  /** Empty before it has started. */
+  turn = "";
   usage: Usage = noUsage;
   costUsd = 0;
 
@@ -31,16 +34,41 @@ export class Recorder {
 
   async startTurn(turn: NewTurn): Promise<{ turn: Turn; native: NativeStart | null }> {
     const written = await this.#store.startTurn(this.#lease, turn);
-    this.#turn = written.value.id;
+    this.turn = written.value.id;
     this.#drafts = keepDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
     return { turn: this.#show(written), native: written.native };
   }
 
   async noteNative(nativeId: string): Promise<void> {
-    await this.#store.noteNative(this.#lease, this.#turn, nativeId);
+    await this.#store.noteNative(this.#lease, this.turn, nativeId);
   }
 
-  async addNode(node: NewNode, turn: string | null = this.#turn): Promise<Node> {
+  async openAsk(wish: AskWish & { expiresAt: number | null }): Promise<Ask> {
+    return this.#show(await this.#store.openAsk(this.#lease, this.turn, wish));
+  }
+
+  async closeAsk(id: string, close: AskClose): Promise<Ask> {
+    return this.#show(await this.#store.closeAsk(this.#lease, id, close));
+  }
+
+  async queueInput(text: string): Promise<QueuedInput> {
+    return this.#show(await this.#store.queueInput(this.#lease, text));
+  }
+
+  async takeInputs(): Promise<Node[]> {
+    return this.#show(await this.#store.takeInputs(this.#lease, this.turn));
+  }
+
+  async setState(state: "running" | "paused" | "asking"): Promise<void> {
+    await this.#store.setState(this.#lease, state);
+  }
+
+  /** What is streaming. */
+  drafts(): Draft[] {
+    return this.#drafts?.all() ?? [];
+  }
+
+  async addNode(node: NewNode, turn: string | null = this.turn): Promise<Node> {
     const written = await this.#store.appendNode(this.#lease, turn, node);
     this.#drafts?.drop(completedBy(node));
     this.usage = addUsage(this.usage, node.usage ?? noUsage);
@@ -50,10 +78,10 @@ export class Recorder {
 
   pass(body: PassingBody): void {
     this.#drafts?.note(body);
-    this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.#turn, at: Date.now(), ...body });
+    this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.turn, at: Date.now(), ...body });
   }
 
-  async endTurn(end: TurnClose, turn: string = this.#turn, outcome: Partial<TurnOutcome> = {}): Promise<Turn> {
+  async endTurn(end: TurnClose, turn: string = this.turn, outcome: Partial<TurnOutcome> = {}): Promise<Turn> {
     await this.#drafts?.stop();
     const written = await this.#store.endTurn(this.#lease, turn, end);
     for (const event of written.events) if (event.type === "turn.ended") Object.assign(event, outcome);

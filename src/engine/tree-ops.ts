@@ -1,6 +1,7 @@
 // Working with the tree as with git: fork, move, rename, archive, add. A write holds the session's lease, and mends
 // what a dead process left before it moves anything.
 import { Fault } from "../protocol/error.ts";
+import type { Handle } from "../protocol/handle.ts";
 import type { Node, NewNode } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
@@ -56,6 +57,22 @@ export async function restore(parts: EngineParts, params: { session: string }): 
   return (await parts.store()).updateSession(params.session, { archivedAt: null });
 }
 
+/** The ends of all branches, oldest first. */
+export function leavesOf(nodes: Node[]): Node[] {
+  const parents = new Set(nodes.map((node) => node.parent));
+  return nodes.filter((node) => !parents.has(node.id));
+}
+
+/** Every handle on the way to a node, or to the session's tip. */
+export async function handlesTo(parts: EngineParts, params: { session: string; node: string | null }): Promise<Handle[]> {
+  const store = await parts.store();
+  const node = params.node ?? (await sessionOf(store, params.session)).tip;
+  const path = node === null ? [] : await store.path(node);
+  return path
+    .flatMap((each) => each.parts)
+    .flatMap((part) => ((part.kind === "result" || part.kind === "handle") && part.handle !== undefined ? [part.handle] : []));
+}
+
 /** Does something to a session while nobody else can. */
 export async function holding<T>(parts: EngineParts, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
   const store = await parts.store();
@@ -64,7 +81,7 @@ export async function holding<T>(parts: EngineParts, id: string, act: (store: St
   let transcript = null;
   try {
     transcript = await openTranscript(parts, store, session);
-    const recorder = new Recorder(store, lease, transcript, () => {});
+    const recorder = new Recorder(store, lease, transcript, (event) => parts.live.publish(event));
     await recover(store, recorder, id);
     return await act(store, recorder);
   } finally {

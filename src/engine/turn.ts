@@ -8,17 +8,21 @@ import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
 import { addSpent, countedTokens, type Spent } from "../protocol/usage.ts";
+import { Gate } from "../kit/gate.ts";
 import type { Lease, Store } from "../store/store.ts";
+import { askPerson } from "./asks.ts";
 import { deadlineOf, type Deadline } from "./deadline.ts";
 import { delegation } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
 import { filesKeeper } from "./files.ts";
+import type { LiveTurn } from "./live.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
 import { agentNamed } from "./sessions.ts";
 import { openTranscript } from "./transcripts.ts";
 
-export type RunningTurns = Map<string, Deadline>;
+/** The prompt may be the oldest message that waits for the session. */
+export type TurnWish = TurnStart & { fromQueue?: boolean };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
@@ -28,19 +32,26 @@ export type Place = {
   elsewhere: () => Spent;
   /** The topmost session of the run; null when this turn is its own. */
   root: string | null;
+  /** Shut when the turn above stands still; null at the top. */
+  gate: Gate | null;
   told: Told;
 };
 
 /** Warnings that were given already: a missing wall is told once in a run, however many turns it has. */
 export type Told = Set<string>;
 
-export async function runTurn(
-  parts: EngineParts,
-  running: RunningTurns,
-  params: TurnStart,
-  publish: (event: Event) => void,
-  place: Place,
-): Promise<EndedTurn> {
+/** A turn, and one more for every message that came too late to be part of it. */
+export async function runToRest(parts: EngineParts, params: TurnStart, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
+  let ended = await runTurn(parts, params, publish, place);
+  while (ended.turn.status === "ok") {
+    const [waiting] = await (await parts.store()).queue(params.session);
+    if (waiting === undefined) break;
+    ended = await runTurn(parts, { ...params, prompt: waiting.text, images: [], fromQueue: true }, publish, place);
+  }
+  return ended;
+}
+
+async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
   // One that was named was asked before; only the session knew this one.
@@ -49,11 +60,20 @@ export async function runTurn(
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
   const deadline = deadlineOf(params, place.outer);
-  running.set(session.id, deadline);
+  const gate = new Gate();
+  deadline.signal.addEventListener("abort", () => gate.open());
+  const leaveGate = [place.gate?.add({ stop: () => gate.shut(), go: () => gate.open() }), gate.add(deadline)];
   let transcript = null;
+  let leave = (): void => {};
   try {
     transcript = await openTranscript(parts, store, { ...session, model: session.model ?? model });
-    const recorder = new Recorder(store, lease, transcript, publish);
+    const tell = (event: Event): void => {
+      parts.live.publish(event);
+      publish(event);
+    };
+    const recorder = new Recorder(store, lease, transcript, tell);
+    const live: LiveTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
+    leave = parts.live.begin(live);
     await recover(store, recorder, session.id);
     if (params.prompt === null && params.command === null) await checkResumable(store, session);
     const { turn, native } = await recorder.startTurn({
@@ -62,19 +82,21 @@ export async function runTurn(
       policy: params.policy,
       enforced,
       prompt: await firstNode(store, params),
+      fromQueue: params.fromQueue ?? false,
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
     warnOnce(turn, place.told, (message) => recorder.pass({ type: "warning.raised", message }));
-    const runBelow: Driven["runBelow"] = (below, watch, within) => runTurn(parts, running, below, watch, within);
-    return await drive({ parts, runBelow, place, params, store, lease, recorder, deadline, agent, turn, native, session });
+    const runBelow: Driven["runBelow"] = (below, watch, within) => runToRest(parts, below, watch, within);
+    return await drive({ parts, runBelow, place, params, live, store, lease, recorder, deadline, agent, turn, native, session });
   } catch (error) {
     deadline.cancel(); // what could not be recorded must not go on
     throw error;
   } finally {
     deadline.clear();
-    running.delete(session.id);
+    for (const away of leaveGate) away?.();
     transcript?.close();
     await store.release(lease);
+    leave();
   }
 }
 
@@ -117,6 +139,7 @@ export type Driven = {
   runBelow: (params: TurnStart, publish: (event: Event) => void, place: Place) => Promise<EndedTurn>;
   place: Place;
   params: TurnStart;
+  live: LiveTurn;
   store: Store;
   lease: Lease;
   recorder: Recorder;
@@ -136,6 +159,7 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   let mayHaveChanged = params.command !== null;
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
+    await driven.live.gate.passed();
     if (event.type === "passing") recorder.pass(event.event);
     else if (event.type === "native") await recorder.noteNative(event.id);
     else if (event.type === "end") end = event.end;
@@ -169,7 +193,7 @@ async function turnInput(
   driven: Driven,
   keepFiles: TurnContext["keepFiles"],
 ): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
-  const { params, store, lease, deadline, turn, session } = driven;
+  const { params, live, store, lease, recorder, deadline, turn, session } = driven;
   const tip = (await sessionOf(store, session.id)).tip;
   const whole = tip === null ? [] : await store.path(tip);
   const { delegate, spent } = delegation(driven);
@@ -198,6 +222,11 @@ async function turnInput(
       const others = addSpent(spent(), driven.place.elsewhere());
       return { tokens: countedTokens(others.usage), costUsd: others.costUsd ?? 0 };
     },
+    reserve: () => () => {},
+    ask: (wish) => askPerson(live, wish),
+    canAsk: params.asks.how !== "none",
+    takeInput: () => recorder.takeInputs(),
+    pausable: (part) => live.gate.add(part),
   };
   return { input, context, spent };
 }

@@ -6,13 +6,11 @@ import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose.ts";
 import type { Check, DoctorReport } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { levelTools, type Policy } from "../protocol/policy.ts";
+import { levelTools, usualPolicy } from "../protocol/policy.ts";
 import { enforcedBy } from "../sandbox/start.ts";
 import type { Store } from "../store/store.ts";
 import { executorsOf, machineOf } from "./executors.ts";
 import { authStatus } from "./rows.ts";
-
-const usual: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
 
 export async function checkMachine(ground: Ground, store: () => Promise<Store>): Promise<DoctorReport> {
   const checks: Check[] = [
@@ -65,7 +63,7 @@ const tierWords = {
 /** Tried out anew: whoever asks may just have changed the machine. */
 async function checkSandbox(ground: Ground): Promise<Check> {
   const machine = await machineOf(ground, { anew: true });
-  const { missing } = enforcedBy(machine, usual);
+  const { missing } = enforcedBy(machine, usualPolicy);
   const why = machine.why === null ? [] : [machine.why];
   const hint = machine.hint === null ? {} : { hint: machine.hint };
   if (machine.tier === "none") {
@@ -85,8 +83,8 @@ async function checkSandbox(ground: Ground): Promise<Check> {
 
 async function checkExecutor(ground: Ground): Promise<string> {
   const executors = executorsOf({ ...ground, ephemeral: true });
-  await executors.enforced(usual);
-  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: usual });
+  await executors.enforced(usualPolicy);
+  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: usualPolicy });
   try {
     const options = { session: "doctor", turn: "doctor", cwd: ground.cwd, env: {}, signal: AbortSignal.timeout(5000), onOutput: () => {} };
     const outcome = await executor.callTool("bash", { command: "echo fine" }, options);

@@ -1,6 +1,7 @@
 // The one object that doors know. The engine implements it, the hub will serve it, its client mirrors it:
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
 import type { AgentRow, AgentsReport, ContractProgress } from "./agents.ts";
+import type { Ask, Health, PauseReport, QueuedInput, TurnRow } from "./control.ts";
 import type { TurnStatus } from "./error.ts";
 import type { Event } from "./event.ts";
 import type { FileChange } from "./files.ts";
@@ -19,6 +20,8 @@ export type Api = {
     list: (params: { project: string | null; archived?: boolean; subSessions?: boolean; limit?: number }) => Promise<Session[]>;
     /** Archived sessions are left out unless asked for. */
     tree: (params: { session: string; archived?: boolean }) => Promise<TreeView>;
+    /** The ends of all branches of its tree. */
+    leaves: (params: { session: string }) => Promise<Node[]>;
     /** By id, tail or name; names of the directory's project come first. */
     find: (params: { wanted: string; directory: string }) => Promise<Session>;
     /** A new session at an old node (its tip when none is named); the old one keeps its tip. */
@@ -38,6 +41,7 @@ export type Api = {
     find: (params: { wanted: string }) => Promise<Node>;
     /** From the root to the node. */
     path: (params: { node: string }) => Promise<Node[]>;
+    children: (params: { node: string }) => Promise<Node[]>;
     /** A message of the user's that no agent takes up yet. */
     add: (params: { session: string; text: string }) => Promise<Node>;
     /** The conclusion of another session, as a handle that names it. */
@@ -57,6 +61,8 @@ export type Api = {
   context: {
     /** Exactly what the session's agent would be sent from this node (its tip when none is named). */
     render: (params: { session: string; node: string | null }) => Promise<ContextView>;
+    /** Every handle on the way to this node. */
+    handles: (params: { session: string; node: string | null }) => Promise<Handle[]>;
   };
   turn: {
     /** Throws what would stop such a turn before it starts, so that nothing is written for it. */
@@ -64,9 +70,32 @@ export type Api = {
     /** Runs to the end whoever watches; leaving the feed does not stop it. */
     start: (params: TurnStart) => AsyncIterable<Event>;
     cancel: (params: { session: string }) => Promise<void>;
-    /** Stops the turn that runs in a session, whichever process runs it. */
-    kill: (params: { session: string }) => Promise<KillReport>;
+    /** Stops the turn that runs in a session, whichever process runs it; by force without asking that process. */
+    kill: (params: { session: string; force: boolean }) => Promise<KillReport>;
+    /**
+     * What is stored of a session after `afterSeq`, then what happens, whichever process runs it. Ends when nothing runs
+     * there any more, or never.
+     */
+    watch: (params: { session: string; afterSeq: number; until: "idle" | "never" }) => AsyncIterable<Event>;
+    /** A message that the agent is given at its next step, or in a turn that follows. */
+    steer: (params: { session: string; text: string }) => Promise<QueuedInput>;
+    /** No request, no tool, no processor time until it is let go on. By force its whole process stands still. */
+    pause: (params: { session: string; force: boolean }) => Promise<PauseReport>;
+    resume: (params: { session: string }) => Promise<PauseReport>;
+    /** What runs on this machine, with `ended` also what has run since then. */
+    list: (params: { endedSince: number | null }) => Promise<TurnRow[]>;
   };
+  ask: {
+    /** Those without an answer, the oldest first. */
+    list: (params: { session: string | null }) => Promise<Ask[]>;
+    /** By id or tail of one. A number chooses an option, where there are any. */
+    answer: (params: { ask: string; text: string }) => Promise<Ask>;
+  };
+  bash: {
+    /** A turn of the agent `shell` in a session: no model is asked. */
+    execute: (params: BashExecute) => AsyncIterable<Event>;
+  };
+  health: { check: () => Promise<Health> };
   transcript: {
     /** What is stored already is not added again; a longer version of a file adds what is new in it. */
     import: (params: TranscriptImport) => Promise<ImportReport>;
@@ -100,8 +129,11 @@ export type Api = {
     /** Tries every installed agent offline, and keeps what was found out. */
     tryAgents: (params: AgentsTrial) => Promise<AgentsReport>;
   };
-  close: () => Promise<void>;
+  /** `finish` waits for turns that run here; otherwise they are stopped, and recorded as what they are. */
+  close: (how?: "stop" | "finish") => Promise<void>;
 };
+
+export type BashExecute = { session: string; command: string; timeoutMs: number | null; policy: Policy };
 
 /** Which session a turn goes to: an existing one, the latest of the project, or a new one. */
 export type SessionOpen = {
@@ -147,6 +179,12 @@ export type TurnStart = {
   agentArgs: string[];
   /** A command instead of a prompt: the agent `shell` runs it, no model is asked. */
   command: string | null;
+  /** Where questions go: to a person who is waited for that long (null: for good), to one who answers later, or nowhere. */
+  asks: { how: "wait"; limitMs: number | null } | { how: "later" } | { how: "none" };
+  /** Whether messages can be sent to it while it runs. */
+  steerable: boolean;
+  /** A person allows that its tools start skein again. */
+  nesting: boolean;
   /** What the command's output is a copy of: a file, an answer from the web or from a database. */
   copies?: Pick<Handle, "source" | "identifier">;
 };

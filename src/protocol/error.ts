@@ -66,6 +66,10 @@ export type FaultCode =
   | "session-exists"
   | "lease-lost"
   | "node-unknown"
+  | "ask-unknown"
+  | "ask-closed"
+  | "owner-unreachable"
+  | "connection-lost"
   | "store-broken"
   | "store-newer"
   | "store-full"
@@ -98,6 +102,8 @@ const faultExits: Partial<Record<FaultCode, number>> = {
   "session-ambiguous": 2,
   "session-exists": 2,
   "node-unknown": 2,
+  "ask-unknown": 2,
+  "ask-closed": 2,
 };
 
 export function exitCodeOf(error: unknown): number {

@@ -16,6 +16,8 @@ export type Policy = {
   addDirs: string[];
 };
 
+export const usualPolicy: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
+
 export type Enforced = {
   policy: PolicyName;
   tier: "namespaces" | "landlock" | "seatbelt" | "none";

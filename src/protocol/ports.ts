@@ -1,5 +1,6 @@
 // What the rooms are given and may not import: the engine knows an Agent, an agent knows tools and a model,
 // and neither knows how they are made. `house` injects the real ones.
+import type { TurnError } from "./error.ts";
 import type { PassingBody } from "./event.ts";
 import type { FileChange } from "./files.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
@@ -9,10 +10,13 @@ import type { NativeStart, TurnEnd } from "./turn.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
 
+/** Tokens, money and children are counted over the turn and all below it; so are steps, where `treeSteps` says how many. */
 export type Limits = {
   maxSteps: number;
   maxTokens: number | null;
   maxBudgetUsd: number | null;
+  maxChildren: number | null;
+  treeSteps: number | null;
 };
 
 /** Everything a turn is asked to do. The path ends with the prompt (or with what an interrupted turn left). */
@@ -75,12 +79,39 @@ export type TurnContext = {
   alive: () => void;
   /** What sub-sessions under this turn have used so far. */
   spent: () => { tokens: number; costUsd: number };
+  /**
+   * Room for one request in what the whole run may still use, or the error that says which limit is reached. It is kept
+   * until what comes back is called, when the request has been counted.
+   */
+  reserve: (request: { tokens: number; costUsd: number | null }) => TurnError | (() => void);
+  /** Asks a person. Settles when there is an answer, when the time for it is over, or at once when nobody can be waited for. */
+  ask: (question: AskWish) => Promise<AskOutcome>;
+  /** Whether a question can be asked at all. */
+  canAsk: boolean;
+  /** Messages that came for the agent since, recorded now as nodes of the user's; each is given once. */
+  takeInput: () => Promise<Node[]>;
+  /** Something that runs for this turn and can be made to stand still; what comes back ends that. */
+  pausable: (part: Pausable) => () => void;
 };
+
+/** The call is null when another agent's command line asks by its own means. */
+export type AskWish = { call: string | null; question: string; options: string[] };
+
+/** `later`: nobody is waited for; the turn is to end as `needs-input`, and the answer comes with the next one. */
+export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
+
+/** Both are called any number of times and never throw. */
+export type Pausable = { stop: () => void; go: () => void };
 
 export type Delegation = {
   task: string;
+  /** The call that delegates, so that watchers know where the sub-session belongs. */
+  call: string;
   agent: string | null;
   model: string | null;
+  role: string | null;
+  /** A person may also send it input. */
+  attachable: boolean;
   /** Narrows the parent's policy. */
   sandbox: { network?: boolean; extraWritePaths?: string[] };
   signal: AbortSignal;
@@ -94,7 +125,11 @@ export type DelegationResult = {
   transcript: string | null;
   costUsd: number | null;
   error?: TurnEnd["error"];
+  /** What the budget of the whole run has left; null where it has no such limit. */
+  left: BudgetLeft;
 };
+
+export type BudgetLeft = { tokens: number | null; costUsd: number | null; children: number | null };
 
 /** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
 export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs"> & {
@@ -171,6 +206,8 @@ export type ToolCallOptions = {
   /** Added to the executor's own allow-listed environment. */
   env: Record<string, string>;
   signal: AbortSignal;
+  /** Registers what the call runs as something that can stand still. */
+  pausable?: TurnContext["pausable"];
   /** Raw output as it is printed (bash only). */
   onOutput: (chunk: Uint8Array) => void;
 };

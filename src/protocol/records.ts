@@ -1,5 +1,6 @@
 // Everything that leaves the process as JSON: snake_case, ISO times. docs/JSON.md lists these records, and a test
 // holds every printed one to the schemas beside. What a model or a user wrote (tool input, metadata) stays as it is.
+import type { Ask, QueuedInput, TurnRow } from "./control.ts";
 import type { TurnError, TurnStatus } from "./error.ts";
 import type { Event } from "./event.ts";
 import type { Handle } from "./handle.ts";
@@ -143,6 +144,18 @@ export function eventRecord(event: Event) {
       return { ...head, turn: turnRecord(event.turn), session: sessionRecord(event.session) };
     case "node.added":
       return { ...head, node: nodeRecord(event.node) };
+    case "ask.opened":
+    case "ask.closed":
+      return { ...head, ask: askRecord(event.ask) };
+    case "queue.changed":
+      return { ...head, queue: event.queue.map(inputRecord) };
+    case "turn.paused":
+    case "turn.resumed":
+      return head;
+    case "session.spawned":
+      return { ...head, call: event.call, spawned_session_id: event.session, agent: event.agent, task: event.task };
+    case "draft.shown":
+      return { ...head, key: event.key, text: event.text };
     case "text.delta":
     case "thinking.delta":
       return { ...head, text: event.text };
@@ -159,6 +172,30 @@ export function eventRecord(event: Event) {
     case "warning.raised":
       return { ...head, message: event.message };
   }
+}
+
+export function askRecord(ask: Ask) {
+  return {
+    id: ask.id,
+    session_id: ask.session,
+    turn_id: ask.turn,
+    call: ask.call,
+    question: ask.question,
+    options: ask.options,
+    opened_at: isoTime(ask.openedAt),
+    expires_at: ask.expiresAt === null ? null : isoTime(ask.expiresAt),
+    closed_at: ask.closedAt === null ? null : isoTime(ask.closedAt),
+    outcome: ask.outcome,
+    answer: ask.answer,
+  };
+}
+
+export function inputRecord(input: QueuedInput) {
+  return { id: input.id, text: input.text, queued_at: isoTime(input.queuedAt) };
+}
+
+export function turnRowRecord({ session, turn, state, pid }: TurnRow) {
+  return { state, pid, session: sessionRecord(session), turn: turnRecord(turn) };
 }
 
 export type ResultRecord = {

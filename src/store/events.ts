@@ -3,22 +3,32 @@ import { Fault } from "../protocol/error.ts";
 import type { LastingBody, LastingEvent } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
+import { type AskRow, asOpened, queueAt, selectAsks, toAsk } from "./control-rows.ts";
 import type { Db } from "./db.ts";
 import { asStarted, type NodeRow, nodeColumns, selectTurns, sessionRow, toNodes, toSession, toTurn, type TurnRow } from "./rows.ts";
 
 type Kind = LastingBody["type"];
 
-export const kinds: Record<Kind, number> = { "turn.started": 1, "node.added": 2, "turn.ended": 3 };
+export const kinds: Record<Kind, number> = {
+  "turn.started": 1,
+  "node.added": 2,
+  "turn.ended": 3,
+  "ask.opened": 4,
+  "ask.closed": 5,
+  "queue.changed": 6,
+};
 
-export type EventRow = { session: number; seq: number; kind: Kind; turn: number | null; node: number | null; at: number };
+/** `item` is the question that an event is about. */
+export type EventRow = { session: number; seq: number; kind: Kind; turn: number | null; node: number | null; item?: number; at: number };
 
 export function recordEvent(db: Db, row: EventRow): void {
-  db.query("insert into events (session, seq, kind, turn, node, at) values (?, ?, ?, ?, ?, ?)").run(
+  db.query("insert into events (session, seq, kind, turn, node, item, at) values (?, ?, ?, ?, ?, ?, ?)").run(
     row.session,
     row.seq,
     kinds[row.kind],
     row.turn,
     row.node,
+    row.item ?? null,
     row.at,
   );
 }
@@ -28,13 +38,13 @@ export function eventOf(seq: number, session: string, turn: string | null, at: n
   return { seq, sessionId: session, turnId: turn ?? "", at, ...body };
 }
 
-type Found = { seq: number; kind: number; turn_id: string | null; node: number | null; at: number };
+type Found = { seq: number; kind: number; turn_id: string | null; node: number | null; item: number | null; at: number };
 
 export function events(db: Db, session: string, afterSeq: number): LastingEvent[] {
   const row = sessionRow(db, session);
   const found = db
     .query<Found>(
-      `select e.seq, e.kind, t.id as turn_id, e.node, e.at from events e left join turns t on t.n = e.turn
+      `select e.seq, e.kind, t.id as turn_id, e.node, e.item, e.at from events e left join turns t on t.n = e.turn
        where e.session = ? and e.seq > ? order by e.seq`,
     )
     .all(row.n, afterSeq);
@@ -47,9 +57,18 @@ export function events(db: Db, session: string, afterSeq: number): LastingEvent[
       session,
       event.turn_id,
       event.at,
-      bodyOf(event, owner, event.turn_id ? turns.get(event.turn_id) : undefined, nodes.get(event.seq)),
+      controlOf(db, row.n, event) ?? bodyOf(event, owner, event.turn_id ? turns.get(event.turn_id) : undefined, nodes.get(event.seq)),
     ),
   );
+}
+
+/** Questions and messages are told as they were then. */
+function controlOf(db: Db, session: number, event: Found): LastingBody | null {
+  if (event.kind === kinds["queue.changed"]) return { type: "queue.changed", queue: queueAt(db, session, event.seq) };
+  const ask = event.item === null ? null : db.query<AskRow>(`${selectAsks} where a.n = ?`).get(event.item);
+  if (ask === null) return null;
+  if (event.kind === kinds["ask.opened"]) return { type: "ask.opened", ask: asOpened(toAsk(ask)) };
+  return { type: "ask.closed", ask: toAsk(ask) };
 }
 
 function bodyOf(event: Found, session: Session, turn: Turn | undefined, node: Node | undefined): LastingBody {

@@ -28,7 +28,7 @@ export function acquire(db: Db, session: string, holder: Holder): Lease {
       .query<{ epoch: number }>(
         `insert into leases (session, epoch, boot, namespace, pid, started, socket, acquired_at) values (?, 1, ?, ?, ?, ?, ?, ?)
          on conflict (session) do update set epoch = epoch + 1, boot = excluded.boot, namespace = excluded.namespace,
-           pid = excluded.pid, started = excluded.started, socket = excluded.socket, acquired_at = excluded.acquired_at
+           pid = excluded.pid, started = excluded.started, socket = excluded.socket, acquired_at = excluded.acquired_at, state = null
          returning epoch`,
       )
       .get(row.n, holder.boot, holder.namespace, holder.pid, holder.started, holder.socket, Date.now())!;
@@ -76,12 +76,17 @@ export function isHeld(db: Db, session: number, self: Holder): boolean {
   return held !== null && isAlive(held, self);
 }
 
+/** What the holder says of its turn. */
+export function stateOf(db: Db, session: number): "running" | "paused" | "asking" {
+  return db.query<{ state: "paused" | "asking" | null }>("select state from leases where session = ?").get(session)?.state ?? "running";
+}
+
 /** The living process that holds the session, as it is seen from here. */
 export function livingHolder(db: Db, session: string, self: Holder): LivingHolder | null {
   const held = heldLease(db, sessionRow(db, session).n);
   const pid = held === null ? null : livingPid(held, self);
   if (held === null || pid === null) return null;
-  return { pid: pid === outOfSight ? null : pid, namedPid: held.pid, started: held.started };
+  return { pid: pid === outOfSight ? null : pid, namedPid: held.pid, started: held.started, socket: held.socket };
 }
 
 /** This process, as other processes will judge it. */

@@ -210,4 +210,26 @@ const steps = [
   alter table turns add column cli text;
   create index turns_by_tip on turns (tip) where native_id is not null;
   `,
+  `
+  alter table leases add column state text;
+  alter table events add column item integer;
+  create index turns_open on turns (n) where ended_at is null;
+  create index turns_by_end on turns (ended_at);
+  create table asks (
+    n integer primary key, id text not null unique, session integer not null, turn integer not null, call text,
+    question text not null, options text not null, opened_at integer not null, expires_at integer,
+    closed_at integer, outcome text, answer text
+  );
+  create index asks_by_session on asks (session);
+  create index asks_open on asks (n) where closed_at is null;
+  create table inputs (
+    n integer primary key, id text not null unique, session integer not null, text text not null,
+    queued_at integer not null, queued_seq integer not null, taken_seq integer
+  );
+  create index inputs_by_session on inputs (session);
+  create trigger controls_go after delete on sessions begin
+    delete from asks where session = old.n;
+    delete from inputs where session = old.n;
+  end;
+  `,
 ];

@@ -82,7 +82,17 @@ describe("the file of a store", () => {
     const { session, turn } = await begin(store);
     await store.close();
     const raw = new Database(at.path);
-    raw.run("drop index turns_by_tip");
+    for (const made of [
+      "trigger controls_go",
+      "table asks",
+      "table inputs",
+      "index turns_open",
+      "index turns_by_end",
+      "index turns_by_tip",
+    ])
+      raw.run(`drop ${made}`);
+    raw.run("alter table leases drop column state");
+    raw.run("alter table events drop column item");
     raw.run("alter table turns drop column cli");
     raw.run("alter table sessions drop column plan");
     raw.run("update turns set policy = json_remove(policy, '$.addDirs')");

@@ -1,14 +1,17 @@
 // The embedded store: the rooms of this folder put together behind the Store interface, one SQLite file.
 // Every failure that leaves here is a Fault that says what to do.
+import { asks, closeAsk, findAsk, openAsk } from "./asks.ts";
 import { Db } from "./db.ts";
 import { events } from "./events.ts";
 import { faultOf } from "./faults.ts";
 import { importedSession, importNodes, importOutput, importSession, knownNodes } from "./imports.ts";
+import { queue, queueInput, takeInputs } from "./inputs.ts";
 import { acquire, type Holder, livingHolder, release, thisProcess } from "./lease.ts";
 import { appendNode, children, findNode, node, path, sessionNodes, treeNodes } from "./nodes.ts";
 import { OutputFiles, readOutput } from "./output-files.ts";
 import { Output, type OutputBounds, outputBounds } from "./outputs.ts";
 import { purge } from "./purge.ts";
+import { setState, turnRows } from "./running.ts";
 import { indexSome, search } from "./search.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
 import type { Lease, PurgeWish, Store } from "./store.ts";
@@ -23,6 +26,8 @@ export type StoreOptions = {
   outputsDir: string | null;
   /** Below it other agents keep what they remember of a tree, by the tree's id: a purge takes it away. */
   agentsDir?: string;
+  /** Where this process can be talked to while it holds a session. */
+  socket?: () => string | null;
   /** Who writes; this process unless said otherwise. */
   holder?: Partial<Holder>;
   bounds?: Partial<OutputBounds>;
@@ -37,7 +42,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
   const bounds = { ...outputBounds, ...options.bounds };
   const leases = new Set<Lease>();
   let self: Holder | null = null;
-  const holder = () => (self ??= { ...thisProcess(), ...options.holder });
+  const holder = () => (self ??= { ...thisProcess(), ...options.holder, socket: options.socket?.() ?? null });
   const upkeep = new Upkeep(db);
 
   const on = faultsOf(db);
@@ -68,6 +73,11 @@ function storeOn(db: Db, options: StoreOptions): Store {
       return written;
     }),
     saveDraft: on(saveDraft),
+    setState: on(setState),
+    openAsk: on(openAsk),
+    closeAsk: on(closeAsk),
+    queueInput: on(queueInput),
+    takeInputs: on(takeInputs),
     saveTurnFiles: on(saveTurnFiles),
     openOutput: (lease, call, source) => new Output(db, files, lease, call, source, bounds),
     importSession: on(importSession),
@@ -89,6 +99,10 @@ function storeOn(db: Db, options: StoreOptions): Store {
     turnsOf: on(turnsOf),
     openTurns: on(openTurns),
     drafts: on(drafts),
+    turnRows: on((_, endedSince: number | null) => turnRows(db, holder(), endedSince)),
+    asks: on(asks),
+    findAsk: on(findAsk),
+    queue: on(queue),
     turnFiles: on(turnFiles),
     events: on(events),
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),

@@ -1,13 +1,14 @@
 // The store as the rest of the house sees it: asynchronous, and without a word of the database behind it.
 // One conformance suite runs against every implementation.
 import type { PurgeReport, UsageKey, UsageRow, VerifyReport } from "../protocol/api.ts";
+import type { Ask, QueuedInput, TurnRow } from "../protocol/control.ts";
 import type { TurnError, TurnStatus } from "../protocol/error.ts";
 import type { LastingEvent } from "../protocol/event.ts";
 import type { TurnFiles } from "../protocol/files.ts";
 import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
 import type { Handle } from "../protocol/handle.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
-import type { OutputSink } from "../protocol/ports.ts";
+import type { AskWish, OutputSink } from "../protocol/ports.ts";
 import type { Enforced } from "../protocol/policy.ts";
 import type { Spent } from "../protocol/usage.ts";
 import type { CliRecord, NativeStart, Session, Source, Turn } from "../protocol/turn.ts";
@@ -39,6 +40,14 @@ export type Store = {
   /** Keeps what is streaming, so that a crash loses at most the time between two calls. */
   saveDraft: (lease: Lease, turn: string, draft: Draft) => Promise<void>;
   openOutput: (lease: Lease, call: string, source: string) => OutputSink;
+  /** What the turn is doing, for those who list what runs. */
+  setState: (lease: Lease, state: "running" | "paused" | "asking") => Promise<void>;
+  openAsk: (lease: Lease, turn: string, wish: AskWish & { expiresAt: number | null }) => Promise<Written<Ask>>;
+  /** Throws `ask-closed` when it was closed before. */
+  closeAsk: (lease: Lease, id: string, close: AskClose) => Promise<Written<Ask>>;
+  queueInput: (lease: Lease, text: string) => Promise<Written<QueuedInput>>;
+  /** All that waits becomes nodes of this turn; each message is given once. */
+  takeInputs: (lease: Lease, turn: string) => Promise<Written<Node[]>>;
   /** Which states of the project's files surround a running turn. */
   saveTurnFiles: (lease: Lease, turn: string, files: TurnFiles) => Promise<void>;
 
@@ -68,6 +77,14 @@ export type Store = {
   /** Turns that never ended, whose holder may be dead. */
   openTurns: (session: string) => Promise<Turn[]>;
   drafts: (turn: string) => Promise<Draft[]>;
+  /** What runs, and what has ended since then (null: nothing of that), the latest first. */
+  turnRows: (endedSince: number | null) => Promise<TurnRow[]>;
+  /** Those of one session with every outcome, or the open ones of all; the oldest first. */
+  asks: (session: string | null) => Promise<Ask[]>;
+  /** By full id or unambiguous tail. */
+  findAsk: (wanted: string) => Promise<Ask>;
+  /** Messages that no turn has taken yet. */
+  queue: (session: string) => Promise<QueuedInput[]>;
   /** By turn; a turn that recorded none is missing. */
   turnFiles: (turns: string[]) => Promise<Map<string, TurnFiles>>;
   events: (session: string, afterSeq: number) => Promise<LastingEvent[]>;
@@ -109,12 +126,21 @@ export type PurgeWish = { session: string | null; archivedBefore: number; dryRun
 export type Lease = { session: string; epoch: number };
 
 /** `pid` is null when it can't be seen from here (another container); `namedPid` is its pid where it lives. */
-export type LivingHolder = { pid: number | null; namedPid: number; started: string };
+export type LivingHolder = {
+  pid: number | null;
+  namedPid: number;
+  started: string;
+  /** Where it can be talked to. */ socket: string | null;
+};
+
+export type AskClose = { outcome: "answered"; answer: string } | { outcome: "expired" | "left" };
 
 export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced"> & {
   id?: string;
   /** The prompt's node, written in the same transaction; none when an interrupted turn goes on. */
   prompt: NewNode | null;
+  /** The prompt is the oldest message of the queue, which this takes. */
+  fromQueue?: boolean;
   /** For an agent that keeps sessions of its own, and whether it can fork them. */
   native?: { canFork: boolean };
 };

@@ -5,6 +5,7 @@ import type { NativeStart, Turn } from "../protocol/turn.ts";
 import { nothingSpent, type Spent } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
 import { eventOf, recordEvent } from "./events.ts";
+import { takePrompt } from "./inputs.ts";
 import { requireLease } from "./lease.ts";
 import { claimed, nativeStart } from "./native.ts";
 import { addNode, openTurn } from "./nodes.ts";
@@ -28,10 +29,11 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
     recordEvent(db, { session: ground.n, seq: startedSeq, kind: "turn.started", turn: n, node: null, at });
     db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(startedSeq, at, ground.n);
     const prompt = start.prompt && addNode(db, lease.session, ground, { n, id }, start.prompt);
+    const taken = start.fromQueue === true ? [takePrompt(db, lease, ground)] : [];
     const value = turnRow(db, n);
     const session = toSession(sessionRow(db, lease.session));
     const started = eventOf(startedSeq, lease.session, id, at, { type: "turn.started", turn: asStarted(value), session });
-    return { value, native, events: prompt ? [started, prompt.event] : [started] };
+    return { value, native, events: [started, ...(prompt ? [prompt.event] : []), ...taken] };
   });
 }
 

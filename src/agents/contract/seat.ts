@@ -1,9 +1,11 @@
 // A place where an agent is tried: a house of its own in temporary directories, whose vendors are the scripted server.
 // The house is built elsewhere; here is what a trial does in it.
-import type { Api } from "../../protocol/api.ts";
+import type { Api, TurnStart } from "../../protocol/api.ts";
 import { messageOf, type TurnStatus } from "../../protocol/error.ts";
 import type { Node } from "../../protocol/node.ts";
+import { usualPolicy } from "../../protocol/policy.ts";
 import type { CliRecord, Session } from "../../protocol/turn.ts";
+import { plainTurn } from "../../protocol/turn-start.ts";
 import type { ModelServer } from "./server.ts";
 
 export type Seat = {
@@ -44,7 +46,7 @@ export async function takeTurn({ api }: Seat, session: string, prompt: string, l
   const nodes: Node[] = [];
   let ended: Ended = { status: "broken", message: "it ended without a word", answer: "", nodes, nativeId: null, started: null };
   try {
-    for await (const event of api.turn.start({ ...plainTurn, session, prompt, timeoutMs: limitMs })) {
+    for await (const event of api.turn.start({ ...trialTurn(session), prompt, timeoutMs: limitMs })) {
       if (event.type === "node.added") nodes.push(event.node);
       if (event.type !== "turn.ended") continue;
       const { status, error, nativeId, cli } = event.turn;
@@ -57,22 +59,7 @@ export async function takeTurn({ api }: Seat, session: string, prompt: string, l
   return ended;
 }
 
-const plainTurn = {
-  agent: null,
-  model: null,
-  images: [],
-  toolLevel: "minimal" as const,
-  tools: null,
-  spawn: false,
-  system: null,
-  appendSystem: null,
-  contextFiles: false,
-  fresh: false,
-  policy: { name: "workspace" as const, sandbox: "auto" as const, net: "off" as const, allowWrite: [], addDirs: [] },
-  limits: { maxSteps: 20, maxTokens: null, maxBudgetUsd: null },
-  idleMs: null,
-  answerSchema: null,
-  outputFile: null,
-  agentArgs: [],
-  command: null,
-};
+function trialTurn(session: string): TurnStart {
+  const turn = plainTurn(session, usualPolicy);
+  return { ...turn, limits: { ...turn.limits, maxSteps: 20 } };
+}

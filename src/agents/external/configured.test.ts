@@ -26,7 +26,7 @@ const turn: PlannedTurn = {
   toolLevel: "minimal",
   tools: null,
   spawn: false,
-  limits: { maxSteps: 1, maxTokens: null, maxBudgetUsd: null },
+  limits: { maxSteps: 1, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null },
   answerSchema: null,
   images: [],
   agentArgs: [],

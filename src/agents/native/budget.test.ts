@@ -3,7 +3,7 @@ import type { Limits } from "../../protocol/ports.ts";
 import { noUsage } from "../../protocol/usage.ts";
 import { checkBudget, type Spending } from "./budget.ts";
 
-const limits: Limits = { maxSteps: 10, maxTokens: 1000, maxBudgetUsd: 0.5 };
+const limits: Limits = { maxSteps: 10, maxTokens: 1000, maxBudgetUsd: 0.5, maxChildren: null, treeSteps: null };
 const nothing: Spending = { usage: noUsage, costUsd: 0, steps: 0 };
 const none = { tokens: 0, costUsd: 0 };
 
@@ -23,7 +23,7 @@ describe("a budget", () => {
   }
 
   test("without limits is never used up but by steps", () => {
-    const open = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null };
+    const open = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
     expect(checkBudget({ usage: { ...noUsage, input: 1e12 }, costUsd: 1e6, steps: 1e6 }, open, none)).toBeNull();
   });
 

@@ -17,6 +17,9 @@ export async function delegateTask(call: CallPart, to: CallTools): Promise<ToolO
   if (typeof sandbox === "string") return { text: `spawn_session: ${sandbox}`, isError: true };
   const result = await to.context.delegate({
     task: task as string,
+    call: call.id,
+    role: null,
+    attachable: false,
     agent: agent ?? provider ?? null,
     model: model ?? null,
     sandbox,

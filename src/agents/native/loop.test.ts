@@ -88,7 +88,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   plan: null,
   root: "s",
   policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
-  limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null },
+  limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null },
   command: null,
   native: null,
   agentArgs: [],
@@ -107,6 +107,11 @@ const context = {
     throw new Error("nothing is delegated here");
   },
   spent: () => ({ tokens: 0, costUsd: 0 }),
+  reserve: () => () => {},
+  ask: () => Promise.reject(new Error("nobody is there")),
+  canAsk: false,
+  takeInput: async () => [],
+  pausable: () => () => {},
 };
 
 test("calls of one message with the same id each get their own result", async () => {

@@ -66,6 +66,7 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
   for (;;) {
     const over = checkBudget(state.spending, state.input.limits, state.context.spent());
     if (over !== null) return yield end("budget", over, begun);
+    state.path.push(...(await state.context.takeInput()));
     if (await needsCompaction(state)) yield* compact(state);
 
     const answer = yield* askModel(state);
@@ -99,7 +100,13 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
       continue;
     }
     const { problem, result } = await checked(state.input.answerSchema, text);
-    if (problem === null) return yield { type: "end", end: { status: "ok", answer: result } };
+    if (problem === null) {
+      const more = await state.context.takeInput();
+      if (more.length === 0) return yield { type: "end", end: { status: "ok", answer: result } };
+      state.path.push(...more);
+      begun = "";
+      continue;
+    }
     if (repaired) return yield end("broken", unsatisfied(problem), text);
     repaired = true;
     begun = "";

@@ -2,8 +2,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TreeView } from "../../protocol/api.ts";
+import type { TreeView, TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
+import { usualPolicy } from "../../protocol/policy.ts";
+import { plainTurn } from "../../protocol/turn-start.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { demoScript, demoTask } from "../demo-script.ts";
 import { followTurn } from "../follow-turn.ts";
@@ -51,7 +53,7 @@ async function runDemo(args: Args, door: Door): Promise<number> {
     });
     const printer = await printerFor(isJson ? "json" : "text", door, { stream: true, tools: [] });
     door.onStop(() => void api.turn.cancel({ session: session.id }));
-    const result = await followTurn(api.turn.start({ ...demoTurn, session: session.id, prompt: demoTask, model }), printer);
+    const result = await followTurn(api.turn.start({ ...demoTurn(session.id), prompt: demoTask, model }), printer);
     if (result.status === "cancelled") return exitCodes.cancelled;
     const view = await api.session.tree({ session: session.id });
     const done = result.status === "ok" && wentAsTold(view);
@@ -75,25 +77,10 @@ function wentAsTold(view: TreeView): boolean {
   return tests.length === 2 && tests.every((part, at) => part.kind === "result" && part.isError === (at === 0));
 }
 
-const demoTurn = {
-  images: [],
-  toolLevel: "minimal" as const,
-  tools: null,
-  spawn: false,
-  system: null,
-  appendSystem: null,
-  contextFiles: false,
-  fresh: false,
-  agent: null,
-  agentArgs: [],
-  policy: { name: "workspace" as const, sandbox: "auto" as const, net: "off" as const, allowWrite: [], addDirs: [] },
-  limits: { maxSteps: 20, maxTokens: null, maxBudgetUsd: null },
-  timeoutMs: 60_000,
-  idleMs: 30_000,
-  answerSchema: null,
-  command: null,
-  outputFile: null,
-};
+function demoTurn(session: string): TurnStart {
+  const turn = plainTurn(session, usualPolicy);
+  return { ...turn, limits: { ...turn.limits, maxSteps: 20 }, timeoutMs: 60_000, idleMs: 30_000 };
+}
 
 function nextSteps(style: ReturnType<typeof styleOf>, kept: string | null): string {
   const where = kept === null ? "" : `Everything is still in ${kept}\n\n`;

@@ -27,7 +27,7 @@ async function runKill(args: Args, door: Door): Promise<number> {
   const session = await sessionNamed(api, door, args.positionals[0]);
   const label = plain(session.name ?? shortId(session.id));
   const sign = setTimeout(() => door.err.write(`${styleOf(door.err).dim(`waiting for ${label} to stop`)}\n`), silentMs);
-  const report = await api.turn.kill({ session: session.id }).finally(() => clearTimeout(sign));
+  const report = await api.turn.kill({ session: session.id, force: false }).finally(() => clearTimeout(sign));
   door.out.write(args.flags["json"] ? jsonText(report) : `${told(label, report)}\n`);
   return 0;
 }

@@ -160,12 +160,17 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
       maxSteps: flags.maxSteps ?? settings.maxSteps ?? (headless ? 200 : Number.MAX_SAFE_INTEGER),
       maxTokens: flags.maxTokens ?? settings.maxTokens,
       maxBudgetUsd: flags.maxBudgetUsd ?? settings.maxBudgetUsd,
+      maxChildren: headless ? 200 : null,
+      treeSteps: flags.maxSteps,
     },
     timeoutMs: flags.timeoutMs ?? settings.timeoutMs ?? (headless ? 4 * 3_600_000 : null),
     idleMs: settings.idleMs ?? (headless ? 600_000 : null),
     answerSchema: flags.schema,
     outputFile: flags.outputFile,
     command: null,
+    asks: { how: "later" },
+    steerable: true,
+    nesting: false,
   };
 }
 

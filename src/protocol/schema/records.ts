@@ -162,7 +162,26 @@ export const turn = z.strictObject({
 const lasting = { seq: count.describe("counts the lasting events of the session"), session_id: id, turn_id: id, at: time };
 const passing = { ...lasting, n: count.describe("counts the passing events since `seq`") };
 
+export const ask = z.strictObject({
+  id,
+  session_id: id,
+  turn_id: id,
+  call: z.string().nullable().describe("the tool call that asks"),
+  question: z.string(),
+  options: z.array(z.string()),
+  opened_at: time,
+  expires_at: time.nullable(),
+  closed_at: time.nullable(),
+  outcome: z.enum(["answered", "expired", "left"]).nullable(),
+  answer: z.string().nullable(),
+});
+const input = z.strictObject({ id, text: z.string(), queued_at: time });
+const between = { ...lasting, turn_id: z.union([id, z.literal("")]) };
+
 export const event = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("ask.opened"), ...lasting, ask }),
+  z.strictObject({ type: z.literal("ask.closed"), ...lasting, ask }),
+  z.strictObject({ type: z.literal("queue.changed"), ...between, queue: z.array(input).describe("what waits for the agent") }),
   z.strictObject({ type: z.literal("turn.started"), ...lasting, turn, session }),
   z.strictObject({ type: z.literal("node.added"), ...lasting, node }),
   z.strictObject({ type: z.literal("turn.ended"), ...lasting, turn, session }),
@@ -186,6 +205,19 @@ export const event = z.discriminatedUnion("type", [
   }),
   z.strictObject({ type: z.literal("model.retried"), ...passing, attempt: count, wait_ms: count, error }),
   z.strictObject({ type: z.literal("warning.raised"), ...passing, message: z.string() }),
+  z.strictObject({ type: z.literal("turn.paused"), ...passing }),
+  z.strictObject({ type: z.literal("turn.resumed"), ...passing }),
+  z.strictObject({
+    type: z.literal("session.spawned"),
+    ...passing,
+    call: z.string(),
+    spawned_session_id: id,
+    agent: z.string(),
+    task: z.string(),
+  }),
+  z
+    .strictObject({ type: z.literal("draft.shown"), ...passing, key: z.string(), text: z.string() })
+    .describe("what is streaming so far, for a watcher that comes late"),
 ]);
 
 const claudeUsage = z.strictObject({

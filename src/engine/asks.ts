@@ -1,0 +1,70 @@
+// Questions to a person: opened by a turn, answered from any door, closed once. No answer is invented.
+import type { Api } from "../protocol/api.ts";
+import type { Ask } from "../protocol/control.ts";
+import { Fault } from "../protocol/error.ts";
+import type { AskOutcome, AskWish } from "../protocol/ports.ts";
+import type { EngineParts } from "./engine.ts";
+import type { LiveTurn } from "./live.ts";
+import { atOwner } from "./owner.ts";
+import { holding } from "./tree-ops.ts";
+
+export async function askPerson(turn: LiveTurn, wish: AskWish): Promise<AskOutcome> {
+  const { asks } = turn.params;
+  if (asks.how === "none") throw new Fault("usage", "nobody can be asked here");
+  if (asks.how === "later") return { type: "later", ask: (await turn.recorder.openAsk({ ...wish, expiresAt: null })).id };
+  const expiresAt = asks.limitMs === null ? null : Date.now() + asks.limitMs;
+  const ask = await turn.recorder.openAsk({ ...wish, expiresAt });
+  await turn.recorder.setState("asking");
+  const release = turn.deadline.hold();
+  try {
+    const answer = await answered(turn, ask.id, asks.limitMs);
+    if (answer !== null) return { type: "answered", text: answer };
+    const isStopped = turn.deadline.signal.aborted;
+    await turn.recorder.closeAsk(ask.id, { outcome: isStopped ? "left" : "expired" });
+    return { type: "expired" };
+  } finally {
+    release();
+    await turn.recorder.setState("running");
+  }
+}
+
+/** Null when the time is over or the turn was stopped. */
+function answered({ asking, deadline }: LiveTurn, ask: string, limitMs: number | null): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const timer = limitMs === null ? null : setTimeout(() => resolve(null), limitMs);
+  const stop = (): void => resolve(null);
+  deadline.signal.addEventListener("abort", stop, { once: true });
+  asking.set(ask, resolve);
+  return promise.finally(() => {
+    if (timer !== null) clearTimeout(timer);
+    deadline.signal.removeEventListener("abort", stop);
+    asking.delete(ask);
+  });
+}
+
+export async function listAsks(parts: EngineParts, { session }: Parameters<Api["ask"]["list"]>[0]): Promise<Ask[]> {
+  if (!parts.hasStore()) return [];
+  return (await (await parts.store()).asks(session)).filter((ask) => ask.closedAt === null);
+}
+
+export async function answerAsk(parts: EngineParts, params: Parameters<Api["ask"]["answer"]>[0]): Promise<Ask> {
+  if (!parts.hasStore()) throw new Fault("ask-unknown", `there is no question "${params.ask}"`);
+  const ask = await (await parts.store()).findAsk(params.ask);
+  if (ask.closedAt !== null) throw new Fault("ask-closed", `the question ${params.ask} was closed before`);
+  const answer = chosen(ask, params.text);
+  return atOwner(parts, ask.session, {
+    here: async (turn) => {
+      const closed = await turn.recorder.closeAsk(ask.id, { outcome: "answered", answer });
+      turn.asking.get(ask.id)?.(answer);
+      return closed;
+    },
+    there: (api) => api.ask.answer({ ask: ask.id, text: answer }),
+    nowhere: () => holding(parts, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
+  });
+}
+
+function chosen({ options }: Ask, text: string): string {
+  const given = text.trim();
+  if (given === "") throw new Fault("usage", "the answer is empty");
+  return /^\d+$/.test(given) ? (options[Number(given) - 1] ?? given) : text;
+}

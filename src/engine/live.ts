@@ -1,0 +1,65 @@
+// The turns that run in this process, whichever engine started them, and those who watch them from here. Keeps nothing:
+// what lasts is in the store before it comes here.
+import { Gate } from "../kit/gate.ts";
+import { createTail, type Tail } from "../kit/tail.ts";
+import type { TurnStart } from "../protocol/api.ts";
+import type { Event } from "../protocol/event.ts";
+import type { Draft, Lease, Store } from "../store/store.ts";
+import type { Deadline } from "./deadline.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** A turn from the moment its session is taken until it is given up. */
+export type LiveTurn = {
+  params: TurnStart;
+  store: Store;
+  lease: Lease;
+  recorder: Recorder;
+  deadline: Deadline;
+  gate: Gate;
+  /** Who waits for the answer to a question, by its id. */
+  asking: Map<string, (answer: string) => void>;
+};
+
+export class Live {
+  readonly #turns = new Map<string, LiveTurn>();
+  readonly #watchers = new Map<string, Set<Tail<Event>>>();
+
+  get size(): number {
+    return this.#turns.size;
+  }
+
+  of(session: string): LiveTurn | undefined {
+    return this.#turns.get(session);
+  }
+
+  /** Gives back what ends it. */
+  begin(turn: LiveTurn): () => void {
+    const { session } = turn.lease;
+    this.#turns.set(session, turn);
+    return () => {
+      this.#turns.delete(session);
+      for (const tail of this.#watchers.get(session) ?? []) tail.end();
+    };
+  }
+
+  publish(event: Event): void {
+    for (const tail of this.#watchers.get(event.sessionId) ?? []) tail.push(event, "n" in event ? "lossy" : "kept");
+  }
+
+  /** What happens in a session from now on, as far as it happens here. */
+  watch(session: string): { tail: Tail<Event>; leave: () => void } {
+    const tail = createTail<Event>();
+    const all = this.#watchers.get(session) ?? new Set();
+    this.#watchers.set(session, all.add(tail));
+    const leave = (): void => {
+      tail.end();
+      all.delete(tail);
+      if (all.size === 0 && this.#watchers.get(session) === all) this.#watchers.delete(session);
+    };
+    return { tail, leave };
+  }
+
+  drafts(session: string): Draft[] {
+    return this.#turns.get(session)?.recorder.drafts() ?? [];
+  }
+}

@@ -1,0 +1,77 @@
+// Watching a session: what is stored, then what happens, whichever process runs it. Nothing lasting is missed or told
+// twice: the tail is held before the store is read, and what was told already is dropped.
+import type { Api } from "../protocol/api.ts";
+import { Fault } from "../protocol/error.ts";
+import type { Event, PassingEvent } from "../protocol/event.ts";
+import type { EngineParts } from "./engine.ts";
+import { reach } from "./owner.ts";
+
+const idleMs = 200;
+
+export async function* watchSession(
+  parts: EngineParts,
+  { session, afterSeq, until }: Parameters<Api["turn"]["watch"]>[0],
+): AsyncGenerator<Event> {
+  const store = await parts.store();
+  if ((await store.session(session)) === null) throw new Fault("session-unknown", `there is no session ${session}`);
+  const told = { seq: afterSeq };
+  for (;;) {
+    const { tail, leave } = parts.live.watch(session);
+    try {
+      for (const event of await store.events(session, told.seq)) yield tell(told, event);
+      if (parts.live.of(session) !== undefined) {
+        yield* draftsOf(parts, session, told.seq);
+        yield* follow(tail, told);
+        continue;
+      }
+      const holder = await store.holder(session);
+      if (holder !== null && holder.pid !== process.pid) yield* watchThere(parts, session, holder, told);
+      else if (holder === null && until === "idle" && (await store.events(session, told.seq)).length === 0) return;
+      await Bun.sleep(holder === null ? idleMs : 10);
+    } finally {
+      leave();
+    }
+  }
+}
+
+type Told = { seq: number };
+
+function tell(told: Told, event: Event): Event {
+  if (!("n" in event)) told.seq = event.seq;
+  return event;
+}
+
+/** Until the turn ends, or the reader was too slow: then the store knows what it missed. */
+async function* follow(tail: ReturnType<EngineParts["live"]["watch"]>["tail"], told: Told): AsyncGenerator<Event> {
+  for (;;) {
+    const { items, lags } = await tail.next();
+    for (const event of items) if ("n" in event ? event.seq >= told.seq : event.seq > told.seq) yield tell(told, event);
+    if (items.length === 0 || lags) return;
+  }
+}
+
+async function* watchThere(parts: EngineParts, session: string, holder: Parameters<typeof reach>[2], told: Told): AsyncGenerator<Event> {
+  let api: Api;
+  try {
+    api = await reach(parts, session, holder);
+  } catch (error) {
+    // It may have ended meanwhile: then there is somebody else, or nobody, to watch.
+    if ((await (await parts.store()).holder(session))?.started === holder.started) throw error;
+    return;
+  }
+  try {
+    for await (const event of api.turn.watch({ session, afterSeq: told.seq, until: "idle" })) yield tell(told, event);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "connection-lost") throw error;
+  } finally {
+    await api.close();
+  }
+}
+
+/** Whoever comes late is told once what is streaming. */
+function* draftsOf(parts: EngineParts, session: string, seq: number): Generator<PassingEvent> {
+  const turnId = parts.live.of(session)?.recorder.turn ?? "";
+  for (const { key, text } of parts.live.drafts(session)) {
+    yield { seq, n: 0, sessionId: session, turnId, at: Date.now(), type: "draft.shown", key, text };
+  }
+}

@@ -1,0 +1,44 @@
+// A bounded queue between one that must never wait and one reader that may be slow. What may be lost is dropped first;
+// when the rest piles up too, the queue is emptied and the reader is told to look for itself.
+
+export type Tail<T> = {
+  push: (item: T, worth: "kept" | "lossy") => void;
+  end: () => void;
+  /** What came since, in order. Empty and not lagging: it has ended. */
+  next: () => Promise<{ items: T[]; lags: boolean }>;
+};
+
+const bounds = { lossy: 1000, kept: 4000 };
+
+export function createTail<T>(limits = bounds): Tail<T> {
+  let items: T[] = [];
+  let lags = false;
+  let hasEnded = false;
+  let wake: (() => void) | null = null;
+  const awaken = (): void => {
+    wake?.();
+    wake = null;
+  };
+  return {
+    push(item, worth) {
+      if (hasEnded || lags) return;
+      if (worth === "lossy" && items.length >= limits.lossy) return;
+      if (items.length >= limits.kept) {
+        items = [];
+        lags = true;
+      } else items.push(item);
+      awaken();
+    },
+    end() {
+      hasEnded = true;
+      awaken();
+    },
+    async next() {
+      while (items.length === 0 && !lags && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+      const taken = { items, lags };
+      items = [];
+      lags = false;
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+// Messages to a running turn: kept from the moment they were sent, given to its agent once, as nodes of the user's.
+import type { QueuedInput } from "../protocol/control.ts";
+import type { LastingEvent } from "../protocol/event.ts";
+import type { Node } from "../protocol/node.ts";
+import { queueAt, waitingAt } from "./control-rows.ts";
+import type { Db } from "./db.ts";
+import { eventOf, recordEvent } from "./events.ts";
+import { type Ground, requireLease } from "./lease.ts";
+import { addNode, openTurn } from "./nodes.ts";
+import { sessionRow } from "./rows.ts";
+import type { Lease, Written } from "./store.ts";
+
+export function queueInput(db: Db, lease: Lease, text: string): Written<QueuedInput> {
+  return db.writeThrough(() => {
+    const ground = requireLease(db, lease);
+    const value = { id: Bun.randomUUIDv7(), text, queuedAt: Date.now() };
+    db.query("insert into inputs (id, session, text, queued_at, queued_seq) values (?, ?, ?, ?, ?)").run(
+      value.id,
+      ground.n,
+      text,
+      value.queuedAt,
+      ground.seq + 1,
+    );
+    return { value, events: [changed(db, lease, ground)] };
+  });
+}
+
+/** All that waits becomes nodes of this turn, in one transaction: a message is given once or not at all. */
+export function takeInputs(db: Db, lease: Lease, turn: string): Written<Node[]> {
+  return db.write(() => {
+    const ground = requireLease(db, lease);
+    const waiting = waitingAt(db, ground.n, ground.seq);
+    if (waiting.length === 0) return { value: [], events: [] };
+    const taking = openTurn(db, ground, turn);
+    const added = waiting.map((input) => {
+      const taken = addNode(db, lease.session, ground, taking, { author: "user", parts: [{ kind: "text", text: input.text }] });
+      db.query("update inputs set taken_seq = ? where n = ?").run(ground.seq, input.n);
+      return taken;
+    });
+    return { value: added.map(({ value }) => value), events: [...added.map(({ event }) => event), changed(db, lease, ground)] };
+  });
+}
+
+/** Takes the oldest message off the queue, inside a transaction: it has become the prompt of a turn. */
+export function takePrompt(db: Db, lease: Lease, ground: Ground): LastingEvent {
+  const [first] = waitingAt(db, ground.n, ground.seq);
+  if (first !== undefined) db.query("update inputs set taken_seq = ? where n = ?").run(ground.seq, first.n);
+  return changed(db, lease, ground);
+}
+
+export function queue(db: Db, session: string): QueuedInput[] {
+  const { n, seq } = sessionRow(db, session);
+  return queueAt(db, n, seq);
+}
+
+function changed(db: Db, lease: Lease, ground: Ground): LastingEvent {
+  const at = Date.now();
+  ground.seq += 1;
+  recordEvent(db, { session: ground.n, seq: ground.seq, kind: "queue.changed", turn: null, node: null, at });
+  db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(ground.seq, at, ground.n);
+  return eventOf(ground.seq, lease.session, null, at, { type: "queue.changed", queue: queueAt(db, ground.n, ground.seq) });
+}

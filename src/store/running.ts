@@ -1,0 +1,35 @@
+// What runs on this machine, and what has run: turns with who holds their session.
+import type { TurnRow } from "../protocol/control.ts";
+import type { Db } from "./db.ts";
+import { type Holder, livingHolder, requireLease, stateOf } from "./lease.ts";
+import { selectSessions, selectTurns, toSession, toTurn, type SessionRow, type TurnRow as StoredTurn } from "./rows.ts";
+import type { Lease } from "./store.ts";
+
+const endedLimit = 200;
+
+/** Turns that have not ended, the latest first, then those that ended since then. */
+export function turnRows(db: Db, self: Holder, endedSince: number | null): TurnRow[] {
+  const open = db.query<StoredTurn>(`${selectTurns} where t.ended_at is null order by t.n desc`).all();
+  const ended =
+    endedSince === null
+      ? []
+      : db
+          .query<StoredTurn>(`${selectTurns} where t.ended_at >= ? and t.source is null order by t.ended_at desc limit ?`)
+          .all(endedSince, endedLimit);
+  return [...open, ...ended].flatMap((row) => {
+    const session = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(row.session_id);
+    if (session === null) return [];
+    const turn = toTurn(row);
+    const holder = turn.endedAt === null ? livingHolder(db, session.id, self) : null;
+    const state = turn.endedAt !== null ? "ended" : holder === null ? "interrupted" : stateOf(db, session.n);
+    return [{ session: toSession(session), turn, state, pid: holder?.pid ?? null }];
+  });
+}
+
+/** Shown by whoever lists what runs; ends with the lease. */
+export function setState(db: Db, lease: Lease, state: "running" | "paused" | "asking"): void {
+  db.write(() => {
+    const { n } = requireLease(db, lease);
+    db.query("update leases set state = ? where session = ?").run(state, n);
+  });
+}
