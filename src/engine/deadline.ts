@@ -20,80 +20,93 @@ export type Deadline = {
 export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | null }, outer: AbortSignal | null): Deadline {
   const controller = new AbortController();
   let reason: TurnError | null = null;
-  let touchedAt = Date.now();
-  let holds = 0;
-  let leftMs = limits.timeoutMs;
-  let countedAt = Date.now();
-  let total: ReturnType<typeof setTimeout> | null = null;
-  let release: (() => void) | null = null;
-
-  function stop(why: TurnError): void {
+  const end = (why: TurnError): void => {
     if (reason !== null) return;
     reason = why;
     controller.abort(new Error(why.message));
-  }
-  function cancel(): void {
-    stop({ kind: "cancelled", message: "the turn was stopped", hint: "go on with --resume" });
-  }
-  function checkIdle(): void {
-    if (holds > 0) touchedAt = Date.now();
-    const quiet = Date.now() - touchedAt;
-    const limit = limits.idleMs as number;
-    if (quiet >= limit)
-      stop({
-        kind: "stalled",
-        message: `nothing happened for ${seconds(limit)}`,
-        hint: "raise idle_timeout in the config, or go on with --resume",
-      });
-    else idle = setTimeout(checkIdle, Math.min(limit - quiet, longestTimerMs));
-  }
-
-  function hold(): () => void {
-    holds++;
-    return () => {
-      holds--;
-      touchedAt = Date.now();
-    };
-  }
-  function timeOut(): void {
-    stop({
-      kind: "timed-out",
-      message: `the turn took longer than ${seconds(limits.timeoutMs as number)}`,
-      hint: "raise --timeout, or go on with --resume",
-    });
-  }
-  function count(): void {
-    countedAt = Date.now();
-    if (leftMs !== null) total = setTimeout(timeOut, Math.min(leftMs, longestTimerMs));
-  }
-
-  count();
-  let idle = limits.idleMs === null ? null : setTimeout(checkIdle, Math.min(limits.idleMs, longestTimerMs));
+  };
+  const cancel = (): void => end({ kind: "cancelled", message: "the turn was stopped", hint: "go on with --resume" });
+  const total = totalClock(limits.timeoutMs, end);
+  const idle = idleClock(limits.idleMs, end);
+  let release: (() => void) | null = null;
   if (outer?.aborted === true) cancel();
   outer?.addEventListener("abort", cancel, { once: true });
 
   return {
     signal: controller.signal,
-    touch: () => (touchedAt = Date.now()),
-    hold,
+    touch: idle.touch,
+    hold: idle.hold,
     stop() {
       if (release !== null) return;
-      release = hold();
-      if (total !== null) clearTimeout(total);
-      if (leftMs !== null) leftMs = Math.max(0, leftMs - (Date.now() - countedAt));
+      release = idle.hold();
+      total.stop();
     },
     go() {
-      release?.();
-      if (release !== null) count();
+      if (release === null) return;
+      release();
       release = null;
+      total.go();
     },
     cancel,
     reason: () => reason,
     clear() {
-      if (total !== null) clearTimeout(total);
-      if (idle !== null) clearTimeout(idle);
+      total.stop();
+      idle.clear();
       outer?.removeEventListener("abort", cancel);
     },
+  };
+}
+
+function totalClock(limitMs: number | null, end: (why: TurnError) => void) {
+  let leftMs = limitMs ?? 0;
+  let countedAt = 0;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const timeOut = (): void =>
+    end({
+      kind: "timed-out",
+      message: `the turn took longer than ${seconds(limitMs ?? 0)}`,
+      hint: "raise --timeout, or go on with --resume",
+    });
+  const go = (): void => {
+    if (limitMs === null) return;
+    countedAt = Date.now();
+    timer = setTimeout(timeOut, Math.min(leftMs, longestTimerMs));
+  };
+  const stop = (): void => {
+    if (timer === null) return;
+    clearTimeout(timer);
+    timer = null;
+    leftMs = Math.max(0, leftMs - (Date.now() - countedAt));
+  };
+  go();
+  return { stop, go };
+}
+
+function idleClock(limitMs: number | null, end: (why: TurnError) => void) {
+  let touchedAt = Date.now();
+  let holds = 0;
+  const check = (limit: number): void => {
+    if (holds > 0) touchedAt = Date.now();
+    const quiet = Date.now() - touchedAt;
+    if (quiet < limit) timer = setTimeout(check, Math.min(limit - quiet, longestTimerMs), limit);
+    else
+      end({
+        kind: "stalled",
+        message: `nothing happened for ${seconds(limit)}`,
+        hint: "raise idle_timeout in the config, or go on with --resume",
+      });
+  };
+  let timer = limitMs === null ? null : setTimeout(check, Math.min(limitMs, longestTimerMs), limitMs);
+  return {
+    touch: () => (touchedAt = Date.now()),
+    hold() {
+      holds++;
+      return () => {
+        holds--;
+        touchedAt = Date.now();
+      };
+    },
+    clear: () => timer !== null && clearTimeout(timer),
   };
 }
 

@@ -1,13 +1,11 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
 import type { Api } from "../protocol/api.ts";
-import { protocolVersion } from "../protocol/control.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
 import type { Agent, Snapshots } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
-import { plainTurn } from "../protocol/turn-start.ts";
 import type { Store } from "../store/store.ts";
-import { answerAsk, listAsks } from "./asks.ts";
 import { compareBranches } from "./compare.ts";
+import { controlRows } from "./control.ts";
 import { findText } from "./find-text.ts";
 import { handleContent } from "./handle-content.ts";
 import { renderContext } from "./context-view.ts";
@@ -16,12 +14,8 @@ import { addSession, graft } from "./graft.ts";
 import { importTranscript } from "./import.ts";
 import type { Live } from "./live.ts";
 import { liveTurns } from "./live-turns.ts";
-import { pauseTurn, resumeTurn } from "./pause.ts";
 import { currentSession, openSession } from "./sessions.ts";
-import { steer } from "./steer.ts";
 import * as tree from "./tree-ops.ts";
-import { checkTurn } from "./turn.ts";
-import { watchSession } from "./watch.ts";
 
 export type EngineParts = {
   /** Opened on first use. */
@@ -73,6 +67,7 @@ export function createEngine(parts: EngineParts): Api {
   };
   return {
     ...parts.rows,
+    ...controlRows(parts, turns),
     session: {
       open: (params) => openSession(parts, params),
       list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),
@@ -103,31 +98,6 @@ export function createEngine(parts: EngineParts): Api {
       restore: (params) => restoreFiles(parts, params),
     },
     context: { render: (params) => renderContext(parts, params), handles: (params) => tree.handlesTo(parts, params) },
-    turn: {
-      check: (params) => checkTurn(parts, params),
-      start: turns.start,
-      cancel: async ({ session }) => turns.stop(session),
-      kill: async ({ session }) => (await import("./kill.ts")).killTurn(parts, session, () => turns.stop(session)),
-      watch: (params) => watchSession(parts, params),
-      steer: (params) => steer(parts, params),
-      pause: ({ session }) => pauseTurn(parts, session),
-      resume: ({ session }) => resumeTurn(parts, session),
-      list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).turnRows(endedSince) : []),
-    },
-    ask: { list: (params) => listAsks(parts, params), answer: (params) => answerAsk(parts, params) },
-    bash: {
-      execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...plainTurn(session, policy), command, timeoutMs }),
-    },
-    health: {
-      check: async () => ({
-        status: "healthy",
-        version: parts.version,
-        protocol: protocolVersion,
-        pid: process.pid,
-        startedAt: parts.startedAt,
-        running: parts.live.size,
-      }),
-    },
     transcript: { import: (params) => importTranscript(parts, params) },
     search: { find: (params) => findText(parts, params) },
     branch: { compare: (params) => compareBranches(parts, params) },

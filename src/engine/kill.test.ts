@@ -10,6 +10,7 @@ import { openStore } from "../store/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
 import { killTurn } from "./kill.ts";
+import { Live } from "./live.ts";
 
 const limits = { askedMs: 300, killedMs: 500, startingMs: 50 };
 
@@ -31,12 +32,13 @@ async function heldBy(script: string, seenFrom: { namespace?: string } = {}) {
   const { session, lease, turn } = await begin(held);
   const store = await openStore({ ...at, holder: seenFrom });
   cleanups.push(() => Promise.all([held.close(), store.close()]));
-  const kill = () => killTurn(partsOf(store), session.id, () => undefined, limits);
+  const kill = () => killTurn(partsOf(store), session.id, { force: false }, limits);
   return { child, store, held, lease, turn, session, kill };
 }
 
 function partsOf(store: Store): EngineParts {
-  return { store: async () => store } as EngineParts;
+  const reach = () => Promise.reject(new Error("nobody listens"));
+  return { store: async () => store, live: new Live(), reach } as Partial<EngineParts> as EngineParts;
 }
 
 async function faultOf(work: Promise<unknown>): Promise<Fault> {

@@ -1,7 +1,8 @@
-// Stops the turn that runs in a session, whichever process runs it: asks that process first, kills it when it does not
-// listen, and records what it could not record itself. It touches no process that does not hold the session.
+// Stops the turn that runs in a session, whichever process runs it: asks that process over its socket, then by a signal,
+// kills it when it does not listen, and records what it could not record itself. It touches no other process.
 import type { KillReport } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
+import { shortId } from "../protocol/node.ts";
 import { descendantsOf, startOf } from "../kit/processes.ts";
 import type { LivingHolder, Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
@@ -11,18 +12,22 @@ import { holding } from "./tree-ops.ts";
 const patience = { askedMs: 15_000, killedMs: 3_000, startingMs: 1_000 };
 type Patience = typeof patience;
 
-/** `cancelHere` stops it when it runs in this process. */
 export async function killTurn(
   parts: EngineParts,
   session: string,
-  cancelHere: () => void,
+  { force }: { force: boolean },
   limits: Patience = patience,
 ): Promise<KillReport> {
   const store = await parts.store();
   const holder = await turnHolder(store, session, limits);
   if (holder === null && (await store.openTurns(session)).length === 0) return report(store, session, "not-running", null);
-  if (holder?.pid === process.pid) await cancelled(store, session, cancelHere, limits);
-  else if (holder !== null) await ended(holder, session, limits);
+  if (holder?.pid === process.pid) await cancelled(parts, session, limits);
+  else if (holder !== null && (force || !(await stoppedThere(parts, session, holder, limits)))) {
+    const others = await alsoRunBy(store, holder, session);
+    if (!force && others.length > 0) throw notAlone(holder, others);
+    await ended(holder, session, force ? { ...limits, askedMs: 0 } : limits);
+    for (const other of others) await holding(parts, other, async () => {});
+  }
   const isUnrecorded = (await store.openTurns(session)).length > 0;
   if (isUnrecorded) await holding(parts, session, async () => {});
   return report(store, session, isUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
@@ -40,8 +45,39 @@ async function turnHolder(store: Store, session: string, limits: Patience): Prom
   });
 }
 
-async function cancelled(store: Store, session: string, cancelHere: () => void, limits: Patience): Promise<void> {
-  cancelHere();
+/** Whether the process that runs it was asked over its socket, and did it. */
+async function stoppedThere(parts: EngineParts, session: string, { socket }: LivingHolder, limits: Patience): Promise<boolean> {
+  if (socket === null) return false;
+  try {
+    const api = await parts.reach(socket);
+    try {
+      await api.turn.cancel({ session });
+      return await within(limits.askedMs, async () => (await (await parts.store()).openTurns(session)).length === 0);
+    } finally {
+      await api.close();
+    }
+  } catch {
+    return false; // Nobody answers there: a signal is the next thing to try.
+  }
+}
+
+/** Sessions that would end with it; those below the one that is meant don't count. */
+async function alsoRunBy(store: Store, { pid }: LivingHolder, session: string): Promise<string[]> {
+  const rows = (await store.turnRows(null)).filter((row) => row.pid !== null && row.pid === pid);
+  const isBelow = (id: string | null): boolean =>
+    id !== null && (id === session || isBelow(rows.find((row) => row.session.id === id)?.session.parentSession ?? null));
+  return rows.map((row) => row.session.id).filter((id) => !isBelow(id));
+}
+
+function notAlone({ namedPid }: LivingHolder, others: string[]): Fault {
+  return new Fault("session-busy", `process ${namedPid} does not answer, and runs ${others.length} other sessions too`, {
+    hint: `--force ends them all: ${others.map(shortId).join(", ")}`,
+  });
+}
+
+async function cancelled(parts: EngineParts, session: string, limits: Patience): Promise<void> {
+  const store = await parts.store();
+  parts.live.stop(session);
   if (await within(limits.askedMs, async () => (await store.holder(session)) === null)) return;
   throw new Fault("session-busy", "the turn was told to stop and still runs");
 }
@@ -53,8 +89,10 @@ async function ended({ pid, namedPid, started }: LivingHolder, session: string, 
     });
   }
   const isGone = async () => startOf(pid) !== started;
-  send(pid, "SIGTERM");
-  if (await within(limits.askedMs, isGone)) return;
+  if (limits.askedMs > 0) {
+    send(pid, "SIGTERM");
+    if (await within(limits.askedMs, isGone)) return;
+  }
   const below = descendantsOf(pid).map((child) => ({ child, began: startOf(child) }));
   send(pid, "SIGKILL");
   // Its executor notices and ends all it has started; what does not notice is ended here.

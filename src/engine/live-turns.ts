@@ -1,4 +1,4 @@
-// The turns that run in this process: started, stopped from the moment they are asked for, and waited for at the end.
+// The turns that one engine has started: from the moment they are asked for, and waited for at the end.
 import { createFeed } from "../kit/feed.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
@@ -8,7 +8,6 @@ import { runToRest, type Told } from "./turn.ts";
 
 export type LiveTurns = {
   start: Api["turn"]["start"];
-  stop: (session: string) => void;
   /** A door that fails leaves its turn running: it is stopped and recorded as what it is. */
   stopAll: () => Promise<void>;
   finishAll: () => Promise<void>;
@@ -16,34 +15,28 @@ export type LiveTurns = {
 
 export function liveTurns(parts: EngineParts): LiveTurns {
   const told: Told = new Set();
-  const starting = new Map<string, AbortController>();
-  const unfinished = new Set<Promise<unknown>>();
+  const unfinished = new Map<Promise<unknown>, string>();
   return {
     start(params) {
       const feed = createFeed<Event>();
-      const stop = new AbortController();
-      starting.set(params.session, stop);
-      const place = { outer: stop.signal, elsewhere: () => nothingSpent, root: null, gate: null, told };
+      const { signal, done: begun } = parts.live.announce(params.session);
+      const place = { outer: signal, elsewhere: () => nothingSpent, root: null, gate: null, told };
       const done = runToRest(parts, params, (event) => feed.push(event), place)
-        .finally(() => starting.get(params.session) === stop && starting.delete(params.session))
+        .finally(begun)
         .then(
           () => feed.end(),
           (error: unknown) => feed.fail(error),
         )
         .finally(() => unfinished.delete(done));
-      unfinished.add(done);
+      unfinished.set(done, params.session);
       return feed;
     },
-    stop(session) {
-      starting.get(session)?.abort();
-      parts.live.of(session)?.deadline.cancel();
-    },
     async stopAll() {
-      for (const stop of starting.values()) stop.abort();
-      await Promise.all(unfinished);
+      for (const session of unfinished.values()) parts.live.stop(session);
+      await Promise.all(unfinished.keys());
     },
     async finishAll() {
-      while (unfinished.size > 0) await Promise.all(unfinished);
+      while (unfinished.size > 0) await Promise.all(unfinished.keys());
     },
   };
 }

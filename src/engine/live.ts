@@ -22,6 +22,7 @@ export type LiveTurn = {
 
 export class Live {
   readonly #turns = new Map<string, LiveTurn>();
+  readonly #starting = new Map<string, AbortController>();
   readonly #watchers = new Map<string, Set<Tail<Event>>>();
 
   get size(): number {
@@ -30,6 +31,22 @@ export class Live {
 
   of(session: string): LiveTurn | undefined {
     return this.#turns.get(session);
+  }
+
+  /** A turn that was asked for can be stopped from then on. */
+  announce(session: string): { signal: AbortSignal; done: () => void } {
+    const stop = new AbortController();
+    this.#starting.set(session, stop);
+    return { signal: stop.signal, done: () => this.#starting.get(session) === stop && this.#starting.delete(session) };
+  }
+
+  /** False when nothing runs there in this process. */
+  stop(session: string): boolean {
+    const starting = this.#starting.get(session);
+    const running = this.#turns.get(session);
+    starting?.abort();
+    running?.deadline.cancel();
+    return starting !== undefined || running !== undefined;
   }
 
   /** Gives back what ends it. */

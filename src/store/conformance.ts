@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { begin, faultCode } from "./fixtures/begin.ts";
 import { agent, endedWell, everyKind, newSession, newTurn, usage, user } from "./fixtures/samples.ts";
+import { describeControl } from "./conformance-control.ts";
 import { describeImports } from "./conformance-imports.ts";
 import { describeOutputs, describeSearch } from "./conformance-outputs.ts";
 import type { Store } from "./store.ts";
@@ -25,6 +26,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeLeases(store);
     describeNodes(store);
     describeTurns(store);
+    describeControl(store);
     describeImports(store);
     describeOutputs(store);
     describeSearch(store);

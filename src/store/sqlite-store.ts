@@ -48,6 +48,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
   const on = faultsOf(db);
 
   return {
+    ...controlOn(on),
     createSession: on(createSession),
     session: on(session),
     findSession: on(findSession),
@@ -73,11 +74,6 @@ function storeOn(db: Db, options: StoreOptions): Store {
       return written;
     }),
     saveDraft: on(saveDraft),
-    setState: on(setState),
-    openAsk: on(openAsk),
-    closeAsk: on(closeAsk),
-    queueInput: on(queueInput),
-    takeInputs: on(takeInputs),
     saveTurnFiles: on(saveTurnFiles),
     openOutput: (lease, call, source) => new Output(db, files, lease, call, source, bounds),
     importSession: on(importSession),
@@ -100,9 +96,6 @@ function storeOn(db: Db, options: StoreOptions): Store {
     openTurns: on(openTurns),
     drafts: on(drafts),
     turnRows: on((_, endedSince: number | null) => turnRows(db, holder(), endedSince)),
-    asks: on(asks),
-    findAsk: on(findAsk),
-    queue: on(queue),
     turnFiles: on(turnFiles),
     events: on(events),
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
@@ -116,6 +109,20 @@ function storeOn(db: Db, options: StoreOptions): Store {
       files.close();
       db.close();
     }),
+  };
+}
+
+/** What is said to running turns, and by them. */
+function controlOn(on: ReturnType<typeof faultsOf>) {
+  return {
+    setState: on(setState),
+    openAsk: on(openAsk),
+    closeAsk: on(closeAsk),
+    asks: on(asks),
+    findAsk: on(findAsk),
+    queueInput: on(queueInput),
+    takeInputs: on(takeInputs),
+    queue: on(queue),
   };
 }
 

@@ -1,0 +1,47 @@
+// The rows of the Api that act on turns: start, watch, steer, stand still, stop, ask and answer.
+import type { Api } from "../protocol/api.ts";
+import { protocolVersion } from "../protocol/control.ts";
+import { plainTurn } from "../protocol/turn-start.ts";
+import { answerAsk, listAsks } from "./asks.ts";
+import type { EngineParts } from "./engine.ts";
+import type { LiveTurns } from "./live-turns.ts";
+import { atOwner } from "./owner.ts";
+import { pauseTurn, resumeTurn } from "./pause.ts";
+import { steer } from "./steer.ts";
+import { checkTurn } from "./turn.ts";
+import { watchSession } from "./watch.ts";
+
+export function controlRows(parts: EngineParts, turns: LiveTurns): Pick<Api, "turn" | "ask" | "bash" | "health"> {
+  return {
+    turn: {
+      check: (params) => checkTurn(parts, params),
+      start: turns.start,
+      cancel: ({ session }) => cancelTurn(parts, session),
+      kill: async ({ session, force }) => (await import("./kill.ts")).killTurn(parts, session, { force }),
+      watch: (params) => watchSession(parts, params),
+      steer: (params) => steer(parts, params),
+      pause: ({ session }) => pauseTurn(parts, session),
+      resume: ({ session }) => resumeTurn(parts, session),
+      list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).turnRows(endedSince) : []),
+    },
+    ask: { list: (params) => listAsks(parts, params), answer: (params) => answerAsk(parts, params) },
+    bash: {
+      execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...plainTurn(session, policy), command, timeoutMs }),
+    },
+    health: {
+      check: async () => ({
+        status: "healthy",
+        version: parts.version,
+        protocol: protocolVersion,
+        pid: process.pid,
+        startedAt: parts.startedAt,
+        running: parts.live.size,
+      }),
+    },
+  };
+}
+
+async function cancelTurn(parts: EngineParts, session: string): Promise<void> {
+  if (parts.live.stop(session)) return;
+  await atOwner(parts, session, { here: () => {}, there: (api) => api.turn.cancel({ session }), nowhere: () => {} });
+}

@@ -1,0 +1,81 @@
+// What every store must do with questions, with messages to running turns, and with who runs what.
+import { expect, test } from "bun:test";
+import { begin, faultCode } from "./fixtures/begin.ts";
+import { agent, endedWell } from "./fixtures/samples.ts";
+import type { Store } from "./store.ts";
+
+export function describeControl(store: () => Store): void {
+  const question = { call: "c1", question: "Which?", options: ["a", "b"], expiresAt: null };
+
+  test("a question is told when it is opened and when it is closed, also to those who read later", async () => {
+    const { session, lease, turn } = await begin(store());
+    const opened = await store().openAsk(lease, turn.id, question);
+    expect(opened.value).toMatchObject({ session: session.id, turn: turn.id, question: "Which?", options: ["a", "b"], closedAt: null });
+    const closed = await store().closeAsk(lease, opened.value.id, { outcome: "answered", answer: "b" });
+    expect(closed.value).toMatchObject({ outcome: "answered", answer: "b" });
+    const told = await store().events(session.id, 0);
+    expect(told.slice(-2)).toEqual([...opened.events, ...closed.events]);
+    expect(await faultCode(store().closeAsk(lease, opened.value.id, { outcome: "expired" }))).toBe("ask-closed");
+  });
+
+  test("an open question is found by id and by tail, and stays open when its turn has ended", async () => {
+    const { lease, turn } = await begin(store());
+    const { value: ask } = await store().openAsk(lease, turn.id, question);
+    await store().endTurn(lease, turn.id, endedWell);
+    expect(await store().findAsk(ask.id)).toEqual(ask);
+    expect(await store().findAsk(ask.id.slice(-8))).toEqual(ask);
+    expect((await store().asks(null)).map(({ id }) => id)).toEqual([ask.id]);
+    expect(await faultCode(store().findAsk("ffff"))).toBe("ask-unknown");
+    await store().closeAsk(lease, ask.id, { outcome: "left" });
+    expect(await store().asks(null)).toEqual([]);
+    expect((await store().asks(ask.session)).map(({ outcome }) => outcome)).toEqual(["left"]);
+  });
+
+  test("a message waits until a turn takes it, and is taken once", async () => {
+    const { session, lease, turn } = await begin(store());
+    const first = await store().queueInput(lease, "one");
+    await store().queueInput(lease, "two");
+    expect((await store().queue(session.id)).map(({ text }) => text)).toEqual(["one", "two"]);
+    const taken = await store().takeInputs(lease, turn.id);
+    expect(taken.value.map((node) => node.parts)).toEqual([[{ kind: "text", text: "one" }], [{ kind: "text", text: "two" }]]);
+    expect(taken.events.map(({ type }) => type)).toEqual(["node.added", "node.added", "queue.changed"]);
+    expect(await store().queue(session.id)).toEqual([]);
+    expect((await store().takeInputs(lease, turn.id)).value).toEqual([]);
+    const told = await store().events(session.id, first.events[0]!.seq - 1);
+    expect(told.map((event) => (event.type === "queue.changed" ? event.queue.map(({ text }) => text) : event.type))).toEqual([
+      ["one"],
+      ["one", "two"],
+      "node.added",
+      "node.added",
+      [],
+    ]);
+    expect(told.slice(-3)).toEqual(taken.events);
+  });
+
+  test("the oldest message can become the prompt of a turn", async () => {
+    const { session, lease, turn } = await begin(store());
+    await store().queueInput(lease, "later");
+    await store().endTurn(lease, turn.id, endedWell);
+    const prompt = { author: "user" as const, parts: [{ kind: "text" as const, text: "later" }] };
+    const { agent: taker, model, policy, enforced } = turn;
+    const started = await store().startTurn(lease, { agent: taker, model, policy, enforced, prompt, fromQueue: true });
+    expect(started.events.map(({ type }) => type)).toEqual(["turn.started", "node.added", "queue.changed"]);
+    expect(await store().queue(session.id)).toEqual([]);
+    expect((await store().events(session.id, started.events[0]!.seq - 1)).slice(1)).toEqual(started.events.slice(1));
+  });
+
+  test("what runs is listed with its state and its process, and what has ended only when it is asked for", async () => {
+    const { session, lease, turn } = await begin(store());
+    await store().appendNode(lease, turn.id, agent("x"));
+    const row = { state: "running", pid: process.pid, session: { id: session.id }, turn: { id: turn.id, steps: 1 } };
+    expect(await store().turnRows(null)).toMatchObject([row]);
+    await store().setState(lease, "paused");
+    expect(await store().turnRows(null)).toMatchObject([{ ...row, state: "paused" }]);
+    await store().release(lease);
+    expect(await store().turnRows(null)).toMatchObject([{ ...row, state: "interrupted", pid: null }]);
+    const again = await store().acquire(session.id);
+    await store().endTurn(again, turn.id, endedWell);
+    expect(await store().turnRows(null)).toEqual([]);
+    expect(await store().turnRows(0)).toMatchObject([{ state: "ended", pid: null, turn: { status: "ok" } }]);
+  });
+}
