@@ -39,6 +39,7 @@ export type ConfigKey = {
 
 const hour = 3_600_000;
 const minute = 60_000;
+export const usualAskMs = 30 * minute;
 
 export const configKeys: readonly ConfigKey[] = [
   {
@@ -166,6 +167,15 @@ export const configKeys: readonly ConfigKey[] = [
     project: "narrow",
     ceiling: 10 * minute,
     description: "How long a turn may be silent. Without it, 10 min in headless runs and no limit when a person is there.",
+  },
+  {
+    key: "ask_timeout",
+    type: "duration",
+    default: null,
+    env: "SKEIN_ASK_TIMEOUT",
+    project: "narrow",
+    ceiling: usualAskMs,
+    description: "How long a turn that nobody looks at (of the hub, or detached) waits for the answer to a question. Without it, 30 min.",
   },
   {
     key: "purge_after",

@@ -59,6 +59,7 @@ describe("layers", () => {
       maxBudgetUsd: null,
       timeoutMs: null,
       idleMs: null,
+      askTimeoutMs: 1_800_000,
       contextFiles: true,
       purgeAfterMs: null,
       skills: true,

@@ -5,7 +5,7 @@ import { Fault } from "../protocol/error.ts";
 import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/policy.ts";
 import { nearestWord } from "../kit/nearest.ts";
 import { absolutePath } from "../kit/paths.ts";
-import { configKeys, findKey, isBranch, type ConfigKey } from "./keys.ts";
+import { configKeys, findKey, isBranch, usualAskMs, type ConfigKey } from "./keys.ts";
 import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
 import { checkValue, isPlainObject, jsonFromText } from "./value.ts";
@@ -33,6 +33,7 @@ export type ConfigValues = Readonly<{
   maxBudgetUsd: number | null;
   timeoutMs: number | null;
   idleMs: number | null;
+  askTimeoutMs: number;
   contextFiles: boolean;
   purgeAfterMs: number | null;
   skills: boolean;
@@ -180,6 +181,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     maxBudgetUsd: get<number | null>("max_budget_usd"),
     timeoutMs: get<number | null>("timeout"),
     idleMs: get<number | null>("idle_timeout"),
+    askTimeoutMs: get<number | null>("ask_timeout") ?? usualAskMs,
     contextFiles: get<boolean>("context_files"),
     purgeAfterMs: get<number | null>("purge_after"),
     skills: get<boolean>("skills"),

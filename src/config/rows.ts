@@ -21,6 +21,7 @@ export function configRows(config: Config): ConfigRow[] {
 const used: Record<string, (values: ConfigValues) => unknown> = {
   timeout: (values) => values.timeoutMs,
   idle_timeout: (values) => values.idleMs,
+  ask_timeout: (values) => values.askTimeoutMs,
   allow_write: (values) => values.allowWrite,
 };
 

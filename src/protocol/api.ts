@@ -305,6 +305,7 @@ export type Settings = {
   maxBudgetUsd: number | null;
   timeoutMs: number | null;
   idleMs: number | null;
+  askTimeoutMs: number;
   contextFiles: boolean;
   purgeAfterMs: number | null;
 };
