@@ -4,7 +4,7 @@ import { Gate } from "../kit/gate.ts";
 import { createTail, type Tail } from "../kit/tail.ts";
 import type { TurnStart } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
-import type { Draft, Lease, Store } from "../store/store.ts";
+import type { Lease, Store } from "../store/store.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -74,9 +74,5 @@ export class Live {
       if (all.size === 0 && this.#watchers.get(session) === all) this.#watchers.delete(session);
     };
     return { tail, leave };
-  }
-
-  drafts(session: string): Draft[] {
-    return this.#turns.get(session)?.recorder.drafts() ?? [];
   }
 }

@@ -63,9 +63,9 @@ export class Recorder {
     await this.#store.setState(this.#lease, state);
   }
 
-  /** What is streaming. */
-  drafts(): Draft[] {
-    return this.#drafts?.all() ?? [];
+  /** What is streaming, and up to which event that is. */
+  drafts(): { seq: number; n: number; drafts: Draft[] } {
+    return { seq: this.#seq, n: this.#passed, drafts: this.#drafts?.all() ?? [] };
   }
 
   async addNode(node: NewNode, turn: string | null = this.turn): Promise<Node> {

@@ -14,13 +14,13 @@ export async function* watchSession(
 ): AsyncGenerator<Event> {
   const store = await parts.store();
   if ((await store.session(session)) === null) throw new Fault("session-unknown", `there is no session ${session}`);
-  const told = { seq: afterSeq };
+  const told: Told = { seq: afterSeq, n: 0 };
   for (;;) {
     const { tail, leave } = parts.live.watch(session);
     try {
       for (const event of await store.events(session, told.seq)) yield tell(told, event);
       if (parts.live.of(session) !== undefined) {
-        yield* draftsOf(parts, session, told.seq);
+        yield* draftsOf(parts, session, told);
         yield* follow(tail, told);
         continue;
       }
@@ -34,10 +34,11 @@ export async function* watchSession(
   }
 }
 
-type Told = { seq: number };
+/** The last lasting event, and the last passing one after it that a draft made up for. */
+type Told = { seq: number; n: number };
 
 function tell(told: Told, event: Event): Event {
-  if (!("n" in event)) told.seq = event.seq;
+  if (!("n" in event)) Object.assign(told, { seq: event.seq, n: 0 });
   return event;
 }
 
@@ -45,9 +46,13 @@ function tell(told: Told, event: Event): Event {
 async function* follow(tail: ReturnType<EngineParts["live"]["watch"]>["tail"], told: Told): AsyncGenerator<Event> {
   for (;;) {
     const { items, lags } = await tail.next();
-    for (const event of items) if ("n" in event ? event.seq >= told.seq : event.seq > told.seq) yield tell(told, event);
+    for (const event of items) if (isNews(event, told)) yield tell(told, event);
     if (items.length === 0 || lags) return;
   }
+}
+
+function isNews(event: Event, { seq, n }: Told): boolean {
+  return event.seq > seq || ("n" in event && event.seq === seq && event.n > n);
 }
 
 async function* watchThere(parts: EngineParts, session: string, holder: Parameters<typeof reach>[2], told: Told): AsyncGenerator<Event> {
@@ -69,9 +74,13 @@ async function* watchThere(parts: EngineParts, session: string, holder: Paramete
 }
 
 /** Whoever comes late is told once what is streaming. */
-function* draftsOf(parts: EngineParts, session: string, seq: number): Generator<PassingEvent> {
-  const turnId = parts.live.of(session)?.recorder.turn ?? "";
-  for (const { key, text } of parts.live.drafts(session)) {
-    yield { seq, n: 0, sessionId: session, turnId, at: Date.now(), type: "draft.shown", key, text };
+function* draftsOf(parts: EngineParts, session: string, told: Told): Generator<PassingEvent> {
+  const recorder = parts.live.of(session)?.recorder;
+  const { seq, n, drafts } = recorder?.drafts() ?? { ...told, drafts: [] };
+  // Something lasting came meanwhile: the tail has it, and all that followed.
+  if (recorder === undefined || seq !== told.seq) return;
+  told.n = n;
+  for (const { key, text } of drafts) {
+    yield { seq, n, sessionId: session, turnId: recorder.turn, at: Date.now(), type: "draft.shown", key, text };
   }
 }
