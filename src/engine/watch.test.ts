@@ -27,6 +27,7 @@ test("whoever comes early, in the middle or after the end is told the same lasti
   const watch = () => Array.fromAsync(api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" }));
   await Bun.sleep(20);
   const early = watch();
+  await Bun.sleep(20);
   go(0);
   go(1);
   await Bun.sleep(20);
