@@ -23,6 +23,14 @@ export function usageLine(command: Command): string {
   return `skein ${command.name} ${command.usage}`.trimEnd();
 }
 
+/** A flag that counts something. */
+export function countFlag(args: Args, name: string, usual: number): number {
+  const value = args.flags[name];
+  const count = value === undefined ? usual : Number(value);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new Fault("usage", `--${name} takes a whole number above 0, not "${String(value)}"`);
+}
+
 function longFlag(command: Command, args: Args, word: string, rest: string[]): void {
   const equals = word.indexOf("=");
   const name = word.slice(2, equals < 0 ? undefined : equals);

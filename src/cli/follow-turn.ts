@@ -1,4 +1,5 @@
-// Follows a turn to its end: every event to the printer, and the result object out of the last one.
+// Follows a turn to its end: every event to the printer, and the result object out of the last one. A message that came
+// late has a turn of its own in the same feed: then its result is the one that counts.
 import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import { resultRecord, type ResultRecord } from "../protocol/records.ts";
@@ -7,14 +8,17 @@ import type { Printer } from "./print/printer.ts";
 export async function followTurn(events: AsyncIterable<Event>, printer: Printer): Promise<ResultRecord> {
   let turn: string | null = null;
   let result: ResultRecord | null = null;
-  for await (const event of events) {
-    printer.event(event);
-    // What a dead turn left is recorded first, under its own id.
-    if (event.type === "turn.started") turn = event.turnId;
-    if (event.type !== "turn.ended" || event.turnId !== turn) continue;
-    // Printed at once: what fails after a turn (a copy of its transcript) does not take its answer away.
-    result = resultRecord(event.turn, event.session, event.answer ?? "", event.below);
-    printer.finish(result);
+  try {
+    for await (const event of events) {
+      printer.event(event);
+      // What a dead turn left is recorded first, under its own id.
+      if (event.type === "turn.started") turn = event.turnId;
+      if (event.type !== "turn.ended" || event.turnId !== turn) continue;
+      result = resultRecord(event.turn, event.session, event.answer ?? "", event.below);
+    }
+  } finally {
+    // What fails after a turn (a copy of its transcript) does not take its answer away.
+    if (result !== null) printer.finish(result);
   }
   if (result === null) throw new Fault("internal", "the turn ended without a result");
   return result;

@@ -6,6 +6,9 @@ type Row = { names: string[]; load: () => Promise<Command> };
 export const commandTable: readonly Row[] = [
   { names: ["run", "spawn"], load: async () => (await import("./commands/run.ts")).run },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).chat },
+  { names: ["ps"], load: async () => (await import("./commands/ps.ts")).ps },
+  { names: ["attach"], load: async () => (await import("./commands/attach.ts")).attach },
+  { names: ["logs"], load: async () => (await import("./commands/logs.ts")).logs },
   { names: ["kill"], load: async () => (await import("./commands/kill.ts")).kill },
   { names: ["demo"], load: async () => (await import("./commands/demo.ts")).demo },
   { names: ["list"], load: async () => (await import("./commands/list.ts")).list },

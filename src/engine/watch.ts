@@ -19,6 +19,7 @@ export async function* watchSession(
     const { tail, leave } = parts.live.watch(session);
     try {
       for (const event of await store.events(session, told.seq)) yield tell(told, event);
+      if (until === "now") return;
       if (parts.live.of(session) !== undefined) {
         yield* draftsOf(parts, session, told);
         yield* follow(tail, told);

@@ -73,10 +73,10 @@ export type Api = {
     /** Stops the turn that runs in a session, whichever process runs it; by force without asking that process. */
     kill: (params: { session: string; force: boolean }) => Promise<KillReport>;
     /**
-     * What is stored of a session after `afterSeq`, then what happens, whichever process runs it. Ends when nothing runs
-     * there any more, or never.
+     * What is stored of a session after `afterSeq`, then what happens, whichever process runs it. Ends with what is
+     * stored, when nothing runs there any more, or never.
      */
-    watch: (params: { session: string; afterSeq: number; until: "idle" | "never" }) => AsyncIterable<Event>;
+    watch: (params: { session: string; afterSeq: number; until: "now" | "idle" | "never" }) => AsyncIterable<Event>;
     /** A message that the agent is given at its next step, or in a turn that follows. */
     steer: (params: { session: string; text: string }) => Promise<QueuedInput>;
     /** No request, no tool, no processor time until it is let go on. By force its whole process stands still. */

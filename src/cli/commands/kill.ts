@@ -10,13 +10,14 @@ import { plain, styleOf } from "../style.ts";
 export const kill: Command = {
   name: "kill",
   summary: "stop the turn that runs in a session, with all it has started",
-  usage: "<session> [--json]",
+  usage: "<session> [--force] [--json]",
   positionals: { min: 1, max: 1 },
-  flags: [jsonFlag],
-  notes: `The process that runs it is asked to stop, and killed when it does not within 15
-seconds; a chat ends with its turn. What was recorded stays, and
-\`skein run --resume <session>\` goes on from there. Exit code 0 also when nothing
-ran.`,
+  flags: [{ name: "force", summary: "do not ask: kill the process that runs it, with every turn in it" }, jsonFlag],
+  notes: `The process that runs it is asked to stop the turn and goes on with what else it
+does: a chat waits for the next message, the hub runs its other turns. One that
+does not answer within 15 seconds is ended, unless it runs other sessions too. What
+was recorded stays, and \`skein run --resume <session>\` goes on from there. Exit
+code 0 also when nothing ran.`,
   run: runKill,
 };
 
@@ -27,7 +28,7 @@ async function runKill(args: Args, door: Door): Promise<number> {
   const session = await sessionNamed(api, door, args.positionals[0]);
   const label = plain(session.name ?? shortId(session.id));
   const sign = setTimeout(() => door.err.write(`${styleOf(door.err).dim(`waiting for ${label} to stop`)}\n`), silentMs);
-  const report = await api.turn.kill({ session: session.id, force: false }).finally(() => clearTimeout(sign));
+  const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true }).finally(() => clearTimeout(sign));
   door.out.write(args.flags["json"] ? jsonText(report) : `${told(label, report)}\n`);
   return 0;
 }

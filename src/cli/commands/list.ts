@@ -1,10 +1,9 @@
 // skein list: the sessions of this project, the current one marked.
 import { formatDuration } from "../../kit/duration.ts";
-import { Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { sessionRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { jsonFlag } from "../args.ts";
+import { countFlag, jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
 import { plain, styleOf } from "../style.ts";
@@ -26,7 +25,7 @@ export const list: Command = {
 };
 
 async function runList(args: Args, door: Door): Promise<number> {
-  const limit = limitOf(args);
+  const limit = countFlag(args, "limit", 50);
   const all = args.flags["all"] === true;
   const api = await door.api();
   const sessions = await api.session.list({
@@ -71,11 +70,4 @@ function cells(session: Session, { isCurrent, isMixed, all }: Shown, style: Retu
   const project = all ? [plain(session.project)] : [];
   const agent = isMixed ? [plain(session.agent)] : [];
   return [isCurrent ? style.green("*") : " ", name, ago, ...agent, plain(session.model ?? "-"), ...project, plain(session.task ?? "")];
-}
-
-function limitOf(args: Args): number {
-  const value = args.flags["limit"];
-  const limit = value === undefined ? 50 : Number(value);
-  if (Number.isSafeInteger(limit) && limit > 0) return limit;
-  throw new Fault("usage", `--limit takes a whole number above 0, not "${String(value)}"`);
 }

@@ -21,7 +21,7 @@ const sections: [string, string, z.ZodType][] = [
   ["Result", "`run --output-format json` prints one of these; `events` ends with one.", records.result],
   [
     "Events",
-    "`run --output-format events` prints one per line. A record with `n` is passing: an increment that is not stored.",
+    "`run --output-format events`, `logs --json` and `attach --json` print one per line. A record with `n` is passing: an increment that is not stored.",
     records.event,
   ],
   [
@@ -30,6 +30,7 @@ const sections: [string, string, z.ZodType][] = [
     records.streamLine,
   ],
   ["Import", "`import --json` prints one of these.", records.imported],
+  ["ps", "`ps --json` prints an array of these, the latest turn first.", records.running],
   ["kill", "`kill --json` prints one of these.", records.killed],
   ["purge", "`purge --json` prints one of these.", records.purge],
   ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],

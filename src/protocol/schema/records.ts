@@ -176,14 +176,14 @@ export const ask = z.strictObject({
   answer: z.string().nullable(),
 });
 const input = z.strictObject({ id, text: z.string(), queued_at: time });
-const between = { ...lasting, turn_id: z.union([id, z.literal("")]) };
+const between = { ...lasting, turn_id: z.union([id, z.literal("")]).describe("empty between turns") };
 
 export const event = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ask.opened"), ...lasting, ask }),
   z.strictObject({ type: z.literal("ask.closed"), ...lasting, ask }),
   z.strictObject({ type: z.literal("queue.changed"), ...between, queue: z.array(input).describe("what waits for the agent") }),
   z.strictObject({ type: z.literal("turn.started"), ...lasting, turn, session }),
-  z.strictObject({ type: z.literal("node.added"), ...lasting, node }),
+  z.strictObject({ type: z.literal("node.added"), ...between, node }),
   z.strictObject({ type: z.literal("turn.ended"), ...lasting, turn, session }),
   z.strictObject({ type: z.literal("text.delta"), ...passing, text: z.string() }),
   z.strictObject({ type: z.literal("thinking.delta"), ...passing, text: z.string() }),
@@ -287,6 +287,15 @@ export const killed = z.strictObject({
     .describe("`stopped` recorded its own end; `killed` could not, and its end was recorded for it"),
   pid: count.nullable().describe("the process that ran the turn; null when it was gone already"),
   status: z.enum(turnStatuses).nullable().describe("how the session's last turn ended"),
+});
+
+export const running = z.strictObject({
+  state: z
+    .enum(["running", "paused", "asking", "interrupted", "ended"])
+    .describe("`interrupted`: the process that ran it is gone, and its end is not recorded yet"),
+  pid: count.nullable().describe("the process that runs it; null when it has ended, or can't be seen from here"),
+  session,
+  turn,
 });
 
 export const purge = z.strictObject({

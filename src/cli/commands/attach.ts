@@ -1,0 +1,132 @@
+// skein attach: what happened in a session, what happens, and a line to the agent while it works. Leaving it does not
+// stop the turn.
+import type { Api } from "../../protocol/api.ts";
+import { exitCodes, type TurnStatus } from "../../protocol/error.ts";
+import type { Event } from "../../protocol/event.ts";
+import { shortId } from "../../protocol/node.ts";
+import { eventRecord } from "../../protocol/records.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { readHistory } from "../attach/history.ts";
+import { TypedLines } from "../attach/typed-lines.ts";
+import { say, talkCommands } from "../attach/talk.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { sessionNamed } from "../find-session.ts";
+import { record } from "../print/printer.ts";
+import { watchedPrinter } from "../print/watched.ts";
+import { plain, styleOf } from "../style.ts";
+import { tellFault } from "../tell-fault.ts";
+
+export const attach: Command = {
+  name: "attach",
+  summary: "watch a session live, talk to its agent, answer it, stop it",
+  usage: "<session> [--json]",
+  positionals: { min: 1, max: 1 },
+  flags: [{ name: "json", summary: "only watch: one event to a line, all that are stored first" }],
+  notes: `First what happened (the last 100 parts), then what happens, whichever process
+runs it. A line you type is given to the agent at its next step; while it asks
+something, the line is the answer, and a number chooses an option.
+
+${talkCommands.map(({ name, summary }) => `  /${name.padEnd(10)}${summary}`).join("\n")}
+
+Ctrl-C leaves and the turn runs on: exit code 0. When the turn ends, the exit code
+is the turn's. Without a terminal attach only watches. Any number can be attached.`,
+  run: runAttach,
+};
+
+const historyParts = 100;
+
+async function runAttach(args: Args, door: Door): Promise<number> {
+  const isJson = args.flags["json"] === true;
+  const api = await door.api();
+  const session = await sessionNamed(api, door, args.positionals[0]);
+  const history = await readHistory(api, session.id, isJson ? null : historyParts);
+  const left = Promise.withResolvers<"SIGINT" | "SIGTERM">();
+  door.onStop(left.resolve);
+  const seen = newSeen();
+  const isTyped = !isJson && door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
+  const typed = isTyped ? await typedTo(api, session, door, seen, () => left.resolve("SIGINT")) : null;
+  const screen = typed?.screen ?? door.out;
+  const show = isJson
+    ? (event: Event) => record(door, eventRecord(event))
+    : watchedPrinter(screen, { stream: screen.isTty, answers: isTyped ? "typed" : "elsewhere" });
+  const take = (event: Event): void => {
+    note(seen, event);
+    show(event);
+  };
+  try {
+    if (history.left > 0) screen.write(`${styleOf(screen).dim(`${history.left} earlier events: skein logs --limit shows them`)}\n`);
+    for (const event of history.events) take(event);
+    seen.status = null;
+    const how = await followed(api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" }), take, left.promise);
+    typed?.close();
+    return how === "ended" ? ending(seen, session, door) : leaving(how, session, door);
+  } finally {
+    typed?.close();
+  }
+}
+
+/** What a watcher has to know besides what it shows. */
+export type Seen = { asks: string[]; openTurn: string | null; status: TurnStatus | null };
+
+function newSeen(): Seen {
+  return { asks: [], openTurn: null, status: null };
+}
+
+function note(seen: Seen, event: Event): void {
+  if (event.type === "ask.opened") seen.asks.push(event.ask.id);
+  if (event.type === "ask.closed") seen.asks = seen.asks.filter((id) => id !== event.ask.id);
+  if (event.type === "turn.started") seen.openTurn = event.turnId;
+  if (event.type !== "turn.ended") return;
+  seen.openTurn = null;
+  seen.status = event.turn.status;
+}
+
+function typedTo(api: Api, session: Session, door: Door, seen: Seen, leave: () => void): Promise<TypedLines> {
+  const opened: Promise<TypedLines> = TypedLines.open(door, {
+    label: styleOf(door.out).bold("> "),
+    onLeave: leave,
+    onLine: (text) => {
+      const write = (shown: string): void => void opened.then((typed) => typed.screen.write(shown));
+      say({ api, session: session.id, ask: seen.asks[0] ?? null, leave }, text).then(
+        (told) => told !== null && write(`${styleOf(door.out).dim(`  ${told}`)}\n`),
+        (error: unknown) => tellFault(error, { env: door.env, write }),
+      );
+    },
+  });
+  return opened;
+}
+
+async function followed(
+  events: AsyncIterable<Event>,
+  take: (event: Event) => void,
+  left: Promise<"SIGINT" | "SIGTERM">,
+): Promise<"ended" | "SIGINT" | "SIGTERM"> {
+  const feed = events[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await Promise.race([feed.next(), left]);
+    if (typeof next === "string") return next;
+    if (next.done === true) return "ended";
+    take(next.value);
+  }
+}
+
+function leaving(how: "SIGINT" | "SIGTERM", session: Session, door: Door): number {
+  const name = nameOf(session);
+  door.err.write(`left ${name}; it runs on\n  skein attach ${name}   joins it again\n  skein kill ${name}     stops it\n`);
+  return how === "SIGINT" ? 0 : 143;
+}
+
+function ending({ openTurn, status }: Seen, session: Session, door: Door): number {
+  const name = nameOf(session);
+  if (openTurn !== null) {
+    door.err.write(`the process that ran ${name} is gone; skein run --resume ${name} goes on\n`);
+    return exitCodes.killed;
+  }
+  if (status !== null) return exitCodes[status];
+  door.err.write(`nothing runs in ${name}; skein run --resume ${name} "message" goes on\n`);
+  return 0;
+}
+
+function nameOf(session: Session): string {
+  return plain(session.name ?? shortId(session.id));
+}

@@ -1,0 +1,126 @@
+// What is told of a run besides the answer, line by line, the same in every place where people read it.
+import { formatDuration } from "../../kit/duration.ts";
+import { oneLine } from "../../kit/text.ts";
+import type { Ask, QueuedInput } from "../../protocol/control.ts";
+import type { Event } from "../../protocol/event.ts";
+import { shortId, type ResultPart } from "../../protocol/node.ts";
+import type { ResultRecord } from "../../protocol/records.ts";
+import { plain, type Style } from "../style.ts";
+import { argumentOf } from "./argument.ts";
+
+export type Look = { style: Style; columns: number };
+
+/** A model must not move the cursor or repaint the terminal. */
+// oxlint-disable-next-line no-control-regex
+export const controls = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/g;
+
+export function startLine(event: Extract<Event, { type: "turn.started" }>): string {
+  const { turn, session } = event;
+  const walls = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
+  const model = turn.model === null ? "" : ` · ${turn.model}`;
+  return `${turn.agent}${model} · policy ${turn.policy.name}${walls} · session ${plain(session.name ?? shortId(session.id))}`;
+}
+
+export function callLine(name: string, input: Record<string, unknown>, { style, columns }: Look): string {
+  return `${style.cyan("•")} ${style.bold(plain(name))} ${oneLine(argumentOf(input), Math.max(20, columns - name.length - 4))}`;
+}
+
+/** A result in a line, and what an edit changed below it. */
+export function resultLines(part: ResultPart, look: Look): string[] {
+  const line = resultLine(part, look);
+  return part.display?.includes("\n") === true ? [line, diffLines(part.display, look.style)] : [line];
+}
+
+function resultLine(part: ResultPart, { style, columns }: Look): string {
+  const lines = part.text.trimEnd().split("\n");
+  const more = lines.length > 1 ? ` (+${lines.length - 1} lines)` : "";
+  const text = oneLine((part.isError ? lines.at(-1) : lines[0]) ?? "", Math.max(20, columns - more.length - 4));
+  return part.isError ? `  ${style.red(`✗ ${text}`)}${style.dim(more)}` : style.dim(`  ${text}${more}`);
+}
+
+const mostDiffLines = 16;
+
+/** What an edit changed, without the file's name, which stands above. */
+function diffLines(diff: string, style: Style): string {
+  const lines = diff
+    .trimEnd()
+    .split("\n")
+    .filter((line) => !/^(---|\+\+\+) /.test(line));
+  const shown = lines.slice(0, mostDiffLines).map((line) => {
+    const text = `    ${line.replace(controls, "")}`;
+    return line.startsWith("+") ? style.green(text) : line.startsWith("-") ? style.red(text) : style.dim(text);
+  });
+  if (lines.length > mostDiffLines) shown.push(style.dim(`    (+${lines.length - mostDiffLines} lines)`));
+  return shown.join("\n");
+}
+
+/** Events that are told in the same words wherever a turn is followed; none for all others. */
+export function noticeLines(event: Event, { style, columns }: Look): string[] {
+  switch (event.type) {
+    case "tool.denied":
+      return [style.dim(`  ${plain(event.text)}`)];
+    case "model.retried": {
+      const when = `trying again in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`;
+      return [style.yellow(`  ${plain(event.error.message)}; ${when}`)];
+    }
+    case "warning.raised":
+      return [style.yellow(`  ${plain(event.message)}`)];
+    case "turn.paused":
+      return [style.yellow(`  paused · skein resume ${shortId(event.sessionId)}`)];
+    case "turn.resumed":
+      return [style.yellow("  goes on")];
+    case "session.spawned": {
+      const head = `  ↳ session ${shortId(event.session)} · ${plain(event.agent)} · `;
+      return [style.dim(`${head}${oneLine(event.task, Math.max(20, columns - head.length))}`)];
+    }
+    case "ask.closed":
+      return [style.dim(`  ${closing(event.ask)}`)];
+    default:
+      return [];
+  }
+}
+
+export function askLines({ id, question, options, expiresAt }: Ask, { style }: Look, answers: "typed" | "elsewhere"): string[] {
+  const limit = expiresAt === null ? "" : ` (waits ${formatDuration(Math.max(0, expiresAt - Date.now()))})`;
+  const way =
+    answers === "typed" ? "the next line is the answer" : `skein answer ${shortId(id)} <${options.length > 0 ? "number or text" : "text"}>`;
+  return [
+    `${style.yellow("?")} ${style.bold(plain(question))}`,
+    ...options.map((option, at) => `    ${at + 1}  ${plain(option)}`),
+    style.dim(`  ${way}${limit}`),
+  ];
+}
+
+function closing({ outcome, answer }: Ask): string {
+  if (outcome === "answered") return `answered: ${plain(answer ?? "")}`;
+  return outcome === "expired" ? "nobody has answered in time" : "went on without an answer";
+}
+
+/** What came to wait for the agent since, and what it was given. */
+export function queueLines(before: readonly QueuedInput[], now: readonly QueuedInput[], { style, columns }: Look): string[] {
+  const without = (all: readonly QueuedInput[], others: readonly QueuedInput[]) =>
+    all.filter(({ id }) => others.every((other) => other.id !== id));
+  const told = (what: string) => (input: QueuedInput) =>
+    style.dim(`  ${what}: ${oneLine(input.text, Math.max(20, columns - what.length - 4))}`);
+  return [...without(before, now).map(told("given to the agent")), ...without(now, before).map(told("waits for the agent's next step"))];
+}
+
+export function errorLines(result: Pick<ResultRecord, "status" | "error">, style: Style): string[] {
+  if (result.error === undefined) return [];
+  const { message, hint } = result.error;
+  const head = style.red(`skein: ${result.status}: ${plain(message)}`);
+  return hint === undefined ? [head] : [head, style.dim(`       ${plain(hint)}`)];
+}
+
+export function summaryLine(result: ResultRecord): string {
+  const { usage } = result;
+  const cached = usage.cache_read > 0 ? ` (${shortCount(usage.cache_read)} cached)` : "";
+  const cost = result.cost_usd === null ? "cost unknown" : `$${result.cost_usd.toFixed(4)}`;
+  const tokens = `in ${shortCount(usage.input + usage.cache_read + usage.cache_write)}${cached} out ${shortCount(usage.output)}`;
+  const steps = result.steps === 1 ? "1 step" : `${result.steps} steps`;
+  return `${result.status} · ${steps} · ${tokens} · ${cost} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
+}
+
+export function shortCount(tokens: number): string {
+  return tokens < 1000 ? String(tokens) : `${(tokens / 1000).toFixed(1)}k`;
+}
