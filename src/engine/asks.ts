@@ -1,4 +1,5 @@
 // Questions to a person: opened by a turn, answered from any door, closed once. No answer is invented.
+import { longestTimerMs } from "../kit/duration.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Ask } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
@@ -14,32 +15,46 @@ export async function askPerson(turn: LiveTurn, wish: AskWish): Promise<AskOutco
   if (asks.how === "later") return { type: "later", ask: (await turn.recorder.openAsk({ ...wish, expiresAt: null })).id };
   const expiresAt = asks.limitMs === null ? null : Date.now() + asks.limitMs;
   const ask = await turn.recorder.openAsk({ ...wish, expiresAt });
-  await turn.recorder.setState("asking");
   const release = turn.deadline.hold();
   try {
-    const answer = await answered(turn, ask.id, asks.limitMs);
-    if (answer !== null) return { type: "answered", text: answer };
-    const isStopped = turn.deadline.signal.aborted;
-    await turn.recorder.closeAsk(ask.id, { outcome: isStopped ? "left" : "expired" });
-    return { type: "expired" };
+    const answer = (await answered(turn, ask.id, asks.limitMs)) ?? (await giveUp(turn, ask.id));
+    return answer === null ? { type: "expired" } : { type: "answered", text: answer };
   } finally {
     release();
-    await turn.recorder.setState("running");
+    if (turn.asking.size === 0 && !turn.gate.isShut) await turn.recorder.setState("running");
+  }
+}
+
+/** An answer that came at the last moment counts. */
+async function giveUp({ recorder, store, deadline }: LiveTurn, ask: string): Promise<string | null> {
+  try {
+    await recorder.closeAsk(ask, { outcome: deadline.signal.aborted ? "left" : "expired" });
+    return null;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "ask-closed") return (await store.findAsk(ask)).answer;
+    throw error;
   }
 }
 
 /** Null when the time is over or the turn was stopped. */
-function answered({ asking, deadline }: LiveTurn, ask: string, limitMs: number | null): Promise<string | null> {
+async function answered(turn: LiveTurn, ask: string, limitMs: number | null): Promise<string | null> {
+  const { asking, deadline, recorder, store } = turn;
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  const timer = limitMs === null ? null : setTimeout(() => resolve(null), limitMs);
   const stop = (): void => resolve(null);
+  const timer = limitMs === null ? null : setTimeout(stop, Math.min(limitMs, longestTimerMs));
   deadline.signal.addEventListener("abort", stop, { once: true });
+  if (deadline.signal.aborted) stop();
   asking.set(ask, resolve);
-  return promise.finally(() => {
+  try {
+    if (!turn.gate.isShut) await recorder.setState("asking");
+    // Whoever saw the question may have answered before anyone waited here.
+    const { answer } = await store.findAsk(ask);
+    return answer ?? (await promise);
+  } finally {
     if (timer !== null) clearTimeout(timer);
     deadline.signal.removeEventListener("abort", stop);
     asking.delete(ask);
-  });
+  }
 }
 
 export async function listAsks(parts: EngineParts, { session }: Parameters<Api["ask"]["list"]>[0]): Promise<Ask[]> {
@@ -48,7 +63,8 @@ export async function listAsks(parts: EngineParts, { session }: Parameters<Api["
 }
 
 export async function answerAsk(parts: EngineParts, params: Parameters<Api["ask"]["answer"]>[0]): Promise<Ask> {
-  if (!parts.hasStore()) throw new Fault("ask-unknown", `there is no question "${params.ask}"`);
+  if (!parts.hasStore())
+    throw new Fault("ask-unknown", `There is no question "${params.ask}".`, { hint: "`skein asks` lists those without an answer." });
   const ask = await (await parts.store()).findAsk(params.ask);
   if (ask.closedAt !== null) throw new Fault("ask-closed", `the question ${params.ask} was closed before`);
   const answer = chosen(ask, params.text);

@@ -18,6 +18,7 @@ export async function renderContext(parts: EngineParts, params: { session: strin
     toolLevel: session.toolLevel,
     tools: null,
     spawn: true,
+    canAsk: true,
     system: null,
     appendSystem: null,
     contextFiles: settings.contextFiles,

@@ -5,7 +5,7 @@ import { shortId, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { EngineParts } from "./engine.ts";
 import { branchFiles } from "./files.ts";
-import { holding } from "./tree-ops.ts";
+import { addingTo } from "./tree-ops.ts";
 
 const answerBytes = 16 * 1024;
 const askedBytes = 4 * 1024;
@@ -22,7 +22,7 @@ export async function graft(parts: EngineParts, params: { from: string; into: st
   if (own.length === 0) throw new Fault("usage", `${labelOf(into)} already holds all of ${labelOf(from)}`);
   const parting = branch.findLast((node) => trunk.has(node.id)) ?? own[0];
   const files = parting === undefined ? [] : await branchFiles(parts, parting.id, from.tip);
-  return holding(parts, into.id, (_store, recorder) => recorder.addNode(graftNode(from, from.tip as string, own, files), null));
+  return addingTo(parts, into.id, graftNode(from, from.tip, own, files));
 }
 
 /** The last answer of another session, as a handle: no part of its branch comes along. */
@@ -34,9 +34,7 @@ export async function addSession(parts: EngineParts, params: { session: string; 
   if (from === null || answer === undefined) throw new Fault("usage", "that session has no answer yet");
   const text = `[session ${labelOf(from)}]\n${cutText(textOf(answer), answerBytes, { keep: "both" }).text}`;
   const handle = { source: "session", sourceVersion: "1.0.0", identifier: from.id, metadata: { node: answer.id } };
-  return holding(parts, params.session, (_store, recorder) =>
-    recorder.addNode({ author: "user", parts: [{ kind: "handle", handle, excerpt: text }] }, null),
-  );
+  return addingTo(parts, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
 }
 
 function graftNode(from: Session, tip: string, own: Node[], files: string[]): NewNode {

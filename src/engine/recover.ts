@@ -1,5 +1,6 @@
 // What a dead process left: its turn is closed, its drafts become nodes, and the model will be told what became
-// of the call that was running. Runs under the lease, before the next turn of the session.
+// of the call that was running. A question stays open: it can still be answered. Runs under the lease, before the next
+// turn of the session.
 import { callsOf, type CallPart, type NewNode, type Node, type Part } from "../protocol/node.ts";
 import type { Turn } from "../protocol/turn.ts";
 import type { Draft, Store } from "../store/store.ts";
@@ -18,7 +19,8 @@ async function closeDead(store: Store, recorder: Recorder, session: string, turn
     await recorder.addNode(answer, turn.id);
     await recorder.addNode(interruption("[skein was killed while you were answering; the answer above is incomplete. Go on.]"), turn.id);
   }
-  for (const call of unanswered(path)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
+  const asked = (await store.asks(session)).flatMap((ask) => (ask.turn === turn.id ? (ask.call ?? []) : []));
+  for (const call of unanswered(path)) if (!asked.includes(call.id)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
   const error = { kind: "killed" as const, message: "skein was killed during this turn", hint: "go on with --resume" };
   await recorder.endTurn({ status: "killed", error, nativeId: turn.nativeId, enforced: turn.enforced }, turn.id);
 }

@@ -8,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
 import { Recorder } from "./recorder.ts";
 import { recover } from "./recover.ts";
+import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
 /** By id, tail or name; names of the directory's project come first. */
@@ -40,7 +41,15 @@ export async function move(parts: EngineParts, params: { session: string; node: 
 
 export async function addMessage(parts: EngineParts, params: { session: string; text: string }): Promise<Node> {
   const node: NewNode = { author: "user", parts: [{ kind: "text", text: params.text }] };
-  return holding(parts, params.session, (_store, recorder) => recorder.addNode(node, null));
+  return addingTo(parts, params.session, node);
+}
+
+/** A node besides the turns. The conversation goes on with it, past a question that waits. */
+export async function addingTo(parts: EngineParts, session: string, node: NewNode): Promise<Node> {
+  return holding(parts, session, async (store, recorder) => {
+    await settleAsks(store, recorder, session, "anew");
+    return recorder.addNode(node, null);
+  });
 }
 
 export async function rename(parts: EngineParts, params: { session: string; name: string }): Promise<Session> {

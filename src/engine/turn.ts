@@ -19,6 +19,7 @@ import type { LiveTurn } from "./live.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
 import { agentNamed } from "./sessions.ts";
+import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
 /** The prompt may be the oldest message that waits for the session. */
@@ -75,13 +76,15 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
     const live: LiveTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
     leave = parts.live.begin(live);
     await recover(store, recorder, session.id);
-    if (params.prompt === null && params.command === null) await checkResumable(store, session);
+    const isGoingOn = params.prompt === null && params.command === null;
+    const answers = await settleAsks(store, recorder, session.id, isGoingOn ? "on" : "anew");
+    if (isGoingOn && answers === null) await checkResumable(store, session);
     const { turn, native } = await recorder.startTurn({
       agent: agent.name,
       model,
       policy: params.policy,
       enforced,
-      prompt: await firstNode(store, params),
+      prompt: await firstNode(store, params, answers ?? []),
       fromQueue: params.fromQueue ?? false,
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
@@ -242,14 +245,16 @@ function touching(sink: OutputSink, deadline: Deadline): OutputSink {
   };
 }
 
-async function firstNode(store: Store, params: TurnStart): Promise<NewNode | null> {
+/** Answers to questions that no call waits for come before the prompt, or are it. */
+async function firstNode(store: Store, params: TurnStart, answers: string[]): Promise<NewNode | null> {
   if (params.command !== null) return null;
-  if (params.prompt === null) {
+  const words = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
+  if (words.length === 0) {
     const { tip } = await sessionOf(store, params.session);
     return continuation(tip === null ? null : await store.node(tip));
   }
   const images = params.images.map((image) => ({ kind: "image" as const, ...image }));
-  return { author: "user", parts: [{ kind: "text", text: params.prompt }, ...images] };
+  return { author: "user", parts: [{ kind: "text", text: words.join("\n\n") }, ...images] };
 }
 
 /** A limit or a person stopped it: that is how it ended, unless it was finished anyway. */

@@ -59,3 +59,11 @@ export const levelTools: Record<ToolLevel, readonly string[]> = {
   minimal: ["read", "write", "edit", "bash"],
   orchestrator: ["read", "write", "edit", "bash", "spawn_session"],
 };
+
+export type Offer = { toolLevel: ToolLevel; tools: readonly string[] | null; spawn: boolean; canAsk: boolean };
+
+/** The tools of a turn: by level or by name. With any tools it can also ask, where someone can answer. */
+export function toolNames({ toolLevel, tools, spawn, canAsk }: Offer): string[] {
+  const wanted = tools ?? (toolLevel === "none" ? [] : [...levelTools[toolLevel], "ask_user"]);
+  return wanted.filter((name) => (spawn || name !== "spawn_session") && (canAsk || name !== "ask_user"));
+}

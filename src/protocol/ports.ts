@@ -151,7 +151,7 @@ export type PreviewInput = Pick<
   | "appendSystem"
   | "contextFiles"
   | "plan"
-> & { policy: Pick<Policy, "name" | "addDirs"> };
+> & { policy: Pick<Policy, "name" | "addDirs"> } & Pick<TurnContext, "canAsk">;
 
 /** Exactly what the agent would be sent; the token counts are estimates. */
 export type Preview = {

@@ -136,7 +136,7 @@ async function verifySessions(inspection: Inspection): Promise<void> {
   for (const row of lost) problem("lease", String(row.session), `A lease is held on session row ${row.session}, which is not there.`);
 }
 
-const added = kinds["node.added"];
+const { "node.added": added, "queue.changed": queued, "ask.opened": opened, "ask.closed": closed } = kinds;
 
 type EventFault = { seq: number; fault: string };
 
@@ -147,8 +147,9 @@ function verifyEvents({ db, problem }: Inspection, session: SessionFault): numbe
       `select e.seq, case
          when e.kind = ${added} and c.n is null then 'tells of a node that is not there'
          when e.kind = ${added} and c.session <> e.session then 'tells of a node of another session'
-         when e.kind <> ${added} and t.n is null then 'tells of a turn that is not there' end as fault
-       from events e left join nodes c on c.n = e.node left join turns t on t.n = e.turn
+         when e.kind not in (${added}, ${queued}) and t.n is null then 'tells of a turn that is not there'
+         when e.kind in (${opened}, ${closed}) and a.n is null then 'tells of a question that is not there' end as fault
+       from events e left join nodes c on c.n = e.node left join turns t on t.n = e.turn left join asks a on a.n = e.item
        where e.session = ? and e.seq <= ? and fault is not null order by e.seq`,
     )
     .all(session.n, session.seq);

@@ -47,14 +47,14 @@ describe("the tools of a request", () => {
     [["--tool-level", "none"], []],
     [
       ["--tool-level", "minimal"],
-      ["read", "write", "edit", "bash"],
+      ["read", "write", "edit", "bash", "ask_user"],
     ],
-    [[], ["read", "write", "edit", "bash", "spawn_session"]],
+    [[], ["read", "write", "edit", "bash", "spawn_session", "ask_user"]],
     [
       ["--tool-level", "orchestrator"],
-      ["read", "write", "edit", "bash", "spawn_session"],
+      ["read", "write", "edit", "bash", "spawn_session", "ask_user"],
     ],
-    [["--no-spawn"], ["read", "write", "edit", "bash"]],
+    [["--no-spawn"], ["read", "write", "edit", "bash", "ask_user"]],
     [
       ["--tools", "bash, read"],
       ["read", "bash"],
@@ -68,9 +68,10 @@ describe("the tools of a request", () => {
     });
   });
 
-  test("at the level readonly are read and bash", () => {
-    expect(offeredTools({ toolLevel: "readonly", tools: null, spawn: true }).map((tool) => tool.name)).toEqual(["read", "bash"]);
-    expect(levelTools.readonly).toEqual(["read", "bash"]);
+  test("at the level readonly are read and bash, and a question where someone can answer", () => {
+    const names = (canAsk: boolean) => offeredTools({ toolLevel: "readonly", tools: null, spawn: true, canAsk }).map((tool) => tool.name);
+    expect(names(true)).toEqual(["read", "bash", "ask_user"]);
+    expect(names(false)).toEqual(["read", "bash"]);
   });
 
   test.each(everyWire)("are named the same over %s", async (_wire, model) => {
@@ -238,7 +239,7 @@ describe("spawn_session", () => {
       const own = server.main().filter((request) => !request.text.includes("delegate it"));
       expect(own).toHaveLength(2);
       for (const request of own) {
-        expect(toolsOf(request.body as unknown as Body)).toEqual(["read", "write", "edit", "bash"]);
+        expect(toolsOf(request.body as unknown as Body)).toEqual(["read", "write", "edit", "bash", "ask_user"]);
         expect(request.text).toContain("rule of the root");
       }
       // The same executor ran the commands of both: the sub-session lives in the parent's process.

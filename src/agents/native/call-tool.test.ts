@@ -18,10 +18,9 @@ test("what was not allowed is told to the model in the result, and to the person
     context: { signal: new AbortController().signal },
     emit: (event: PassingBody) => void events.push(event),
   } as unknown as CallTools;
-  const { node, failed } = await callTool(
-    { kind: "call", id: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } },
-    tools,
-  );
+  const result = await callTool({ kind: "call", id: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } }, tools);
+  if ("ask" in result) throw new Error("it asked");
+  const { node, failed } = result;
   const [part] = node.parts;
   const text = part?.kind === "result" ? part.text : "";
   expect(text).toStartWith("refused: ");

@@ -5,6 +5,7 @@ import type { Handle } from "../../protocol/handle.ts";
 import type { CallPart, ImageData, NewNode, Node, Part, ResultPart } from "../../protocol/node.ts";
 import type { Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { PassingBody } from "../../protocol/event.ts";
+import { askPerson, askUser, type OpenQuestion } from "./ask-user.ts";
 import { delegateTask } from "./delegate.ts";
 import { outputEvents } from "./output-events.ts";
 import { readOutputPath } from "./read-output.ts";
@@ -23,12 +24,14 @@ export type CallTools = {
 };
 
 /** `failed` marks calls that could not even be tried, so that the loop can stop a model that repeats them. */
-export async function callTool(call: CallPart, to: CallTools): Promise<{ node: NewNode; failed: boolean }> {
+export async function callTool(call: CallPart, to: CallTools): Promise<{ node: NewNode; failed: boolean } | OpenQuestion> {
   const refusal = refuse(call, to.tools);
   if (refusal !== null) return { node: resultNode(call, { text: refusal, isError: true }, null), failed: true };
   to.emit({ type: "tool.started", call: call.id, name: call.name, input: call.input });
   try {
-    const { outcome, handle } = await run(call, to);
+    const asked = call.name === askUser.name ? await askPerson(call, to.context) : null;
+    if (asked !== null && "ask" in asked) return asked;
+    const { outcome, handle } = asked === null ? await run(call, to) : { outcome: asked, handle: null };
     return { node: resultNode(call, outcome, handle), failed: false };
   } catch (error) {
     return { node: resultNode(call, { text: messageOf(error), isError: true }, null), failed: false };

@@ -7,7 +7,7 @@ import { createInProcessExecutor } from "../../executor/in-process.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import type { TurnError } from "../../protocol/error.ts";
 import type { CallPart, NewNode, Node, Part } from "../../protocol/node.ts";
-import type { TurnInput } from "../../protocol/ports.ts";
+import type { AskWish, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { nativeAgent } from "./native.ts";
 
@@ -22,6 +22,7 @@ const called = (id: string, command: string): CallPart => ({ kind: "call", id, n
 async function turnWith(
   answers: Answer[],
   change: Partial<TurnInput> = {},
+  around: Partial<TurnContext> = {},
 ): Promise<{ end: TurnEnd | null; requests: Request[]; nodes: NewNode[] }> {
   const directory = mkdtempSync(join(tmpdir(), "skein-loop-"));
   const requests: Request[] = [];
@@ -61,7 +62,7 @@ async function turnWith(
   let end: TurnEnd | null = null;
   const nodes: NewNode[] = [];
   try {
-    for await (const event of agent.takeTurn(input, context)) {
+    for await (const event of agent.takeTurn(input, { ...context, ...around })) {
       if (event.type === "node") {
         nodes.push(event.node);
         event.recorded(stored(event.node));
@@ -162,4 +163,77 @@ test("what a request used is counted when it fails while the model thinks, and t
   ]);
   expect(end).toMatchObject({ status: "network" });
   expect(nodes).toMatchObject([{ author: "agent", parts: [thought], usage }]);
+});
+
+const question = (id: string, input: Record<string, unknown>): CallPart => ({ kind: "call", id, name: "ask_user", input });
+const resultsOf = (request: Request | undefined) =>
+  request?.messages.at(-1)?.parts.map((part) => (part.kind === "result" ? [part.text, part.isError] : [])) ?? [];
+
+test("the answer to a question is the result of its call, and one that nobody answers is an error that says so", async () => {
+  const wishes: AskWish[] = [];
+  const ask: TurnContext["ask"] = async (wish) => {
+    wishes.push(wish);
+    return wish.call === "a" ? { type: "answered", text: "blue" } : { type: "expired" };
+  };
+  const { end, requests } = await turnWith(
+    [
+      { parts: [question("a", { question: "Which?", options: ["red", "blue"] }), question("b", { question: "Why?" })], stop: "calls" },
+      { parts: [said("so")] },
+    ],
+    {},
+    { canAsk: true, ask },
+  );
+  expect(end).toMatchObject({ status: "ok", answer: "so" });
+  expect(wishes).toEqual([
+    { call: "a", question: "Which?", options: ["red", "blue"] },
+    { call: "b", question: "Why?", options: [] },
+  ]);
+  expect(resultsOf(requests[1])).toEqual([
+    ["blue", false],
+    [expect.stringContaining("Nobody answered in time"), true],
+  ]);
+});
+
+test("questions that are answered later end the turn, and the other calls of the message still get their results", async () => {
+  const { end, requests, nodes } = await turnWith(
+    [{ parts: [question("a", { question: "Which?" }), called("c", "echo ran"), question("b", { question: "Why?" })], stop: "calls" }],
+    {},
+    { canAsk: true, ask: async ({ call }) => ({ type: "later", ask: `0000-0000000${call}` }) },
+  );
+  expect(end).toEqual({
+    status: "needs-input",
+    error: { kind: "needs-input", message: "Which? (and 1 more)", hint: 'skein answer 0000000a "…"; `skein asks` lists them all' },
+  });
+  expect(requests).toHaveLength(1);
+  expect(nodes.slice(1)).toMatchObject([{ author: "tool", parts: [{ call: "c", isError: false }] }]);
+});
+
+test("a question without words, with odd options or where nobody is there is refused", async () => {
+  const odd = [{ question: " " }, { question: "Which?", options: [1] }, { ask: "Which?" }].map((input, at) => question(`q${at}`, input));
+  const answers: Answer[] = [{ parts: odd, stop: "calls" }, { parts: [said("so")] }];
+  const there = await turnWith(answers, {}, { canAsk: true });
+  expect(resultsOf(there.requests[1]).flat()).toEqual(
+    ['"question" is empty', '"options" must be an array of strings', 'unknown parameter "ask"'].flatMap((why) => [
+      expect.stringContaining(why),
+      true,
+    ]),
+  );
+  const nobody = await turnWith(answers);
+  for (const [why] of resultsOf(nobody.requests[1])) expect(why).toStartWith("unknown tool: ask_user");
+});
+
+test("a message that comes while the model gives its last answer is answered in one more step", async () => {
+  const waiting = [
+    [],
+    [{ id: "n", parent: null, tree: "t", session: "s", turn: "u", at: 0, author: "user" as const, parts: [said("and the rest?")] }],
+    [],
+    [],
+  ];
+  const { end, requests } = await turnWith(
+    [{ parts: [said("half")] }, { parts: [said("all of it")] }],
+    {},
+    { takeInput: async () => waiting.shift() ?? [] },
+  );
+  expect(end).toMatchObject({ status: "ok", answer: "all of it" });
+  expect(requests[1]?.messages.at(-1)).toEqual({ role: "user", parts: [said("and the rest?")] });
 });

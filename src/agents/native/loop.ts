@@ -7,6 +7,7 @@ import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/nod
 import type { AgentEvent, Limits, PlannedTurn, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { noUsage } from "../../protocol/usage.ts";
+import { needsInput, type OpenQuestion } from "./ask-user.ts";
 import { checkBudget } from "./budget.ts";
 import { callTool, distinctCalls } from "./call-tool.ts";
 import { compact, needsCompaction } from "./compact.ts";
@@ -30,7 +31,7 @@ export async function* takeTurn(parts: NativeParts, input: TurnInput, context: T
 
 /** What can be said against a turn before anything of it is recorded. */
 export async function checkTurn(parts: NativeParts, turn: PlannedTurn): Promise<void> {
-  offeredTools(turn);
+  offeredTools({ ...turn, canAsk: true });
   if (turn.agentArgs.length > 0)
     throw new Fault("usage", "--agent-arg is for the command lines of other agents; the native agent has none", {
       hint: "name an agent with -a",
@@ -40,7 +41,7 @@ export async function checkTurn(parts: NativeParts, turn: PlannedTurn): Promise<
 }
 
 async function prepare(parts: NativeParts, input: TurnInput, context: TurnContext): Promise<TurnState> {
-  const tools = offeredTools(input);
+  const tools = offeredTools({ ...input, canAsk: context.canAsk });
   const model = await parts.model(input.model);
   const skills = tools.length > 0 ? parts.skills(input.directory, input.project) : { text: "", paths: [] };
   const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
@@ -81,7 +82,10 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
     const calls = callsOf(answer.node);
     if (calls.length > 0) {
       begun = "";
-      failedRounds = (yield* runCalls(state, calls)) ? failedRounds + 1 : 0;
+      const { isInVain, open } = yield* runCalls(state, calls);
+      const [first, ...others] = open;
+      if (first !== undefined) return yield end("needs-input", needsInput([first, ...others]));
+      failedRounds = isInVain ? failedRounds + 1 : 0;
       if (failedRounds === failedRoundsAllowed) return yield end("broken", repeatedFailure(state.model.name));
       continue;
     }
@@ -169,8 +173,11 @@ function prepareTools({ parts, input, context }: TurnState): void {
   void context.keepFiles();
 }
 
-/** Runs independent calls together; results are recorded as they come. True when none could even be tried. */
-async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<AgentEvent, boolean> {
+/** `isInVain`: none could even be tried. The calls of open questions have no result yet. */
+type RanCalls = { isInVain: boolean; open: OpenQuestion[] };
+
+/** Runs independent calls together; results are recorded as they come. */
+async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<AgentEvent, RanCalls> {
   const feed = createFeed<{ node: NewNode } | { event: Extract<AgentEvent, { type: "passing" }>["event"] }>();
   const to = {
     input: state.input,
@@ -182,11 +189,13 @@ async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<Ag
     emit: (event: Extract<AgentEvent, { type: "passing" }>["event"]) => feed.push({ event }),
   };
   let failed = 0;
+  const open: OpenQuestion[] = [];
   await state.context.keepFiles();
   const running = calls.map(async (call) => {
     const result = await callTool(call, to);
+    if ("ask" in result) return open.push(result);
     if (result.failed) failed++;
-    feed.push({ node: result.node });
+    return feed.push({ node: result.node });
   });
   void Promise.allSettled(running).then(() => feed.end());
   for await (const item of feed) {
@@ -194,7 +203,7 @@ async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<Ag
     else yield { type: "passing", event: item.event };
   }
   if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
-  return failed === calls.length;
+  return { isInVain: failed === calls.length, open };
 }
 
 function schemaSystem(state: TurnState): string {

@@ -5,7 +5,7 @@ import { offeredTools } from "./tools.ts";
 
 const given = (change: Partial<PromptInput> = {}): PromptInput => ({
   directory: "/home/someone/projects/thing",
-  tools: offeredTools({ toolLevel: "orchestrator", tools: null, spawn: true }),
+  tools: offeredTools({ toolLevel: "orchestrator", tools: null, spawn: true, canAsk: true }),
   system: null,
   appendSystem: null,
   contextFiles: [],
@@ -18,7 +18,7 @@ const given = (change: Partial<PromptInput> = {}): PromptInput => ({
 describe("the system prompt", () => {
   test("is short, and with the tools of every level it stays under 640 tokens", () => {
     for (const toolLevel of ["none", "minimal", "orchestrator", "readonly"] as const) {
-      const tools = offeredTools({ toolLevel, tools: null, spawn: true });
+      const tools = offeredTools({ toolLevel, tools: null, spawn: true, canAsk: true });
       const prompt = systemPrompt(given({ tools }));
       expect(countTokens(prompt)).toBeLessThan(260);
       expect(countTokens(prompt) + countTokens(JSON.stringify(tools))).toBeLessThan(640);
@@ -30,7 +30,7 @@ describe("the system prompt", () => {
   });
 
   test("speaks only of tools that are there", () => {
-    const prompt = systemPrompt(given({ tools: offeredTools({ toolLevel: "readonly", tools: null, spawn: true }) }));
+    const prompt = systemPrompt(given({ tools: offeredTools({ toolLevel: "readonly", tools: null, spawn: true, canAsk: true }) }));
     expect(prompt).not.toMatch(/Prefer edit|Delegate/);
     expect(systemPrompt(given({ tools: [] }))).not.toMatch(/tool|Working directory/);
   });
@@ -70,15 +70,34 @@ describe("the tools that are offered", () => {
   const names = (given: Parameters<typeof offeredTools>[0]) => offeredTools(given).map((tool) => tool.name);
 
   test("follow the level, --tools and --no-spawn", () => {
-    expect(names({ toolLevel: "none", tools: null, spawn: true })).toEqual([]);
-    expect(names({ toolLevel: "minimal", tools: null, spawn: true })).toEqual(["read", "write", "edit", "bash"]);
-    expect(names({ toolLevel: "orchestrator", tools: null, spawn: true })).toEqual(["read", "write", "edit", "bash", "spawn_session"]);
-    expect(names({ toolLevel: "orchestrator", tools: null, spawn: false })).toEqual(["read", "write", "edit", "bash"]);
-    expect(names({ toolLevel: "readonly", tools: null, spawn: true })).toEqual(["read", "bash"]);
-    expect(names({ toolLevel: "orchestrator", tools: ["bash", "read"], spawn: true })).toEqual(["read", "bash"]);
+    expect(names({ toolLevel: "none", tools: null, spawn: true, canAsk: true })).toEqual([]);
+    expect(names({ toolLevel: "minimal", tools: null, spawn: true, canAsk: true })).toEqual(["read", "write", "edit", "bash", "ask_user"]);
+    expect(names({ toolLevel: "orchestrator", tools: null, spawn: true, canAsk: true })).toEqual([
+      "read",
+      "write",
+      "edit",
+      "bash",
+      "spawn_session",
+      "ask_user",
+    ]);
+    expect(names({ toolLevel: "orchestrator", tools: null, spawn: false, canAsk: true })).toEqual([
+      "read",
+      "write",
+      "edit",
+      "bash",
+      "ask_user",
+    ]);
+    expect(names({ toolLevel: "readonly", tools: null, spawn: true, canAsk: true })).toEqual(["read", "bash", "ask_user"]);
+    expect(names({ toolLevel: "orchestrator", tools: ["bash", "read"], spawn: true, canAsk: true })).toEqual(["read", "bash"]);
+  });
+
+  test("hold a question only where someone can answer", () => {
+    expect(names({ toolLevel: "readonly", tools: null, spawn: true, canAsk: false })).toEqual(["read", "bash"]);
+    expect(names({ toolLevel: "none", tools: ["ask_user"], spawn: true, canAsk: false })).toEqual([]);
+    expect(names({ toolLevel: "none", tools: ["ask_user"], spawn: true, canAsk: true })).toEqual(["ask_user"]);
   });
 
   test("must exist", () => {
-    expect(() => offeredTools({ toolLevel: "minimal", tools: ["reed"], spawn: true })).toThrow("unknown tool: reed");
+    expect(() => offeredTools({ toolLevel: "minimal", tools: ["reed"], spawn: true, canAsk: true })).toThrow("unknown tool: reed");
   });
 });

@@ -6,7 +6,7 @@ import { absolutePath } from "../../kit/paths.ts";
 import type { Api, SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
 import type { ImageData } from "../../protocol/node.ts";
-import { levelTools, type ToolLevel } from "../../protocol/policy.ts";
+import { toolNames, type ToolLevel } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
@@ -53,7 +53,10 @@ async function runTask(args: Args, door: Door): Promise<number> {
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
   await api.turn.check({ ...turn, agentArgs, agent: wanted.agent, isNew, directory: flags.directory });
   const session = await forked(api, flags, () => api.session.open(wanted));
-  const printer = await printerFor(flags.format, door, { stream: !flags.on("no-stream"), tools: toolNames(turn) });
+  const printer = await printerFor(flags.format, door, {
+    stream: !flags.on("no-stream"),
+    tools: toolNames({ ...turn, canAsk: turn.asks.how !== "none" }),
+  });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
   let stopped: "SIGINT" | "SIGTERM" | null = null;
   door.onStop((signal) => {
@@ -168,7 +171,8 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     answerSchema: flags.schema,
     outputFile: flags.outputFile,
     command: null,
-    asks: { how: "later" },
+    // What is not kept can't be answered later.
+    asks: { how: flags.on("ephemeral") ? "none" : "later" },
     steerable: true,
     nesting: false,
   };
@@ -201,10 +205,6 @@ export function sessionFrom(flags: Flags, settings: Settings, task: string | nul
     transcriptDir: flags.transcriptDir,
     ...(flags.plan === null ? {} : { plan: flags.plan }),
   };
-}
-
-function toolNames(turn: Pick<TurnStart, "tools" | "toolLevel" | "spawn">): string[] {
-  return (turn.tools ?? levelTools[turn.toolLevel]).filter((name) => turn.spawn || name !== "spawn_session");
 }
 
 function onlyOne(args: Args, names: string[]): void {
