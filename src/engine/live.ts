@@ -40,6 +40,11 @@ export class Live {
     return { signal: stop.signal, done: () => this.#starting.get(session) === stop && this.#starting.delete(session) };
   }
 
+  /** Whether a turn was asked for in this process that has not come to rest, also between it and the next message's. */
+  isExpected(session: string): boolean {
+    return this.#starting.has(session);
+  }
+
   /** False when nothing runs there in this process. */
   stop(session: string): boolean {
     const starting = this.#starting.get(session);

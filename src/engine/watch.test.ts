@@ -98,6 +98,25 @@ test("one that never ends is told of the next turn too, and leaving it leaves no
   expect(seen.filter((type) => type === "turn.started")).toHaveLength(2);
 });
 
+test("the turn of a message that came late belongs to the same watch", async () => {
+  const ready = Promise.withResolvers<void>();
+  const steered = Promise.withResolvers<void>();
+  const { api, session } = await engineWith(async function* () {
+    yield node(text("done"));
+    ready.resolve();
+    await steered.promise;
+    yield ok;
+  });
+  const running = Array.fromAsync(api.turn.start({ ...turn, session: session.id, steerable: true }));
+  await ready.promise;
+  const watching = Array.fromAsync(api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" }));
+  await api.turn.steer({ session: session.id, text: "one more thing" });
+  steered.resolve();
+  const told = lastingOf(await running);
+  expect(told.filter((line) => line.endsWith("turn.ended"))).toHaveLength(2);
+  expect(lastingOf(await watching)).toEqual(told);
+});
+
 test("an unknown session is a fault", async () => {
   const { api } = await engineWith(async function* () {
     yield ok;

@@ -27,8 +27,9 @@ export async function* watchSession(
       }
       const holder = await store.holder(session);
       if (holder !== null && holder.pid !== process.pid) yield* watchThere(parts, session, holder, told);
-      else if (holder === null && until === "idle" && (await store.events(session, told.seq)).length === 0) return;
-      await Bun.sleep(holder === null ? idleMs : 10);
+      const isResting = holder === null && !parts.live.isExpected(session);
+      if (isResting && until === "idle" && (await store.events(session, told.seq)).length === 0) return;
+      await Bun.sleep(isResting ? idleMs : 10);
     } finally {
       leave();
     }
