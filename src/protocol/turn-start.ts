@@ -2,6 +2,9 @@
 import type { TurnStart } from "./api.ts";
 import type { Policy } from "./policy.ts";
 
+/** The bounds of a turn that nobody watches. */
+export const unattended = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
+
 export function plainTurn(session: string, policy: Policy): TurnStart {
   return {
     session,

@@ -1,0 +1,170 @@
+// The params of every method as others send them, checked, with what is usual filled in, and turned into the Api's own.
+// A row that is missing, lacks a field or does not fit the Api is a type error.
+import { z } from "zod";
+import type { Api } from "../api.ts";
+import type { RowName } from "../api-rows.ts";
+import { importFormats } from "../import.ts";
+import { unattended } from "../turn-start.ts";
+import { rowOnWire } from "../wire-case.ts";
+import { complaint, type Nearest } from "./complaint.ts";
+import * as is from "./fields.ts";
+
+/** What only works within a process does not travel. */
+type OnWire<Params> = Params extends object ? Omit<Params, "onProgress" | "signal"> : object;
+type RowFunction<Row extends RowName> = Row extends `${infer Noun extends keyof Api}.${infer Verb}`
+  ? Verb extends keyof Api[Noun]
+    ? Extract<Api[Noun][Verb], (...params: never[]) => unknown>
+    : never
+  : never;
+export type RowParams<Row extends RowName> = OnWire<Parameters<RowFunction<Row>>[0]>;
+
+const session = { session: is.name };
+const directory = { directory: is.path };
+const policy = is.policy.prefault({});
+
+/** Without them a turn is what `skein run` starts where nobody is at the terminal and nothing is configured. */
+const turn = {
+  model: is.nameOrNull,
+  images: z.array(is.image).max(100).default([]),
+  tool_level: is.toolLevel.default("orchestrator"),
+  tools: is.words.nullable().default(null),
+  spawn: is.on,
+  system: is.textOrNull,
+  append_system: is.textOrNull,
+  context_files: is.on,
+  fresh: is.off,
+  policy,
+  limits: is
+    .fields({
+      max_steps: z.number().int().min(1).default(unattended.maxSteps),
+      max_tokens: is.countOrNull.default(null),
+      max_budget_usd: z.number().positive().nullable().default(null),
+      max_children: z.number().int().min(0).nullable().default(unattended.maxChildren),
+      tree_steps: is.countOrNull.default(null),
+    })
+    .prefault({}),
+  timeout_ms: is.millisecondsOrNull.default(unattended.timeoutMs),
+  idle_ms: is.millisecondsOrNull.default(unattended.idleMs),
+  answer_schema: is.schemaOrNull,
+  output_file: is.pathOrNull,
+  agent_args: is.words.default([]),
+  command: is.command.nullable().default(null),
+  asks: z
+    .discriminatedUnion("how", [
+      is.fields({ how: z.literal("wait"), limit_ms: is.millisecondsOrNull.default(null) }),
+      is.fields({ how: z.literal("later") }),
+      is.fields({ how: z.literal("none") }),
+    ])
+    .default({ how: "later" }),
+  steerable: is.on,
+  nesting: is.off,
+  copies: is.fields({ source: is.name, identifier: is.command }).optional(),
+};
+
+const rows = {
+  "session.open": is.fields({
+    ...directory,
+    find: z
+      .discriminatedUnion("by", [
+        is.fields({ by: z.literal("name"), wanted: is.name, or_create: is.on }),
+        is.fields({ by: z.literal("latest") }),
+        is.fields({ by: z.literal("new") }),
+      ])
+      .default({ by: "new" }),
+    name: is.name.optional(),
+    agent: is.name.default("native"),
+    model: is.nameOrNull,
+    task: is.textOrNull,
+    tool_level: is.toolLevel.default("orchestrator"),
+    parent_session: is.nameOrNull,
+    transcript_dir: is.pathOrNull,
+    id: z.uuid({ error: "must be a UUID in lower case" }).lowercase("must be a UUID in lower case").optional(),
+    plan: is.fields({ file: is.path, text: is.text }).optional(),
+  }),
+  "session.list": is.fields({ project: is.pathOrNull, archived: is.off, sub_sessions: is.off, limit: z.number().int().min(1).optional() }),
+  "session.tree": is.fields({ ...session, archived: is.off }),
+  "session.leaves": is.fields(session),
+  "session.find": is.fields({ wanted: is.name, ...directory }),
+  "session.fork": is.fields({ ...session, at: is.nameOrNull, name: is.nameOrNull }),
+  "session.move": is.fields({ ...session, node: is.name.nullable() }),
+  "session.rename": is.fields({ ...session, name: is.name }),
+  "session.archive": is.fields(session),
+  "session.restore": is.fields(session),
+  "session.purge": is.fields({ session: is.nameOrNull, older_than_ms: is.count.default(30 * 86_400_000), dry_run: is.on }),
+  "session.current": is.fields(directory),
+  "session.use": is.fields({ ...session, ...directory }),
+  "node.find": is.fields({ wanted: is.name }),
+  "node.path": is.fields({ node: is.name }),
+  "node.children": is.fields({ node: is.name }),
+  "node.add": is.fields({ ...session, text: is.text }),
+  "node.addSession": is.fields({ ...session, from: is.name }),
+  "graft.make": is.fields({ from: is.name, into: is.name }),
+  "files.diff": is.fields({ from: is.name, to: is.nameOrNull, ...directory }),
+  "files.planRestore": is.fields({ to: is.name, ...directory }),
+  "files.restore": is.fields({ project: is.path, from: is.name, to: is.name }),
+  "context.render": is.fields({ ...session, node: is.nameOrNull }),
+  "context.handles": is.fields({ ...session, node: is.nameOrNull }),
+  "turn.check": is.fields({ ...directory, agent: is.name.default("native"), is_new: is.on, ...turn }),
+  "turn.start": is.fields({ ...session, prompt: is.text.nullable(), agent: is.nameOrNull, ...turn }),
+  "turn.watch": is.fields({ ...session, after_seq: is.count.default(0), until: z.enum(["now", "idle", "never"]).default("idle") }),
+  "turn.list": is.fields({ ended_since: is.time.nullable().default(null) }),
+  "turn.steer": is.fields({ ...session, text: is.text }),
+  "turn.pause": is.fields({ ...session, force: is.off }),
+  "turn.resume": is.fields(session),
+  "turn.cancel": is.fields(session),
+  "turn.kill": is.fields({ ...session, force: is.off }),
+  "ask.list": is.fields({ session: is.nameOrNull }),
+  "ask.answer": is.fields({ ask: is.name, text: is.text }),
+  "bash.execute": is.fields({ ...session, command: is.command, timeout_ms: is.millisecondsOrNull.default(null), policy }),
+  "transcript.import": is.fields({
+    from: z.union([is.fields({ path: is.path }), is.fields({ text: is.text })], { error: "must be {path} or {text}" }),
+    ...directory,
+    format: z.enum([...importFormats, "auto"]).default("auto"),
+    name: is.nameOrNull,
+  }),
+  "search.find": is.fields({ query: is.name, project: is.pathOrNull, limit: z.number().int().min(1).max(1_000).default(20) }),
+  "branch.compare": is.fields({ a: is.name, b: is.name, ...directory }),
+  "handle.resolve": is.fields({
+    identifier: is.command,
+    max_bytes: is.countOrNull.default(1_000_000),
+    as: z.enum(["text", "base64"]).default("text"),
+  }),
+  "usage.report": is.fields({ by: z.enum(["day", "agent", "model", "project"]).default("day"), project: is.pathOrNull }),
+  "store.verify": is.fields({ repair: is.off }),
+  "agents.list": is.fields({}),
+  "models.list": is.fields({}),
+  "auth.status": is.fields({}),
+  "skills.list": is.fields(directory),
+  "config.show": is.fields({}),
+  "config.values": is.fields({}),
+  "config.set": is.fields({ key: is.name, value: is.text, scope: z.enum(["user", "project"]).default("user") }),
+  "config.paths": is.fields({}),
+  "config.schema": is.fields({}),
+  "trust.show": is.fields(directory),
+  "trust.grant": is.fields(directory),
+  "trust.revoke": is.fields(directory),
+  "doctor.check": is.fields({}),
+  "doctor.tryAgents": is.fields({}),
+  "health.check": is.fields({}),
+} satisfies { [Row in RowName]: z.ZodType<RowParams<Row>> };
+
+type Forgotten = { [Row in RowName]: Exclude<keyof RowParams<Row>, keyof z.output<(typeof rows)[Row]>> }[RowName];
+export const paramsOf: [Forgotten] extends [never] ? { readonly [Row in RowName]: z.ZodType } : Forgotten = rows;
+
+/** How many of a method's fields can be given by position. */
+export const mostPositions = 4;
+
+export type CheckedParams<Row extends RowName> = { ok: true; params: RowParams<Row> } | { ok: false; message: string };
+
+/** By name in an object, or the first few by position in an array. The message is one line that names the field. */
+export function checkParams<Row extends RowName>(row: Row, params: unknown, nearest: Nearest = () => null): CheckedParams<Row> {
+  const schema: z.ZodType = rows[row];
+  const wrong = (message: string) => ({ ok: false as const, message: `${rowOnWire(row)}: ${message}` });
+  const places = Object.keys(rows[row].in.shape).slice(0, mostPositions);
+  if (Array.isArray(params) && params.length > places.length)
+    return wrong(`takes at most ${places.length} by position${places.length === 0 ? "" : `: ${places.join(", ")}`}`);
+  const named: unknown = Array.isArray(params) ? Object.fromEntries(params.map((value, at) => [places[at], value])) : (params ?? {});
+  const read = schema.safeParse(named);
+  if (!read.success) return wrong(complaint(read.error.issues, named, schema, nearest));
+  return { ok: true, params: read.data as RowParams<Row> };
+}

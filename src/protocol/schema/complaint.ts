@@ -1,0 +1,74 @@
+// What is wrong with a request, in one line that names the field.
+import { z } from "zod";
+
+type Issue = z.core.$ZodIssue;
+
+/** The word of the second list that the first one was probably meant to be. */
+export type Nearest = (typed: string, known: Iterable<string>) => string | null;
+
+/** The first problem; a misspelt name explains a missing one and comes before it. */
+export function complaint(issues: Issue[], given: unknown, schema: z.ZodType, nearest: Nearest): string {
+  const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
+  if (unknown !== undefined) return unknownField(unknown.path, unknown.keys[0]!, schema, nearest);
+  const issue = issues[0]!;
+  const field = issue.path.join(".");
+  const problem = problemOf(issue, valueAt(given, issue.path));
+  return field === "" ? `params ${problem}` : `${field} ${problem}`;
+}
+
+function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType, nearest: Nearest): string {
+  const meant = nearest(typed, namesIn(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })));
+  const shown = typed.length > 100 ? `${typed.slice(0, 100)}…` : typed;
+  return `there is no field ${JSON.stringify([...path, shown].join("."))}${meant === null ? "" : `; did you mean "${meant}"?`}`;
+}
+
+/** Every name in the schema, however deep. */
+function namesIn(schema: unknown): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  const own = "properties" in schema ? Object.keys(schema.properties as object) : [];
+  return [...own, ...Object.values(schema).flatMap(namesIn)];
+}
+
+function valueAt(given: unknown, path: PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], given);
+}
+
+function problemOf(issue: Issue, value: unknown): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return value === undefined ? "is missing" : `must be ${kinds[issue.expected] ?? issue.expected}, not ${kindOf(value)}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.join(", ")}`;
+    case "invalid_union":
+      return "options" in issue && Array.isArray(issue.options) ? `must be one of ${issue.options.join(", ")}` : issue.message;
+    case "too_big":
+      return bound(issue.origin, "at most", issue.maximum);
+    case "too_small":
+      return bound(issue.origin, issue.inclusive ? "at least" : "more than", issue.minimum);
+    default:
+      return issue.message;
+  }
+}
+
+const kinds: Record<string, string> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  record: "an object",
+  array: "an array",
+};
+
+const lengths: Record<string, string> = { string: "characters", array: "items" };
+
+function bound(origin: string, how: string, limit: number | bigint): string {
+  const unit = lengths[origin];
+  return unit === undefined ? `must be ${how} ${limit}` : `must have ${how} ${limit} ${unit}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "number" ? String(value) : (kinds[typeof value] ?? typeof value);
+}

@@ -1,0 +1,68 @@
+// What the params of a method are made of: bounded texts, paths, counts, times. Fields are snake_case outside and
+// camelCase inside; what is not known is refused.
+import { z } from "zod";
+import { policyNames, sandboxModes, toolLevels, usualPolicy } from "../policy.ts";
+import { camelCase } from "../wire-case.ts";
+
+type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
+type Camel<Shape> = { [Name in keyof Shape as CamelName<Name & string>]: Shape[Name] };
+
+export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z
+    .strictObject(shape)
+    .transform(
+      (value) => Object.fromEntries(Object.entries(value).map(([name, field]) => [camelCase(name), field])) as Camel<typeof value>,
+    );
+}
+
+const line = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .regex(/^[^\0]*$/, "must not hold a null byte");
+
+/** A session, node, ask, handle, agent or model: an id, the tail of one or a name. */
+export const name = line(1_000);
+export const nameOrNull = name.nullable().default(null);
+export const text = z.string().max(10_000_000);
+export const textOrNull = text.nullable().default(null);
+export const words = z.array(line(100_000)).max(1_000);
+export const command = line(10_000_000);
+export const path = z
+  .string()
+  .max(4_096)
+  .regex(/^\/[^\0]*$/, "must be an absolute path");
+export const pathOrNull = path.nullable().default(null);
+export const count = z.number().int().min(0);
+export const countOrNull = z.number().int().min(1).nullable();
+export const off = z.boolean().default(false);
+export const on = z.boolean().default(true);
+export const time = z.iso.datetime({ error: "must be a time like 2026-01-31T12:00:00.000Z" }).transform((value) => Date.parse(value));
+export const millisecondsOrNull = z.number().int().min(1).nullable();
+
+export const schemaOrNull = z
+  .record(z.string(), z.unknown())
+  .refine((value) => isShallow(value, 100), "must not be nested more than 100 deep")
+  .nullable()
+  .default(null);
+
+export const toolLevel = z.enum(toolLevels);
+
+export const policy = fields({
+  name: z.enum(policyNames).default(usualPolicy.name),
+  sandbox: z.enum(sandboxModes).default(usualPolicy.sandbox),
+  net: z.enum(["on", "off"]).default(usualPolicy.net),
+  allow_write: z.array(path).max(1_000).default([]),
+  add_dirs: z.array(path).max(1_000).default([]),
+});
+
+export const image = fields({
+  mime: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
+  base64: z.base64({ error: "must be base64" }).max(7_000_000),
+});
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((each) => isShallow(each, depth - 1));
+}
