@@ -1,11 +1,14 @@
-// What skein adds to another agent's command line: each CLI by itself and through `skein run -a`, behind walls and
-// through the gateway, in turns, on one scripted model server. Writes AGENTS.md; `-- --quick` makes one round.
+// What skein adds to another agent's command line: each CLI by itself, in namespaces alone, and through `skein run -a`,
+// behind walls and through the gateway, in turns, on one scripted model server. Writes the table of AGENTS.md and leaves
+// what is said below it; `-- --quick` makes one round and writes nothing.
 import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import type { Adapter, CliLaunch } from "../src/agents/external/adapter.ts";
 import { adapters } from "../src/agents/external/index.ts";
 import { shellScript } from "../src/agents/contract/server/script.ts";
+import { probeMachine } from "../src/sandbox/probe.ts";
+import { walledCommand } from "../src/sandbox/start.ts";
 import { startRemoteModelServer } from "../test/support/model-server-control.ts";
 import { buildSkein, type Contender } from "./contenders.ts";
 import { type Figures, measure, type Scenario, type Seat, takeSeat } from "./measure.ts";
@@ -21,17 +24,22 @@ const models: Record<string, string> = {
 };
 
 const isQuick = process.argv.includes("--quick");
-const rounds = isQuick ? 1 : 3;
+const rounds = isQuick ? 1 : 5;
 const few = sums(2);
 const many = sums(12);
 
 /** A tree's configuration directory is as warm as a home that was used before; nothing of the earlier turns is sent. */
 const warm = ["--session", "bench", "--fresh"];
 
-type Round = { few: Figures; many: Figures; memory: Figures };
+type Round = { few: Figures; callMs: number; memory: Figures };
+
+const file = join(import.meta.dir, "AGENTS.md");
+const accountHead = "## What it comes to";
 
 await installPeers(peerNames);
 const skein = await buildSkein();
+const path = `${peersBin}:${process.env["PATH"]}`;
+const machine = await probeMachine({ self: skein.command("").slice(0, 1), path });
 adoptOrphans();
 const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];
@@ -40,34 +48,72 @@ try {
 } finally {
   await server.stop();
 }
-const report = text(rows);
+const report = text(rows, await bareRuntime());
 console.log(report);
-if (!isQuick) await Bun.write(join(import.meta.dir, "AGENTS.md"), report);
+if (!isQuick) await Bun.write(file, report + (await account()));
 process.exit(0);
 
 async function compare(adapter: Adapter): Promise<string> {
-  const seats = [await takeSeat(alone(adapter), server.url), await takeSeat(through(adapter), server.url)] as const;
-  const measured = seats.map((): Round[] => []);
-  for (const seat of seats) await measure(server, seat, few, "time");
+  const seats = {
+    alone: await takeSeat(alone(adapter), server.url),
+    apart: await takeSeat(apart(adapter), server.url),
+    through: await takeSeat(through(adapter), server.url),
+  };
+  for (const seat of Object.values(seats)) await measure(server, seat, few, "time");
+  const [bare, ours, apartMs]: [Round[], Round[], number[]] = [[], [], []];
   for (let round = 0; round < rounds; round += 1) {
-    for (const [at, seat] of seats.entries()) measured[at]!.push(await once(seat));
+    bare.push(await once(seats.alone));
+    apartMs.push((await measure(server, seats.apart, few, "time")).firstRequestMs);
+    ours.push(await once(seats.through));
     console.error(`${adapter.name}: round ${round + 1} of ${rounds}`);
   }
-  for (const seat of seats) await rm(seat.cwd, { recursive: true, force: true });
-  return rowOf(adapter.name, measured[0]!, measured[1]!);
+  for (const seat of Object.values(seats)) await rm(seat.cwd, { recursive: true, force: true });
+  return rowOf(adapter.name, bare, median(apartMs), ours);
 }
 
 async function once(seat: Seat): Promise<Round> {
   return {
     few: await measure(server, seat, few, "time"),
-    many: await measure(server, seat, many, "time"),
+    callMs: await perCall(seat),
     memory: await measure(server, seat, few, "memory"),
   };
 }
 
+/** From request to request, as the server sees it: the median of one run of many calls. */
+async function perCall(seat: Seat): Promise<number> {
+  await measure(server, seat, many, "time");
+  const times = (await server.requests()).filter(({ number }) => number > 0).map(({ at }) => at);
+  return median(times.slice(1).map((at, index) => at - times[index]!));
+}
+
+/** In the namespaces that skein would put it into, and behind no walls: what the kernel and two small programs cost. */
+function apart(adapter: Adapter): Contender {
+  const contender = alone(adapter, "apart");
+  const command = (task: string) => walledCommand({ command: contender.command(task), cwd: "/", walls: null, machine, self: [] });
+  return { ...contender, command };
+}
+
+/** The least that any program on our runtime takes: ours, that only says its version. */
+async function bareRuntime(): Promise<{ ms: number; megabytes: number }> {
+  const runs: { ms: number; megabytes: number }[] = [];
+  for (let run = 0; run < 11; run += 1) {
+    const startedAt = performance.now();
+    const child = Bun.spawn([...skein.command("").slice(0, 1), "--version"], { stdout: "ignore", stderr: "inherit" });
+    await child.exited;
+    runs.push({ ms: performance.now() - startedAt, megabytes: megabytes(child.resourceUsage()?.maxRSS) });
+  }
+  return { ms: median(runs.map((run) => run.ms)), megabytes: median(runs.map((run) => run.megabytes)) };
+}
+
+/** Written by hand, from the table. */
+async function account(): Promise<string> {
+  const kept = (await Bun.file(file).text()).split(accountHead)[1];
+  return kept === undefined ? "" : `\n${accountHead}${kept}`;
+}
+
 /** As its adapter would start it, asking the server itself. */
-function alone(adapter: Adapter): Contender {
-  const name = `${adapter.name}-alone`;
+function alone(adapter: Adapter, how = "alone"): Contender {
+  const name = `${adapter.name}-${how}`;
   const home = join(peersDir, "homes", name);
   const launch = (url: string, prompt: string): CliLaunch => ({
     prompt,
@@ -87,7 +133,7 @@ function alone(adapter: Adapter): Contender {
     name,
     version: "",
     files: (url) => ({ "config/.keep": "", ...inConfig(adapter.files(launch(url, ""))) }),
-    env: (url) => ({ ...adapter.env(launch(url, "")), PATH: `${peersBin}:${process.env["PATH"]}` }),
+    env: (url) => ({ ...adapter.env(launch(url, "")), PATH: path }),
     stdin: (task) => adapter.stdin?.(launch(server.url, task)) ?? null,
     command: (task) => [join(peersBin, adapter.program), ...adapter.args(launch(server.url, task))],
   };
@@ -114,24 +160,25 @@ function through(adapter: Adapter): Contender {
     OPENAI_API_KEY: "dummy",
     GOOGLE_GEMINI_BASE_URL: url,
     GEMINI_API_KEY: "dummy",
-    PATH: `${peersBin}:${process.env["PATH"]}`,
+    PATH: path,
   });
   return { name: `${adapter.name}-through-skein`, version: skein.version, files: () => ({}), env, command };
 }
 
-function rowOf(name: string, bare: Round[], ours: Round[]): string {
+function rowOf(name: string, bare: Round[], apartMs: number, ours: Round[]): string {
   const columns: ((round: Round) => number)[] = [
     (round) => round.few.firstRequestMs,
-    (round) => (round.many.wholeMs - round.few.wholeMs) / (many.commands.length - few.commands.length),
+    (round) => round.callMs,
     (round) => round.few.wholeMs,
     (round) => megabytes(round.memory.peak?.rssBytes),
     (round) => megabytes(round.memory.peak?.pssBytes),
   ];
   const cells = columns.map((column) => {
     const [a, b] = [median(bare.map(column)), median(ours.map(column))];
-    return `${a.toFixed(0)} → ${b.toFixed(0)} (${b >= a ? "+" : ""}${((b / a - 1) * 100).toFixed(0)} %)`;
+    const digits = a < 100 ? 1 : 0;
+    return `${a.toFixed(digits)} → ${b.toFixed(digits)} (${b >= a ? "+" : ""}${((b / a - 1) * 100).toFixed(0)} %)`;
   });
-  return `| ${name} | ${cells.join(" | ")} |`;
+  return `| ${name} | ${cells[0]} | ${apartMs.toFixed(0)} | ${cells.slice(1).join(" | ")} |`;
 }
 
 function megabytes(bytes = Number.NaN): number {
@@ -148,16 +195,17 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-function text(table: string[]): string {
+function text(table: string[], least: Awaited<ReturnType<typeof bareRuntime>>): string {
   const load = loadavg().map((value) => value.toFixed(1));
   return `# What skein adds to other agents
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:agents\`; medians of ${rounds}, each CLI alone and through skein in turns, warm homes on both sides (a new tree's is cold), walls on, \
 requests through the gateway, ${cpus().length} cores, load ${load.join(" ")} at the end. Alone: as the adapter starts it, asking the scripted server itself. \
-Memory is of the whole tree, skein's own processes included.
+Memory is of the whole tree, skein's own processes included. In namespaces: alone, behind the same \`setpriv\` and \`unshare\` and nothing else of ours. \
+Per tool call: from request to request in a run of ${many.commands.length}. \`skein --version\`: ${least.ms.toFixed(0)} ms, ${least.megabytes.toFixed(0)} MB RSS.
 
-| agent | start → first request, ms | per tool call, ms | run of ${few.commands.length} calls, ms | peak RSS, MB | peak PSS, MB |
-|---|---|---|---|---|---|
+| agent | start → first request, ms | in namespaces, ms | per tool call, ms | run of ${few.commands.length} calls, ms | peak RSS, MB | peak PSS, MB |
+|---|---|---|---|---|---|---|
 ${table.join("\n")}
 `;
 }

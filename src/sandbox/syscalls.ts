@@ -1,7 +1,7 @@
 // System calls that the runtime does not offer, by number, for the launcher: it alone loads this, and only to put up
 // walls around itself before it becomes another program.
 import { dlopen, ptr, read } from "bun:ffi";
-import { getSystemErrorName } from "node:util";
+import { constants } from "node:os";
 
 const numbers = {
   x64: {
@@ -81,7 +81,7 @@ export function openReal(call: SystemCall, path: string): number {
 }
 
 export function errorName(result: number): string {
-  return getSystemErrorName(result);
+  return Object.entries(constants.errno).find(([, number]) => number === -result)?.[0] ?? `error ${-result}`;
 }
 
 /** Text as C has it. */

@@ -165,7 +165,5 @@ function ownerOf(path: string): number {
 }
 
 function depth(path: string): number {
-  let found = 0;
-  for (let at = path; at !== dirname(at); at = dirname(at)) found += 1;
-  return found;
+  return path === sep ? 0 : path.split(sep).length - 1;
 }

@@ -1,5 +1,4 @@
 // What a CLI is told to do: the user's words, what it has not seen before them, and where its own session goes on.
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { parseModelName } from "../../models/providers.ts";
 import { textOf } from "../../protocol/node.ts";
@@ -41,8 +40,8 @@ export function configDirOf({ adapter, configRoot }: { adapter: Adapter; configR
 }
 
 function startOf(native: NativeStart | null): CliLaunch["start"] {
-  if (native === null) return { how: "new", id: randomUUID() };
-  return native.how === "fork" ? { how: "fork", id: native.id, forkId: randomUUID() } : { how: "resume", id: native.id };
+  if (native === null) return { how: "new", id: crypto.randomUUID() };
+  return native.how === "fork" ? { how: "fork", id: native.id, forkId: crypto.randomUUID() } : { how: "resume", id: native.id };
 }
 
 /** The user's words; before them what this agent has not seen. */

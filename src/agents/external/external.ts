@@ -211,7 +211,7 @@ async function start(
     port: gate.port,
   };
   const { command, env } = parts.wall(input, wish);
-  return runCli({
+  const running = runCli({
     command,
     cwd: input.directory,
     passed: gate.offer === null ? null : { file: gate.offer.childEnd, started: gate.offer.started },
@@ -227,6 +227,8 @@ async function start(
     onLine: (line, isCut) => reading.line(line, isCut),
     onOutput: alive,
   });
+  gate.warmUp();
+  return running;
 }
 
 /** Without the prompt and the role, which are in the tree, and without anything that came from the gate. */

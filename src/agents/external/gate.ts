@@ -23,6 +23,8 @@ export type Gate = {
   /** How the port inside of its namespace gets to us; null where there is no namespace. */
   offer: PortOffer | null;
   isWalled: boolean;
+  /** Called once the CLI has been started: what its first request needs is made ready meanwhile. */
+  warmUp: () => void;
   /** What its environment gains: the way out, and a sign-in that is a variable. */
   env: Record<string, string>;
   /** The file of the person's that it may read and write, and what it is called below its configuration directory. */
@@ -117,7 +119,10 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
   });
   const offer = hasOwnNetwork ? offerPort() : null;
   const stop = new AbortController();
-  if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
+  const warmUp = () => {
+    gateway.warmUp();
+    if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
+  };
   const port = offer === null ? Number(new URL(gateway.url!).port) : innerPort;
   return {
     endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: [...new Set(endpoints.map(({ wire }) => wire))] },
@@ -125,6 +130,7 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     offer,
     // Who asked for no walls is asked nothing either.
     isWalled: isWalled || input.policy.name === "full",
+    warmUp,
     env: {},
     file: null,
     // The gateway counts; only what its session has used by now is remembered.

@@ -1,8 +1,6 @@
 // The loopback gateway: what an agent's CLI takes for its vendor. It knows one turn's token, puts the real key in its
 // place, passes every byte on as it comes, and counts. It reaches the vendor's own paths and nothing else.
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmodSync, closeSync, rmSync } from "node:fs";
-import { connect } from "node:net";
 import { brokenFailure, classify, type Failure, networkFailure, type Target } from "../../models/failure.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { loadWire } from "../../models/stream.ts";
@@ -23,7 +21,6 @@ import {
   vendorUrl,
   wireOfStranger,
 } from "./gateway-routes.ts";
-import { joinSockets, listenForSockets } from "./join-sockets.ts";
 
 export type GatewayOptions = {
   /** A unix socket must lie in a directory that is ours alone, at a path of less than 108 bytes. */
@@ -49,6 +46,8 @@ export type Gateway = {
   token: string;
   /** Also serves a socket that listens already and closes it in the end: the port inside of a child's namespace. */
   serve: (file: number) => Promise<void>;
+  /** Loads what the first request needs, so that it finds everything in place. */
+  warmUp: () => void;
   /** By requests that are over. */
   spent: () => Spent;
   requests: () => readonly MeteredRequest[];
@@ -62,6 +61,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     url: gateway.url,
     token: gateway.token,
     serve: (file) => gateway.serve(file),
+    warmUp: () => gateway.warmUp(),
     spent: () => gateway.ledger.spent,
     requests: () => gateway.ledger.records,
     close: () => gateway.close(),
@@ -74,7 +74,7 @@ type Asked = { route: Route; endpoint: Endpoint; url: URL; body: Uint8Array | nu
 type Passing = { asked: Asked; entry: Entry; stop: AbortController; startedAt: number };
 
 class RunningGateway {
-  readonly token = `sk-skein-${randomBytes(24).toString("hex")}`;
+  readonly token = `sk-skein-${crypto.getRandomValues(new Uint8Array(24)).toHex()}`;
   readonly url: string | null;
   readonly ledger: Ledger;
   readonly #options: GatewayOptions;
@@ -100,20 +100,21 @@ class RunningGateway {
       error: () => errorAnswer("openai-chat", 502, "the gateway failed"),
     });
     if ("unix" in listen) chmodSync(listen.unix, 0o600);
-    // While the CLI starts: its first request is to find everything in place.
-    for (const wire of routedWires) if (options.vendors(wire) !== null) void loadWire(wire);
     this.url = "unix" in listen ? null : `http://127.0.0.1:${this.#server.port}`;
   }
 
   async serve(file: number): Promise<void> {
+    const { joinTo, listenForSockets } = await import("./join-sockets.ts");
     if (this.#isClosed) return closeSync(file);
     const { listen } = this.#options;
     const own = "unix" in listen ? { path: listen.unix } : { host: "127.0.0.1", port: this.#server.port! };
-    const join = (socket: Parameters<typeof joinSockets>[0]) =>
-      joinSockets(socket, connect({ ...own, allowHalfOpen: true, noDelay: true }));
-    const listener = await listenForSockets({ fd: file }, join);
+    const listener = await listenForSockets({ fd: file }, (socket) => joinTo(own, socket));
     if (this.#isClosed) listener.close();
     else this.#more.push(listener);
+  }
+
+  warmUp(): void {
+    for (const wire of routedWires) if (this.#options.vendors(wire) !== null) void loadWire(wire);
   }
 
   async close(): Promise<void> {
@@ -247,8 +248,8 @@ function wasLeft({ stop, entry }: Passing): TurnError | null {
 }
 
 function isSame(given: string, token: string): boolean {
-  const [a, b] = [given, token].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
-  return timingSafeEqual(a, b);
+  const [a, b] = [given, token].map((text) => Bun.SHA256.hash(text)) as [Uint8Array, Uint8Array];
+  return crypto.timingSafeEqual(a, b);
 }
 
 const errorBound = 64 * 1024;

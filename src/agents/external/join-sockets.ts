@@ -1,5 +1,11 @@
 // Two connections become one: bytes both ways, each side's end passed on, neither faster than the other reads.
-import { createServer, type Socket } from "node:net";
+// Load it when a CLI has been started, not before: node:net takes milliseconds.
+import { connect, createServer, type Socket } from "node:net";
+
+/** Joins it to a new connection to a server of ours. */
+export function joinTo(place: { path: string } | { host: string; port: number }, socket: Socket): void {
+  joinSockets(socket, connect({ ...place, allowHalfOpen: true, noDelay: true }));
+}
 
 export function joinSockets(one: Socket, other: Socket): void {
   for (const [from, to] of [

@@ -1,6 +1,6 @@
 // An installed command line: where it is, which package it belongs to and which version that is. It is started only when
 // no file says its version.
-import { accessSync, constants, readFileSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
 
 export type Program = {
@@ -73,8 +73,10 @@ function manifestAbove(path: string): { folder: string; version: string } | null
 type Manifest = { version?: unknown; bin?: unknown };
 
 function readManifest(folder: string): Manifest | null {
+  const file = join(folder, "package.json");
+  if (!existsSync(file)) return null;
   try {
-    return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+    return JSON.parse(readFileSync(file, "utf8")) as Manifest;
   } catch {
     return null;
   }
@@ -92,8 +94,10 @@ function withoutPlatform(version: string): string {
 
 function isProgram(path: string): boolean {
   try {
+    // In most places of PATH there is nothing, and an exception for each would cost.
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
     accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
+    return true;
   } catch {
     return false;
   }

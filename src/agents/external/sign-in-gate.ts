@@ -12,7 +12,7 @@ import type { SignInUse } from "./credentials.ts";
 import type { Gate, GateParts, GateWatch } from "./gate.ts";
 import { upstreamOf } from "./upstream-proxy.ts";
 import type { ToldUsage } from "./told-usage.ts";
-import { startVendorProxy, type VendorProxy } from "./vendor-proxy.ts";
+import type { VendorProxy } from "./vendor-proxy.ts";
 
 export type SignInWishes = {
   adapter: Adapter;
@@ -40,6 +40,7 @@ export async function openSignIn({ adapter, use, input, watch, usage, parts, inn
       port: way?.port ?? null,
       offer: way?.offer ?? null,
       isWalled: isWalled || input.policy.name === "full",
+      warmUp: () => {},
       env: { ...proxy, ...use.env },
       file: use.file,
       told: async (event, model) => {
@@ -78,6 +79,7 @@ type Way = { url: string; port: number; offer: Gate["offer"]; close: () => void 
 async function openWay(adapter: Adapter, parts: GateParts, hasOwnNetwork: boolean, innerPort: number): Promise<Way> {
   const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamOf(parts.env, host) };
   const open: Pick<VendorProxy, "close">[] = [];
+  const { startVendorProxy } = await import("./vendor-proxy.ts");
   if (!hasOwnNetwork) {
     const proxy = await startVendorProxy({ listen: { port: 0 }, ...options });
     return { url: proxy.url!, port: Number(new URL(proxy.url!).port), offer: null, close: proxy.close };
