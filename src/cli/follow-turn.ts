@@ -14,7 +14,7 @@ export async function followTurn(events: AsyncIterable<Event>, printer: Printer)
       // What a dead turn left is recorded first, under its own id.
       if (event.type === "turn.started") turn = event.turnId;
       if (event.type !== "turn.ended" || event.turnId !== turn) continue;
-      result = resultRecord(event.turn, event.session, event.answer ?? "", event.below);
+      result = resultRecord(event.turn, event.session, event);
     }
   } finally {
     // What fails after a turn (a copy of its transcript) does not take its answer away.

@@ -151,6 +151,15 @@ export const configKeys: readonly ConfigKey[] = [
     description: "Dollars that a turn and all under it may cost.",
   },
   {
+    key: "max_children",
+    type: "integer",
+    default: null,
+    env: "SKEIN_MAX_CHILDREN",
+    project: "narrow",
+    ceiling: 200,
+    description: "Sub-sessions under a turn. Without it, 200 in headless runs and no limit when a person is there.",
+  },
+  {
     key: "timeout",
     type: "duration",
     default: null,

@@ -57,6 +57,7 @@ describe("layers", () => {
       maxSteps: null,
       maxTokens: null,
       maxBudgetUsd: null,
+      maxChildren: null,
       timeoutMs: null,
       idleMs: null,
       askTimeoutMs: 1_800_000,

@@ -31,6 +31,7 @@ export type ConfigValues = Readonly<{
   maxSteps: number | null;
   maxTokens: number | null;
   maxBudgetUsd: number | null;
+  maxChildren: number | null;
   timeoutMs: number | null;
   idleMs: number | null;
   askTimeoutMs: number;
@@ -179,6 +180,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     maxSteps: get<number | null>("max_steps"),
     maxTokens: get<number | null>("max_tokens"),
     maxBudgetUsd: get<number | null>("max_budget_usd"),
+    maxChildren: get<number | null>("max_children"),
     timeoutMs: get<number | null>("timeout"),
     idleMs: get<number | null>("idle_timeout"),
     askTimeoutMs: get<number | null>("ask_timeout") ?? usualAskMs,

@@ -12,10 +12,22 @@ export type Deadline = {
   stop: () => void;
   go: () => void;
   cancel: () => void;
+  /** Something else than time or a person ends it. */
+  end: (why: TurnError) => void;
   /** Why the turn was stopped, or null. */
   reason: () => TurnError | null;
   clear: () => void;
 };
+
+/** What the signal of a turn that was stopped carries: what runs below it ends for the same reason. */
+class Stopped extends Error {
+  readonly why: TurnError;
+
+  constructor(why: TurnError) {
+    super(why.message);
+    this.why = why;
+  }
+}
 
 export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | null }, outer: AbortSignal | null): Deadline {
   const controller = new AbortController();
@@ -23,14 +35,19 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
   const end = (why: TurnError): void => {
     if (reason !== null) return;
     reason = why;
-    controller.abort(new Error(why.message));
+    controller.abort(new Stopped(why));
   };
   const cancel = (): void => end({ kind: "cancelled", message: "the turn was stopped", hint: "go on with --resume" });
+  const follow = (): void => {
+    const above: unknown = outer?.reason;
+    if (!(above instanceof Stopped) || above.why.kind === "cancelled") return cancel();
+    end({ ...above.why, message: `the turn above was stopped: ${above.why.message}` });
+  };
   const total = totalClock(limits.timeoutMs, end);
   const idle = idleClock(limits.idleMs, end);
   let release: (() => void) | null = null;
-  if (outer?.aborted === true) cancel();
-  outer?.addEventListener("abort", cancel, { once: true });
+  if (outer?.aborted === true) follow();
+  outer?.addEventListener("abort", follow, { once: true });
 
   return {
     signal: controller.signal,
@@ -48,11 +65,12 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
       total.go();
     },
     cancel,
+    end,
     reason: () => reason,
     clear() {
       total.stop();
       idle.clear();
-      outer?.removeEventListener("abort", cancel);
+      outer?.removeEventListener("abort", follow);
     },
   };
 }

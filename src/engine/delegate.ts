@@ -1,83 +1,101 @@
 // Sub-sessions: a delegated task is a session and a turn of its own, linked to its parent, with less rights. All that
-// run below one turn share its budget: each counts what the others have spent so far.
+// run below one turn draw on its budget and end with it.
 import { dirname } from "node:path";
+import { cutText, oneLine } from "../kit/text.ts";
+import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
+import type { Policy } from "../protocol/policy.ts";
 import type { Delegation, DelegationResult } from "../protocol/ports.ts";
+import type { Session } from "../protocol/turn.ts";
 import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
 import { levelBelow, narrowed } from "./narrow.ts";
 import { openSession } from "./sessions.ts";
-import type { Driven } from "./turn.ts";
+import type { Driven, TurnWish } from "./turn.ts";
 
 const subSessionSteps = 100;
+const shownTaskBytes = 500;
+const roleBytes = 64 * 1024;
 
 export function delegation(parent: Driven): { delegate: (request: Delegation) => Promise<DelegationResult>; spent: () => Spent } {
-  const children = new Map<string, Spent>();
-  const spent = (without?: string) =>
-    [...children].filter(([child]) => child !== without).reduce((sum, [, each]) => addSpent(sum, each), nothingSpent);
-  /** What a child's budget must count besides its own: its parent, its siblings, and what is around them. */
-  const around = (child: string) => [parent.recorder, spent(child), parent.place.elsewhere()].reduce(addSpent, nothingSpent);
+  let all = nothingSpent;
 
   async function delegate(request: Delegation): Promise<DelegationResult> {
-    const { parts, params, session, turn, deadline, place } = parent;
-    const policy = narrowed(params.policy, request.sandbox, session);
-    const isSameAgent = request.agent === null || request.agent === session.agent;
-    const child = await openSession(parts, {
-      find: { by: "new" },
-      directory: session.directory,
-      task: request.task,
-      agent: request.agent ?? session.agent,
-      model: request.model ?? (isSameAgent ? turn.model : null),
-      toolLevel: levelBelow(params.toolLevel, policy),
-      parentSession: session.id,
-      transcriptDir: session.transcript === null ? null : dirname(session.transcript),
-    });
-    const start = {
-      ...params,
+    const { account, deadline, place, session, recorder } = parent;
+    const policy = narrowed(parent.params.policy, request.sandbox, session);
+    const over = account.takeChild();
+    if (over !== null) throw new Fault("usage", over.message);
+    const child = await openChild(parent, request, policy);
+    recorder.pass({
+      type: "session.spawned",
+      call: request.call,
       session: child.id,
-      prompt: request.task,
-      images: [],
-      agent: null,
-      model: child.model,
-      toolLevel: child.toolLevel,
-      spawn: false,
-      policy,
-    };
-    const limits = { ...params.limits, maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) };
+      agent: child.agent,
+      task: oneLine(request.task, shownTaskBytes),
+    });
+    let own = nothingSpent;
     const watch = (event: Event) => {
-      if (event.type === "node.added") children.set(child.id, addSpent(children.get(child.id) ?? nothingSpent, spentOn(event.node)));
+      if (event.type === "turn.ended") own = addSpent(own, event.turn);
       if ("n" in event) request.onEvent(event);
     };
     const release = deadline.hold();
     try {
-      const below = {
-        outer: request.signal,
-        elsewhere: () => around(child.id),
-        root: place.root ?? session.id,
-        gate: parent.live.gate,
-        told: place.told,
-      };
-      const outcome = await parent.runBelow(
-        { ...start, limits, fresh: false, answerSchema: null, command: null, outputFile: null },
-        watch,
-        below,
-      );
+      const below = { outer: request.signal, above: account, root: place.root ?? session.id, gate: parent.live.gate, told: place.told };
+      const { turn, answer, session: ended } = await parent.runBelow(startOf(parent, request, child, policy), watch, below);
       return {
         session: child.id,
-        status: outcome.turn.status ?? "broken",
-        answer: outcome.answer,
-        transcript: outcome.session.transcript,
-        costUsd: outcome.turn.costUsd,
-        left: { tokens: null, costUsd: null, children: null },
-        ...(outcome.turn.error === null ? {} : { error: outcome.turn.error }),
+        status: turn.status ?? "broken",
+        answer,
+        transcript: ended.transcript,
+        spent: own,
+        left: account.left(),
+        ...(turn.error === null ? {} : { error: turn.error }),
       };
     } finally {
+      all = addSpent(all, own);
       release();
     }
   }
 
-  return { delegate, spent };
+  return { delegate, spent: () => all };
 }
 
-function spentOn(node: { usage?: Spent["usage"]; costUsd?: number | null }): Spent {
-  return node.usage === undefined ? nothingSpent : { usage: node.usage, costUsd: node.costUsd ?? null };
+function openChild({ parts, params, session, turn }: Driven, request: Delegation, policy: Policy): Promise<Session> {
+  const isSameAgent = request.agent === null || request.agent === session.agent;
+  return openSession(parts, {
+    find: { by: "new" },
+    directory: session.directory,
+    task: request.task,
+    agent: request.agent ?? session.agent,
+    model: request.model ?? (isSameAgent ? turn.model : null),
+    toolLevel: levelBelow(params.toolLevel, policy),
+    parentSession: session.id,
+    transcriptDir: session.transcript === null ? null : dirname(session.transcript),
+  });
+}
+
+/** What is not its parent's: it can't spawn, has no time of its own, and is told its role after what its parent is told. */
+function startOf({ params }: Driven, request: Delegation, child: Session, policy: Policy): TurnWish {
+  const role = request.role === null ? null : `Your role: ${cutText(request.role, roleBytes, { keep: "head" }).text}`;
+  return {
+    ...params,
+    session: child.id,
+    prompt: request.task,
+    fromQueue: false,
+    images: [],
+    agent: null,
+    agentArgs: [],
+    model: child.model,
+    toolLevel: child.toolLevel,
+    spawn: false,
+    appendSystem: [params.appendSystem, role].filter((text) => text !== null).join("\n\n") || null,
+    policy,
+    limits: { ...params.limits, maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) },
+    timeoutMs: null,
+    fresh: false,
+    answerSchema: null,
+    command: null,
+    outputFile: null,
+    steerable: request.attachable,
+    nesting: false,
+  };
 }

@@ -163,29 +163,6 @@ describe("a sub-session", () => {
   });
   const isParent = (input: TurnInput) => input.path[0]?.parts.some((part) => part.kind === "text" && part.text === "hello") === true;
 
-  test("counts what its parent and its siblings have spent, while they run", async () => {
-    const seen: number[][] = [];
-    const bothStarted = Promise.withResolvers<void>();
-    let started = 0;
-    const { run } = await engineWith(async function* (input, context) {
-      if (isParent(input)) {
-        yield node(text("delegating"));
-        await Promise.all([context.delegate(request()), context.delegate(request())]);
-        seen.push([context.spent().tokens]);
-        return yield ok;
-      }
-      const before = context.spent().tokens;
-      yield node(text("working"));
-      if (++started === 2) bothStarted.resolve();
-      await bothStarted.promise;
-      seen.push([before > 0 ? 1 : 0, context.spent().tokens]);
-      yield ok;
-    });
-    const events = await run({ limits: { ...turn.limits, maxTokens: 100 } });
-    expect(seen).toEqual([[1, 14], [1, 14], [14]]);
-    expect(events.at(-1)).toMatchObject({ type: "turn.ended", below: { usage: { input: 10, output: 4 }, costUsd: 0.02 } });
-  });
-
   test("knows the topmost session of the run, and executes no plan of its parent's", async () => {
     const seen: [string, string | null][] = [];
     const { api, root } = await engineWith(async function* (input, context) {

@@ -2,7 +2,6 @@
 import { createFeed } from "../kit/feed.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
-import { nothingSpent } from "../protocol/usage.ts";
 import type { EngineParts } from "./engine.ts";
 import { runToRest, type Told } from "./turn.ts";
 
@@ -20,7 +19,7 @@ export function liveTurns(parts: EngineParts): LiveTurns {
     start(params) {
       const feed = createFeed<Event>();
       const { signal, done: begun } = parts.live.announce(params.session);
-      const place = { outer: signal, elsewhere: () => nothingSpent, root: null, gate: null, told };
+      const place = { outer: signal, above: null, root: null, gate: null, told };
       const done = runToRest(parts, params, (event) => feed.push(event), place)
         .finally(begun)
         .then(

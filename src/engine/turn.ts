@@ -7,10 +7,11 @@ import { storedAt } from "../protocol/handle.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
-import { addSpent, countedTokens, type Spent } from "../protocol/usage.ts";
+import type { Spent } from "../protocol/usage.ts";
 import { Gate } from "../kit/gate.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { askPerson } from "./asks.ts";
+import { type Account, openAccount } from "./budget.ts";
 import { deadlineOf, type Deadline } from "./deadline.ts";
 import { delegation } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
@@ -27,10 +28,11 @@ export type TurnWish = TurnStart & { fromQueue?: boolean };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
-/** Where a turn stands: what stops it, and what the tree above and beside it has spent, when it is a sub-session's. */
+/** Where a turn stands: what stops it, and what it draws on, when it is a sub-session's. */
 export type Place = {
   outer: AbortSignal;
-  elsewhere: () => Spent;
+  /** The account of the turn above; null at the top. */
+  above: Account | null;
   /** The topmost session of the run; null when this turn is its own. */
   root: string | null;
   /** Shut when the turn above stands still; null at the top. */
@@ -63,6 +65,8 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
   const deadline = deadlineOf(params, place.outer);
   const gate = new Gate();
   deadline.signal.addEventListener("abort", () => gate.open());
+  const drawer = { signal: deadline.signal, stop: deadline.end };
+  const account = place.above?.below(drawer) ?? openAccount(params.limits, drawer);
   const leaveGate = [place.gate?.add({ stop: () => gate.shut(), go: () => gate.open() }), gate.add(deadline)];
   let transcript = null;
   let leave = (): void => {};
@@ -90,7 +94,7 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
     });
     warnOnce(turn, place.told, (message) => recorder.pass({ type: "warning.raised", message }));
     const runBelow: Driven["runBelow"] = (below, watch, within) => runToRest(parts, below, watch, within);
-    return await drive({ parts, runBelow, place, params, live, store, lease, recorder, deadline, agent, turn, native, session });
+    return await drive({ parts, runBelow, place, params, live, store, lease, recorder, deadline, account, agent, turn, native, session });
   } catch (error) {
     deadline.cancel(); // what could not be recorded must not go on
     throw error;
@@ -98,6 +102,7 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
     deadline.clear();
     for (const away of leaveGate) away?.();
     transcript?.close();
+    account.leave();
     await store.release(lease);
     leave();
   }
@@ -150,6 +155,7 @@ export type Driven = {
   agent: Agent;
   turn: Turn;
   native: NativeStart | null;
+  account: Account;
   session: Session;
 };
 
@@ -183,7 +189,7 @@ async function drive(driven: Driven): Promise<EndedTurn> {
     ...(end.cli === undefined ? {} : { cli: end.cli }),
     ...(end.rest === undefined ? {} : { rest: end.rest }),
   };
-  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent() };
+  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: driven.account.left() };
   const ended = await recorder.endTurn(closed, turn.id, outcome);
   const session = await sessionOf(driven.store, turn.session);
   const isPlanning = params.policy.name === "plan" && params.command === null;
@@ -196,7 +202,7 @@ async function turnInput(
   driven: Driven,
   keepFiles: TurnContext["keepFiles"],
 ): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
-  const { params, live, store, lease, recorder, deadline, turn, session } = driven;
+  const { params, live, store, lease, recorder, deadline, account, turn, session } = driven;
   const tip = (await sessionOf(store, session.id)).tip;
   const whole = tip === null ? [] : await store.path(tip);
   const { delegate, spent } = delegation(driven);
@@ -221,11 +227,8 @@ async function turnInput(
     delegate,
     keepFiles,
     alive: deadline.touch,
-    spent: () => {
-      const others = addSpent(spent(), driven.place.elsewhere());
-      return { tokens: countedTokens(others.usage), costUsd: others.costUsd ?? 0 };
-    },
-    reserve: () => () => {},
+    reserve: (estimate) => account.reserve(estimate),
+    count: (used) => account.count(used),
     ask: (wish) => askPerson(live, wish),
     canAsk: params.asks.how !== "none",
     takeInput: () => recorder.takeInputs(),

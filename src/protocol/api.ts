@@ -303,6 +303,7 @@ export type Settings = {
   maxSteps: number | null;
   maxTokens: number | null;
   maxBudgetUsd: number | null;
+  maxChildren: number | null;
   timeoutMs: number | null;
   idleMs: number | null;
   askTimeoutMs: number;

@@ -29,6 +29,17 @@ export type TurnError = {
   limit?: "money" | "tokens" | "steps" | "children";
 };
 
+const limitFlags: Record<NonNullable<TurnError["limit"]>, string> = {
+  money: "--max-budget-usd",
+  tokens: "--max-tokens",
+  steps: "--max-steps",
+  children: "--max-children",
+};
+
+export function usedUp(limit: NonNullable<TurnError["limit"]>, used: string): TurnError {
+  return { kind: "budget", limit, message: `the budget is used up: ${used}`, hint: `raise ${limitFlags[limit]} and go on with --resume` };
+}
+
 /** Exit codes by how the turn ended; `usage` and `config` are faults before a turn. */
 export const exitCodes: Record<TurnStatus | "usage" | "config", number> = {
   ok: 0,

@@ -4,6 +4,7 @@ import type { Ask, QueuedInput } from "./control.ts";
 import type { TurnError } from "./error.ts";
 import type { Node } from "./node.ts";
 import type { Denial } from "./policy.ts";
+import type { BudgetLeft } from "./ports.ts";
 import type { Session, Turn } from "./turn.ts";
 import type { Spent } from "./usage.ts";
 
@@ -16,8 +17,8 @@ export type LastingBody =
   | { type: "queue.changed"; queue: QueuedInput[] }
   | ({ type: "turn.ended"; turn: Turn; session: Session } & Partial<TurnOutcome>);
 
-/** What only the live event of an ended turn carries: its whole answer, and what its sub-sessions used. */
-export type TurnOutcome = { answer: string; below: Spent };
+/** What only the live event of an ended turn carries: its whole answer, what its sub-sessions used, what is left of the budget. */
+export type TurnOutcome = { answer: string; below: Spent; left: BudgetLeft };
 
 export type PassingBody =
   | { type: "text.delta"; text: string }

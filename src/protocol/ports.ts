@@ -7,6 +7,7 @@ import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
 import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
 import type { NativeStart, TurnEnd } from "./turn.ts";
+import type { Spent } from "./usage.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
 
@@ -77,13 +78,13 @@ export type TurnContext = {
   keepFiles: () => Promise<void>;
   /** Something happened that is no event (bytes of an answer that nobody is shown yet): the turn is not idle. */
   alive: () => void;
-  /** What sub-sessions under this turn have used so far. */
-  spent: () => { tokens: number; costUsd: number };
   /**
-   * Room for one request in what the whole run may still use, or the error that says which limit is reached. It is kept
-   * until what comes back is called, when the request has been counted.
+   * Room for one request in what the whole run may still use, or the error that says which limit is reached. Waits where
+   * the requests that run may take all that is left.
    */
-  reserve: (request: { tokens: number; costUsd: number | null }) => TurnError | (() => void);
+  reserve: (request: Estimate) => Promise<TurnError | Settle>;
+  /** What was used and could not be reserved; the limit that it reaches comes back. */
+  count: (spent: Spent) => TurnError | null;
   /** Asks a person. Settles when there is an answer, when the time for it is over, or at once when nobody can be waited for. */
   ask: (question: AskWish) => Promise<AskOutcome>;
   /** Whether a question can be asked at all. */
@@ -96,6 +97,12 @@ export type TurnContext = {
 
 /** The call is null when another agent's command line asks by its own means. */
 export type AskWish = { call: string | null; question: string; options: string[] };
+/** What a request will probably count. The cost is null when no price is known. */
+export type Estimate = { tokens: number; costUsd: number | null };
+
+/** Called when the request is over, with what it really used. */
+export type Settle = (spent: Spent) => void;
+
 
 /** `later`: nobody is waited for; the turn is to end as `needs-input`, and the answer comes with the next one. */
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
@@ -123,7 +130,7 @@ export type DelegationResult = {
   status: TurnEnd["status"];
   answer: string;
   transcript: string | null;
-  costUsd: number | null;
+  spent: Spent;
   error?: TurnEnd["error"];
   /** What the budget of the whole run has left; null where it has no such limit. */
   left: BudgetLeft;

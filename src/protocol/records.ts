@@ -1,14 +1,15 @@
 // Everything that leaves the process as JSON: snake_case, ISO times. docs/JSON.md lists these records, and a test
 // holds every printed one to the schemas beside. What a model or a user wrote (tool input, metadata) stays as it is.
-import type { Ask, QueuedInput, TurnRow } from "./control.ts";
+import type { Ask, Health, QueuedInput, TurnRow } from "./control.ts";
 import type { TurnError, TurnStatus } from "./error.ts";
-import type { Event } from "./event.ts";
+import type { Event, TurnOutcome } from "./event.ts";
 import type { Handle } from "./handle.ts";
 import type { Node, Part } from "./node.ts";
 import type { Enforced } from "./policy.ts";
+import type { BudgetLeft } from "./ports.ts";
 import type { ImportReport } from "./import.ts";
 import type { CliRecord, Session, Turn } from "./turn.ts";
-import { addSpent, nothingSpent, type Spent, type Usage } from "./usage.ts";
+import { addSpent, nothingSpent, type Usage } from "./usage.ts";
 
 export function isoTime(at: number): string {
   return new Date(at).toISOString();
@@ -198,6 +199,10 @@ export function turnRowRecord({ session, turn, state, pid }: TurnRow) {
   return { state, pid, session: sessionRecord(session), turn: turnRecord(turn) };
 }
 
+export function detachedRecord(turn: Turn, hub: Health) {
+  return { session_id: turn.session, turn_id: turn.id, hub: { pid: hub.pid, version: hub.version } };
+}
+
 export type ResultRecord = {
   type: "result";
   status: TurnStatus;
@@ -214,16 +219,27 @@ export type ResultRecord = {
   duration_ms: number;
   transcript_path: string | null;
   enforced: ReturnType<typeof enforcedRecord> | null;
+  budget?: ReturnType<typeof budgetRecord>;
   error?: TurnError;
 };
 
-/** The result object of a turn; usage and cost include its sub-sessions. */
-export function resultRecord(turn: Turn, session: Session, answer: string, below: Spent = nothingSpent): ResultRecord {
-  const spent = addSpent(turn, below);
+/** What is left, of what is limited. */
+function budgetRecord({ tokens, costUsd, children }: BudgetLeft) {
+  return {
+    ...(tokens === null ? {} : { tokens_left: tokens }),
+    ...(costUsd === null ? {} : { usd_left: costUsd }),
+    ...(children === null ? {} : { children_left: children }),
+  };
+}
+
+/** The result object of a turn; usage and cost include its sub-sessions. A stored turn has no outcome. */
+export function resultRecord(turn: Turn, session: Session, outcome: Partial<TurnOutcome>): ResultRecord {
+  const spent = addSpent(turn, outcome.below ?? nothingSpent);
+  const budget = outcome.left === undefined ? {} : budgetRecord(outcome.left);
   return {
     type: "result",
     status: turn.status ?? "broken",
-    result: answer,
+    result: outcome.answer ?? "",
     session_id: session.id,
     turn_id: turn.id,
     node_id: turn.tip,
@@ -236,6 +252,7 @@ export function resultRecord(turn: Turn, session: Session, answer: string, below
     duration_ms: (turn.endedAt ?? turn.startedAt) - turn.startedAt,
     transcript_path: session.transcript,
     enforced: turn.enforced === null ? null : enforcedRecord(turn.enforced),
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
     ...(turn.error === null ? {} : { error: turn.error }),
   };
 }

@@ -38,6 +38,11 @@ export function addSpent(a: Spent, b: Spent): Spent {
   return { usage: addUsage(a.usage, b.usage), costUsd: a.costUsd === null || b.costUsd === null ? null : a.costUsd + b.costUsd };
 }
 
+export function lessSpent(whole: Spent, part: Spent): Spent {
+  const costUsd = whole.costUsd === null || part.costUsd === null ? null : Math.max(0, whole.costUsd - part.costUsd);
+  return { usage: lessUsage(whole.usage, part.usage), costUsd };
+}
+
 /** What `--max-tokens` counts: cached input is read for almost nothing and does not count. */
 export function countedTokens(usage: Usage): number {
   return usage.input + usage.output + usage.cacheWrite;

@@ -34,7 +34,7 @@ function gatewayTo(seat: CliSeat, adapter: Adapter, most: number): Gateway {
     listen: { port: 0 },
     vendors: (one) => (one === wire ? { vendor, wire, baseUrl, apiKey: key, headers: {} } : null),
     price: priceOf,
-    allow: () => ((asked += 1) > most ? { kind: "budget", message: "enough" } : null),
+    reserve: async () => ((asked += 1) > most ? { kind: "budget", message: "enough" } : () => {}),
     onRequest: () => {},
   });
 }

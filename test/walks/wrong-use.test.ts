@@ -61,6 +61,7 @@ const wrong: Record<string, [string[], RegExp]> = {
   "max-steps": [["--max-steps", "1.5"], /whole number above 0/],
   "max-tokens": [["--max-tokens", "-5"], /whole number above 0/],
   "max-budget-usd": [["--max-budget-usd", "$5"], /a number above 0/],
+  "max-children": [["--max-children", "none"], /whole number above 0/],
   timeout: [["--timeout", "soon"], /seconds or 90s, 10m, 2h/],
   "output-format": [["--output-format", "jsonn"], /did you mean "json"/],
   json: [["--json", "--output-format", "text"], /exclude each other/],

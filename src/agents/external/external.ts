@@ -142,7 +142,7 @@ async function once(
     ready: context.keepFiles(),
     folder: configDirOf(parts, input),
     from: native?.id ?? null,
-    elsewhere: context.spent,
+    budget: context,
     onOver: stopFor,
     onBytes: context.alive,
     onWait: (message) => warn(emit, message),

@@ -5,13 +5,15 @@ import type { Endpoint, WireName } from "../../models/model.ts";
 import { type Environment, parseModelName } from "../../models/providers.ts";
 import { Fault, type TurnError } from "../../protocol/error.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
-import type { TurnInput } from "../../protocol/ports.ts";
-import type { Spent, Usage } from "../../protocol/usage.ts";
+import type { Estimate, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import { noUsage, type Spent, type Usage } from "../../protocol/usage.ts";
 import { offerPort, type PortOffer } from "../../sandbox/inner-port.ts";
-import { checkBudget } from "../native/budget.ts";
+import { stepsOver } from "../native/budget.ts";
+import { bytesPerToken } from "../native/request-size.ts";
 import type { Adapter } from "./adapter.ts";
 import { type CredentialHints, findCredential, vendorOf } from "./credentials.ts";
 import { startGateway } from "./gateway.ts";
+import type { Entry, LastAnswer } from "./gateway-ledger.ts";
 import { openSignIn, unheld } from "./sign-in-gate.ts";
 import { type ToldEvent, ToldUsage } from "./told-usage.ts";
 
@@ -58,8 +60,8 @@ export type GateWatch = {
   /** The CLI's configuration directory, and its session that is resumed or forked. */
   folder: string;
   from: string | null;
-  /** What was spent around this turn. */
-  elsewhere: () => { tokens: number; costUsd: number };
+  /** What the whole run may use. */
+  budget: Pick<TurnContext, "reserve" | "count">;
   /** The budget is used up: no further request is let through. */
   onOver: (error: TurnError) => void;
   /** An answer is on its way, whatever the CLI shows of it. */
@@ -106,13 +108,11 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
     price: parts.price,
     ready: watch.ready,
-    allow: (spent) => {
-      // A request of unknown price must not make the others free.
-      const costUsd = gateway.requests().reduce((sum, request) => sum + (request.costUsd ?? 0), 0);
-      const over = checkBudget({ usage: spent.usage, costUsd, steps: requests }, input.limits, watch.elsewhere());
-      if (over !== null) watch.onOver(over);
-      else requests += 1;
-      return over;
+    reserve: async (request, last) => {
+      const room = stepsOver(requests, input.limits) ?? (await watch.budget.reserve(await estimateOf(parts, input, request, last)));
+      if (typeof room === "function") requests += 1;
+      else watch.onOver(room);
+      return room;
     },
     onRequest: () => {},
     onBytes: watch.onBytes,
@@ -147,6 +147,19 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
       await gateway.close();
     },
   };
+}
+
+/** Goes by the last answer: what was cached then is cached now, and the next one is about as long. */
+async function estimateOf(parts: GateParts, input: TurnInput, request: Entry, last: LastAnswer | null): Promise<Estimate> {
+  if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
+  const isCached = last !== null && last.usage.cacheRead + last.usage.cacheWrite > 0;
+  const before = last === null || isCached ? 0 : last.usage.input;
+  const asked = before + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken);
+  const output = last?.usage.output ?? 0;
+  const { vendor, model } = request;
+  const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
+  const costUsd = isPriced ? await parts.price(vendor, model, { ...noUsage, input: asked, output }) : null;
+  return { tokens: asked + output, costUsd };
 }
 
 /** What tools may see of the person's environment, with the gate's way out instead of the person's own. */

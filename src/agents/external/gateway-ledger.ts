@@ -1,8 +1,8 @@
-// What passed through the gateway, request by request, and what it came to. Requests that still run count with what
-// they have told so far: a CLI asks again before the connection of its last answer is closed.
+// What passed through the gateway, request by request, and what it came to.
 import type { WireName } from "../../models/model.ts";
 import type { Json } from "../../models/wire/json.ts";
 import type { TurnError } from "../../protocol/error.ts";
+import type { Settle } from "../../protocol/ports.ts";
 import { addSpent, nothingSpent, noUsage, type Spent, type Usage } from "../../protocol/usage.ts";
 import { watchCache } from "./cache-watch.ts";
 import type { Meter } from "./gateway-meter.ts";
@@ -28,6 +28,9 @@ export type MeteredRequest = {
   note: string | null;
 };
 
+/** What the next answer's size is guessed by. */
+export type LastAnswer = { bytes: number; usage: Usage };
+
 export type Price = (vendor: string, model: string, usage: Usage) => Promise<number | null>;
 
 /** A request on its way. */
@@ -36,10 +39,14 @@ export type Entry = {
   route: Route;
   model: string | null;
   json: Json | null;
+  /** Of the request's body. */
+  bytes: number;
   startedAt: number;
   firstByteMs: number | null;
   status: number | null;
   meter: Meter | null;
+  /** Gives back the room that was reserved for it; null before there is any. */
+  settle: Settle | null;
 };
 
 type Open = { isEnding: boolean; ended: PromiseWithResolvers<void> };
@@ -47,6 +54,7 @@ type Open = { isEnding: boolean; ended: PromiseWithResolvers<void> };
 export class Ledger {
   readonly records: MeteredRequest[] = [];
   spent: Spent = nothingSpent;
+  lastAnswer: LastAnswer | null = null;
   readonly #price: Price;
   readonly #onRequest: (metered: MeteredRequest) => void;
   readonly #open = new Map<Entry, Open>();
@@ -57,8 +65,8 @@ export class Ledger {
     this.#onRequest = onRequest;
   }
 
-  begin(given: Pick<Entry, "vendor" | "route" | "model" | "json">): Entry {
-    const entry: Entry = { ...given, startedAt: Date.now(), firstByteMs: null, status: null, meter: null };
+  begin(given: Pick<Entry, "vendor" | "route" | "model" | "json" | "bytes">): Entry {
+    const entry: Entry = { ...given, startedAt: Date.now(), firstByteMs: null, status: null, meter: null, settle: null };
     this.#open.set(entry, { isEnding: false, ended: Promise.withResolvers() });
     return entry;
   }
@@ -79,20 +87,11 @@ export class Ledger {
     const metered: MeteredRequest = { ...request, usage, costUsd, error, note };
     this.records.push(metered);
     this.spent = addSpent(this.spent, { usage, costUsd });
+    if (route.kind === "answer" && counted !== null) this.lastAnswer = { bytes: entry.bytes, usage };
+    entry.settle?.({ usage, costUsd });
     this.#open.delete(entry);
     open.ended.resolve();
     this.#onRequest(metered);
-  }
-
-  /** With what requests that still run have told by now. */
-  async soFar(): Promise<Spent> {
-    const told = [...this.#open.keys()].flatMap((entry) => {
-      const usage = entry.meter?.usage() ?? null;
-      return usage === null ? [] : [{ entry, usage }];
-    });
-    const { spent } = this;
-    const more = await Promise.all(told.map(async ({ entry, usage }) => ({ usage, costUsd: await this.#cost(entry, usage) })));
-    return more.reduce(addSpent, spent);
   }
 
   ended(entry: Entry): Promise<void> {

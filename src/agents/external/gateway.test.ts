@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { TurnError } from "../../protocol/error.ts";
+import type { Spent } from "../../protocol/usage.ts";
 import { around, ask, clients, endpoints, gatewayTo, key, serveStream, stopAll, usage, wires } from "./fixtures/vendor-clients.ts";
 
 afterEach(stopAll);
@@ -38,7 +39,9 @@ describe("a request through the gateway", () => {
 
     test(`${wire}: over the budget it is refused for good in the vendor's words, and told`, async () => {
       const refusal: TurnError = { kind: "budget", limit: "money", message: "the budget is used up: $0.1200 of $0.1" };
-      const { gateway, server, metered } = around({ allow: ({ costUsd }) => ((costUsd ?? 0) >= 0.1 ? refusal : null) });
+      let costUsd = 0;
+      const settle = (spent: Spent) => (costUsd += spent.costUsd ?? 0);
+      const { gateway, server, metered } = around({ reserve: async () => (costUsd >= 0.1 ? refusal : settle) });
       await (await ask(gateway, wire)).text();
       const answer = await ask(gateway, wire);
       const [type, message] = clients[wire].error((await answer.json()) as never);
@@ -144,9 +147,9 @@ describe("a request through the gateway", () => {
   test("a fault of whoever is asked for the budget or the price ends that request, not the gateway", async () => {
     const isLast = { now: false };
     const { gateway, metered } = around({
-      allow: () => {
+      reserve: async () => {
         if (isLast.now) throw new Error("no idea");
-        return null;
+        return () => {};
       },
       price: () => Promise.reject(new Error("no price")),
     });
@@ -170,14 +173,26 @@ describe("a request through the gateway", () => {
     await expect(ask(gateway, "anthropic")).rejects.toThrow();
   });
 
-  test("a request that still runs counts for the next one's budget", async () => {
-    let asked = 0;
-    const seen: (number | null)[] = [];
-    const { gateway, server } = around({ allow: ({ costUsd }) => ((asked += 1), seen.push(costUsd), null) });
+  test("what was reserved is given back once, with what the vendor counted, also when the answer breaks off", async () => {
+    const seen: [number, number | null][] = [];
+    const settled: Spent[] = [];
+    const { gateway, server } = around({
+      reserve: async (request, last) => {
+        seen.push([request.bytes > 0 ? 1 : 0, last?.usage.input ?? null]);
+        return (spent) => settled.push(spent);
+      },
+    });
+    await (await ask(gateway, "anthropic")).text();
     server.setFault({ type: "stall", afterEvents: 3 });
-    await (await ask(gateway, "anthropic")).body!.getReader().read();
-    server.setFault(null);
-    await (await ask(gateway, "gemini")).text();
-    expect([asked, seen]).toEqual([2, [0, 0.101]]);
+    await (await ask(gateway, "gemini")).body!.getReader().read();
+    expect([seen, settled]).toEqual([
+      [
+        [1, null],
+        [1, usage.input],
+      ],
+      [{ usage, costUsd: 0.12 }],
+    ]);
+    await gateway.close();
+    expect(settled).toHaveLength(2);
   });
 });

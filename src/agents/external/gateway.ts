@@ -6,9 +6,10 @@ import type { Endpoint, WireName } from "../../models/model.ts";
 import { loadWire } from "../../models/stream.ts";
 import { type Json, textAt } from "../../models/wire/json.ts";
 import { messageOf, type TurnError } from "../../protocol/error.ts";
+import type { Settle } from "../../protocol/ports.ts";
 import type { Spent } from "../../protocol/usage.ts";
 import { readRequest } from "./gateway-body.ts";
-import { type Entry, Ledger, type MeteredRequest, type Price } from "./gateway-ledger.ts";
+import { type Entry, type LastAnswer, Ledger, type MeteredRequest, type Price } from "./gateway-ledger.ts";
 import { freeMeter, meterFor } from "./gateway-meter.ts";
 import {
   errorAnswer,
@@ -31,8 +32,8 @@ export type GatewayOptions = {
   price: Price;
   /** No request is passed on before. */
   ready?: Promise<void>;
-  /** Asked before every request, with all that was used by then; an error refuses it for good. */
-  allow: (spent: Spent) => TurnError | null;
+  /** Asked before every request; an error refuses it for good. */
+  reserve: (request: Entry, last: LastAnswer | null) => Promise<TurnError | Settle>;
   /** Once for each request that was for a vendor, when it is over. */
   onRequest: (metered: MeteredRequest) => void;
   /** At every piece of an answer. */
@@ -146,18 +147,19 @@ class RunningGateway {
   async #forward(request: Request, asked: Asked): Promise<Response> {
     const { route, endpoint, json } = asked;
     const model = route.model ?? (textAt(json ?? undefined, "model") || null);
-    const entry = this.ledger.begin({ vendor: endpoint.vendor, route, model, json });
+    const entry = this.ledger.begin({ vendor: endpoint.vendor, route, model, json, bytes: asked.body?.length ?? 0 });
     const passing: Passing = { asked, entry, stop: new AbortController(), startedAt: performance.now() };
     const leave = () => passing.stop.abort();
     this.#passing.add(leave);
     request.signal.addEventListener("abort", leave);
     try {
       await this.#options.ready;
-      const refused = this.#options.allow(await this.ledger.soFar());
-      if (refused !== null) {
-        await this.ledger.end(entry, refused);
+      const room = await this.#options.reserve(entry, this.ledger.lastAnswer);
+      if (typeof room !== "function") {
+        await this.ledger.end(entry, room);
         return errorAnswer(route.wire, 400, "this turn's budget is used up");
       }
+      entry.settle = room;
       const response = await this.#ask(request, passing);
       const wire = await loadWire(route.wire);
       entry.status = response.status;

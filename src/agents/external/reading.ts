@@ -5,7 +5,7 @@ import { parseModelName } from "../../models/providers.ts";
 import type { TurnError } from "../../protocol/error.ts";
 import { callsOf, type NewNode, type Part, textOf } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import { addSpent, lessUsage, nothingSpent, type Spent } from "../../protocol/usage.ts";
+import { addSpent, lessSpent, nothingSpent, type Spent } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import type { Seen } from "./ending.ts";
 import type { Gate } from "./gate.ts";
@@ -94,7 +94,7 @@ export class Reading {
 
   /** What was spent and stands on no node: titles and other requests beside the conversation. */
   rest(): Spent {
-    return less(this.#gate.spent(), this.#recorded);
+    return lessSpent(this.#gate.spent(), this.#recorded);
   }
 
   /** A program may print a line per word, or thousands: watchers get what a screen can show. */
@@ -184,7 +184,7 @@ export class Reading {
 
   async #addAnswer(parts: Part[], model: string | null): Promise<void> {
     this.#said = { text: "", thinking: "" };
-    const spent = less(this.#gate.spent(), this.#recorded);
+    const spent = lessSpent(this.#gate.spent(), this.#recorded);
     this.#recorded = addSpent(this.#recorded, spent);
     await this.#add({
       author: "agent",
@@ -232,11 +232,6 @@ export class Reading {
 export function askedInstead(named: string | null, gate: Pick<Gate, "asked">): string | null {
   const models = gate.asked()?.models ?? [];
   return named === null || models.some((model) => model.includes(named)) ? null : (models.at(-1) ?? null);
-}
-
-function less(whole: Spent, part: Spent): Spent {
-  const costUsd = whole.costUsd === null || part.costUsd === null ? null : Math.max(0, whole.costUsd - part.costUsd);
-  return { usage: lessUsage(whole.usage, part.usage), costUsd };
 }
 
 type Delta = Extract<CliEvent, { type: "text.delta" | "thinking.delta" }>;

@@ -6,7 +6,8 @@ import { Fault } from "../../protocol/error.ts";
 import { callsOf } from "../../protocol/node.ts";
 import type { TurnInput } from "../../protocol/ports.ts";
 import { offerPort } from "../../sandbox/inner-port.ts";
-import { checkBudget } from "../native/budget.ts";
+import { lessSpent } from "../../protocol/usage.ts";
+import { stepsOver } from "../native/budget.ts";
 import type { Adapter } from "./adapter.ts";
 import type { SignInUse } from "./credentials.ts";
 import type { Gate, GateParts, GateWatch } from "./gate.ts";
@@ -44,12 +45,11 @@ export async function openSignIn({ adapter, use, input, watch, usage, parts, inn
       env: { ...proxy, ...use.env },
       file: use.file,
       told: async (event, model) => {
+        const before = usage.spent;
         await usage.take(event, model);
+        const over = watch.budget.count(lessSpent(usage.spent, before)) ?? stepsOver(usage.answers, input.limits);
         // Only where a further request would follow.
-        if (event.type !== "answer" || callsOf(event).length === 0) return;
-        const { spent, answers } = usage;
-        const over = checkBudget({ usage: spent.usage, costUsd: spent.costUsd ?? 0, steps: answers }, input.limits, watch.elsewhere());
-        if (over !== null) watch.onOver(over);
+        if (over !== null && event.type === "answer" && callsOf(event).length > 0) watch.onOver(over);
       },
       asked: () => null,
       spent: () => usage.spent,

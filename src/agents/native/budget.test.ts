@@ -1,36 +1,56 @@
-import { describe, expect, test } from "bun:test";
-import type { Limits } from "../../protocol/ports.ts";
-import { noUsage } from "../../protocol/usage.ts";
-import { checkBudget, type Spending } from "./budget.ts";
+// What a request is taken to use before it is sent.
+import { expect, test } from "bun:test";
+import type { Node } from "../../protocol/node.ts";
+import { noUsage, type Usage } from "../../protocol/usage.ts";
+import { estimateRequest, stepsOver } from "./budget.ts";
+import type { TurnState } from "./state.ts";
 
-const limits: Limits = { maxSteps: 10, maxTokens: 1000, maxBudgetUsd: 0.5, maxChildren: null, treeSteps: null };
-const nothing: Spending = { usage: noUsage, costUsd: 0, steps: 0 };
-const none = { tokens: 0, costUsd: 0 };
+const node = (author: Node["author"], text: string, usage?: Usage): Node => ({
+  id: text,
+  parent: null,
+  tree: "t",
+  session: "s",
+  turn: "u",
+  author,
+  at: 0,
+  parts: [{ kind: "text", text }],
+  ...(usage === undefined ? {} : { usage }),
+});
 
-describe("a budget", () => {
-  const cases: [string, Spending, typeof none, string | null][] = [
-    ["is open at first", nothing, none, null],
-    ["is open below every limit", { usage: { ...noUsage, input: 999 }, costUsd: 0.49, steps: 9 }, none, null],
-    ["ends with its steps", { ...nothing, steps: 10 }, none, "steps"],
-    ["ends with its tokens", { ...nothing, usage: { input: 400, output: 300, cacheWrite: 300, cacheRead: 0 } }, none, "tokens"],
-    ["does not count cached input", { ...nothing, usage: { ...noUsage, cacheRead: 1_000_000 } }, none, null],
-    ["counts the tokens of sub-sessions", { ...nothing, usage: { ...noUsage, input: 500 } }, { tokens: 500, costUsd: 0 }, "tokens"],
-    ["ends with its money", { ...nothing, costUsd: 0.5 }, none, "money"],
-    ["counts the money of sub-sessions", { ...nothing, costUsd: 0.3 }, { tokens: 0, costUsd: 0.25 }, "money"],
-  ];
-  for (const [title, spending, below, limit] of cases) {
-    test(title, () => expect(checkBudget(spending, limits, below)?.limit ?? null).toBe(limit as "steps" | null));
-  }
-
-  test("without limits is never used up but by steps", () => {
-    const open = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
-    expect(checkBudget({ usage: { ...noUsage, input: 1e12 }, costUsd: 1e6, steps: 1e6 }, open, none)).toBeNull();
+function estimate(path: Node[], maxBudgetUsd: number | null = null) {
+  return estimateRequest({
+    path,
+    system: "s".repeat(300),
+    tools: [],
+    model: { price: async ({ input, output }: Usage) => (input + 10 * output) / 1000 } as TurnState["model"],
+    input: { limits: { maxBudgetUsd } } as TurnState["input"],
   });
+}
 
-  test("that is used up names the flag that raises it", () => {
-    expect(checkBudget({ ...nothing, steps: 10 }, limits, none)).toMatchObject({
-      kind: "budget",
-      hint: "raise --max-steps and go on with --resume",
-    });
+test("a turn ends with its own steps, and names the flag that raises them", () => {
+  expect(stepsOver(9, { maxSteps: 10 })).toBeNull();
+  expect(stepsOver(10, { maxSteps: 10 })).toMatchObject({
+    kind: "budget",
+    limit: "steps",
+    hint: "raise --max-steps and go on with --resume",
   });
+});
+
+test("the first request is as long as what it says, and an answer is allowed for", async () => {
+  expect(await estimate([node("user", "x".repeat(600))])).toEqual({ tokens: 100 + 1 + 200 + 500, costUsd: null });
+});
+
+test("a later one is what the vendor counted last and what came since", async () => {
+  const path = [node("user", "go"), node("agent", "a", { ...noUsage, input: 1000, output: 50 }), node("tool", "y".repeat(300))];
+  expect(await estimate(path)).toEqual({ tokens: 1000 + 50 + 100 + 50, costUsd: null });
+});
+
+test("what was cached is not counted again", async () => {
+  const path = [node("user", "go"), node("agent", "a", { input: 10, output: 50, cacheRead: 90_000, cacheWrite: 400 })];
+  expect(await estimate(path)).toEqual({ tokens: 10 + 50 + 50, costUsd: null });
+});
+
+test("where money is limited it has a price", async () => {
+  const path = [node("user", "go"), node("agent", "a", { ...noUsage, input: 100, output: 10 })];
+  expect(await estimate(path, 1)).toEqual({ tokens: 120, costUsd: (110 + 100) / 1000 });
 });

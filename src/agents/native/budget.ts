@@ -1,24 +1,25 @@
-// What a native turn has used, against what it may use.
-import type { TurnError } from "../../protocol/error.ts";
-import type { Limits } from "../../protocol/ports.ts";
-import { countedTokens, type Usage } from "../../protocol/usage.ts";
+// What a native turn is about to use. Whether there is room for it is the engine's to say: others may draw on the same.
+import { byteLength } from "../../kit/text.ts";
+import { type TurnError, usedUp } from "../../protocol/error.ts";
+import type { Estimate, Limits } from "../../protocol/ports.ts";
+import { noUsage } from "../../protocol/usage.ts";
+import { bytesPerToken, sizeOf, usageInForce } from "./request-size.ts";
+import type { TurnState } from "./state.ts";
 
-export type Spending = { usage: Usage; costUsd: number; steps: number };
+/** Of an answer that nothing is known of. */
+const usualOutput = 500;
 
-/** Asked before every request: the turn ends here, with all it has done, when a limit is reached. */
-export function checkBudget(spending: Spending, limits: Limits, below: { tokens: number; costUsd: number }): TurnError | null {
-  if (spending.steps >= limits.maxSteps) return over("steps", `${limits.maxSteps} steps`, "--max-steps");
-  const tokens = countedTokens(spending.usage) + below.tokens;
-  if (limits.maxTokens !== null && tokens >= limits.maxTokens) {
-    return over("tokens", `${tokens} of ${limits.maxTokens} tokens`, "--max-tokens");
-  }
-  const cost = spending.costUsd + below.costUsd;
-  if (limits.maxBudgetUsd !== null && cost >= limits.maxBudgetUsd) {
-    return over("money", `$${cost.toFixed(4)} of $${limits.maxBudgetUsd}`, "--max-budget-usd");
-  }
-  return null;
+export function stepsOver(steps: number, { maxSteps }: Pick<Limits, "maxSteps">): TurnError | null {
+  return steps >= maxSteps ? usedUp("steps", `${maxSteps} steps`) : null;
 }
 
-function over(limit: NonNullable<TurnError["limit"]>, used: string, flag: string): TurnError {
-  return { kind: "budget", limit, message: `the budget is used up: ${used}`, hint: `raise ${flag} and go on with --resume` };
+/** Goes by the last request: what was cached then is cached now, and the next answer is about as long. */
+export async function estimateRequest(state: Pick<TurnState, "path" | "system" | "tools" | "model" | "input">): Promise<Estimate> {
+  const { path, system, tools, model, input } = state;
+  const last = usageInForce(path);
+  const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken) : 0;
+  const asked = sizeOf(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
+  const output = last?.output ?? usualOutput;
+  const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...noUsage, input: asked, output });
+  return { tokens: asked + output, costUsd };
 }

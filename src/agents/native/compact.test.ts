@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import type { Author, NewNode, Node, Note, Part } from "../../protocol/node.ts";
-import type { AgentEvent } from "../../protocol/ports.ts";
-import { noUsage } from "../../protocol/usage.ts";
-import { compact, cutPoint, needsCompaction, sizeOf } from "./compact.ts";
+import type { AgentEvent, TurnContext } from "../../protocol/ports.ts";
+import { nothingSpent, noUsage } from "../../protocol/usage.ts";
+import { compact, cutPoint, needsCompaction } from "./compact.ts";
 import { messagesOf, visible } from "./context.ts";
+import { sizeOf } from "./request-size.ts";
 import type { TurnState } from "./state.ts";
 
 let made = 0;
@@ -91,8 +92,15 @@ describe("compaction", () => {
       "c3",
       expect.stringContaining("c3 xxx"),
     ]);
-    expect(state.spending.steps).toBe(1);
+    expect(state.steps).toBe(1);
     expect(await needsCompaction(state)).toBe(false);
+  });
+
+  test("is not done when the budget has no room for it", async () => {
+    const { state, requests } = stateOf(path, { window: 3000, answer: "x", reserve: async () => ({ kind: "budget", message: "no" }) });
+    const next = await compact(state).next();
+    expect(next).toEqual({ done: true, value: { kind: "budget", message: "no" } });
+    expect([requests.length, state.path.length]).toEqual([0, path.length]);
   });
 
   test("lists what was done when the model fails or says nothing", async () => {
@@ -155,7 +163,7 @@ type Asked = Omit<ModelRequest, "model" | "effort">;
 
 function stateOf(
   path: Node[],
-  given: { window: number; answer: string | null; skills?: string[] },
+  given: { window: number; answer: string | null; skills?: string[]; reserve?: TurnContext["reserve"] },
 ): { state: TurnState; requests: Asked[] } {
   const requests: Asked[] = [];
   async function* stream(request: Asked): AsyncGenerator<ModelEvent> {
@@ -172,15 +180,16 @@ function stateOf(
     window: async () => given.window,
   };
   const state = {
-    input: { session: "s" } as TurnState["input"],
-    context: { signal: new AbortController().signal } as TurnState["context"],
+    input: { session: "s", limits: { maxBudgetUsd: null } } as TurnState["input"],
+    context: { signal: new AbortController().signal, reserve: given.reserve ?? (async () => () => {}) } as unknown as TurnState["context"],
     parts: {} as TurnState["parts"],
     model,
     system: "the system",
     tools: [],
     skillPaths: given.skills ?? [],
     path: [...path],
-    spending: { usage: noUsage, costUsd: 0, steps: 0 },
+    steps: 0,
+    unrecorded: nothingSpent,
   };
   return { state, requests };
 }

@@ -1,18 +1,18 @@
 // Compaction: when the window is nearly full, older work becomes one summary node. User messages stay verbatim,
 // the newest work stays whole, activated skills are kept, and moving back in the tree undoes it.
-import { byteLength, cutText } from "../../kit/text.ts";
+import { cutText } from "../../kit/text.ts";
 import type { ModelEvent } from "../../models/model.ts";
-import { Fault } from "../../protocol/error.ts";
+import { Fault, type TurnError } from "../../protocol/error.ts";
 import type { NewNode, Node, Part } from "../../protocol/node.ts";
-import type { AgentEvent } from "../../protocol/ports.ts";
+import type { AgentEvent, Settle } from "../../protocol/ports.ts";
+import { addSpent, noUsage } from "../../protocol/usage.ts";
+import { estimateRequest } from "./budget.ts";
 import { messagesOf, visible } from "./context.ts";
-import { addNode, agentNode, type TurnState } from "./state.ts";
+import { bytesPerToken, sizeOf, sizeOfNode } from "./request-size.ts";
+import { addNode, agentNode, priced, type TurnState } from "./state.ts";
 
-const bytesPerToken = 3;
 const smallestWindow = 2000;
 const skillBytes = 16 * 1024;
-/** About what vendors charge for a picture, in the bytes of text of the same price. */
-const imageBytes = 4500;
 
 const instruction = `Stop working for a moment: the conversation is about to be shortened. Write a summary of the work so far for yourself, because everything but the user's messages and the newest steps will be gone. Say under short headings: the goal, what was done (files as path:line), decisions and their reasons, what is known about the code, what failed, what is next. Facts only, no calls.`;
 
@@ -23,32 +23,8 @@ export async function needsCompaction(state: TurnState): Promise<boolean> {
   return window !== null && size > window - Math.min(16_000, window / 4);
 }
 
-/** Tokens of the next request: what the vendor counted last, and an estimate of what came after. */
-export function sizeOf(path: Node[]): number {
-  const compactedAt = path.findLastIndex((node) => node.note?.about === "compaction");
-  const countedAt = path.findLastIndex((node) => node.author === "agent" && node.usage !== undefined);
-  const usage = path[countedAt]?.usage;
-  if (usage === undefined || countedAt < compactedAt) return sum(visible(path));
-  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sum(path.slice(countedAt + 1));
-}
-
-function sum(nodes: Node[]): number {
-  return nodes.reduce((total, node) => total + estimate(node), 0);
-}
-
-function estimate(node: Node): number {
-  return Math.ceil(node.parts.reduce((bytes, part) => bytes + bytesOf(part), 0) / bytesPerToken);
-}
-
-/** What a request carries of a part; a diff for people or a handle is not sent. */
-function bytesOf(part: Part): number {
-  if (part.kind === "image") return imageBytes;
-  if (part.kind === "call") return byteLength(part.name) + byteLength(part.malformed ?? JSON.stringify(part.input)) + 60;
-  if (part.kind === "result") return byteLength(part.text) + (part.images?.length ?? 0) * imageBytes + 60;
-  return byteLength(part.kind === "handle" ? part.excerpt : part.text);
-}
-
-export async function* compact(state: TurnState): AsyncGenerator<AgentEvent> {
+/** What comes back says why it was not done. */
+export async function* compact(state: TurnState): AsyncGenerator<AgentEvent, TurnError | null> {
   const window = (await state.model.window()) ?? 32_000;
   const full = Math.min(window, sizeOf(state.path));
   const keptFrom = cutPoint(state.path, { keep: (full * 3) / 10, most: full / 2 });
@@ -60,8 +36,10 @@ export async function* compact(state: TurnState): AsyncGenerator<AgentEvent> {
       hint: "start a new session, or use a model with a larger window",
     });
   }
+  const room = await state.context.reserve(await estimateRequest(state));
+  if (typeof room !== "function") return room;
   yield { type: "passing", event: { type: "warning.raised", message: "the window is nearly full: summarising older work" } };
-  const summary = await summarise(state, older, window);
+  const summary = await summarise(state, older, window, room);
   const parts: Part[] = [
     { kind: "text", text: `[Earlier work, summarised]\n${summary.text}` },
     ...activatedSkills(older, state.skillPaths),
@@ -69,6 +47,7 @@ export async function* compact(state: TurnState): AsyncGenerator<AgentEvent> {
   if (keptFrom === null) parts.push(...newestResults(older, (full * bytesPerToken) / 4));
   const node: NewNode = { ...summary.node, author: "note", note: { about: "compaction", keptFrom }, parts };
   yield* addNode(state, node);
+  return null;
 }
 
 /**
@@ -79,7 +58,7 @@ export function cutPoint(path: Node[], tokens: { keep: number; most: number }): 
   let kept = 0;
   let cut: string | null = null;
   for (const node of sinceCompaction(path).toReversed()) {
-    kept += estimate(node);
+    kept += sizeOfNode(node);
     if (kept > (cut === null ? tokens.most : tokens.keep)) break;
     if (node.author === "agent" || node.author === "user") cut = node.id;
   }
@@ -97,7 +76,7 @@ function sinceCompaction(path: Node[]): Node[] {
 type Summary = { text: string; node: Partial<NewNode> };
 
 /** Asks the model; when that fails, a plain list of what was called keeps the thread. */
-async function summarise(state: TurnState, older: Node[], window: number): Promise<Summary> {
+async function summarise(state: TurnState, older: Node[], window: number, settle: Settle): Promise<Summary> {
   const messages = messagesOf(bounded(older, window));
   messages.push({ role: "user", parts: [{ kind: "text", text: instruction }] });
   const request = {
@@ -109,10 +88,13 @@ async function summarise(state: TurnState, older: Node[], window: number): Promi
   };
   let last: ModelEvent | undefined;
   for await (const event of state.model.stream(request, state.context.signal)) last = event;
+  const spent = await priced(state, last !== undefined && "usage" in last ? last.usage : noUsage);
+  settle(spent);
+  if (last?.type !== "done") state.unrecorded = addSpent(state.unrecorded, spent);
   if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
   if (last?.type !== "done") return { text: listOfCalls(older), node: {} };
   const text = last.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
-  const { model, usage, costUsd } = await agentNode(state, [], last.usage);
+  const { model, usage, costUsd } = agentNode(state, [], spent);
   return { text: text.trim() === "" ? listOfCalls(older) : text, node: { model, usage, costUsd } };
 }
 

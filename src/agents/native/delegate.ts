@@ -2,38 +2,54 @@
 import { validateInput } from "../../executor/validate.ts";
 import { cutText, oneLine } from "../../kit/text.ts";
 import type { CallPart } from "../../protocol/node.ts";
-import type { Delegation, ToolOutcome } from "../../protocol/ports.ts";
+import type { Delegation, DelegationResult, ToolOutcome } from "../../protocol/ports.ts";
+import { countedTokens } from "../../protocol/usage.ts";
 import type { CallTools } from "./call-tool.ts";
+import { outputEvents } from "./output-events.ts";
 import { spawnSession } from "./spawn-session.ts";
 
 const answerBytes = 24 * 1024;
+const shownInput = 160;
 
 export async function delegateTask(call: CallPart, to: CallTools): Promise<ToolOutcome> {
   const { input, problem } = validateInput(spawnSession, call.input);
   if (problem !== null) return { text: problem, isError: true };
-  const { task, agent, provider, model, output_file: outputFile } = input as Record<string, string | undefined>;
+  const { task, agent, provider, model, role, output_file: outputFile } = input as Record<string, string | undefined>;
   if (task?.trim() === "") return { text: 'spawn_session: "task" is empty', isError: true };
   const sandbox = sandboxOf((input["sandbox"] ?? {}) as Record<string, unknown>);
   if (typeof sandbox === "string") return { text: `spawn_session: ${sandbox}`, isError: true };
+  const shown = outputEvents((text) => to.emit({ type: "tool.output", call: call.id, text }));
   const result = await to.context.delegate({
     task: task as string,
     call: call.id,
-    role: null,
-    attachable: false,
+    role: role ?? null,
+    attachable: input["attachable"] === true,
     agent: agent ?? provider ?? null,
     model: model ?? null,
     sandbox,
     signal: to.context.signal,
     onEvent: (event) => {
-      if (event.type === "text.delta") to.emit({ type: "tool.output", call: call.id, text: event.text });
+      if (event.type === "text.delta") shown.push(event.text);
+      if (event.type === "tool.started") shown.push(`\n${event.name} ${oneLine(Object.values(event.input).join(" "), shownInput)}\n`);
     },
   });
+  shown.flush();
   const saved = outputFile === undefined ? "" : await saveAnswer(outputFile, result.answer, to);
-  const cost = result.costUsd === null ? "cost unknown" : `$${result.costUsd.toFixed(4)}`;
-  const where = `[session ${result.session}, ${result.status}, ${cost}, transcript ${result.transcript ?? "not kept"}]${saved}`;
   const error = result.error === undefined ? "" : `${result.error.message}\n`;
   const answer = cutText(result.answer, answerBytes, { keep: "both" }).text;
-  return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${where}`, isError: result.status !== "ok" };
+  return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${whereabouts(result)}${saved}`, isError: result.status !== "ok" };
+}
+
+/** The line after the answer: whose it is, how that ended, what it cost and what is left of the budget. */
+function whereabouts({ session, status, transcript, spent, left }: DelegationResult): string {
+  const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
+  const rest = [
+    left.tokens === null ? [] : [`${left.tokens.toLocaleString("en")} tokens`],
+    left.costUsd === null ? [] : [`$${left.costUsd.toFixed(4)}`],
+  ].flat();
+  const budget = rest.length === 0 ? "" : `; left ${rest.join(", ")}`;
+  const used = `${cost}, ${countedTokens(spent.usage).toLocaleString("en")} tokens${budget}`;
+  return `[session ${session}, ${status}, ${used}, transcript ${transcript ?? "not kept"}]`;
 }
 
 /** What the sub-session's walls shall be, or what is wrong with the wish. */

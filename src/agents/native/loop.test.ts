@@ -89,6 +89,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   plan: null,
   root: "s",
   policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },
+  nesting: false,
   limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null },
   command: null,
   native: null,
@@ -107,8 +108,8 @@ const context = {
   delegate: async () => {
     throw new Error("nothing is delegated here");
   },
-  spent: () => ({ tokens: 0, costUsd: 0 }),
-  reserve: () => () => {},
+  reserve: async () => () => {},
+  count: () => null,
   ask: () => Promise.reject(new Error("nobody is there")),
   canAsk: false,
   takeInput: async () => [],

@@ -4,29 +4,35 @@ import { createFeed } from "../../kit/feed.ts";
 import type { ModelEvent } from "../../models/model.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/node.ts";
-import type { AgentEvent, Limits, PlannedTurn, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { AgentEvent, Limits, PlannedTurn, Settle, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { noUsage } from "../../protocol/usage.ts";
+import { addSpent, nothingSpent, noUsage } from "../../protocol/usage.ts";
 import { needsInput, type OpenQuestion } from "./ask-user.ts";
-import { checkBudget } from "./budget.ts";
+import { estimateRequest, stepsOver } from "./budget.ts";
 import { callTool, distinctCalls } from "./call-tool.ts";
 import { compact, needsCompaction } from "./compact.ts";
 import { messagesOf } from "./context.ts";
 import type { BoundModel, NativeParts } from "./native.ts";
 import { systemPrompt } from "./prompt.ts";
-import { addNode, agentNode, type TurnState } from "./state.ts";
+import { addNode, agentNode, priced, type TurnState } from "./state.ts";
 import { offeredTools } from "./tools.ts";
 
 const failedRoundsAllowed = 3;
 const continuationsAllowed = 2;
 
 export async function* takeTurn(parts: NativeParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+  let state: TurnState | null = null;
+  const ended = (end: TurnEnd): AgentEvent => ({ type: "end", end: { ...end, ...restOf(state) } });
   try {
-    const state = await prepare(parts, input, context);
-    yield* runSteps(state);
+    state = await prepare(parts, input, context);
+    for await (const event of runSteps(state)) yield event.type === "end" ? ended(event.end) : event;
   } catch (error) {
-    yield { type: "end", end: endOf(error, context.signal) };
+    yield ended(endOf(error, context.signal));
   }
+}
+
+function restOf(state: TurnState | null): Pick<TurnEnd, "rest"> {
+  return state === null || state.unrecorded === nothingSpent ? {} : { rest: state.unrecorded };
 }
 
 /** What can be said against a turn before anything of it is recorded. */
@@ -47,8 +53,8 @@ async function prepare(parts: NativeParts, input: TurnInput, context: TurnContex
   const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
   const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
   await checkPrice(model, input.limits);
-  const spending = { usage: noUsage, costUsd: 0, steps: 0 };
-  return { input, context, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], spending };
+  const counted = { steps: 0, unrecorded: nothingSpent };
+  return { input, context, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], ...counted };
 }
 
 async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
@@ -60,24 +66,21 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
   let failedRounds = 0;
   let continuations = 0;
   let repaired = false;
-  let overflowed = false;
+  let isTooLong = false;
   let askedAgain = false;
   /** The pieces of an answer that the output limit cut. */
   let begun = "";
   for (;;) {
-    const over = checkBudget(state.spending, state.input.limits, state.context.spent());
-    if (over !== null) return yield end("budget", over, begun);
     state.path.push(...(await state.context.takeInput()));
-    if (await needsCompaction(state)) yield* compact(state);
-
-    const answer = yield* askModel(state);
-    if (answer.type === "failed" && answer.error.kind === "too-long" && !overflowed) {
-      overflowed = true;
-      yield* compact(state);
+    const room = yield* makeRoom(state, { isTooLong });
+    if (typeof room !== "function") return yield end(room.kind, room, begun);
+    const answer = yield* askModel(state, room);
+    if (answer.type === "failed" && answer.error.kind === "too-long" && !isTooLong) {
+      isTooLong = true;
       continue;
     }
     if (answer.type === "failed") return yield end(answer.error.kind, answer.error);
-    overflowed = false;
+    isTooLong = false;
 
     const calls = callsOf(answer.node);
     if (calls.length > 0) {
@@ -121,13 +124,22 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
   }
 }
 
+/** Shortens the path where it must be, and has the next request reserved; or the limit that is in its way. */
+async function* makeRoom(state: TurnState, { isTooLong }: { isTooLong: boolean }): AsyncGenerator<AgentEvent, TurnError | Settle> {
+  const over = stepsOver(state.steps, state.input.limits);
+  if (over !== null) return over;
+  const refused = isTooLong || (await needsCompaction(state)) ? yield* compact(state) : null;
+  return refused ?? state.context.reserve(await estimateRequest(state));
+}
+
 type Answer =
   | { type: "answered"; node: NewNode; stop: Extract<ModelEvent, { type: "done" }>["stop"] }
   | { type: "failed"; error: TurnError };
 
 /** One step. What had arrived of a failed answer is kept as a node of its own. */
-async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
+async function* askModel(state: TurnState, settle: Settle): AsyncGenerator<AgentEvent, Answer> {
   const { model, input, context } = state;
+  let spent = nothingSpent;
   const request = {
     system: schemaSystem(state),
     tools: state.tools,
@@ -138,29 +150,36 @@ async function* askModel(state: TurnState): AsyncGenerator<AgentEvent, Answer> {
   const events = model.stream(request, context.signal)[Symbol.asyncIterator]();
   let next = events.next();
   if (state.tools.length > 0) setTimeout(() => prepareTools(state), 0);
-  for (;;) {
-    const { value: event, done } = await next;
-    if (done === true || event === undefined) break;
-    switch (event.type) {
-      case "done": {
-        const node = await agentNode(state, distinctCalls(event.parts), event.usage);
-        yield* addNode(state, node);
-        return { type: "answered", node, stop: event.stop };
+  try {
+    for (;;) {
+      const { value: event, done } = await next;
+      if (done === true || event === undefined) break;
+      switch (event.type) {
+        case "done": {
+          spent = await priced(state, event.usage);
+          const node = agentNode(state, distinctCalls(event.parts), spent);
+          yield* addNode(state, node);
+          return { type: "answered", node, stop: event.stop };
+        }
+        case "failed": {
+          spent = await priced(state, event.usage);
+          const kept = event.parts.filter((part) => part.kind !== "call");
+          if (kept.length > 0) yield* addNode(state, agentNode(state, kept, spent));
+          else state.unrecorded = addSpent(state.unrecorded, spent);
+          return { type: "failed", error: event.error };
+        }
+        case "retry":
+          yield { type: "passing", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };
+          break;
+        default:
+          yield { type: "passing", event };
       }
-      case "failed": {
-        const kept = event.parts.filter((part) => part.kind !== "call");
-        if (kept.length > 0) yield* addNode(state, await agentNode(state, kept, event.usage));
-        return { type: "failed", error: event.error };
-      }
-      case "retry":
-        yield { type: "passing", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };
-        break;
-      default:
-        yield { type: "passing", event };
+      next = events.next();
     }
-    next = events.next();
+    return { type: "failed", error: { kind: "broken", message: `${model.name} ended without an answer` } };
+  } finally {
+    settle(spent);
   }
-  return { type: "failed", error: { kind: "broken", message: `${model.name} ended without an answer` } };
 }
 
 /** While the answer is awaited, and only once the request is on its way: making walls takes some milliseconds. */

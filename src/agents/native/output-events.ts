@@ -5,7 +5,7 @@ import { cutText } from "../../kit/text.ts";
 const everyMs = 50;
 const maxBytes = 8 * 1024;
 
-export function outputEvents(emit: (text: string) => void): { push: (chunk: Uint8Array) => void; flush: () => void } {
+export function outputEvents(emit: (text: string) => void): { push: (chunk: Uint8Array | string) => void; flush: () => void } {
   const decoder = new TextDecoder();
   let waiting = "";
   let dropped = 0;
@@ -23,7 +23,7 @@ export function outputEvents(emit: (text: string) => void): { push: (chunk: Uint
 
   return {
     push(chunk) {
-      waiting += decoder.decode(chunk, { stream: true });
+      waiting += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
       if (waiting.length > 2 * maxBytes) {
         const cut = cutText(waiting, maxBytes, { keep: "tail" });
         dropped += cut.cutBytes;

@@ -11,6 +11,8 @@ export const spawnSession: ToolDefinition = {
       agent: { type: "string" },
       provider: { type: "string" },
       model: { type: "string" },
+      role: { type: "string" },
+      attachable: { type: "boolean" },
       output_file: { type: "string", description: "Save the answer here" },
       sandbox: {
         type: "object",

@@ -2,8 +2,7 @@
 import { Fault } from "../../protocol/error.ts";
 import type { NewNode, Node } from "../../protocol/node.ts";
 import type { AgentEvent, ToolDefinition, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import { addUsage, type Usage } from "../../protocol/usage.ts";
-import type { Spending } from "./budget.ts";
+import type { Spent, Usage } from "../../protocol/usage.ts";
 import type { BoundModel, NativeParts } from "./native.ts";
 
 /** Everything that stays the same, and the path that grows, during one turn. */
@@ -16,17 +15,18 @@ export type TurnState = {
   tools: ToolDefinition[];
   skillPaths: string[];
   path: Node[];
-  spending: Spending;
+  steps: number;
+  /** What was used and stands on no node: requests of which nothing is left. */
+  unrecorded: Spent;
 };
 
-export async function agentNode(state: TurnState, parts: NewNode["parts"], usage: Usage): Promise<NewNode> {
-  const costUsd = await state.model.price(usage);
-  state.spending = {
-    usage: addUsage(state.spending.usage, usage),
-    costUsd: state.spending.costUsd + (costUsd ?? 0),
-    steps: state.spending.steps + 1,
-  };
-  return { author: "agent", parts, model: state.model.name, usage, costUsd };
+export async function priced({ model }: TurnState, usage: Usage): Promise<Spent> {
+  return { usage, costUsd: await model.price(usage) };
+}
+
+export function agentNode(state: TurnState, parts: NewNode["parts"], spent: Spent): NewNode {
+  state.steps += 1;
+  return { author: "agent", parts, model: state.model.name, ...spent };
 }
 
 /** Yields the node to be recorded, and then keeps it on our own copy of the path. */

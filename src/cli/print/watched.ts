@@ -48,7 +48,7 @@ export function watchedPrinter(screen: Screen, { stream, answers }: WatchedOptio
     say(...saidLines(added, look()), ...added.parts.flatMap((part) => partLines(part, look())));
   }
   function ended(event: Extract<Event, { type: "turn.ended" }>): void {
-    const result = resultRecord(event.turn, event.session, "", event.below);
+    const result = resultRecord(event.turn, event.session, { ...event, answer: "" });
     flow.endAnswer();
     calls.clear();
     say(...errorLines(result, style), style.dim(summaryLine(result)));

@@ -47,6 +47,10 @@ export const result = z.strictObject({
   duration_ms: count,
   transcript_path: z.string().nullable(),
   enforced: enforced.nullable(),
+  budget: z
+    .strictObject({ tokens_left: count.optional(), usd_left: z.number().optional(), children_left: count.optional() })
+    .optional()
+    .describe("what the turn and all under it have left, of what is limited"),
   error: error.optional(),
 });
 

@@ -1,0 +1,181 @@
+// What a turn and everything below it may use together: tokens, money, steps and sub-sessions. A request has room reserved
+// before it is sent, so that many at once go past a limit by no more than one alone would.
+import { type TurnError, usedUp } from "../protocol/error.ts";
+import type { BudgetLeft, Estimate, Limits, Settle } from "../protocol/ports.ts";
+import { countedTokens, type Spent } from "../protocol/usage.ts";
+
+/** A turn that draws on the budget. */
+export type Drawer = { signal: AbortSignal; stop: (why: TurnError) => void };
+
+type Room = TurnError | Settle;
+type Waiting = { account: Account; estimate: Estimate; answer: (room: Room) => void };
+
+/** How long what runs has to say what it made of its last answer, once the budget is used up. */
+const graceMs = 1000;
+
+class Budget {
+  readonly accounts = new Set<Account>();
+  /** The limit that was reached: nothing more is let through. */
+  over: TurnError | null = null;
+  readonly #limits: Limits;
+  readonly #running = new Set<Estimate>();
+  readonly #waiting: Waiting[] = [];
+  readonly #used = { tokens: 0, costUsd: 0, steps: 0, children: 0 };
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  reserve(account: Account, estimate: Estimate): Promise<Room> {
+    const { promise, resolve } = Promise.withResolvers<Room>();
+    const waiting = { account, estimate, answer: resolve };
+    this.#waiting.push(waiting);
+    this.#serve();
+    const { signal } = account;
+    const giveUp = (): void => {
+      const at = this.#waiting.indexOf(waiting);
+      if (at >= 0) this.#waiting.splice(at, 1);
+      resolve({ kind: "cancelled", message: "the turn was stopped" });
+    };
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp);
+    return promise.finally(() => signal.removeEventListener("abort", giveUp));
+  }
+
+  count(spent: Spent): void {
+    this.#used.tokens += countedTokens(spent.usage);
+    // A request of unknown price must not make the others free.
+    this.#used.costUsd += spent.costUsd ?? 0;
+  }
+
+  takeChild(): TurnError | null {
+    const { maxChildren } = this.#limits;
+    const over = this.over ?? this.reached();
+    if (over !== null) return over;
+    if (maxChildren !== null && this.#used.children >= maxChildren)
+      return { ...usedUp("children", ""), message: `the budget of ${maxChildren} sub-session${maxChildren === 1 ? "" : "s"} is used up` };
+    this.#used.children += 1;
+    return null;
+  }
+
+  left(): BudgetLeft {
+    const { maxTokens, maxBudgetUsd, maxChildren } = this.#limits;
+    const rest = (limit: number | null, used: number) => (limit === null ? null : Math.max(0, limit - used));
+    const { tokens, costUsd, children } = this.#used;
+    return { tokens: rest(maxTokens, tokens), costUsd: rest(maxBudgetUsd, costUsd), children: rest(maxChildren, children) };
+  }
+
+  reached(): TurnError | null {
+    const { maxTokens, maxBudgetUsd, treeSteps } = this.#limits;
+    const { tokens, costUsd, steps } = this.#used;
+    if (treeSteps !== null && steps >= treeSteps) return usedUp("steps", `${treeSteps} steps`);
+    if (maxTokens !== null && tokens >= maxTokens) return usedUp("tokens", `${tokens} of ${maxTokens} tokens`);
+    if (maxBudgetUsd !== null && costUsd >= maxBudgetUsd) return usedUp("money", `$${costUsd.toFixed(4)} of $${maxBudgetUsd}`);
+    return null;
+  }
+
+  /** Whoever came first is first; what does not fit beside the requests that run waits until they are counted. */
+  #serve(): void {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      const over = this.over ?? this.reached();
+      if (over === null && this.#running.size > 0 && !this.#fits(first.estimate)) return;
+      this.#waiting.shift();
+      first.answer(over === null ? this.#begin(first) : this.#close(over));
+    }
+  }
+
+  #fits(estimate: Estimate): boolean {
+    const all = [...this.#running, estimate];
+    const { maxTokens, maxBudgetUsd } = this.#limits;
+    const tokens = all.reduce((sum, each) => sum + each.tokens, this.#used.tokens);
+    const costUsd = all.reduce((sum, each) => sum + (each.costUsd ?? 0), this.#used.costUsd);
+    return tokens <= (maxTokens ?? Infinity) && costUsd <= (maxBudgetUsd ?? Infinity);
+  }
+
+  #begin({ account, estimate }: Waiting): Settle {
+    this.#used.steps += 1;
+    this.#running.add(estimate);
+    account.begin();
+    return (spent) => {
+      if (!this.#running.delete(estimate)) return;
+      this.count(spent);
+      account.end();
+      this.#serve();
+    };
+  }
+
+  #close(over: TurnError): TurnError {
+    this.over = over;
+    for (const account of this.accounts) account.rest();
+    return over;
+  }
+}
+
+/** One turn's part in the budget of the run it belongs to. */
+export class Account {
+  readonly signal: AbortSignal;
+  readonly #budget: Budget;
+  readonly #above: Account | null;
+  readonly #stop: Drawer["stop"];
+  /** Requests and sub-sessions that are still to be counted. */
+  #open = 0;
+  #resting: Timer | null = null;
+
+  constructor(budget: Budget, above: Account | null, drawer: Drawer) {
+    this.#budget = budget;
+    this.#above = above;
+    this.signal = drawer.signal;
+    this.#stop = drawer.stop;
+    budget.accounts.add(this);
+    above?.begin();
+  }
+
+  below(drawer: Drawer): Account {
+    return new Account(this.#budget, this, drawer);
+  }
+
+  reserve(estimate: Estimate): Promise<Room> {
+    return this.#budget.reserve(this, { ...estimate });
+  }
+
+  /** What was used without having been reserved; the limit that this reaches comes back. */
+  count(spent: Spent): TurnError | null {
+    this.#budget.count(spent);
+    return this.#budget.over ?? this.#budget.reached();
+  }
+
+  takeChild(): TurnError | null {
+    return this.#budget.takeChild();
+  }
+
+  left(): BudgetLeft {
+    return this.#budget.left();
+  }
+
+  begin(): void {
+    this.#open += 1;
+  }
+
+  end(): void {
+    this.#open -= 1;
+    this.rest();
+  }
+
+  /** Once nothing more can be asked, what still runs is stopped; the requests on their way are waited for. */
+  rest(): void {
+    const { over } = this.#budget;
+    if (over === null || this.#open > 0) return;
+    this.#resting ??= setTimeout(() => this.#stop(over), graceMs);
+  }
+
+  leave(): void {
+    if (this.#resting !== null) clearTimeout(this.#resting);
+    this.#budget.accounts.delete(this);
+    this.#above?.end();
+  }
+}
+
+/** For a turn with nothing above it. */
+export function openAccount(limits: Limits, drawer: Drawer): Account {
+  return new Account(new Budget(limits), null, drawer);
+}
