@@ -77,7 +77,7 @@ function groundOf(): Ground {
     lenient: false,
     self: [program],
     version: "0",
-    estate: newEstate({ address: () => null, reach: () => Promise.reject(new Error("there is no other process here")) }),
+    estate: newEstate(process.env, { address: () => null, reach: () => Promise.reject(new Error("there is no other process here")) }),
     warn: console.error,
   };
   return { ...input, paths, project, config, isTrusted: () => false, providers: {} };
@@ -123,7 +123,7 @@ async function withExecutor(side: Side, session: string, act: (executor: Executo
   try {
     const { tier } = await executors.enforced(policies[side]);
     if ((tier === "none") !== (side === "none")) throw new Error(`${side} is held by ${tier}`);
-    await act(executors.get({ root: session, directory: project, project, policy: policies[side] }));
+    await act(executors.get({ root: session, directory: project, project, policy: policies[side], nesting: false }));
   } finally {
     await executors.close();
   }

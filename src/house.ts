@@ -22,7 +22,9 @@ import { chooseModel } from "./models/choose.ts";
 import type { VendorConfig } from "./models/providers.ts";
 import type { Api } from "./protocol/api.ts";
 import { Fault, messageOf } from "./protocol/error.ts";
+import type { Around } from "./protocol/policy.ts";
 import type { Session } from "./protocol/turn.ts";
+import { sessionAround } from "./sandbox/within.ts";
 import { scanSkills } from "./skills/scan.ts";
 import { catalogText } from "./skills/catalog.ts";
 import { openStore } from "./store/sqlite-store.ts";
@@ -54,10 +56,19 @@ export type Estate = {
   /** Where this process can be talked to, from the first turn on; null where it can't. */
   address: () => string | null;
   reach: (address: string) => Promise<Api>;
+  /** The session that this process was started in, if any. */
+  around: () => Around | null;
 };
 
-export function newEstate(sockets: Pick<Estate, "address" | "reach">): Estate {
-  return { live: new Live(), startedAt: Date.now(), ...sockets };
+/** `env` is that of the process, whatever its houses are built with. */
+export function newEstate(env: HouseInput["env"], sockets: Pick<Estate, "address" | "reach">): Estate {
+  let found: Around | null | undefined;
+  return {
+    live: new Live(),
+    startedAt: Date.now(),
+    around: () => (found === undefined ? (found = sessionAround(env)) : found),
+    ...sockets,
+  };
 }
 
 /** What the rows beside the engine are made from. */

@@ -1,7 +1,10 @@
 // argv → door. The only file that ends the process; a door is loaded only when it is asked for.
 // Re-executed with a marker it is the executor, or what puts up walls around it, and then nothing else is loaded.
 import { writeSync } from "node:fs";
+import type { HouseOverrides } from "./cli/command.ts";
 import type { Estate } from "./house.ts";
+import type { Api } from "./protocol/api.ts";
+import { reachOf } from "./reach.ts";
 
 if (process.argv[2] === "__executor") {
   const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
@@ -26,36 +29,43 @@ async function main(argv: string[]): Promise<number> {
   ]);
   const { findPaths, findProject } = await import("./config/paths.ts");
   const cwd = currentDirectory();
-  const { home } = findPaths(process.env, cwd);
-  let close: (() => Promise<void>) | null = null;
+  const { home, state } = findPaths(process.env, cwd);
+  const houses = new Set<Api>();
+  const startedAt = Date.now();
+  const warn = (message: string): void => door.err.write(warningText(message));
+  const reach = reachOf({ stateDir: state, version, startedAt, house: () => build({ lenient: true }), warn });
   let estate: Estate | null = null;
+
+  const build = async (wish: HouseOverrides): Promise<Api> => {
+    const { buildHouse, newEstate } = await import("./house.ts");
+    estate ??= newEstate({ ...reach, startedAt });
+    const api = buildHouse({
+      env: wish.env ?? process.env,
+      cwd: wish.cwd ?? cwd,
+      startedIn: cwd,
+      lenient: wish.lenient ?? false,
+      ephemeral: wish.ephemeral ?? false,
+      trust: wish.trust ?? null,
+      self: selfCommand(),
+      version,
+      estate,
+      warn,
+    });
+    const kept: Api = { ...api, close: (how) => api.close(how).finally(() => houses.delete(kept)) };
+    houses.add(kept);
+    return kept;
+  };
   const door = realDoor({
     version,
     cwd,
     home,
     project: findProject(cwd, home),
     leave: (code) => process.exit(code),
-    async api(overrides) {
-      const { buildHouse, newEstate } = await import("./house.ts");
-      estate ??= newEstate({ address: () => null, reach: () => Promise.reject(new Error("not yet")) });
-      const api = buildHouse({
-        env: overrides.env ?? process.env,
-        cwd: overrides.cwd ?? cwd,
-        startedIn: cwd,
-        lenient: overrides.lenient ?? false,
-        ephemeral: overrides.ephemeral ?? false,
-        trust: overrides.trust ?? null,
-        self: selfCommand(),
-        version,
-        estate,
-        warn: (message) => door.err.write(warningText(message)),
-      });
-      close = api.close;
-      return api;
-    },
+    api: build,
   });
   const code = await runCli(argv, door);
-  await (close as (() => Promise<void>) | null)?.();
+  await Promise.all([...houses].map((house) => house.close()));
+  await reach.close();
   return code;
 }
 

@@ -22,11 +22,13 @@ const mayImport: Record<string, string[]> = {
   files: floor1,
   agents: [...floor1, "models", "executor", "sandbox", "skills"],
   engine: [...floor1, "store"],
-  cli: floor1,
+  hub: floor1,
+  cli: [...floor1, "hub"],
   house: [...floor1, "config", "store", "models", "executor", "sandbox", "skills", "files", "agents", "engine", "house", "version"],
   version: [],
   // main finds the project before the house is built, and is the executor or the launcher when re-executed as such
-  main: ["cli", "house", "version", "config", "executor", "sandbox"],
+  main: ["protocol", "cli", "reach", "house", "version", "config", "executor", "sandbox"],
+  reach: ["protocol", "hub", "house"],
 };
 
 describe("walls", () => {

@@ -1,0 +1,35 @@
+// The private socket of a process that runs turns: its leases name it, so that other processes of the same user can
+// watch, steer and stop what runs here. Sockets that dead processes left are taken away.
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { startOf } from "../kit/processes.ts";
+import type { Listener } from "./connection.ts";
+import { serveApi, type Serving } from "./server.ts";
+import { connectUnix, listenUnix } from "./unix.ts";
+
+/** `<pid>-<hex>.sock` in a directory that is this user's alone. */
+export function listenPrivately(address: string, serving: Omit<Serving, "transport">): Listener {
+  const directory = dirname(address);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const listener = listenUnix(address, (connection) => serveApi(connection, { ...serving, transport: "private" }));
+  void sweep(directory);
+  return {
+    close() {
+      listener.close();
+      rmSync(address, { force: true });
+    },
+  };
+}
+
+/** A pid that is nobody's here may be somebody's in another container: only a socket that nobody answers goes. */
+async function sweep(directory: string): Promise<void> {
+  const isLeft = (name: string) => startOf(Number(/^(\d+)-[0-9a-f]+\.sock$/.exec(name)?.[1] ?? process.pid)) === null;
+  for (const name of readdirSync(directory).filter(isLeft)) {
+    const path = join(directory, name);
+    try {
+      (await connectUnix(path, () => ({ receive: () => {}, lost: () => {} }))).close("only looking");
+    } catch {
+      rmSync(path, { force: true });
+    }
+  }
+}
