@@ -3,6 +3,7 @@
 import { Fault } from "../protocol/error.ts";
 import type { Bounds } from "../protocol/policy.ts";
 import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
+import { Gate, type Part } from "../kit/gate.ts";
 import { endFamily } from "../kit/processes.ts";
 import { Connection } from "./connection.ts";
 import { toolEnvironment } from "./environment.ts";
@@ -18,6 +19,8 @@ export type ExecutorStart = {
   cwd: string;
   /** The same that the command carries for the executor: its own environment must not hold more than its tools'. */
   bounds?: Bounds | null;
+  /** The session that all others in here work for: where it stands still, everything does. */
+  root?: string;
   readyMs?: number;
 };
 
@@ -38,8 +41,35 @@ export function startExecutor(start: ExecutorStart): Executor & { ready: Promise
     return { connection, mark };
   };
   let current = open();
+  const gates = new Map<string, Gate>();
+  const gateOf = (session: string): Gate => {
+    const gate = gates.get(session) ?? new Gate();
+    gates.set(session, gate);
+    return gate;
+  };
+  /** What a session left in the background stands still too: one part for the whole of a turn. */
+  const partOf = (session: string): Part => {
+    const told = session === start.root ? null : session;
+    const stop = (): void => {
+      gateOf(session).shut();
+      current.connection.tell("stop", told);
+    };
+    const go = (): void => {
+      current.connection.tell("go", told);
+      gateOf(session).open();
+    };
+    return { stop, go };
+  };
+  const known = new WeakSet<NonNullable<ToolCallOptions["pausable"]>>();
+  const register = ({ pausable, session }: ToolCallOptions): void => {
+    if (pausable === undefined || known.has(pausable)) return;
+    known.add(pausable);
+    pausable(partOf(session));
+  };
 
   const callTool = async (name: string, input: Record<string, unknown>, options: ToolCallOptions): Promise<ToolOutcome> => {
+    register(options);
+    await gateOf(options.session).passed();
     if (options.signal.aborted) return { text: "cancelled before it ran", isError: true };
     if (isClosed) throw new Fault("executor-gone", "the executor is closed");
     if (current.connection.isGone) current = open();

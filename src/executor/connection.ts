@@ -73,6 +73,11 @@ export class Connection {
     });
   }
 
+  /** A session, or all with null, stands still or goes on. */
+  tell(what: "stop" | "go", session: string | null): void {
+    if (!this.isGone) this.#send(jsonFrame(frameTypes[what], { session }));
+  }
+
   /** The end of its stdin tells the executor to end all it started, and itself. */
   async close(): Promise<void> {
     if (!this.#process) return;

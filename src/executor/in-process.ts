@@ -5,6 +5,7 @@ import type { Executor } from "../protocol/ports.ts";
 import { endFamily, familyMembers } from "../kit/processes.ts";
 import { openWorkshop, runTool } from "./run-tool.ts";
 import { callMark, newMark } from "./mark.ts";
+import { Standstill } from "./standstill.ts";
 import { definitions } from "./tools/definitions.ts";
 import { failure } from "./tools/tool.ts";
 
@@ -15,12 +16,14 @@ export function createInProcessExecutor({ env: userEnv, bounds = null }: InProce
   const workshop = openWorkshop(userEnv, bounds, () => familyMembers({ root: null, mark: mark.beginning }));
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
+  const standstill = new Standstill();
   let calls = 0;
 
   return {
     listTools: async () => Object.values(definitions),
-    callTool: (name, input, { session, cwd, env, signal, onOutput }) => {
+    callTool: (name, input, { session, cwd, env, signal, pausable, onOutput }) => {
       if (closing.signal.aborted) return Promise.resolve(failure("the executor is closed"));
+      const leaveGate = pausable?.({ stop: () => standstill.stop(session), go: () => standstill.go(session) });
       const own = callMark(mark, (calls += 1));
       const done = runTool(
         {
@@ -31,15 +34,20 @@ export function createInProcessExecutor({ env: userEnv, bounds = null }: InProce
           env: { ...env, ...own.env },
           mark: own.entry,
           signal: AbortSignal.any([signal, closing.signal]),
+          gate: standstill.gateOf(session),
           onOutput,
         },
         workshop,
       );
       running.add(done);
-      return done.finally(() => running.delete(done));
+      return done.finally(() => {
+        leaveGate?.();
+        running.delete(done);
+      });
     },
     close: async () => {
       closing.abort();
+      standstill.release();
       await Promise.allSettled(running);
       if (calls === 0) return;
       await endFamily({ root: null, mark: mark.beginning }, 0);

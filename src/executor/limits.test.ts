@@ -99,10 +99,10 @@ test("nothing is looked at while nothing runs", async () => {
     return [];
   });
   const [first, second] = [limits.watch(), limits.watch()];
-  first.end();
+  first.stop();
   for (let count = 0; count < 200 && looks === 0; count += 1) await Bun.sleep(25);
   expect(looks).toBeGreaterThan(0);
-  second.end();
+  second.stop();
   const before = looks;
   await Bun.sleep(1100);
   expect(looks).toBe(before);

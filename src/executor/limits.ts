@@ -1,14 +1,15 @@
 // How many processes and how much memory commands may use together. Looked at only while one runs; what is over a
 // limit is killed at once, with everything else that was started, and the calls under way are told why.
 import { readFileSync } from "node:fs";
+import type { Part } from "../kit/gate.ts";
 import { descendantsOf, killAll } from "../kit/processes.ts";
 import { groupDigits } from "../kit/text.ts";
 import type { Bounds } from "../protocol/policy.ts";
 
 export type Limits = { watch: () => Watch };
 
-/** For one call: aborted when a limit was crossed, `why` says which. */
-export type Watch = { signal: AbortSignal; why: () => string | null; end: () => void };
+/** For one call: aborted when a limit was crossed, `why` says which. Nothing is looked at while all are stopped. */
+export type Watch = Part & { signal: AbortSignal; why: () => string | null };
 
 type Asked = Pick<Bounds, "maxProcesses" | "maxMemoryBytes">;
 
@@ -33,15 +34,18 @@ export function openLimits(bounds: Asked, members: () => number[] = () => descen
   return {
     watch: () => {
       const watcher = new Watcher();
-      watched.add(watcher);
-      timer ??= setInterval(look, everyMs);
-      const end = (): void => {
+      const go = (): void => {
+        watched.add(watcher);
+        timer ??= setInterval(look, everyMs);
+      };
+      const stop = (): void => {
         watched.delete(watcher);
         if (watched.size > 0) return;
         clearInterval(timer);
         timer = undefined;
       };
-      return { signal: watcher.signal, why: () => watcher.why, end };
+      go();
+      return { signal: watcher.signal, why: () => watcher.why, stop, go };
     },
   };
 }

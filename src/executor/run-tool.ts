@@ -43,6 +43,7 @@ export async function runTool(call: Call, workshop: Workshop): Promise<ToolOutco
   let giveBack: (() => void) | undefined;
   try {
     if (tool.definition.name === "bash") giveBack = await workshop.commands.take(call.signal);
+    await call.gate?.passed();
     call.signal.throwIfAborted();
     return await tool.run(input, { ...call, env, home: env.HOME ?? "/", bounds: workshop.bounds, limits: workshop.limits });
   } catch (error) {

@@ -1,10 +1,22 @@
 // The executor's side of the wire: takes calls from stdin, runs tools, sends output and results to stdout. It
 // lives as long as its stdin: when that ends, everything it has started is killed.
+import type { Part } from "../kit/gate.ts";
 import { loadLibc } from "../kit/libc.ts";
 import type { Bounds } from "../protocol/policy.ts";
 import { chase, descendantsOf, killAll } from "../kit/processes.ts";
 import type { runTool, Workshop } from "./run-tool.ts";
-import { frameTypes, FrameReader, type CallRequest, type CancelRequest, type Frame, jsonFrame, outputHeader, readJson } from "./wire.ts";
+import { Standstill } from "./standstill.ts";
+import {
+  type CallRequest,
+  type CancelRequest,
+  type Frame,
+  FrameReader,
+  frameTypes,
+  jsonFrame,
+  outputHeader,
+  readJson,
+  type StandRequest,
+} from "./wire.ts";
 
 export type ServerOptions = {
   /** What the tools' programs see; each call adds to it. */
@@ -47,6 +59,7 @@ class Calls {
   readonly #sender: Sender;
   readonly #surroundings: Surroundings;
   readonly #running = new Map<number, AbortController>();
+  readonly #standstill = new Standstill();
   #tools: Promise<Tools> | undefined;
 
   constructor(sender: Sender, surroundings: Surroundings) {
@@ -62,6 +75,8 @@ class Calls {
 
   take(frame: Frame): void {
     if (frame.type === frameTypes.call) void this.#run(readJson<CallRequest>(frame.payload));
+    if (frame.type === frameTypes.stop) this.#standstill.stop(readJson<StandRequest>(frame.payload).session);
+    if (frame.type === frameTypes.go) this.#standstill.go(readJson<StandRequest>(frame.payload).session);
     if (frame.type === frameTypes.cancel) this.#running.get(readJson<CancelRequest>(frame.payload).call)?.abort();
   }
 
@@ -76,13 +91,14 @@ class Calls {
     this.#running.set(call, controller);
     const onOutput = (chunk: Uint8Array): void | Promise<void> => this.#sender.sendOutput(call, chunk);
     const loaded = await this.#load();
-    const outcome = await loaded.runTool({ ...request, signal: controller.signal, onOutput }, loaded.workshop);
+    const gate = this.#standstill.gateOf(request.session);
+    const outcome = await loaded.runTool({ ...request, signal: controller.signal, gate, onOutput }, loaded.workshop);
     this.#running.delete(call);
     this.#sender.send(jsonFrame(frameTypes.result, { call, outcome }));
   }
 
   #load(): Promise<Tools> {
-    this.#tools ??= loadTools(this.#surroundings);
+    this.#tools ??= loadTools(this.#surroundings, this.#standstill);
     return this.#tools;
   }
 }
@@ -92,10 +108,21 @@ const reapEveryMs = 100;
 type Surroundings = Pick<ServerOptions, "env" | "bounds">;
 type Tools = { runTool: typeof runTool; workshop: Workshop };
 
-async function loadTools({ env, bounds }: Surroundings): Promise<Tools> {
+async function loadTools({ env, bounds }: Surroundings, standstill: Standstill): Promise<Tools> {
   const [loaded, spawn, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/spawn.ts"), loadLibc()]);
-  if (libc?.adoptOrphans() === true) setInterval(() => spawn.reapOrphans(libc), reapEveryMs).unref();
+  if (libc?.adoptOrphans() === true) standstill.whole.add(repeating(() => spawn.reapOrphans(libc)));
   return { runTool: loaded.runTool, workshop: loaded.openWorkshop(env, bounds) };
+}
+
+function repeating(act: () => void): Part {
+  let timer: Timer | undefined;
+  const go = (): void => void (timer ??= setInterval(act, reapEveryMs).unref());
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  go();
+  return { stop, go };
 }
 
 /** Writes frames one after the other. Output waits while the reader is slow; results do not, they are small. */

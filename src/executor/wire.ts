@@ -2,7 +2,7 @@
 // JSON; output is raw bytes behind a call number, so that any amount passes without being encoded.
 import type { ToolOutcome } from "../protocol/ports.ts";
 
-export const frameTypes = { call: 1, cancel: 2, ready: 16, output: 17, result: 18 } as const;
+export const frameTypes = { call: 1, cancel: 2, stop: 3, go: 4, ready: 16, output: 17, result: 18 } as const;
 
 export type CallRequest = {
   call: number;
@@ -16,6 +16,8 @@ export type CallRequest = {
   mark: string;
 };
 export type CancelRequest = { call: number };
+/** Which session is to stand still, or to go on; null is all that runs here. */
+export type StandRequest = { session: string | null };
 export type CallResult = { call: number; outcome: ToolOutcome };
 
 export type Frame = { type: number; payload: Uint8Array };

@@ -1,26 +1,37 @@
-// A gate that work passes while it is open. Shut, it also makes everything that was put behind it stand still.
+// A gate that work passes while nobody holds it shut. Shut, it also makes everything that was put behind it stand still.
 
+/** Both are called any number of times and never throw. */
 export type Part = { stop: () => void; go: () => void };
 
 export class Gate {
   readonly #parts = new Set<Part>();
+  readonly #holders = new Set<object>();
   #shut: PromiseWithResolvers<void> | null = null;
+  #isReleased = false;
 
   get isShut(): boolean {
     return this.#shut !== null;
   }
 
-  shut(): void {
+  /** It stays shut until everyone who shut it has opened it. */
+  shut(holder: object = this): void {
+    if (this.#isReleased) return;
+    this.#holders.add(holder);
     if (this.#shut !== null) return;
     this.#shut = Promise.withResolvers();
     for (const part of this.#parts) part.stop();
   }
 
-  open(): void {
-    const shut = this.#shut;
-    this.#shut = null;
-    for (const part of this.#parts) part.go();
-    shut?.resolve();
+  open(holder: object = this): void {
+    this.#holders.delete(holder);
+    if (this.#holders.size === 0) this.#open();
+  }
+
+  /** Open for good, whoever held it: what stands still could not be ended in order. */
+  release(): void {
+    this.#isReleased = true;
+    this.#holders.clear();
+    this.#open();
   }
 
   /** What comes while the gate is shut stands still at once. What is given back takes it away again. */
@@ -32,6 +43,25 @@ export class Gate {
 
   /** Null when nothing has to be waited for. */
   passed(): Promise<void> | null {
-    return this.#shut?.promise ?? null;
+    return this.#shut === null ? null : this.#whenOpen();
   }
+
+  async #whenOpen(): Promise<void> {
+    while (this.#shut !== null) await this.#shut.promise;
+  }
+
+  #open(): void {
+    const shut = this.#shut;
+    if (shut === null) return;
+    this.#shut = null;
+    for (const part of this.#parts) part.go();
+    shut.resolve();
+  }
+}
+
+/** A gate that is shut while the one that `add` puts it behind is. */
+export function gateBehind(add: (part: Part) => unknown): Gate {
+  const gate = new Gate();
+  add({ stop: () => gate.shut(), go: () => gate.open() });
+  return gate;
 }

@@ -1,5 +1,6 @@
 // Reads what a program prints while it runs, and knows when there is nothing more to wait for after its exit: what it left
 // in the background may hold the pipe open for ever.
+import type { Gate } from "./gate.ts";
 
 /** The program waits while a returned promise is pending; who throws is told nothing more. */
 type Take = (chunk: Uint8Array) => void | Promise<void>;
@@ -13,10 +14,13 @@ const mostBytesAfterExit = 1 << 20;
 export class OutputReader {
   bytes = 0;
   readonly #ended: Promise<void>;
+  readonly #gate: Gate | null;
   #isListening = true;
   #isReading = false;
 
-  constructor(stream: ReadableStream<Uint8Array>, onOutput: Take, release: () => void) {
+  /** While the gate is shut nothing is passed on, and nothing more read. */
+  constructor(stream: ReadableStream<Uint8Array>, onOutput: Take, release: () => void, gate: Gate | null = null) {
+    this.#gate = gate;
     this.#ended = this.#read(stream, onOutput)
       .catch(() => undefined)
       .finally(release);
@@ -31,6 +35,7 @@ export class OutputReader {
     let silentMs = 0;
     while (this.bytes - bytesAtExit < mostBytesAfterExit && waitedMs < longestWaitMs) {
       const tick = 10;
+      if (limitMs === Infinity) await this.#gate?.passed();
       const isOver = await Promise.race([this.#ended.then(() => true), sleep(tick).then(() => false)]);
       if (isOver || performance.now() >= giveUpAt) return;
       // Time in which the listener is busy is not silence of the program.
@@ -60,6 +65,7 @@ export class OutputReader {
       if (done) return;
       if (!this.#isListening) continue;
       this.bytes += value.length;
+      await this.#gate?.passed();
       try {
         await onOutput(value);
       } catch {

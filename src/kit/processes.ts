@@ -105,6 +105,16 @@ export function startOf(pid: number): string | null {
   return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
 }
 
+/** Whether it stands still because somebody stopped it. */
+export function isStopped(pid: number): boolean {
+  if (process.platform === "darwin")
+    return Bun.spawnSync(["/bin/ps", "-o", "stat=", "-p", String(pid)])
+      .stdout.toString()
+      .startsWith("T");
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat !== null && afterName(stat)[0] === "T";
+}
+
 function signalGroup(group: number | null, name: "SIGTERM" | "SIGKILL"): void {
   if (group !== null) signal(-group, name);
 }

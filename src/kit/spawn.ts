@@ -1,7 +1,8 @@
 // Runs one program to its end: own session and process group, no stdin, stdout and stderr through one pipe in the
 // order they were written, bounded memory, and no member of its family left when it is stopped.
 import { closeSync } from "node:fs";
-import { longestTimerMs } from "./duration.ts";
+import { countdown } from "./countdown.ts";
+import type { Gate } from "./gate.ts";
 import { type Libc, loadLibc } from "./libc.ts";
 import { OutputReader } from "./output-reader.ts";
 import { adoptedZombies, endFamily } from "./processes.ts";
@@ -17,6 +18,8 @@ export type ProcessRequest = {
   killGraceMs?: number;
   /** `NAME=value`: an entry of `env` by which members that left the group are found. */
   mark?: string;
+  /** Shut, it keeps the program from starting, its output unread and its time from passing. */
+  gate?: Gate;
 };
 
 export type ProcessEnd = {
@@ -33,11 +36,12 @@ export type ProcessEnd = {
 export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const startedAt = performance.now();
   const libc = await loadLibc();
+  await request.gate?.passed();
   if (request.signal.aborted) return notStarted();
   starts += 1;
   const { started: child, sign } = libc?.withSign(starts, () => start(request, libc)) ?? { started: start(request, null), sign: null };
   running.add(child.process.pid);
-  const output = new OutputReader(child.output, request.onOutput, child.release);
+  const output = new OutputReader(child.output, request.onOutput, child.release, request.gate);
 
   const stop = stopCause(request);
   const stopped = await Promise.race([child.process.exited.then(() => null), stop.cause]);
@@ -100,11 +104,12 @@ function start(request: ProcessRequest, libc: Libc | null): Child {
 function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort">; forget: () => void } {
   const { promise, resolve } = Promise.withResolvers<"timeout" | "abort">();
   const onAbort = (): void => resolve("abort");
-  const limit = request.timeoutMs;
-  const timer = limit === null || limit > longestTimerMs ? undefined : setTimeout(() => resolve("timeout"), limit);
+  const clock = countdown(request.timeoutMs, () => resolve("timeout"));
+  const leaveGate = request.gate?.add(clock);
   request.signal.addEventListener("abort", onAbort, { once: true });
   const forget = (): void => {
-    clearTimeout(timer);
+    clock.clear();
+    leaveGate?.();
     request.signal.removeEventListener("abort", onAbort);
   };
   return { cause: promise, forget };

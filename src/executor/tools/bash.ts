@@ -29,12 +29,14 @@ export const bashTool: Tool = {
     if (refused !== null) return refusal("command", refused);
     const excerpt = new Excerpt(headBytes, tailBytes);
     const watch = run.limits?.watch() ?? null;
+    const leaveGate = watch === null ? null : run.gate?.add(watch);
     try {
       const end = await runProcess({
         command: ["bash", "-c", command],
         cwd: run.cwd,
         env: run.env,
         mark: run.mark,
+        ...(run.gate === undefined ? {} : { gate: run.gate }),
         timeoutMs: seconds === undefined ? null : seconds * 1000,
         signal: watch === null ? run.signal : AbortSignal.any([run.signal, watch.signal]),
         onOutput: (chunk) => {
@@ -46,7 +48,8 @@ export const bashTool: Tool = {
     } catch (error) {
       return failure(startProblem(error, run));
     } finally {
-      watch?.end();
+      leaveGate?.();
+      watch?.stop();
     }
   },
 };

@@ -1,4 +1,5 @@
 // What a tool is: a definition for the model and one function. A failure is an outcome, never an exception.
+import type { Gate } from "../../kit/gate.ts";
 import type { Bounds, Denial } from "../../protocol/policy.ts";
 import type { ToolDefinition, ToolOutcome } from "../../protocol/ports.ts";
 import type { Limits } from "../limits.ts";
@@ -20,6 +21,8 @@ export type ToolRun = {
   bounds: Bounds | null;
   limits: Limits | null;
   signal: AbortSignal;
+  /** Shut while the call is to stand still. */
+  gate?: Gate;
   /** Output waits while a returned promise is pending. */
   onOutput: (chunk: Uint8Array) => void | Promise<void>;
 };

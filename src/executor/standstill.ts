@@ -1,0 +1,46 @@
+// Sessions that stand still: their calls wait, their clocks are stopped, and every process they have started is frozen,
+// also what an earlier call left in the background. The executor itself stays awake: it must see when skein goes.
+import { freeze, thaw } from "../kit/freeze.ts";
+import { Gate } from "../kit/gate.ts";
+import { descendantsOf, familyMembers } from "../kit/processes.ts";
+
+export class Standstill {
+  /** Shut while all that runs here stands still. */
+  readonly whole = freezing(() => descendantsOf(process.pid));
+  readonly #gates = new Map<string, Gate>();
+
+  gateOf(session: string): Gate {
+    const known = this.#gates.get(session);
+    if (known !== undefined) return known;
+    const gate = freezing(() => familyMembers({ root: null, mark: `SKEIN_SESSION_ID=${session}` }));
+    this.whole.add({ stop: () => gate.shut(this), go: () => gate.open(this) });
+    this.#gates.set(session, gate);
+    return gate;
+  }
+
+  /** Null is everything. */
+  stop(session: string | null): void {
+    (session === null ? this.whole : this.gateOf(session)).shut();
+  }
+
+  go(session: string | null): void {
+    (session === null ? this.whole : this.gateOf(session)).open();
+  }
+
+  release(): void {
+    for (const gate of [this.whole, ...this.#gates.values()]) gate.release();
+  }
+}
+
+/** A gate that stops what `find` finds while it is shut. */
+function freezing(find: () => number[]): Gate {
+  const gate = new Gate();
+  let frozen: number[] = [];
+  gate.add({
+    stop: () => {
+      frozen = freeze(find);
+    },
+    go: () => thaw(frozen.splice(0)),
+  });
+  return gate;
+}

@@ -1,0 +1,65 @@
+// Real processes that stand still.
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { freeze, thaw } from "./freeze.ts";
+import { descendantsOf, isStopped, killAll, startOf } from "./processes.ts";
+
+const ticksOf = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
+  return Number(fields[11]) + Number(fields[12]);
+};
+
+const byNumber = (a: number, b: number): number => a - b;
+
+async function family(script: string) {
+  const child = Bun.spawn(["bash", "-c", `${script}\necho ready; while :; do :; done`], {
+    stdout: "pipe",
+    stderr: "ignore",
+    detached: true,
+  });
+  await child.stdout.getReader().read();
+  const all = () => [...descendantsOf(child.pid), ...(startOf(child.pid) === null ? [] : [child.pid])];
+  return { child, all, [Symbol.dispose]: () => killAll(all) };
+}
+
+test("a family that uses all it can get stands still with every member, and goes on", async () => {
+  using busy = await family("(while :; do :; done) & setsid bash -c 'while :; do :; done' &");
+  const frozen = freeze(busy.all);
+  expect(frozen.toSorted(byNumber)).toEqual(busy.all().toSorted(byNumber));
+  expect(frozen.length).toBe(3);
+  const used = () => frozen.map(ticksOf);
+  while (!frozen.every(isStopped)) await Bun.sleep(1);
+  const before = used();
+  await Bun.sleep(300);
+  expect(used()).toEqual(before);
+  thaw(frozen);
+  while (used().every((ticks, at) => ticks === before[at])) await Bun.sleep(10);
+});
+
+test("children that are born all the time are all caught", async () => {
+  using forking = await family("(while :; do (exec sleep 0.01); done) & (while :; do (exec sleep 0.01) & wait; done) &");
+  const frozen = freeze(forking.all);
+  const members = () => forking.all().toSorted(byNumber);
+  const standing = members();
+  // The signal is there before the one who gets it has run again.
+  while (!standing.every(isStopped)) await Bun.sleep(1);
+  await Bun.sleep(100);
+  expect(members()).toEqual(standing);
+  thaw(frozen);
+  while (members().join() === standing.join()) await Bun.sleep(5);
+});
+
+test("who stood still before stays so", async () => {
+  using pair = await family("(while :; do sleep 0.01; done) &");
+  const [sleeper] = pair.all() as [number, number];
+  process.kill(sleeper, "SIGSTOP");
+  while (!isStopped(sleeper)) await Bun.sleep(1);
+  thaw(freeze(pair.all));
+  expect(isStopped(sleeper)).toBe(true);
+  expect(isStopped(pair.child.pid)).toBe(false);
+});
+
+test("who has ended is passed over", () => {
+  expect(freeze(() => [2 ** 22 - 1])).toEqual([]);
+  thaw([2 ** 22 - 1]);
+});
