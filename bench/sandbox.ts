@@ -77,7 +77,12 @@ function groundOf(): Ground {
     lenient: false,
     self: [program],
     version: "0",
-    estate: newEstate(process.env, { address: () => null, reach: () => Promise.reject(new Error("there is no other process here")) }),
+    estate: newEstate({
+      env: process.env,
+      startedAt: 0,
+      address: () => null,
+      reach: () => Promise.reject(new Error("there is no other process here")),
+    }),
     warn: console.error,
   };
   return { ...input, paths, project, config, isTrusted: () => false, providers: {} };

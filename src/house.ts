@@ -61,14 +61,15 @@ export type Estate = {
 };
 
 /** `env` is that of the process, whatever its houses are built with. */
-export function newEstate(env: HouseInput["env"], sockets: Pick<Estate, "address" | "reach">): Estate {
+export function newEstate({
+  env,
+  startedAt,
+  address,
+  reach,
+}: { env: HouseInput["env"] } & Pick<Estate, "startedAt" | "address" | "reach">): Estate {
   let found: Around | null | undefined;
-  return {
-    live: new Live(),
-    startedAt: Date.now(),
-    around: () => (found === undefined ? (found = sessionAround(env)) : found),
-    ...sockets,
-  };
+  const around = () => (found === undefined ? (found = sessionAround(env)) : found);
+  return { live: new Live(), startedAt, around, address, reach };
 }
 
 /** What the rows beside the engine are made from. */

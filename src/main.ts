@@ -38,7 +38,7 @@ async function main(argv: string[]): Promise<number> {
 
   const build = async (wish: HouseOverrides): Promise<Api> => {
     const { buildHouse, newEstate } = await import("./house.ts");
-    estate ??= newEstate({ ...reach, startedAt });
+    estate ??= newEstate({ ...reach, env: process.env, startedAt });
     const api = buildHouse({
       env: wish.env ?? process.env,
       cwd: wish.cwd ?? cwd,
