@@ -165,6 +165,8 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   ps: [["ps", "all"], /takes no arguments/],
   attach: [["attach", "nope"], /no session "nope"/],
   logs: [["logs", "nope", "--limit", "0"], /whole number above 0/],
+  asks: [["asks", "all"], /takes no arguments/],
+  answer: [["answer", "nope", "yes"], /no question "nope"/],
   kill: [["kill", "nope"], /no session "nope"/],
   demo: [["demo", "--kep"], /did you mean "--keep"/],
   new: [["new", "a", "b"], /too many|too much|takes/],

@@ -35,9 +35,14 @@ export async function delegateTask(call: CallPart, to: CallTools): Promise<ToolO
   });
   shown.flush();
   const saved = outputFile === undefined ? "" : await saveAnswer(outputFile, result.answer, to);
-  const error = result.error === undefined ? "" : `${result.error.message}\n`;
+  const error = result.error === undefined ? "" : `${result.error.message}\n${wayOn(result)}`;
   const answer = cutText(result.answer, answerBytes, { keep: "both" }).text;
   return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${whereabouts(result)}${saved}`, isError: result.status !== "ok" };
+}
+
+/** A question of a sub-session is its own: what the parent can say of it is where it can be answered. */
+function wayOn({ session, status, error }: DelegationResult): string {
+  return status === "needs-input" ? `(asks the person: ${error?.hint ?? ""}, then skein run --resume ${session})\n` : "";
 }
 
 /** The line after the answer: whose it is, how that ended, what it cost and what is left of the budget. */

@@ -1,5 +1,5 @@
 // skein chat: a conversation in the terminal, or line by line from a pipe. The session is kept and can be resumed.
-import type { SessionOpen } from "../../protocol/api.ts";
+import type { SessionOpen, TurnStart } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId, textOf } from "../../protocol/node.ts";
 import type { Args, Command, Door } from "../command.ts";
@@ -11,7 +11,7 @@ import { slashCommands } from "../repl/commands.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
 import { pipedInput, type Input } from "../repl/input.ts";
 import { nameOf } from "../repl/listing.ts";
-import { runRepl, type Repl } from "../repl/repl.ts";
+import { askAtTip, runRepl, showAsk, type Repl } from "../repl/repl.ts";
 import { TerminalInput } from "../repl/terminal-input.ts";
 import { isMessage } from "../repl/walk.ts";
 import { readFlags, sessionFrom, turnFrom } from "./run.ts";
@@ -29,7 +29,8 @@ export const chat: Command = {
   positionals: { min: 0, max: 1 },
   flags: runFlags.filter((flag) => taken.has(flag.name)),
   notes: `Without a session it starts a new one; a name that is not known starts one of that name.
-Limits of time, money and steps hold for each turn.
+Limits of time, money and steps hold for each turn. When the agent asks something,
+the next line is the answer, or the number of one of its options.
 
 In the conversation:
 ${slashCommands.map(({ name, usage, summary }) => `  ${`/${name} ${usage}`.padEnd(32)}${summary}`).join("\n")}
@@ -46,7 +47,9 @@ async function runChat(args: Args, door: Door): Promise<number> {
   const ephemeral = flags.on("ephemeral");
   if (wanted !== undefined && ephemeral) throw new Fault("usage", "a session and --ephemeral exclude each other");
   const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
-  const turn = turnFrom(flags, await api.config.values(), door);
+  const isWatched = door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
+  const asks: TurnStart["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
+  const turn = { ...turnFrom(flags, await api.config.values(), door), asks };
   const open = openingOf(sessionFrom(flags, await api.config.values(), null, turn.toolLevel), wanted);
   const isNew = open.find.by === "new";
   // Only the session knows who it is that they would go to.
@@ -54,7 +57,6 @@ async function runChat(args: Args, door: Door): Promise<number> {
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
   const session = open.find.by === "new" ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
-  const isWatched = door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
   const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [], announced: false, isWatched };
   await greet(repl);
   const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, door.project));
@@ -75,7 +77,8 @@ function openingOf(open: SessionOpen, wanted: string | undefined): SessionOpen {
   return open.find.by === "new" ? { ...open, id: Bun.randomUUIDv7() } : open;
 }
 
-async function greet({ api, door, session, open }: Repl): Promise<void> {
+async function greet(repl: Repl): Promise<void> {
+  const { api, door, session, open } = repl;
   const style = styleOf(door.err);
   const say = (text: string) => door.err.write(`${text}\n`);
   const help = style.dim("· /help lists the commands");
@@ -87,6 +90,8 @@ async function greet({ api, door, session, open }: Repl): Promise<void> {
   say(`Session ${nameOf(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
   for (const node of messages.slice(-2))
     say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), door.err.columns - 6)}`));
+  const ask = await askAtTip(repl);
+  if (ask !== null) showAsk(repl, ask);
 }
 
 function farewell({ door, session }: Repl, ephemeral: boolean): void {

@@ -42,14 +42,14 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
   function event(event: Event): void {
     if (event.type === "turn.started") return began(event);
     if (event.type === "queue.changed") return queued(event.queue);
+    if (event.type === "ask.opened") return say(...askLines(event.ask, look(), options.talk === undefined ? "elsewhere" : "typed"));
     if (event.turnId !== turn) return;
     switch (event.type) {
       case "text.delta":
         return isLive ? answer(event.text) : undefined;
       case "tool.started":
-        return say(callLine(event.name, event.input, look()));
-      case "ask.opened":
-        return say(...askLines(event.ask, look(), "elsewhere"));
+        // A question is shown when it is asked.
+        return event.name === "ask_user" ? undefined : say(callLine(event.name, event.input, look()));
       case "node.added":
         return say(...event.node.parts.flatMap((part) => (part.kind === "result" ? resultLines(part, look()) : [])));
       default:

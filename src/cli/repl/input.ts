@@ -5,9 +5,18 @@ import { goesOn } from "./prompt.ts";
 export type Input = {
   /** The next entry, of one line or several; null when there are no more. */
   next: (prompt: string) => Promise<string | null>;
+  /** Where a turn that waits for an answer can be given one; null when nobody could be waited for. */
+  answers: AnswerInput | null;
   /** What Ctrl-C does while nothing is being entered. */
   onStop: (stop: () => void) => void;
   close: () => void;
+};
+
+export type AnswerInput = {
+  /** Null when the person wants to give none. */
+  next: (prompt: string) => Promise<string | null>;
+  /** Nothing is asked any more: what waits for it gets null. */
+  withdraw: () => void;
 };
 
 export function pipedInput(door: Door): Input {
@@ -26,6 +35,7 @@ export function pipedInput(door: Door): Input {
   }
   return {
     next: () => Promise.race([entry(), closed.promise]),
+    answers: null,
     onStop: () => {},
     close: () => closed.resolve(null),
   };

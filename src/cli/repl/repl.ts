@@ -1,14 +1,17 @@
 // The REPL: reads an entry, takes it as a slash command or as a message, and shows what comes of it. A fault ends
 // the entry, not the conversation.
 import { oneLine } from "../../kit/text.ts";
+import type { Ask } from "../../protocol/control.ts";
 import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Door } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
+import { askLines } from "../print/lines.ts";
 import { textPrinter } from "../print/text.ts";
 import { plain, styleOf } from "../style.ts";
 import { tellFault } from "../tell-fault.ts";
+import { answering } from "./answering.ts";
 import { runSlash } from "./commands.ts";
 import type { Input } from "./input.ts";
 import type { Place } from "./walk.ts";
@@ -34,6 +37,7 @@ export type Repl = {
 export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) => void): Promise<number> {
   const { door } = repl;
   let failed = 0;
+  let isAsked = false;
   let stopped: "SIGINT" | "SIGTERM" | null = null;
   door.onStop((signal) => {
     stopped = signal;
@@ -48,7 +52,9 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
     try {
       const code = isSlash(entry) ? await runSlash(repl, entry.trim()) : await say(repl, input, entry);
       if (code === "leave") break;
-      if (failed === 0) failed = code;
+      // The next entry may be the answer.
+      isAsked = code === exitCodes["needs-input"];
+      if (failed === 0 && !isAsked) failed = code;
     } catch (error) {
       const code = tellFault(error, { env: door.env, write: door.err.write });
       if (error instanceof Fault && error.code === "session-busy")
@@ -57,6 +63,7 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
     }
   }
   if (stopped !== null) return stopped === "SIGINT" ? 130 : 143;
+  if (failed === 0 && isAsked) failed = exitCodes["needs-input"];
   return repl.isWatched ? 0 : failed;
 }
 
@@ -73,24 +80,51 @@ function promptOf({ session, open, door }: Repl): string {
 
 async function say(repl: Repl, input: Input, text: string): Promise<number> {
   const { api, door } = repl;
-  const prompt = text.trim();
-  if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: prompt });
+  const words = text.trim();
+  if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: words });
   const session = repl.session;
+  const asked = await askAtTip(repl);
+  if (asked !== null) {
+    await api.ask.answer({ ask: asked.id, text: words });
+    const next = await askAtTip(repl);
+    if (next !== null) {
+      showAsk(repl, next);
+      return exitCodes["needs-input"];
+    }
+  }
   let isStopping = false;
   input.onStop(() => {
     if (!isStopping) door.err.write(`${styleOf(door.err).dim("stopping the turn…")}\n`);
     isStopping = true;
     void api.turn.cancel({ session: session.id });
   });
+  const stop = (): void => void api.turn.cancel({ session: session.id });
+  const plainPrinter = textPrinter(door, { stream: true, tools: [], talk: repl.announced ? "next" : "first" });
+  const asking = input.answers === null ? null : answering(plainPrinter, { api, door, input: input.answers, isCommand: isSlash, stop });
   try {
-    const printer = textPrinter(door, { stream: true, tools: [], talk: repl.announced ? "next" : "first" });
     repl.announced = true;
-    const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), printer);
+    const prompt = asked === null ? words : null;
+    const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), asking ?? plainPrinter);
     Object.assign(repl.turn, { agent: null, model: null });
     if (door.out.isTty) door.out.write("\n");
     return exitCodes[result.status];
   } finally {
+    asking?.close();
     input.onStop(() => {});
     repl.session = await api.session.find({ wanted: session.id, directory: repl.directory });
   }
+}
+
+/** The oldest question at the session's tip that its last turn left open: the next entry is the answer. */
+export async function askAtTip({ api, session }: Repl): Promise<Ask | null> {
+  if (session === null) return null;
+  const open = await api.ask.list({ session: session.id });
+  if (open.length === 0) return null;
+  const { tip } = await api.session.find({ wanted: session.id, directory: session.directory });
+  const turn = tip === null ? null : (await api.node.find({ wanted: tip })).turn;
+  return open.find((ask) => ask.turn === turn) ?? null;
+}
+
+export function showAsk({ door }: Repl, ask: Ask): void {
+  for (const line of askLines(ask, { style: styleOf(door.err), columns: door.err.columns }, "typed")) door.err.write(`${line}\n`);
 }

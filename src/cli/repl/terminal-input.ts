@@ -5,7 +5,7 @@ import type { RawTerminal } from "../terminal.ts";
 import type { Completion } from "./complete.ts";
 import { insert, type Line } from "./edit.ts";
 import type { History } from "./history.ts";
-import type { Input } from "./input.ts";
+import type { AnswerInput, Input } from "./input.ts";
 import { keyDecoder, type Key } from "./keys.ts";
 import { below, inColumns, inView, layOut, repaint, rewrapped, type Layout } from "./paint.ts";
 import { freshPrompt, press, type Prompt } from "./prompt.ts";
@@ -13,7 +13,15 @@ import { freshPrompt, press, type Prompt } from "./prompt.ts";
 export type TerminalOptions = { history: History; complete: (line: Line) => Promise<Completion> };
 
 /** One prompt, until something is entered at it. */
-type Reading = { prompt: Prompt; label: string; shown: Layout | null; warned: boolean; done: (entered: string | null) => void };
+type Reading = {
+  prompt: Prompt;
+  label: string;
+  shown: Layout | null;
+  /** One Ctrl-C on an empty line was pressed, and the next one leaves; an answer is left at once. */
+  warned: boolean;
+  isAnswer: boolean;
+  done: (entered: string | null) => void;
+};
 
 export class TerminalInput implements Input {
   readonly #out: Door["out"];
@@ -42,9 +50,21 @@ export class TerminalInput implements Input {
   }
 
   next(label: string): Promise<string | null> {
+    return this.#read(label, { isAnswer: false });
+  }
+
+  readonly answers: AnswerInput = {
+    next: (label) => this.#read(label, { isAnswer: true }),
+    withdraw: () => {
+      if (this.#reading?.isAnswer === true) this.#finish(this.#reading, null);
+    },
+  };
+
+  #read(label: string, { isAnswer }: Pick<Reading, "isAnswer">): Promise<string | null> {
     if (this.#isOver) return Promise.resolve(null);
     const { promise, resolve } = Promise.withResolvers<string | null>();
-    this.#reading = { prompt: freshPrompt(this.#options.history.entries), label, shown: null, warned: false, done: resolve };
+    const prompt = freshPrompt(isAnswer ? [] : this.#options.history.entries);
+    this.#reading = { prompt, label, shown: null, warned: isAnswer, isAnswer, done: resolve };
     void this.#work();
     return promise;
   }
@@ -90,11 +110,11 @@ export class TerminalInput implements Input {
     const { prompt, entered, wish } = press(reading.prompt, key);
     if (entered !== undefined) return this.#finish(reading, entered);
     if (wish === "leave" || (wish === "stop" && !hadText && reading.warned)) return this.#finish(reading, null);
-    reading.warned = wish === "stop" && !hadText;
+    reading.warned = reading.isAnswer || (wish === "stop" && !hadText);
     if (wish === "stop") {
       this.#paint(reading);
       this.#leaveRow(reading);
-      if (reading.warned) this.#out.write("(Ctrl-C again, Ctrl-D or /quit leaves)\n");
+      if (reading.warned && !reading.isAnswer) this.#out.write("(Ctrl-C again, Ctrl-D or /quit leaves)\n");
     }
     reading.prompt = prompt;
     if (wish === "clear") {

@@ -31,6 +31,7 @@ const sections: [string, string, z.ZodType][] = [
   ],
   ["Import", "`import --json` prints one of these.", records.imported],
   ["ps", "`ps --json` prints an array of these, the latest turn first.", records.running],
+  ["asks", "`asks --json` prints an array of these, the oldest first; `answer --json` prints the one that was answered.", records.openAsk],
   ["kill", "`kill --json` prints one of these.", records.killed],
   ["purge", "`purge --json` prints one of these.", records.purge],
   ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],

@@ -179,6 +179,7 @@ export const ask = z.strictObject({
   outcome: z.enum(["answered", "expired", "left"]).nullable(),
   answer: z.string().nullable(),
 });
+export const openAsk = ask.extend({ waiting: z.boolean().describe("a turn stands still until it is answered") });
 const input = z.strictObject({ id, text: z.string(), queued_at: time });
 const between = { ...lasting, turn_id: z.union([id, z.literal("")]).describe("empty between turns") };
 

@@ -1,0 +1,111 @@
+// Questions of a running turn, and of those below it, asked one after the other at the prompt. What else happens
+// meanwhile is shown after the answer, so that nothing is written over what is being typed.
+import type { Api } from "../../protocol/api.ts";
+import type { Event } from "../../protocol/event.ts";
+import { Fault } from "../../protocol/error.ts";
+import type { Door } from "../command.ts";
+import type { Printer } from "../print/printer.ts";
+import { styleOf } from "../style.ts";
+import { tellFault } from "../tell-fault.ts";
+import type { AnswerInput } from "./input.ts";
+
+type Opened = Extract<Event, { type: "ask.opened" }>;
+
+export type Talk = {
+  api: Pick<Api, "ask" | "turn">;
+  door: Door;
+  input: AnswerInput;
+  /** What is typed without being an answer. */
+  isCommand: (text: string) => boolean;
+  /** The person wants no answer to be given. */
+  stop: () => void;
+};
+
+/** A printer that asks at the prompt what the turn asks; `close` when the turn is over. */
+export function answering(printer: Printer, talk: Talk): Printer & { close: () => void } {
+  const waiting: Opened[] = [];
+  let held: Event[] = [];
+  let current: Opened | null = null;
+  let isWithdrawn = false;
+  let isOver = false;
+
+  function show(event: Event): void {
+    if (current === null) printer.event(event);
+    else held.push(event);
+  }
+  function event(event: Event): void {
+    if (event.type === "ask.opened") waiting.push(event);
+    else if (event.type === "ask.closed") closed(event.ask.id);
+    if (event.type === "session.spawned") below(event.session).catch(tell);
+    if (event.type !== "ask.opened") show(event);
+    void ask();
+  }
+  /** Answered here or elsewhere, or nobody waits for it any more. */
+  function closed(id: string): void {
+    const at = waiting.findIndex((opened) => opened.ask.id === id);
+    if (at >= 0) waiting.splice(at, 1);
+    if (current?.ask.id === id) withdraw();
+  }
+  function withdraw(): void {
+    isWithdrawn = true;
+    talk.input.withdraw();
+  }
+  async function ask(): Promise<void> {
+    if (current !== null || isOver) return;
+    const next = waiting.shift();
+    if (next === undefined) return;
+    printer.event(next);
+    current = next;
+    isWithdrawn = false;
+    await answer(next.ask.id);
+    current = null;
+    const missed = held;
+    held = [];
+    for (const each of missed) printer.event(each);
+    void ask();
+  }
+  async function answer(id: string): Promise<void> {
+    const label = `${styleOf(talk.door.out).bold("answer >")} `;
+    for (;;) {
+      const given = await talk.input.next(label);
+      if (isWithdrawn) return;
+      if (given === null) return talk.stop();
+      if (talk.isCommand(given)) talk.door.err.write("Ctrl-C stops the turn; a blank before it makes it an answer\n");
+      else if (given.trim() !== "" && (await sent(id, given.trim()))) return;
+    }
+  }
+  /** False when it can be tried again. */
+  async function sent(id: string, text: string): Promise<boolean> {
+    try {
+      await talk.api.ask.answer({ ask: id, text });
+      return true;
+    } catch (error) {
+      tell(error);
+      return error instanceof Fault && error.code === "ask-closed";
+    }
+  }
+  function tell(error: unknown): void {
+    tellFault(error, { env: talk.door.env, write: talk.door.err.write });
+  }
+  /** A sub-session tells of its own questions; it may not have begun yet. */
+  async function below(session: string): Promise<void> {
+    let seq = 0;
+    for (let isEnded = false; !isOver && !isEnded;) {
+      for await (const each of talk.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
+        seq = each.seq;
+        isEnded ||= each.type === "turn.ended";
+        if (each.type === "ask.opened" || each.type === "ask.closed" || each.type === "session.spawned") event(each);
+      }
+      if (!isEnded) await Bun.sleep(100);
+    }
+  }
+
+  return {
+    event,
+    finish: (result) => printer.finish(result),
+    close() {
+      isOver = true;
+      if (current !== null) withdraw();
+    },
+  };
+}
