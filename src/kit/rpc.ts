@@ -2,7 +2,8 @@
 // transport and no protocol on top of it; frames are whole texts, and too large ones are refused. Nothing here throws.
 
 export type RpcError = { code: number; message: string; data?: unknown };
-export type RpcReply = { ok: true; result: unknown } | { ok: false; error: RpcError };
+/** `sent` is called when the answer is on its way: what belongs after it can follow. */
+export type RpcReply = { ok: true; result: unknown; sent?: () => void } | { ok: false; error: RpcError };
 
 export type RpcOptions = {
   /** One frame; how frames are told apart is the transport's. */
@@ -10,6 +11,8 @@ export type RpcOptions = {
   /** What the other side asks. Without it every request is answered with "method not found". */
   onRequest?: (method: string, params: unknown, signal: AbortSignal) => RpcReply | Promise<RpcReply>;
   onNotice?: (method: string, params: unknown) => void;
+  /** Answers wait for it, one by one, and count as running meanwhile. Null: there is room. */
+  room?: () => Promise<void> | null;
   /** The notice that takes a request back, and the field that names it; protocols differ in both. */
   cancel?: { method: string; field: string };
   /** In characters, either way. */
@@ -116,14 +119,17 @@ export class Rpc {
   }
 
   async #answer(id: Id, method: string, params: unknown): Promise<void> {
-    const { onRequest, maxRunning = 256 } = this.#options;
+    const { onRequest, room = () => null, maxRunning = 256 } = this.#options;
     if (this.#running.has(id)) return this.#reply(id, rpcFailure(rpcCodes.invalid, "a request with this id is running"));
     if (this.#running.size >= maxRunning) return this.#reply(id, rpcFailure(rpcCodes.tooMany, "too many requests at once"));
     if (onRequest === undefined) return this.#reply(id, noMethod(method));
     const stop = new AbortController();
     this.#running.set(id, stop);
     const reply = await answered(() => onRequest(method, params, stop.signal));
-    if (this.#running.delete(id)) this.#reply(id, stop.signal.aborted ? cancelled : reply);
+    for (let wait = room(); wait !== null; wait = room()) await wait;
+    if (!this.#running.delete(id)) return;
+    this.#reply(id, stop.signal.aborted ? cancelled : reply);
+    if (reply.ok && !stop.signal.aborted) reply.sent?.();
   }
 
   #reply(id: Id | null, reply: RpcReply): void {

@@ -81,6 +81,8 @@ export type FaultCode =
   | "ask-closed"
   | "owner-unreachable"
   | "connection-lost"
+  | "protocol-mismatch"
+  | "hub-unreachable"
   | "store-broken"
   | "store-newer"
   | "store-full"

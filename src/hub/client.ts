@@ -1,0 +1,150 @@
+// The Api of another process: every row travels over one connection. What is lost with it is told as a fault; leaving
+// stops nothing over there. Loads no schemas.
+import { Rpc, rpcCodes, type RpcReply } from "../kit/rpc.ts";
+import { apiRows, type RowName } from "../protocol/api-rows.ts";
+import type { Api } from "../protocol/api.ts";
+import { protocolVersion } from "../protocol/control.ts";
+import { Fault } from "../protocol/error.ts";
+import { fromWire, rowOnWire, toWire } from "../protocol/wire-case.ts";
+import { limits, type Connection, type Talker } from "./connection.ts";
+import { faultOf, isObject } from "./faults.ts";
+import { remoteFeed, type RemoteFeed } from "./remote-feed.ts";
+
+export type Address = { socket: string } | { url: string; token: string };
+
+/** Who calls, from where, and with which environment; that goes only over a socket. */
+export type Caller = {
+  client: string;
+  directory?: string;
+  env?: Record<string, string | undefined>;
+  trust?: boolean;
+};
+
+export type Remote = {
+  api: Api;
+  /** Whom we talk to. */
+  welcome: { protocol: number; version: string; pid: number; started_at: string };
+  /** A method that is no row of the Api. */
+  call: (method: string, params: unknown) => Promise<unknown>;
+};
+
+export async function connectApi(address: Address, caller: Caller): Promise<Api> {
+  return (await connect(address, caller)).api;
+}
+
+/** Items that a feed may be ahead of its reader. */
+const window = 256;
+const helloMs = 5_000;
+
+export async function connect(address: Address, caller: Caller): Promise<Remote> {
+  const talk = new Talk();
+  const accept = (connection: Connection): Talker => talk.over(connection);
+  const connection =
+    "socket" in address
+      ? await (await import("./unix.ts")).connectUnix(address.socket, accept)
+      : await (await import("./web.ts")).connectWeb(address.url, address.token, accept);
+  const tooLate = setTimeout(() => connection.close("it does not answer"), helloMs);
+  try {
+    const { client, directory, env, trust } = caller;
+    const welcome = await talk.call("hub.hello", { protocol: protocolVersion, client, directory, env, trust, window });
+    return { api: talk.api(), welcome: welcome as Remote["welcome"], call: (method, params) => talk.call(method, params) };
+  } catch (error) {
+    connection.close("not welcome");
+    throw error;
+  } finally {
+    clearTimeout(tooLate);
+  }
+}
+
+class Talk {
+  readonly #feeds = new Map<number, RemoteFeed<unknown>>();
+  #rpc: Rpc | null = null;
+  #connection: Connection | null = null;
+
+  over(connection: Connection): Talker {
+    const rpc = new Rpc({
+      send: (frame) => void connection.send(frame),
+      onNotice: (method, params) => this.#noticed(method, params),
+      cancel: { method: "hub.cancel", field: "id" },
+      maxFrame: limits.frameBytes,
+    });
+    this.#rpc = rpc;
+    this.#connection = connection;
+    return {
+      receive: (frame) => void rpc.receive(frame),
+      lost: (why) => {
+        rpc.close(why);
+        for (const feed of this.#feeds.values()) feed.end(new Fault("connection-lost", why));
+        this.#feeds.clear();
+      },
+    };
+  }
+
+  async call(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    return resultOf(await this.#rpc!.request(method, params, signal));
+  }
+
+  api(): Api {
+    const nouns: Record<string, Record<string, unknown>> = {};
+    for (const [row, kind] of Object.entries(apiRows) as [RowName, "call" | "feed"][]) {
+      const [noun, verb] = row.split(".") as [string, string];
+      (nouns[noun] ??= {})[verb] =
+        kind === "call" ? (params?: Params) => this.#row(row, params) : (params: Params) => this.#feed(row, params);
+    }
+    const close = async (): Promise<void> => this.#connection?.close("done");
+    return { ...nouns, close } as unknown as Api;
+  }
+
+  async #row(row: RowName, { signal, onProgress: _, ...params }: Params = {}): Promise<unknown> {
+    return fromWire(await this.call(rowOnWire(row), toWire(params), signal));
+  }
+
+  /** Asked for at once, as if it were here: a turn runs whether or not it is watched. */
+  #feed(row: RowName, params: Params): AsyncIterable<unknown> {
+    const id = this.call(rowOnWire(row), toWire(params)).then((result) => (result as { feed: number }).feed);
+    const opened = id.then((feed) => this.#feedOf(feed));
+    opened.catch(() => {});
+    return {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => (await opened).next(),
+        return: async () => (await opened).return!(),
+      }),
+    };
+  }
+
+  /** Its first item can be here before anyone has seen the answer that names it. */
+  #feedOf(id: number): RemoteFeed<unknown> {
+    const known = this.#feeds.get(id);
+    if (known !== undefined) return known;
+    const feed = remoteFeed<unknown>({
+      window,
+      took: (count) => void this.#rpc?.notify("feed.took", { feed: id, count }),
+      left: () => void this.#rpc?.notify("feed.close", { feed: id }),
+    });
+    this.#feeds.set(id, feed);
+    return feed;
+  }
+
+  #noticed(method: string, params: unknown): void {
+    if (!isObject(params) || typeof params["feed"] !== "number") return;
+    const { feed: id, item, error } = params;
+    if (method === "feed.item") this.#feedOf(id).push(fromWire(item));
+    if (method !== "feed.end") return;
+    this.#feedOf(id).end(isObject(error) ? faultOf(resultError(error)) : undefined);
+    // Whoever was answered has it by now, or gets it in this turn of the loop.
+    setTimeout(() => this.#feeds.delete(id));
+  }
+}
+
+/** What is called over there can't call back; only a signal is heard. */
+type Params = Record<string, unknown> & { signal?: AbortSignal; onProgress?: unknown };
+
+function resultOf(reply: RpcReply): unknown {
+  if (reply.ok) return reply.result;
+  throw faultOf(reply.error);
+}
+
+function resultError(error: Record<string, unknown>): Parameters<typeof faultOf>[0] {
+  const { code, message, data } = error;
+  return { code: typeof code === "number" ? code : rpcCodes.internal, message: String(message), data };
+}

@@ -1,0 +1,100 @@
+// The feeds of one connection, on the side that serves. An item is pulled only when there is room for it: whoever reads
+// slowly lets the engine's own bounded tail drop what may be lost, and nothing piles up here.
+import type { RpcError } from "../kit/rpc.ts";
+import { Fault } from "../protocol/error.ts";
+import { toWire } from "../protocol/wire-case.ts";
+import { faultError } from "./faults.ts";
+
+export type FeedsOptions = {
+  /** False when it could not be sent. */
+  notify: (method: string, params: unknown) => boolean;
+  /** Null when there is room at once. */
+  room: () => Promise<void> | null;
+};
+
+type Open = {
+  iterator: AsyncIterator<unknown>;
+  /** Items that may be sent before the reader says that it took some. */
+  credit: number;
+  more: (() => void) | null;
+  isClosed: boolean;
+};
+
+const mostFeeds = 100;
+
+export class Feeds {
+  readonly #options: FeedsOptions;
+  readonly #open = new Map<number, Open>();
+  #lastId = 0;
+
+  constructor(options: FeedsOptions) {
+    this.#options = options;
+  }
+
+  get isFull(): boolean {
+    return this.#open.size >= mostFeeds;
+  }
+
+  /** Nothing is pulled before `begin`. */
+  add(items: AsyncIterable<unknown>, window: number): { id: number; begin: () => void } {
+    const id = (this.#lastId += 1);
+    const feed: Open = { iterator: items[Symbol.asyncIterator](), credit: window, more: null, isClosed: false };
+    this.#open.set(id, feed);
+    return { id, begin: () => void this.#pump(id, feed) };
+  }
+
+  took(id: number, count: number): void {
+    const feed = this.#open.get(id);
+    if (feed === undefined) return;
+    feed.credit += count;
+    feed.more?.();
+  }
+
+  close(id: number): void {
+    const feed = this.#open.get(id);
+    if (feed === undefined || feed.isClosed) return;
+    feed.isClosed = true;
+    feed.more?.();
+    // A turn goes on without its reader; what else there is to clean up may take its time, or fail.
+    void Promise.resolve(feed.iterator.return?.()).catch(() => {});
+    this.#end(id);
+  }
+
+  closeAll(): void {
+    for (const id of this.#open.keys()) this.close(id);
+  }
+
+  async #pump(id: number, feed: Open): Promise<void> {
+    try {
+      for (;;) {
+        await this.#hasRoom(feed);
+        if (feed.isClosed) return;
+        const { value, done } = await feed.iterator.next();
+        if (feed.isClosed) return;
+        if (done) return this.#end(id);
+        feed.credit -= 1;
+        if (!this.#options.notify("feed.item", { feed: id, item: toWire(value) })) {
+          throw new Fault("too-long", "an item of this feed is larger than a frame may be");
+        }
+      }
+    } catch (error) {
+      if (feed.isClosed) return;
+      feed.isClosed = true;
+      this.#end(id, faultError(error));
+    }
+  }
+
+  async #hasRoom(feed: Open): Promise<void> {
+    for (;;) {
+      const wait = feed.isClosed ? null : feed.credit <= 0 ? new Promise<void>((more) => (feed.more = more)) : this.#options.room();
+      if (wait === null) return;
+      await wait;
+    }
+  }
+
+  /** Always told, also to whoever closed it: after it nothing comes under this id. */
+  #end(id: number, error?: RpcError): void {
+    this.#open.delete(id);
+    this.#options.notify("feed.end", { feed: id, ...(error === undefined ? {} : { error }) });
+  }
+}

@@ -1,0 +1,385 @@
+// What strangers and mistakes do to both transports: an error or a close, never a crash, and nothing that grows.
+import { describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTail } from "../kit/tail.ts";
+import type { Event } from "../protocol/event.ts";
+import { connectApi } from "./client.ts";
+import { limits, type Connection } from "./connection.ts";
+import { helloFrame, lasting, passing, rawUnix, requestFrame, stand, token, transports } from "./fixtures/stand.ts";
+import { listenUnix } from "./unix.ts";
+
+const health = { status: "healthy", version: "1", protocol: 1, pid: 1, startedAt: 1_700_000_000_000, running: 0 } as const;
+const healthy = { health: { check: async () => health } };
+
+test("a frame that comes in pieces, several in one piece, and empty lines are all understood", async () => {
+  using hub = stand("unix", healthy);
+  const raw = await rawUnix(hub.address);
+  for (const character of `${helloFrame}\n`) raw.write(character);
+  raw.write(`\n\r\n${requestFrame(1, "health.check")}\n${requestFrame(2, "health.check")}\n`);
+  await raw.until(({ id }) => id === 2);
+  expect(raw.frames.map(({ id }) => id)).toEqual([0, 1, 2]);
+  raw.close();
+});
+
+test("garbage is answered and does not end the connection", async () => {
+  using hub = stand("unix", healthy);
+  const raw = await rawUnix(hub.address);
+  const rubbish = ["no json", "[]", "7", '"text"', "{}", '{"jsonrpc":"2.0","id":{},"method":"x"}', "[".repeat(200_000), "\u0000\u0001"];
+  for (const line of rubbish) raw.write(`${line}\n`);
+  raw.write(new Uint8Array([0xff, 0xfe, 0x80, 10]));
+  raw.write(
+    `${requestFrame(1, "health.check")}\n${helloFrame}\n${helloFrame.replace('"id":0', '"id":4')}\n${requestFrame(2, "health.check", { nothing: 1 })}\n`,
+  );
+  raw.write(`${requestFrame(3, "health.check", null)}\n`);
+  await raw.until(({ id }) => id === 3);
+  const refused = raw.frames.filter(({ id }) => id === null);
+  expect(refused.length).toBe(rubbish.length + 1);
+  for (const { error } of refused) expect(error).toMatchObject({ code: expect.any(Number), message: expect.any(String) });
+  const answerOf = (wanted: number) => raw.frames.find(({ id }) => id === wanted);
+  expect(answerOf(1)).toMatchObject({ error: { message: "hub.hello comes first" } });
+  expect(answerOf(2)).toMatchObject({ error: { code: -32602, message: expect.stringContaining("nothing") } });
+  expect(answerOf(3)).toMatchObject({ result: { status: "healthy" } });
+  expect(answerOf(0)).toMatchObject({ result: { pid: process.pid } });
+  expect(answerOf(4)).toMatchObject({ error: { message: "hub.hello was said already" } });
+  raw.close();
+});
+
+test("a line that is too long is refused, though it never ends", async () => {
+  using hub = stand("unix", healthy);
+  const raw = await rawUnix(hub.address);
+  raw.write(new Uint8Array(limits.frameBytes + 100_000).fill(97));
+  await raw.closed;
+  expect(raw.frames).toMatchObject([{ id: null, error: { message: "the message is too large" } }]);
+});
+
+test("a WebSocket frame that is too large, or no text, ends its connection only", async () => {
+  using hub = stand("web", healthy);
+  const { url } = hub.address as { url: string };
+  const { api } = await hub.connect();
+  for (const frame of ["x".repeat(limits.frameBytes + 1), new Uint8Array(10)]) {
+    const socket = new WebSocket(`${url}?token=${token}`);
+    const closed = new Promise<number>((resolve) => socket.addEventListener("close", ({ code }) => resolve(code)));
+    await new Promise((resolve) => socket.addEventListener("open", resolve));
+    socket.send(frame);
+    expect([1003, 1009]).toContain(await closed);
+  }
+  expect(await api.health.check()).toEqual(health);
+  await api.close();
+});
+
+test("an answer that is too large is told instead of sent", async () => {
+  using hub = stand("unix", { config: { schema: async () => ({ text: "x".repeat(limits.frameBytes) }) }, ...healthy });
+  const { api } = await hub.connect();
+  await expect(api.config.schema()).rejects.toMatchObject({ code: "usage", message: "the answer is too large" });
+  expect(await api.health.check()).toEqual(health);
+  await api.close();
+});
+
+describe.each(transports)("over %s", (transport) => {
+  test("a client of another protocol is told what to do", async () => {
+    using hub = stand(transport, {});
+    const hello = (protocol: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "hub.hello", params: { protocol, client: "x" } });
+    const answers: unknown[] = [];
+    for (const frame of [hello(0), hello(99), hello("1")]) answers.push(await answerTo(hub.address, frame));
+    expect(answers).toMatchObject([
+      { error: { code: -32000, data: { code: "protocol-mismatch", hint: "update the client" } } },
+      { error: { code: -32000, data: { code: "protocol-mismatch", hint: expect.stringContaining("skein hub stop") } } },
+      { error: { code: -32602, message: "protocol is a whole number" } },
+    ]);
+  });
+
+  test("requests and feeds of one connection are limited", async () => {
+    using hub = stand(transport, {
+      session: { current: () => new Promise(() => {}) },
+      turn: { watch: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) },
+    });
+    const { api, call } = await hub.connect();
+    for (let opened = 0; opened < 100; opened += 1) await call("turn.watch", { session: "s" });
+    await expect(call("turn.watch", { session: "s" })).rejects.toMatchObject({ message: "too many feeds at once" });
+    const calls = Array.from({ length: 100 }, () => api.session.current({ directory: "/x" }));
+    const refused = await Promise.race(calls.map((one) => one.catch((error: unknown) => error)));
+    expect(refused).toMatchObject({ code: "usage", message: "too many requests at once" });
+    await api.close();
+    await Promise.allSettled(calls);
+  });
+});
+
+/** The answer to a first frame, over a connection of its own. */
+async function answerTo(address: Parameters<typeof connectApi>[0], frame: string): Promise<unknown> {
+  if ("socket" in address) {
+    const raw = await rawUnix(address);
+    raw.write(`${frame}\n`);
+    const answer = await raw.until(({ id }) => id === 1);
+    raw.close();
+    return answer;
+  }
+  const socket = new WebSocket(address.url, ["skein", address.token]);
+  const answer = new Promise((resolve) => socket.addEventListener("message", ({ data }) => resolve(JSON.parse(String(data)))));
+  socket.addEventListener("open", () => socket.send(frame));
+  return answer.finally(() => socket.close());
+}
+
+describe("who may connect", () => {
+  const statusOf = async (url: string, headers: Record<string, string> = {}) =>
+    (await fetch(url.replace("ws:", "http:"), { headers })).status;
+
+  test("the token is needed, in one of three places", async () => {
+    using hub = stand("web", healthy);
+    const { url } = hub.address as { url: string };
+    expect(await statusOf(url)).toBe(401);
+    expect(await statusOf(url, { Authorization: "Bearer wrong" })).toBe(401);
+    expect(await statusOf(url, { Authorization: `Bearer ${token}x` })).toBe(401);
+    expect(await statusOf(`${url}?token=`)).toBe(401);
+    expect(await statusOf(url, { Authorization: `Bearer ${token}` })).toBe(426);
+    expect(await statusOf(`${url}?token=${token}`)).toBe(426);
+    expect(await statusOf(url, { "Sec-WebSocket-Protocol": `skein, ${token}` })).toBe(426);
+    await expect(connectApi({ url, token: "wrong" }, { client: "x" })).rejects.toMatchObject({ code: "connection-lost" });
+  });
+
+  test("a page of another origin is refused with the token, our own is not", async () => {
+    using hub = stand("web", healthy);
+    const { url } = hub.address as { url: string };
+    const { port } = new URL(url);
+    for (const Origin of ["http://evil.example", "null", `http://127.0.0.1:1${port}`, `https://127.0.0.1:${port}`]) {
+      expect(await statusOf(`${url}?token=${token}`, { Origin })).toBe(403);
+    }
+    for (const Origin of [`http://127.0.0.1:${port}`, `http://localhost:${port}`]) {
+      expect(await statusOf(`${url}?token=${token}`, { Origin })).toBe(426);
+    }
+  });
+
+  test("a socket is its user's alone", async () => {
+    using hub = stand("unix", healthy);
+    const { socket } = hub.address as { socket: string };
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    if (process.getuid!() !== 0) return;
+    // Even where the directory lets everyone in.
+    chmodSync(join(socket, ".."), 0o755);
+    const code = `Bun.connect({unix: process.argv[1], socket: {data() {}}}).then(() => process.exit(0), () => process.exit(7))`;
+    const asUser = (id: string) =>
+      Bun.spawnSync(["setpriv", `--reuid=${id}`, "--clear-groups", process.execPath, "-e", code, socket]).exitCode;
+    expect(asUser("0")).toBe(0);
+    expect(asUser("65534")).toBe(7);
+  });
+});
+
+test("a path that is longer than a socket address can be listened at and connected to", async () => {
+  const root = mkdtempSync(join(tmpdir(), "skein-hub-"));
+  const directory = join(root, "d".repeat(180));
+  const socket = join(directory, "s.sock");
+  try {
+    mkdirSync(directory);
+    const listener = listenUnix(socket, (connection) => ({ receive: (frame) => void connection.send(`<${frame}>`), lost: () => {} }));
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    const raw = await rawUnix({ socket });
+    raw.write('"hello"\n');
+    raw.close();
+    await raw.closed;
+    listener.close();
+    expect(existsSync(socket)).toBe(false);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+describe("a reader that stands still", () => {
+  /** As the engine does it: what passes is dropped when the tail is full, what lasts is read again. */
+  async function* watched(stored: Event[], tail: ReturnType<typeof createTail<Event>>, pulled: { count: number }) {
+    let told = 0;
+    for (;;) {
+      const { items, lags } = await tail.next();
+      for (const event of items) {
+        if (!("n" in event) && event.seq <= told) continue;
+        if (!("n" in event)) told = event.seq;
+        pulled.count += 1;
+        yield event;
+      }
+      if (lags || items.length === 0) for (const event of stored.slice(told)) yield (((told = event.seq), (pulled.count += 1), event));
+      if (items.length === 0 && !lags) return;
+    }
+  }
+
+  test("gets all that lasts when it reads again, and nothing piles up meanwhile", async () => {
+    const stored: Event[] = [];
+    const tail = createTail<Event>();
+    const pulled = { count: 0 };
+    using hub = stand("unix", { turn: { watch: () => watched(stored, tail, pulled) } });
+    const frames: string[] = [];
+    const done = Promise.withResolvers<void>();
+    const socket = await Bun.connect({
+      unix: (hub.address as { socket: string }).socket,
+      socket: {
+        data(_, bytes) {
+          frames.push(bytes.toString());
+          if (bytes.includes("feed.end")) done.resolve();
+        },
+      },
+    });
+    socket.write(`${helloFrame}\n${requestFrame(1, "turn.watch", { session: "s" })}\n`);
+    while (!frames.join("").includes('"feed"')) await Bun.sleep(1);
+    socket.pause();
+    const text = "x".repeat(10_000);
+    for (let seq = 1; seq <= 5000; seq += 1) {
+      stored.push(lasting(seq, text));
+      tail.push(stored.at(-1)!, "kept");
+      for (let n = 0; n < 20; n += 1) tail.push(passing(seq, n, text), "lossy");
+      if (seq % 100 === 0) await Bun.sleep(0);
+    }
+    tail.end();
+    await Bun.sleep(50);
+    // What the system keeps for both ends, and no more.
+    expect(pulled.count).toBeLessThan(500);
+    socket.resume();
+    await done.promise;
+    const items = frames
+      .join("")
+      .split("\n")
+      .flatMap((line) => (line.includes("feed.item") ? [JSON.parse(line).params.item] : []));
+    const seqs = items.filter((item) => item.n === undefined).map((item) => item.seq);
+    expect(seqs).toEqual(stored.map(({ seq }) => seq));
+    expect(items.length).toBeLessThan(5000 * 20);
+    socket.end();
+  });
+
+  test("over WebSocket waits too, and is sent everything later", async () => {
+    let pulled = 0;
+    async function* watch() {
+      for (let seq = 1; seq <= 3000; seq += 1) {
+        pulled = seq;
+        yield lasting(seq, "x".repeat(10_000));
+      }
+    }
+    using hub = stand("web", { turn: { watch } });
+    const { hostname, port } = new URL((hub.address as { url: string }).url);
+    let received = 0;
+    let last = "";
+    const done = Promise.withResolvers<void>();
+    const socket = await Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        data(_, bytes) {
+          received += bytes.length;
+          last = (last + bytes.toString("latin1")).slice(-200);
+          if (last.includes("feed.end")) done.resolve();
+        },
+      },
+    });
+    const key = Buffer.alloc(16).toString("base64");
+    const words = [
+      "GET / HTTP/1.1",
+      `Host: ${hostname}:${port}`,
+      "Upgrade: websocket",
+      "Connection: Upgrade",
+      `Authorization: Bearer ${token}`,
+    ];
+    socket.write(`${[...words, `Sec-WebSocket-Key: ${key}`, "Sec-WebSocket-Version: 13"].join("\r\n")}\r\n\r\n`);
+    socket.write(masked(helloFrame));
+    socket.write(masked(requestFrame(1, "turn.watch", { session: "s" })));
+    while (received < 1000) await Bun.sleep(1);
+    socket.pause();
+    for (let before = -1; before !== pulled; await Bun.sleep(20)) before = pulled;
+    expect(pulled).toBeLessThan(1500);
+    socket.resume();
+    await done.promise;
+    expect(received).toBeGreaterThan(3000 * 10_000);
+    socket.end();
+  });
+
+  test("finds its answers when it reads again, more of them than may wait unsent", async () => {
+    using hub = stand("unix", { config: { schema: async () => ({ text: "x".repeat(2 << 20) }) } });
+    let text = "";
+    let answers = 0;
+    const socket = await Bun.connect({
+      unix: (hub.address as { socket: string }).socket,
+      socket: {
+        data(_, bytes) {
+          const lines = (text + bytes.toString()).split("\n");
+          text = lines.pop()!;
+          answers += lines.length;
+        },
+      },
+    });
+    socket.write(`${helloFrame}\n`);
+    while (answers === 0) await Bun.sleep(1);
+    socket.pause();
+    socket.write(Array.from({ length: 60 }, (_, id) => `${requestFrame(id + 1, "config.schema")}\n`).join(""));
+    await Bun.sleep(100);
+    socket.resume();
+    while (answers < 61) await Bun.sleep(1);
+    socket.end();
+  }, 20_000);
+
+  test("is let go when too much waits for it all the same", async () => {
+    const root = mkdtempSync(join(tmpdir(), "skein-hub-"));
+    const path = join(root, "s.sock");
+    const lost = Promise.withResolvers<string>();
+    const met = Promise.withResolvers<Connection>();
+    const listener = listenUnix(path, (connection) => {
+      met.resolve(connection);
+      return { receive: () => {}, lost: lost.resolve };
+    });
+    const closed = Promise.withResolvers<void>();
+    const socket = await Bun.connect({ unix: path, socket: { open: (own) => own.pause(), data: () => {}, close: () => closed.resolve() } });
+    const connection = await met.promise;
+    for (let sent = 0; sent <= limits.unsentBytes; sent += 8 << 20) void connection.send("x".repeat(8 << 20));
+    expect(await lost.promise).toBe("it does not read what it is sent");
+    socket.resume();
+    await closed.promise;
+    listener.close();
+    rmSync(root, { recursive: true });
+  });
+});
+
+test.each(transports)(
+  "10,000 connections over %s, opened and dropped, leave nothing",
+  async (transport) => {
+    using hub = stand(transport, healthy);
+    const openFiles = () => new Bun.Glob("*").scanSync({ cwd: "/proc/self/fd", onlyFiles: false });
+    const round = async (count: number) => {
+      for (let at = 0; at < count; at += 100) {
+        await Promise.all(Array.from({ length: 100 }, (_, nth) => dropped(hub.address, nth)));
+      }
+      while (hub.hellos.length > hub.closed.length) await Bun.sleep(1);
+      Bun.gc(true);
+    };
+    await round(2_000);
+    const before = { rss: process.memoryUsage.rss(), files: [...openFiles()].length };
+    await round(10_000);
+    await Bun.sleep(50);
+    expect([...openFiles()].length).toBeLessThan(before.files + 20);
+    expect(process.memoryUsage.rss() - before.rss).toBeLessThan(60 << 20);
+    const { api } = await hub.connect();
+    expect(await api.health.check()).toEqual(health);
+    await api.close();
+  },
+  60_000,
+);
+
+/** Some say nothing, some half a word, some all of it. */
+async function dropped(address: Parameters<typeof connectApi>[0], nth: number): Promise<void> {
+  const words = ["", helloFrame.slice(0, 20), `${helloFrame}\n`, `${helloFrame}\n${requestFrame(1, "health.check")}\n`][nth % 4]!;
+  const closed = Promise.withResolvers<void>();
+  if ("socket" in address) {
+    const socket = await Bun.connect({ unix: address.socket, socket: { data: () => {}, close: () => closed.resolve() } });
+    if (words !== "") socket.write(words);
+    socket.end();
+    return closed.promise;
+  }
+  const socket = new WebSocket(`${address.url}?token=${nth % 5 === 0 ? "wrong" : address.token}`);
+  socket.addEventListener("close", () => closed.resolve());
+  socket.addEventListener("open", () => {
+    if (words !== "") socket.send(words);
+    socket.close();
+  });
+  return closed.promise;
+}
+
+/** A frame of a client as the protocol wants it; a mask of zeros changes nothing. */
+function masked(text: string): Uint8Array {
+  const length = Buffer.byteLength(text);
+  const head = length < 126 ? [0x81, 0x80 | length] : [0x81, 0x80 | 126, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), Buffer.from(text)]);
+}
