@@ -52,7 +52,7 @@ async function stoppedThere(parts: EngineParts, session: string, { socket }: Liv
     const api = await parts.reach(socket);
     try {
       await api.turn.cancel({ session });
-      return await within(limits.askedMs, async () => (await (await parts.store()).openTurns(session)).length === 0);
+      return await within(limits.askedMs, async () => (await (await parts.store()).holder(session)) === null);
     } finally {
       await api.close();
     }

@@ -17,7 +17,7 @@ test("a turn that another process runs is stopped, says so, and goes on with --r
     await run.until((event) => event.type === "tool.output");
     const report = killed.parse((await house.run(["kill", "long", "--json"])).json());
     expect(report).toMatchObject({ outcome: "stopped", pid: run.child.pid, status: "cancelled" });
-    expect(await leftOf(house.root, 0)).toEqual([]);
+    expect(await leftOf(house.root)).toEqual([]);
     expect((await run.ended).code).toBe(130);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled" });
 
