@@ -39,11 +39,13 @@ async function main(argv: string[]): Promise<number> {
   const build = async (wish: HouseOverrides): Promise<Api> => {
     const { buildHouse, newEstate } = await import("./house.ts");
     estate ??= newEstate({ ...reach, env: process.env, startedAt });
+    // Inside a session our own configuration is hidden; that no turn is started there is to be said first.
+    const isInside = estate.around()?.nesting === false;
     const api = buildHouse({
       env: wish.env ?? process.env,
       cwd: wish.cwd ?? cwd,
       startedIn: cwd,
-      lenient: wish.lenient ?? false,
+      lenient: wish.lenient ?? isInside,
       ephemeral: wish.ephemeral ?? false,
       trust: wish.trust ?? null,
       self: selfCommand(),

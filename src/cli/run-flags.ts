@@ -24,6 +24,7 @@ export const runFlags: readonly Flag[] = [
   { name: "tool-level", value: "level", choices: toolLevels, summary: "which tools there are (default orchestrator)" },
   { name: "tools", value: "a,b", summary: "exactly these tools" },
   { name: "no-spawn", summary: "no sub-sessions" },
+  { name: "allow-nesting", summary: "its tools may start skein again" },
   ...policyFlags,
   { name: "plan", value: "file", summary: "execute this plan in a new session, linked to the one that planned it" },
   { name: "max-steps", value: "n", summary: "model requests of the turn and all under it" },

@@ -1,6 +1,7 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
 import type { Api } from "../protocol/api.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
+import type { Around } from "../protocol/policy.ts";
 import type { Agent, Snapshots } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
@@ -29,6 +30,8 @@ export type EngineParts = {
   reach: (address: string) => Promise<Api>;
   version: string;
   startedAt: number;
+  /** The session that this process itself runs in; null outside of all. */
+  around: () => Around | null;
   /** Null when nothing may be kept. */
   snapshots: Snapshots | null;
   /**

@@ -17,6 +17,7 @@ import { delegation } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
 import { filesKeeper } from "./files.ts";
 import type { LiveTurn } from "./live.ts";
+import { refuseNesting } from "./nesting.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
 import { agentNamed } from "./sessions.ts";
@@ -55,6 +56,7 @@ export async function runToRest(parts: EngineParts, params: TurnStart, publish: 
 }
 
 async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
+  if (place.root === null) refuseNesting(parts);
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
   // One that was named was asked before; only the session knew this one.
@@ -124,6 +126,7 @@ async function takerOf(
 }
 
 export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
+  refuseNesting(parts);
   const chosen = parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);

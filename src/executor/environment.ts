@@ -1,6 +1,7 @@
 // Which variables of the user's environment tools may see: a list of what programs need, never "all but".
 // Credentials, agents' sockets and our own internals are not on it.
 import type { Bounds } from "../protocol/policy.ts";
+import { markVariables } from "../sandbox/within.ts";
 
 const names = new Set(
   [
@@ -31,6 +32,7 @@ export function toolEnvironment(env: Record<string, string | undefined>, bounds:
     if (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) seen[name] = value;
   }
   if (bounds !== null) seen.TMPDIR = bounds.temp;
+  if (bounds?.mark !== undefined) Object.assign(seen, markVariables(bounds.mark));
   // A proxy that can't be reached would only hide why, and its address may hold a password.
   if (bounds?.isEnforced && bounds.net === "off") for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
   // PATH must be there, or a shell finds nothing but its own built-ins.

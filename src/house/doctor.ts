@@ -84,7 +84,7 @@ async function checkSandbox(ground: Ground): Promise<Check> {
 async function checkExecutor(ground: Ground): Promise<string> {
   const executors = executorsOf({ ...ground, ephemeral: true });
   await executors.enforced(usualPolicy);
-  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: usualPolicy });
+  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: usualPolicy, nesting: false });
   try {
     const options = { session: "doctor", turn: "doctor", cwd: ground.cwd, env: {}, signal: AbortSignal.timeout(5000), onOutput: () => {} };
     const outcome = await executor.callTool("bash", { command: "echo fine" }, options);

@@ -20,11 +20,12 @@ import type { WallWish } from "../agents/external/external.ts";
 import { startExecutor } from "../executor/client.ts";
 import type { Ground } from "../house.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Enforced, Policy } from "../protocol/policy.ts";
+import type { Enforced, Policy, SessionMark } from "../protocol/policy.ts";
 import type { Executor, TurnInput } from "../protocol/ports.ts";
 import { makeGuardable } from "../sandbox/git-places.ts";
 import { enforcedBy, type Machine, walledCommand } from "../sandbox/start.ts";
 import { boundsOf, byDepth, isTooWide, planFile, type Rule, type Walls, wallsFor } from "../sandbox/walls.ts";
+import { markVariables } from "../sandbox/within.ts";
 import { version } from "../version.ts";
 
 export type Executors = {
@@ -41,7 +42,7 @@ export type Executors = {
   close: () => Promise<void>;
 };
 
-export type WalledTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy">;
+export type WalledTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy" | "nesting">;
 
 type Cleanup = () => void;
 
@@ -81,7 +82,7 @@ export function executorsOf(ground: Ground): Executors {
   return {
     enforced: async (policy) => required(enforcedBy(await machineFor(policy), policy), policy, found),
     get: (turn) => {
-      const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, planKey(turn)]);
+      const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
       const executor = running.get(key) ?? start(turn);
       running.set(key, executor);
       return executor;
@@ -120,7 +121,7 @@ function wallIn(ground: Ground, turn: WalledTurn, found: Machine, wish: WallWish
         };
   const inner = machine.processes === "no" ? wish.command : [...keeper, ...wish.command];
   const command = walledCommand({ command: inner, cwd: turn.directory, walls: wider, machine, self: ground.self });
-  return { command, env: { TMPDIR: bounds.temp } };
+  return { command, env: { TMPDIR: bounds.temp, ...markVariables(markOf(turn)) } };
 }
 
 /** From what was found out since this machine started, or by trying. */
@@ -155,7 +156,7 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanu
   const own = { config, data, state, cache };
   const isRoot = process.getuid?.() === 0;
   const { env } = ground;
-  const walls = wallsFor(policy, {
+  const open = wallsFor(policy, {
     project,
     directory,
     home,
@@ -166,8 +167,13 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanu
     env,
     unixSockets: ground.config.values.unixSockets,
   });
+  const walls = { ...open, mark: markOf(turn) };
   const isWalled = policy.name !== "full" && machine.tier !== "none";
   return { machine, walls: isWalled ? walls : null, bounds: boundsOf(walls, policy, isWalled) };
+}
+
+function markOf({ root, nesting }: WalledTurn): SessionMark {
+  return { session: root, nesting };
 }
 
 /** Only what exists can be guarded: without it a tool could make it, with a config inside. */

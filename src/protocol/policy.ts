@@ -29,6 +29,12 @@ export type Enforced = {
   missing: string[];
 };
 
+/** By which a process inside a session can be told: the topmost session of the run, and whether it may start skein again. */
+export type SessionMark = { session: string; nesting: boolean };
+
+/** The session that this process runs in; its id is null where only the fact is known. */
+export type Around = { session: string | null; nesting: boolean };
+
 /** What the executor is told of its walls, so that it can explain them. It enforces only the last two limits itself. */
 export type Bounds = {
   policy: PolicyName;
@@ -43,6 +49,7 @@ export type Bounds = {
   maxMemoryBytes: number | null;
   /** False where the kernel holds nothing of this; then no failure is blamed on it. */
   isEnforced: boolean;
+  mark?: SessionMark;
 };
 
 export const deniedKinds = ["net", "write", "secret", "socket", "process", "command"] as const;

@@ -39,6 +39,8 @@ export type TurnInput = {
   /** The text of the plan to carry out; the end of the system prompt. */
   plan: string | null;
   policy: Policy;
+  /** Its tools may start skein again. */
+  nesting: boolean;
   limits: Limits;
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
@@ -102,7 +104,6 @@ export type Estimate = { tokens: number; costUsd: number | null };
 
 /** Called when the request is over, with what it really used. */
 export type Settle = (spent: Spent) => void;
-
 
 /** `later`: nobody is waited for; the turn is to end as `needs-input`, and the answer comes with the next one. */
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };

@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, openSync, statSync, symlinkSync, writeFileSync } 
 import { dirname, join, sep } from "node:path";
 import { errorName, openReal, type SystemCall } from "./syscalls.ts";
 import type { Rule, Walls } from "./walls.ts";
+import { markPlaces, markText } from "./within.ts";
 
 const here = -100;
 const pathOnly = 0o10000000;
@@ -28,6 +29,7 @@ export function mountView(call: SystemCall, walls: Walls): void {
 
   view.restrict("/", attribute.readOnly | attribute.noSuid | attribute.noDev, recursive);
   view.devices(nodes);
+  if (walls.mark !== undefined) writeFileSync(markPlaces.file, markText(walls.mark), { mode: 0o444 });
   view.put(walls.copies, own, false);
   const copies = rules.filter((rule) => rule.access === "scratch").map((rule) => ({ rule, ...copyOf(walls.copies, rule.path) }));
   const covers: string[] = [];

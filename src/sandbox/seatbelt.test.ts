@@ -36,6 +36,16 @@ describe("the profile as text", () => {
     }
   });
 
+  test("shows those inside that they are, unless they may start skein again", () => {
+    const mark = '(deny file-read* file-test-existence (literal "/private/var/db/skein-session"))';
+    const isMarked = (more: Partial<Walls>) => lines(more).includes(mark);
+    expect([{}, { mark: { session: "s", nesting: false } }, { mark: { session: "s", nesting: true } }].map(isMarked)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
   test("names only operations that there are", () => {
     const used = lines({ net: "on", unixSockets: true }).flatMap(
       (line) => /^\((?:allow|deny) ([^()"]+)/.exec(line)?.[1]?.trim().split(" ") ?? [],

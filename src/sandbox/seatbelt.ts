@@ -2,6 +2,7 @@
 // ours: short ones first. Pure text; it is tested as text, and tried out by the probe where it is used.
 import { dirname, sep } from "node:path";
 import type { Rule, Walls } from "./walls.ts";
+import { markPlaces } from "./within.ts";
 
 /** The system's own services that programs ask for users, time zones, logs and certificates; none that keeps secrets. */
 const services = [
@@ -31,7 +32,12 @@ const opening = [
 
 export function seatbeltProfile(walls: Walls): string {
   const rules = walls.rules.filter((rule) => rule.path !== sep);
-  return [...opening, ...rules.map(pathRule), ...ways(rules), ...fixedNames(rules), ...networkRules(walls)].join("\n");
+  return [...opening, ...rules.map(pathRule), ...ways(rules), ...fixedNames(rules), ...markRule(walls), ...networkRules(walls)].join("\n");
+}
+
+/** A place that need not exist: outside nothing is there, inside it can't be looked at. */
+function markRule({ mark }: Walls): string[] {
+  return mark === undefined || mark.nesting ? [] : [`(deny file-read* file-test-existence (literal ${quoted(markPlaces.denied)}))`];
 }
 
 /** There are no copies here: what would be scratch can be read, and written nowhere. */

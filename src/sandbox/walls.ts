@@ -3,7 +3,7 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
-import type { Bounds, Policy } from "../protocol/policy.ts";
+import type { Bounds, Policy, SessionMark } from "../protocol/policy.ts";
 import { guardedInGit, gitPlaces } from "./git-places.ts";
 import { scratchPlaces, secretPlaces } from "./places.ts";
 
@@ -27,6 +27,8 @@ export type Walls = {
   maxProcesses: number;
   /** Root may write what belongs to others only where the project does. */
   keepsOwnerRights: boolean;
+  /** Shown to those inside, by `within.ts`; they can't remove it. */
+  mark?: SessionMark;
 };
 
 export type Places = {
@@ -101,6 +103,7 @@ export function boundsOf(walls: Walls, policy: Policy, isEnforced: boolean): Bou
     maxProcesses: manyProcesses,
     maxMemoryBytes: policy.name === "full" ? null : Math.floor(totalmem() * memoryShare),
     isEnforced,
+    ...(walls.mark === undefined ? {} : { mark: walls.mark }),
   };
 }
 

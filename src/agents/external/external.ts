@@ -1,6 +1,7 @@
 // A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
 // live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
 import { createFeed } from "../../kit/feed.ts";
+import { loadLibc } from "../../kit/libc.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
 import type { Agent, AgentEvent, PlannedTurn, PreviewInput, Preview, TurnContext, TurnInput } from "../../protocol/ports.ts";
@@ -211,6 +212,8 @@ async function start(
     port: gate.port,
   };
   const { command, env } = parts.wall(input, wish);
+  // Behind walls there is a better mark.
+  const libc = gate.isWalled ? null : await loadLibc();
   const running = runCli({
     command,
     cwd: input.directory,
@@ -223,6 +226,7 @@ async function start(
       SKEIN_SESSION_ID: input.session,
     },
     signal: talk?.signal ?? signal,
+    libc,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => reading.line(line, isCut),
     onOutput: alive,

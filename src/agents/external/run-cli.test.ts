@@ -18,6 +18,7 @@ async function sh(script: string, changes: Partial<CliRun> = {}): Promise<CliExi
     env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
     stdin: null,
     passed: null,
+    libc: null,
     signal: never,
     logs: null,
     onLine: (line) => void told.push(line),

@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { callMark, newMark } from "../../executor/mark.ts";
 import { Excerpt } from "../../kit/excerpt.ts";
+import type { Libc } from "../../kit/libc.ts";
 import { type Line, LineSplitter } from "../../kit/lines.ts";
 import { OutputReader } from "../../kit/output-reader.ts";
 import { endFamily, type Family } from "../../kit/processes.ts";
@@ -19,6 +20,8 @@ export type CliRun = {
   /** A file that it gets as its number 3. */
   passed: { file: number; started: () => void } | null;
   signal: AbortSignal;
+  /** By which whoever comes from it has the limit that says so, though parents and environment are gone. */
+  libc: Libc | null;
   /** `<path>.stdout.log` and `<path>.stderr.log` are appended to; null keeps none. */
   logs: string | null;
   /** Reading waits until it has been dealt with. */
@@ -50,7 +53,7 @@ const restMs = 10_000;
 export async function runCli(run: CliRun): Promise<CliExit> {
   const startedAt = performance.now();
   const mark = callMark(newMark(), 1);
-  const child = start(run, mark.env);
+  const child = run.libc?.withSign(0, () => start(run, mark.env)).started ?? start(run, mark.env);
   const family: Family = { root: child.pid, mark: mark.entry };
   const stop = () => void endFamily(family, graceMs);
   const printed = new Printed(run, startedAt, stop);

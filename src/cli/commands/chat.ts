@@ -17,7 +17,7 @@ import { isMessage } from "../repl/walk.ts";
 import { readFlags, sessionFrom, turnFrom } from "./run.ts";
 
 const taken = new Set(
-  "model agent provider continue system append-system no-context-files tool-level tools no-spawn policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
+  "model agent provider continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
     " ",
   ),
 );

@@ -175,7 +175,7 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     // What is not kept can't be answered later.
     asks: { how: flags.on("ephemeral") ? "none" : "later" },
     steerable: true,
-    nesting: false,
+    nesting: flags.on("allow-nesting"),
   };
 }
 
