@@ -247,12 +247,10 @@ function describeTurns(store: () => Store): void {
     for (const node of everyKind) told.push(...(await store().appendNode(lease, turn.id, node)).events);
     told.push(...(await store().endTurn(lease, turn.id, endedWell)).events);
     told.push(...(await store().appendNode(lease, null, user("outside"))).events);
-    const now = (await store().session(session.id))!;
-    const expected = told.map((event) => ("session" in event ? { ...event, session: now } : event));
-    expect(await store().events(session.id, 0)).toEqual(expected);
-    expect(await store().events(session.id, 3)).toEqual(expected.slice(3));
-    expect(expected.map((event) => event.seq)).toEqual(expected.map((_, index) => index + 1));
-    expect(expected[0]).toMatchObject({ type: "turn.started", turnId: turn.id, turn: { endedAt: null, tip: null } });
+    expect(await store().events(session.id, 0)).toEqual(told);
+    expect(await store().events(session.id, 3)).toEqual(told.slice(3));
+    expect(told.map((event) => event.seq)).toEqual(told.map((_, index) => index + 1));
+    expect(told[0]).toMatchObject({ type: "turn.started", turnId: turn.id, turn: { endedAt: null, tip: null } });
   });
 
   test("a turn without a prompt goes on at the tip", async () => {

@@ -5,7 +5,18 @@ import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { type AskRow, asOpened, queueAt, selectAsks, toAsk } from "./control-rows.ts";
 import type { Db } from "./db.ts";
-import { asStarted, type NodeRow, nodeColumns, selectTurns, sessionRow, toNodes, toSession, toTurn, type TurnRow } from "./rows.ts";
+import {
+  asStarted,
+  type NodeRow,
+  nodeColumns,
+  selectTurns,
+  sessionRow,
+  sessionThen,
+  toNodes,
+  toSession,
+  toTurn,
+  type TurnRow,
+} from "./rows.ts";
 
 type Kind = LastingBody["type"];
 
@@ -73,8 +84,10 @@ function controlOf(db: Db, session: number, event: Found): LastingBody | null {
 
 function bodyOf(event: Found, session: Session, turn: Turn | undefined, node: Node | undefined): LastingBody {
   if (event.kind === kinds["node.added"] && node) return { type: "node.added", node };
-  if (event.kind === kinds["turn.started"] && turn) return { type: "turn.started", turn: asStarted(turn), session };
-  if (event.kind === kinds["turn.ended"] && turn) return { type: "turn.ended", turn, session };
+  if (event.kind === kinds["turn.started"] && turn)
+    return { type: "turn.started", turn: asStarted(turn), session: sessionThen(session, turn.parent, event.at) };
+  if (event.kind === kinds["turn.ended"] && turn)
+    return { type: "turn.ended", turn, session: sessionThen(session, turn.tip ?? turn.parent, event.at) };
   throw new Fault("store-broken", `Event ${event.seq} of session ${session.id} tells of something that is not there.`, {
     hint: "`skein verify` lists what is damaged.",
   });

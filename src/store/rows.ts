@@ -125,6 +125,11 @@ export function toTurn(row: TurnRow): Turn {
   };
 }
 
+/** The session as it was when its turn began or ended: an event is told in the same words whenever it is told. */
+export function sessionThen(session: Session, tip: string | null, at: number): Session {
+  return { ...session, tip, updatedAt: at };
+}
+
 /** A turn as it was when it began: what `turn.started` tells, also when it is told again later. */
 export function asStarted(turn: Turn): Turn {
   return {

@@ -9,7 +9,7 @@ import { takePrompt } from "./inputs.ts";
 import { requireLease } from "./lease.ts";
 import { claimed, nativeStart } from "./native.ts";
 import { addNode, openTurn } from "./nodes.ts";
-import { asStarted, selectTurns, sessionRow, toSession, toTurn, type TurnRow } from "./rows.ts";
+import { asStarted, selectTurns, sessionRow, sessionThen, toSession, toTurn, type TurnRow } from "./rows.ts";
 import type { Draft, Lease, NewTurn, TurnClose, Written } from "./store.ts";
 
 export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> & { native: NativeStart | null } {
@@ -31,7 +31,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
     const prompt = start.prompt && addNode(db, lease.session, ground, { n, id }, start.prompt);
     const taken = start.fromQueue === true ? [takePrompt(db, lease, ground)] : [];
     const value = turnRow(db, n);
-    const session = toSession(sessionRow(db, lease.session));
+    const session = sessionThen(toSession(sessionRow(db, lease.session)), value.parent, at);
     const started = eventOf(startedSeq, lease.session, id, at, { type: "turn.started", turn: asStarted(value), session });
     return { value, native, events: [started, ...(prompt ? [prompt.event] : []), ...taken] };
   });
@@ -52,7 +52,7 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
     db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(seq, at, ground.n);
     recordEvent(db, { session: ground.n, seq, kind: "turn.ended", turn: n, node: null, at });
     const value = turnRow(db, n);
-    const session = toSession(sessionRow(db, lease.session));
+    const session = sessionThen(toSession(sessionRow(db, lease.session)), value.tip ?? value.parent, at);
     const ended: LastingEvent = eventOf(seq, lease.session, turn, at, { type: "turn.ended", turn: value, session });
     return { value, events: [ended] };
   });
