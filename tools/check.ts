@@ -7,9 +7,9 @@ const bun = process.execPath;
 
 /** Commands of one step run at the same time. */
 const steps: [string, ...string[][]][] = [
-  ["format", [bin("oxfmt"), "--check", "src", "test", "tools", "bench"]],
+  ["format", [bin("oxfmt"), "--check", "src", "test", "tools", "bench", "examples"]],
   ["types", [bin("tsc"), "--noEmit", "-p", root]],
-  ["lint", [bin("oxlint"), "--type-aware", "--deny-warnings", "src", "test", "tools", "bench"]],
+  ["lint", [bin("oxlint"), "--type-aware", "--deny-warnings", "src", "test", "tools", "bench", "examples"]],
   ["dead code", [bin("knip"), "--no-progress"]],
   ["unit tests", [bun, "test", "src", "test/house.test.ts", "test/support", "bench"]],
   ["walks", ...halvesOf("test/walks").map((files) => [bun, "test", "--timeout", "120000", ...files])],

@@ -1,7 +1,9 @@
 // Rewrites the documents that are printed from tables; tests hold them to the printout.
 import { printConfigDocs } from "../src/config/docs.ts";
 import { printJsonDocs } from "../src/protocol/schema/docs.ts";
+import { printHubDocs } from "../src/protocol/schema/hub-docs.ts";
 
 const docs = `${import.meta.dir}/../docs`;
 await Bun.write(`${docs}/CONFIG.md`, printConfigDocs());
 await Bun.write(`${docs}/JSON.md`, printJsonDocs());
+await Bun.write(`${docs}/HUB.md`, printHubDocs());

@@ -11,7 +11,7 @@ import * as is from "./fields.ts";
 
 /** What only works within a process does not travel. */
 type OnWire<Params> = Params extends object ? Omit<Params, "onProgress" | "signal"> : object;
-type RowFunction<Row extends RowName> = Row extends `${infer Noun extends keyof Api}.${infer Verb}`
+export type RowFunction<Row extends RowName> = Row extends `${infer Noun extends keyof Api}.${infer Verb}`
   ? Verb extends keyof Api[Noun]
     ? Extract<Api[Noun][Verb], (...params: never[]) => unknown>
     : never
@@ -25,7 +25,7 @@ const policy = is.policy.prefault({});
 /** Without them a turn is what `skein run` starts where nobody is at the terminal and nothing is configured. */
 const turn = {
   model: is.nameOrNull,
-  images: z.array(is.image).max(100).default([]),
+  images: z.array(is.image).max(100).prefault([]),
   tool_level: is.toolLevel.default("orchestrator"),
   tools: is.words.nullable().default(null),
   spawn: is.on,
@@ -55,7 +55,7 @@ const turn = {
       is.fields({ how: z.literal("later") }),
       is.fields({ how: z.literal("none") }),
     ])
-    .default({ how: "later" }),
+    .prefault({ how: "later" }),
   steerable: is.on,
   nesting: is.off,
   copies: is.fields({ source: is.name, identifier: is.command }).optional(),
@@ -70,7 +70,7 @@ const rows = {
         is.fields({ by: z.literal("latest") }),
         is.fields({ by: z.literal("new") }),
       ])
-      .default({ by: "new" }),
+      .prefault({ by: "new" }),
     name: is.name.optional(),
     agent: is.name.default("native"),
     model: is.nameOrNull,
@@ -107,7 +107,7 @@ const rows = {
   "turn.check": is.fields({ ...directory, agent: is.name.default("native"), is_new: is.on, ...turn }),
   "turn.start": is.fields({ ...session, prompt: is.text.nullable(), agent: is.nameOrNull, ...turn }),
   "turn.watch": is.fields({ ...session, after_seq: is.count.default(0), until: z.enum(["now", "idle", "never"]).default("idle") }),
-  "turn.list": is.fields({ ended_since: is.time.nullable().default(null) }),
+  "turn.list": is.fields({ ended_since: is.time.nullable().prefault(null) }),
   "turn.steer": is.fields({ ...session, text: is.text }),
   "turn.pause": is.fields({ ...session, force: is.off }),
   "turn.resume": is.fields(session),
