@@ -11,6 +11,7 @@ export type Printed = {
   status?: string;
   node?: { id: string; author: string; parts: { kind: string; call?: string; text?: string }[] };
   session?: { transcript_path: string };
+  spawned_session_id?: string;
   error?: { kind: string; message: string; limit?: string };
 };
 

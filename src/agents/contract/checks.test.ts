@@ -42,6 +42,7 @@ function asked(...texts: string[]): RecordedRequest[] {
     protocol: "anthropic",
     isSide: false,
     step,
+    usage: null,
     headers: {},
     text,
     body: { model: "claude-sonnet-4-5" },

@@ -10,7 +10,7 @@ import { positionOf, type Position } from "./server/position.ts";
 import type { Protocol, ProtocolName } from "./server/protocol.ts";
 import { sendAnswer, sendFailure } from "./server/reply.ts";
 import { responses } from "./server/responses.ts";
-import type { Fault, Script, Step } from "./server/script.ts";
+import type { Fault, Script, Step, TokenCounts } from "./server/script.ts";
 import { answerSide, modelOf, readBody } from "./server/side.ts";
 
 /** A function chooses the script by what the request says. */
@@ -42,6 +42,8 @@ export type RecordedRequest = {
   protocol: ProtocolName | null;
   isSide: boolean;
   step: number;
+  /** What the answer says that it counted; null where there was none. */
+  usage: TokenCounts | null;
   headers: Record<string, string>;
   /** The body as it came. */
   text: string;
@@ -130,7 +132,7 @@ function recordRequest(state: State, given: { at: number; path: string; text: st
   const { request, ...rest } = given;
   const protocol = paths.find(([pattern]) => pattern.test(given.path))?.[1] ?? null;
   const headers = Object.fromEntries(request.headers);
-  const record: RecordedRequest = { number: 0, ...rest, method: request.method, protocol, isSide: true, step: -1, headers };
+  const record: RecordedRequest = { number: 0, ...rest, method: request.method, protocol, isSide: true, step: -1, usage: null, headers };
   state.requests.push(record);
   return record;
 }
@@ -160,6 +162,7 @@ async function answerModel(state: State, protocol: Protocol, record: RecordedReq
   if (step.delayMs !== undefined) await Bun.sleep(step.delayMs);
   const prompt = state.countPrompt(protocol.name, reading.pieces);
   const answer = composeAnswer({ model, number: record.number, reading, position, step, fault, prompt });
+  record.usage = answer.usage;
   const isBroken = fault?.type === "drop" || fault?.type === "stall" || fault?.type === "error-event";
   if (!isBroken) state.answered += 1;
   return sendAnswer(protocol, answer, { stream, chunkDelayMs: options.chunkDelayMs ?? 0, fault, signal });
