@@ -2,6 +2,7 @@
 // into a pipe only the final answer goes, whole.
 import type { QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
+import type { Node, ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { Door } from "../command.ts";
 import { styleOf } from "../style.ts";
@@ -16,6 +17,8 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
   let shown = false;
   let turn: string | null = null;
   let queue: QueuedInput[] = [];
+  /** Of this turn and of those below it, with the calls that asked. */
+  const asks = new Map<string, string | null>();
 
   /** Lines about the run, on lines of their own even when the answer is streaming. */
   function say(...lines: string[]): void {
@@ -39,10 +42,21 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
     queue = now;
   }
 
+  function asked({ ask, turnId }: Extract<Event, { type: "ask.opened" }>): void {
+    asks.set(ask.id, turnId === turn ? ask.call : null);
+    say(...askLines(ask, look(), options.talk === undefined ? "elsewhere" : "typed"));
+  }
+  /** What became of a question was told when it was closed. */
+  function results(node: Node): ResultPart[] {
+    const answered = new Set(asks.values());
+    return node.parts.filter((part) => part.kind === "result").filter(({ call }) => !answered.has(call));
+  }
+
   function event(event: Event): void {
     if (event.type === "turn.started") return began(event);
     if (event.type === "queue.changed") return queued(event.queue);
-    if (event.type === "ask.opened") return say(...askLines(event.ask, look(), options.talk === undefined ? "elsewhere" : "typed"));
+    if (event.type === "ask.opened") return asked(event);
+    if (event.type === "ask.closed") return say(...(asks.has(event.ask.id) ? noticeLines(event, look()) : []));
     if (event.turnId !== turn) return;
     switch (event.type) {
       case "text.delta":
@@ -51,7 +65,7 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
         // A question is shown when it is asked.
         return event.name === "ask_user" ? undefined : say(callLine(event.name, event.input, look()));
       case "node.added":
-        return say(...event.node.parts.flatMap((part) => (part.kind === "result" ? resultLines(part, look()) : [])));
+        return say(...results(event.node).flatMap((part) => resultLines(part, look())));
       default:
         return say(...noticeLines(event, look()));
     }

@@ -69,7 +69,10 @@ export function answering(printer: Printer, talk: Talk): Printer & { close: () =
     for (;;) {
       const given = await talk.input.next(label);
       if (isWithdrawn) return;
-      if (given === null) return talk.stop();
+      if (given === null) {
+        isOver = true;
+        return talk.stop();
+      }
       if (talk.isCommand(given)) talk.door.err.write("Ctrl-C stops the turn; a blank before it makes it an answer\n");
       else if (given.trim() !== "" && (await sent(id, given.trim()))) return;
     }
