@@ -29,6 +29,8 @@ export function answering(printer: Printer, talk: Talk): Printer & { close: () =
   let isWithdrawn = false;
   let isOver = false;
 
+  const to = { event, isOver: () => isOver };
+
   function show(event: Event): void {
     if (current === null) printer.event(event);
     else held.push(event);
@@ -36,7 +38,7 @@ export function answering(printer: Printer, talk: Talk): Printer & { close: () =
   function event(event: Event): void {
     if (event.type === "ask.opened") waiting.push(event);
     else if (event.type === "ask.closed") closed(event.ask.id);
-    if (event.type === "session.spawned") below(event.session).catch(tell);
+    if (event.type === "session.spawned") watchBelow(talk, event.session, to).catch((error) => tell(talk, error));
     if (event.type !== "ask.opened") show(event);
     void ask();
   }
@@ -57,50 +59,15 @@ export function answering(printer: Printer, talk: Talk): Printer & { close: () =
     printer.event(next);
     current = next;
     isWithdrawn = false;
-    await answer(next.ask.id);
+    if ((await answerOnce(talk, next.ask.id)) === "given up" && !isWithdrawn) {
+      isOver = true;
+      talk.stop();
+    }
     current = null;
     const missed = held;
     held = [];
     for (const each of missed) printer.event(each);
     void ask();
-  }
-  async function answer(id: string): Promise<void> {
-    const label = `${styleOf(talk.door.out).bold("answer >")} `;
-    for (;;) {
-      const given = await talk.input.next(label);
-      if (isWithdrawn) return;
-      if (given === null) {
-        isOver = true;
-        return talk.stop();
-      }
-      if (talk.isCommand(given)) talk.door.err.write("Ctrl-C stops the turn; a blank before it makes it an answer\n");
-      else if (given.trim() !== "" && (await sent(id, given.trim()))) return;
-    }
-  }
-  /** False when it can be tried again. */
-  async function sent(id: string, text: string): Promise<boolean> {
-    try {
-      await talk.api.ask.answer({ ask: id, text });
-      return true;
-    } catch (error) {
-      tell(error);
-      return error instanceof Fault && error.code === "ask-closed";
-    }
-  }
-  function tell(error: unknown): void {
-    tellFault(error, { env: talk.door.env, write: talk.door.err.write });
-  }
-  /** A sub-session tells of its own questions; it may not have begun yet. */
-  async function below(session: string): Promise<void> {
-    let seq = 0;
-    for (let isEnded = false; !isOver && !isEnded;) {
-      for await (const each of talk.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
-        seq = each.seq;
-        isEnded ||= each.type === "turn.ended";
-        if (each.type === "ask.opened" || each.type === "ask.closed" || each.type === "session.spawned") event(each);
-      }
-      if (!isEnded) await Bun.sleep(100);
-    }
   }
 
   return {
@@ -111,4 +78,42 @@ export function answering(printer: Printer, talk: Talk): Printer & { close: () =
       if (current !== null) withdraw();
     },
   };
+}
+
+/** Until an answer is taken, or the prompt is left. */
+async function answerOnce(talk: Talk, ask: string): Promise<"answered" | "given up"> {
+  const label = `${styleOf(talk.door.out).bold("answer >")} `;
+  for (;;) {
+    const given = await talk.input.next(label);
+    if (given === null) return "given up";
+    if (talk.isCommand(given)) talk.door.err.write("Ctrl-C stops the turn; a blank before it makes it an answer\n");
+    else if (given.trim() !== "" && (await isTaken(talk, ask, given.trim()))) return "answered";
+  }
+}
+
+async function isTaken(talk: Talk, ask: string, text: string): Promise<boolean> {
+  try {
+    await talk.api.ask.answer({ ask, text });
+    return true;
+  } catch (error) {
+    tell(talk, error);
+    return error instanceof Fault && error.code === "ask-closed";
+  }
+}
+
+function tell({ door }: Talk, error: unknown): void {
+  tellFault(error, { env: door.env, write: door.err.write });
+}
+
+/** A sub-session tells of its own questions; it may not have begun yet. */
+async function watchBelow(talk: Talk, session: string, to: { event: (event: Event) => void; isOver: () => boolean }): Promise<void> {
+  let seq = 0;
+  for (let isEnded = false; !to.isOver() && !isEnded;) {
+    for await (const each of talk.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
+      seq = each.seq;
+      isEnded ||= each.type === "turn.ended";
+      if (each.type === "ask.opened" || each.type === "ask.closed" || each.type === "session.spawned") to.event(each);
+    }
+    if (!isEnded) await Bun.sleep(100);
+  }
 }
