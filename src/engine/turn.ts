@@ -4,6 +4,7 @@ import type { TurnCheck, TurnStart } from "../protocol/api.ts";
 import { Fault, type TurnError } from "../protocol/error.ts";
 import type { Event, TurnOutcome } from "../protocol/event.ts";
 import { storedAt } from "../protocol/handle.ts";
+import { refuseNesting } from "../protocol/nesting.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
@@ -17,7 +18,6 @@ import { delegation } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
 import { filesKeeper } from "./files.ts";
 import type { LiveTurn } from "./live.ts";
-import { refuseNesting } from "./nesting.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
 import { agentNamed } from "./sessions.ts";
@@ -56,7 +56,7 @@ export async function runToRest(parts: EngineParts, params: TurnStart, publish: 
 }
 
 async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
-  if (place.root === null) refuseNesting(parts);
+  if (place.root === null) refuseNesting(parts.around());
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
   // One that was named was asked before; only the session knew this one.
@@ -126,7 +126,7 @@ async function takerOf(
 }
 
 export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
-  refuseNesting(parts);
+  refuseNesting(parts.around());
   const chosen = parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);
