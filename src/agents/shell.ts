@@ -72,6 +72,7 @@ async function execute(
       cwd: input.directory,
       env: { ...parts.toolEnv, SKEIN_SESSION_ID: input.session },
       signal: context.signal,
+      pausable: context.pausable,
       onOutput: (chunk) => {
         sink.write(chunk);
         events.push(chunk);

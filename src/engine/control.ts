@@ -20,7 +20,7 @@ export function controlRows(parts: EngineParts, turns: LiveTurns): Pick<Api, "tu
       kill: async ({ session, force }) => (await import("./kill.ts")).killTurn(parts, session, { force }),
       watch: (params) => watchSession(parts, params),
       steer: (params) => steer(parts, params),
-      pause: ({ session }) => pauseTurn(parts, session),
+      pause: ({ session, force }) => pauseTurn(parts, session, { force }),
       resume: ({ session }) => resumeTurn(parts, session),
       list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).turnRows(endedSince) : []),
     },

@@ -3,6 +3,7 @@
 import type { KillReport } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId } from "../protocol/node.ts";
+import { wake } from "../kit/freeze.ts";
 import { descendantsOf, startOf } from "../kit/processes.ts";
 import type { LivingHolder, Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
@@ -21,6 +22,7 @@ export async function killTurn(
   const store = await parts.store();
   const holder = await turnHolder(store, session, limits);
   if (holder === null && (await store.openTurns(session)).length === 0) return report(store, session, "not-running", null);
+  if (holder !== null && holder.pid !== null) wake(holder.pid);
   if (holder?.pid === process.pid) await cancelled(parts, session, limits);
   else if (holder !== null && (force || !(await stoppedThere(parts, session, holder, limits)))) {
     const others = await alsoRunBy(store, holder, session);
@@ -62,7 +64,7 @@ async function stoppedThere(parts: EngineParts, session: string, { socket }: Liv
 }
 
 /** Sessions that would end with it; those below the one that is meant don't count. */
-async function alsoRunBy(store: Store, { pid }: LivingHolder, session: string): Promise<string[]> {
+export async function alsoRunBy(store: Store, { pid }: LivingHolder, session: string): Promise<string[]> {
   const rows = (await store.turnRows(null)).filter((row) => row.pid !== null && row.pid === pid);
   const isBelow = (id: string | null): boolean =>
     id !== null && (id === session || isBelow(rows.find((row) => row.session.id === id)?.session.parentSession ?? null));

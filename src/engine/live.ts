@@ -1,6 +1,6 @@
 // The turns that run in this process, whichever engine started them, and those who watch them from here. Keeps nothing:
 // what lasts is in the store before it comes here.
-import { Gate } from "../kit/gate.ts";
+import type { Gate } from "../kit/gate.ts";
 import { createTail, type Tail } from "../kit/tail.ts";
 import type { TurnStart } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
@@ -31,6 +31,10 @@ export class Live {
 
   of(session: string): LiveTurn | undefined {
     return this.#turns.get(session);
+  }
+
+  all(): Iterable<LiveTurn> {
+    return this.#turns.values();
   }
 
   /** A turn that was asked for can be stopped from then on. */

@@ -1,13 +1,24 @@
-// A turn that stands still: its agent is asked for nothing more, what runs for it is stopped, its clocks too.
+// A turn that stands still: its agent is asked for nothing more, what runs for it is stopped, its clocks too. An owner
+// that does not answer can be stopped from outside, as the process it is.
+import { freeze, wake } from "../kit/freeze.ts";
+import { descendantsOf, isStopped } from "../kit/processes.ts";
 import type { PauseReport } from "../protocol/control.ts";
+import { Fault } from "../protocol/error.ts";
+import { shortId } from "../protocol/node.ts";
+import type { LivingHolder } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
+import { alsoRunBy } from "./kill.ts";
 import type { LiveTurn } from "./live.ts";
 import { atOwner } from "./owner.ts";
 
-export function pauseTurn(parts: EngineParts, session: string): Promise<PauseReport> {
+export async function pauseTurn(parts: EngineParts, session: string, { force }: { force: boolean }): Promise<PauseReport> {
+  const holder = await otherHolder(parts, session);
+  if (holder !== null && isAsleep(holder)) return { session, state: "paused", pid: holder.pid };
+  if (holder !== null && force) return stopProcess(parts, session, holder);
   return atOwner(parts, session, {
     here: async (turn) => {
-      await standStill(turn);
+      turn.gate.shut();
+      await tellStates(parts);
       return { session, state: "paused", pid: process.pid };
     },
     there: (api) => api.turn.pause({ session, force: false }),
@@ -15,27 +26,65 @@ export function pauseTurn(parts: EngineParts, session: string): Promise<PauseRep
   });
 }
 
-export function resumeTurn(parts: EngineParts, session: string): Promise<PauseReport> {
+export async function resumeTurn(parts: EngineParts, session: string): Promise<PauseReport> {
+  const holder = await otherHolder(parts, session);
+  if (holder !== null && isAsleep(holder)) {
+    wake(holder.pid);
+    if (!(await isPaused(parts, session))) return { session, state: "running", pid: holder.pid };
+  }
   return atOwner(parts, session, {
     here: async (turn) => {
-      await goOn(turn);
-      return { session, state: "running", pid: process.pid };
+      turn.gate.open();
+      await tellStates(parts);
+      return { session, state: turn.gate.isShut ? "paused" : "running", pid: process.pid };
     },
     there: (api) => api.turn.resume({ session }),
     nowhere: () => ({ session, state: "not-running", pid: null }),
   });
 }
 
-async function standStill({ gate, recorder }: LiveTurn): Promise<void> {
-  if (gate.isShut) return;
-  gate.shut();
-  await recorder.setState("paused");
-  recorder.pass({ type: "turn.paused" });
+/** Turns that were said to stand still. */
+const told = new WeakSet<LiveTurn>();
+
+/** Turns below one that stands still do so too, and whoever lists or watches them is told. */
+async function tellStates(parts: EngineParts): Promise<void> {
+  for (const turn of parts.live.all()) {
+    const { gate, recorder, asking } = turn;
+    if (gate.isShut === told.has(turn)) continue;
+    if (gate.isShut) told.add(turn);
+    else told.delete(turn);
+    recorder.pass({ type: gate.isShut ? "turn.paused" : "turn.resumed" });
+    await recorder.setState(gate.isShut ? "paused" : asking.size > 0 ? "asking" : "running");
+  }
 }
 
-async function goOn({ gate, recorder, asking }: LiveTurn): Promise<void> {
-  if (!gate.isShut) return;
-  await recorder.setState(asking.size > 0 ? "asking" : "running");
-  recorder.pass({ type: "turn.resumed" });
-  gate.open();
+/** Null when this process runs the session, or nobody does. */
+async function otherHolder(parts: EngineParts, session: string): Promise<LivingHolder | null> {
+  return parts.live.of(session) === undefined ? (await parts.store()).holder(session) : null;
+}
+
+function isAsleep(holder: LivingHolder): holder is LivingHolder & { pid: number } {
+  return holder.pid !== null && isStopped(holder.pid);
+}
+
+async function isPaused(parts: EngineParts, session: string): Promise<boolean> {
+  const rows = await (await parts.store()).turnRows(null);
+  return rows.some((row) => row.session.id === session && row.state === "paused");
+}
+
+async function stopProcess(parts: EngineParts, session: string, holder: LivingHolder): Promise<PauseReport> {
+  const { pid, namedPid } = holder;
+  if (pid === null) {
+    throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
+      hint: `skein pause ${session} --force must be called there`,
+    });
+  }
+  const others = await alsoRunBy(await parts.store(), holder, session);
+  if (others.length > 0) {
+    throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would stand still too`, {
+      hint: "leave --force out: then only this session is paused",
+    });
+  }
+  if (freeze(() => [pid, ...descendantsOf(pid)]).includes(pid)) return { session, state: "paused", pid };
+  throw new Fault("session-busy", `process ${pid}, which runs this session, can't be stopped: it has ended, or belongs to another user`);
 }

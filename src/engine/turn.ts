@@ -65,11 +65,12 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
   const deadline = deadlineOf(params, place.outer);
-  const gate = new Gate();
-  deadline.signal.addEventListener("abort", () => gate.open());
   const drawer = { signal: deadline.signal, stop: deadline.end };
   const account = place.above?.below(drawer) ?? openAccount(params.limits, drawer);
-  const leaveGate = [place.gate?.add({ stop: () => gate.shut(), go: () => gate.open() }), gate.add(deadline)];
+  const gate = new Gate();
+  deadline.signal.addEventListener("abort", () => gate.release());
+  const { gate: above } = place;
+  const leaveGate = [above?.add({ stop: () => gate.shut(above), go: () => gate.open(above) }), gate.add(deadline)];
   let transcript = null;
   let leave = (): void => {};
   try {
@@ -102,9 +103,9 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
     throw error;
   } finally {
     deadline.clear();
+    account.leave();
     for (const away of leaveGate) away?.();
     transcript?.close();
-    account.leave();
     await store.release(lease);
     leave();
   }
@@ -155,10 +156,10 @@ export type Driven = {
   lease: Lease;
   recorder: Recorder;
   deadline: Deadline;
+  account: Account;
   agent: Agent;
   turn: Turn;
   native: NativeStart | null;
-  account: Account;
   session: Session;
 };
 
@@ -169,6 +170,7 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
   let answer: Node | null = null;
   let mayHaveChanged = params.command !== null;
+  await driven.live.gate.passed();
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
     await driven.live.gate.passed();

@@ -14,7 +14,7 @@ export async function bindModel(name: string, ground: Ground): Promise<BoundMode
   const idleMs = ground.config.values.idleMs ?? 600_000;
   return {
     name: `${vendor}/${model}`,
-    stream: (request, signal) => streamModel({ ...request, model, effort }, endpoint, { signal, idleMs, retry }),
+    stream: (request, signal, gate) => streamModel({ ...request, model, effort }, endpoint, { signal, gate, idleMs, retry }),
     body: async (request) => (await loadWire(endpoint.wire)).request({ ...request, model, effort }, endpoint).body,
     price: async (usage) => (await import("../models/catalog.ts")).priceOf(vendor, model, usage),
     window: async () => config?.contextWindow ?? (await import("../models/catalog.ts")).windowOf(vendor, model),

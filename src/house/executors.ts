@@ -74,7 +74,7 @@ export function executorsOf(ground: Ground): Executors {
     const { machine, walls, bounds } = planned(ground, turn, known(), atEnd);
     const inner = [...ground.self, "__executor", JSON.stringify(bounds)];
     const command = walledCommand({ command: inner, cwd: turn.directory, walls, machine, self: ground.self });
-    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory, bounds });
+    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory, bounds, root: turn.root });
     // What held when it was tried does not hold any more: it is tried out again the next time.
     executor.ready.catch(() => rmSync(machineFile(ground), { force: true }));
     return executor;

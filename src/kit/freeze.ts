@@ -1,5 +1,5 @@
 // Makes processes stand still and lets them go on, by signals that none of them can refuse. Ends nothing.
-import { isStopped } from "./processes.ts";
+import { descendantsOf, isStopped } from "./processes.ts";
 
 const mostRounds = 100;
 
@@ -22,6 +22,11 @@ export function freeze(find: () => number[]): number[] {
 
 export function thaw(pids: readonly number[]): void {
   for (const pid of pids) send(pid, "SIGCONT");
+}
+
+/** A process that was stopped hears nothing until it goes on, with all below it. */
+export function wake(pid: number): void {
+  if (isStopped(pid)) thaw([...descendantsOf(pid), pid]);
 }
 
 /** False for one that has ended, or is not ours. */

@@ -1,16 +1,20 @@
-// Ends a request when its owner does, or when nothing came for too long. Time counts only while we wait for bytes.
-import { longestTimerMs } from "../kit/duration.ts";
+// Ends a request when its owner does, or when nothing came for too long. Time counts only while we wait for bytes, and
+// while the gate is open.
+import { countdown } from "../kit/countdown.ts";
+import type { Gate } from "../kit/gate.ts";
 
 export class IdleWatch {
   hasFired = false;
   readonly #controller = new AbortController();
   readonly #owner: AbortSignal;
   readonly #idleMs: number | null;
+  readonly #gate: Gate | null;
   readonly #forward = (): void => this.#controller.abort(this.#owner.reason);
 
-  constructor(owner: AbortSignal, idleMs: number | null) {
+  constructor(owner: AbortSignal, idleMs: number | null, gate: Gate | null = null) {
     this.#owner = owner;
-    this.#idleMs = idleMs === null ? null : Math.min(idleMs, longestTimerMs);
+    this.#idleMs = idleMs;
+    this.#gate = gate;
     if (owner.aborted) this.#forward();
     else owner.addEventListener("abort", this.#forward, { once: true });
   }
@@ -25,11 +29,13 @@ export class IdleWatch {
     const onAbort = (): void => reject(this.signal.reason);
     if (this.signal.aborted) onAbort();
     this.signal.addEventListener("abort", onAbort, { once: true });
-    const timer = this.#idleMs === null ? undefined : setTimeout(() => this.#fire(), this.#idleMs);
+    const clock = countdown(this.#idleMs, () => this.#fire());
+    const leaveGate = this.#gate?.add(clock);
     try {
       return await Promise.race([step, promise]);
     } finally {
-      clearTimeout(timer);
+      clock.clear();
+      leaveGate?.();
       this.signal.removeEventListener("abort", onAbort);
     }
   }

@@ -1,5 +1,6 @@
 // One request to one model over the network: sends it, streams the answer, waits out what can be waited out.
 // Never throws; the last event is `done` or `failed`. What a wire or a vendor means is decided elsewhere.
+import type { Gate } from "../kit/gate.ts";
 import { messageOf } from "../protocol/error.ts";
 import { noUsage } from "../protocol/usage.ts";
 import { readProblem } from "./error-response.ts";
@@ -25,6 +26,8 @@ export type StreamOptions = {
   /** Null waits for a silent server as long as it takes. */
   idleMs: number | null;
   retry: { attempts: number; maxWaitMs: number };
+  /** Nothing is sent while it is shut. */
+  gate?: Gate;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   loadWire?: (name: WireName) => Promise<Wire>;
 };
@@ -76,7 +79,8 @@ function nextWait(failure: Failure, patience: Patience, attempts: number): numbe
 
 /** One attempt. Its end is returned, so that the caller can decide whether there will be another. */
 async function* tryOnce(request: ModelRequest, target: Target, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
-  const watch = new IdleWatch(options.signal, options.idleMs);
+  await options.gate?.passed();
+  const watch = new IdleWatch(options.signal, options.idleMs, options.gate);
   let reader: WireReader | null = null;
   let hadContent = false;
   const fail = (failure: Failure): Attempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: noUsage }) });

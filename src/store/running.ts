@@ -1,4 +1,5 @@
 // What runs on this machine, and what has run: turns with who holds their session.
+import { isStopped } from "../kit/processes.ts";
 import type { TurnRow } from "../protocol/control.ts";
 import type { Db } from "./db.ts";
 import { type Holder, livingHolder, requireLease, stateOf } from "./lease.ts";
@@ -21,9 +22,14 @@ export function turnRows(db: Db, self: Holder, endedSince: number | null): TurnR
     if (session === null) return [];
     const turn = toTurn(row);
     const holder = turn.endedAt === null ? livingHolder(db, session.id, self) : null;
-    const state = turn.endedAt !== null ? "ended" : holder === null ? "interrupted" : stateOf(db, session.n);
+    const state = turn.endedAt !== null ? "ended" : holder === null ? "interrupted" : stateSeen(db, session.n, holder.pid);
     return [{ session: toSession(session), turn, state, pid: holder?.pid ?? null }];
   });
+}
+
+/** A process that was stopped from outside can't say so itself. */
+function stateSeen(db: Db, session: number, pid: number | null): TurnRow["state"] {
+  return pid !== null && isStopped(pid) ? "paused" : stateOf(db, session);
 }
 
 /** Shown by whoever lists what runs; ends with the lease. */

@@ -167,6 +167,8 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
   logs: [["logs", "nope", "--limit", "0"], /whole number above 0/],
   asks: [["asks", "all"], /takes no arguments/],
   answer: [["answer", "nope", "yes"], /no question "nope"/],
+  pause: [["pause", "nope"], /no session "nope"/],
+  resume: [["resume", "nope", "--force"], /no flag "--force"/],
   kill: [["kill", "nope"], /no session "nope"/],
   demo: [["demo", "--kep"], /did you mean "--keep"/],
   new: [["new", "a", "b"], /too many|too much|takes/],

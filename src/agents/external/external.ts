@@ -1,6 +1,7 @@
 // A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
 // live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
 import { createFeed } from "../../kit/feed.ts";
+import { type Gate as Barrier, gateBehind } from "../../kit/gate.ts";
 import { loadLibc } from "../../kit/libc.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
@@ -138,8 +139,10 @@ async function once(
     stopped ??= error;
     stop.abort();
   };
+  const barrier = gateBehind(context.pausable);
   const gate = await openGate(parts.gate, adapter, input, {
     signal,
+    barrier,
     ready: context.keepFiles(),
     folder: configDirOf(parts, input),
     from: native?.id ?? null,
@@ -162,7 +165,7 @@ async function once(
       gate,
       onFlood: stopFor,
     });
-    const exit = await start(parts, input, launch, program, gate, { signal, talk, reading, alive: context.alive });
+    const exit = await start(parts, input, launch, program, gate, { signal, barrier, talk, reading, alive: context.alive });
     await reading.finish();
     const other = askedInstead(launch.model, gate);
     if (other !== null) warn(emit, `${adapter.name} was told to ask ${launch.model} and asked ${other} instead`);
@@ -194,13 +197,15 @@ function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, gate: Gate
   return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && gate.asked()?.begun === 0;
 }
 
+type Company = { signal: AbortSignal; barrier: Barrier; talk: Talk | null; reading: Reading; alive: () => void };
+
 async function start(
   parts: ExternalParts,
   input: TurnInput,
   launch: CliLaunch,
   program: string,
   gate: Gate,
-  { signal, talk, reading, alive }: { signal: AbortSignal; talk: Talk | null; reading: Reading; alive: () => void },
+  { signal, barrier, talk, reading, alive }: Company,
 ): Promise<CliExit> {
   const { adapter } = parts;
   prepareOwn(adapter, launch);
@@ -226,6 +231,7 @@ async function start(
       SKEIN_SESSION_ID: input.session,
     },
     signal: talk?.signal ?? signal,
+    gate: barrier,
     libc,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => reading.line(line, isCut),

@@ -1,6 +1,7 @@
 // How a CLI's requests leave its walls. With a key: through our gateway, which alone knows it and counts what is spent.
 // With the person's own sign-in (sign-in-gate.ts): to its vendor's hosts. With the network off nothing else is reached.
 import { toolEnvironment } from "../../executor/environment.ts";
+import type { Gate as Barrier } from "../../kit/gate.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { type Environment, parseModelName } from "../../models/providers.ts";
 import { Fault, type TurnError } from "../../protocol/error.ts";
@@ -55,6 +56,8 @@ export type GateParts = {
 
 export type GateWatch = {
   signal: AbortSignal;
+  /** Nothing passes while it is shut. */
+  barrier: Barrier;
   /** No answer reaches the CLI before: until then it has nothing to change a file for. */
   ready: Promise<void>;
   /** The CLI's configuration directory, and its session that is resumed or forked. */
@@ -108,6 +111,7 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
     price: parts.price,
     ready: watch.ready,
+    barrier: watch.barrier,
     reserve: async (request, last) => {
       const room = stepsOver(requests, input.limits) ?? (await watch.budget.reserve(await estimateOf(parts, input, request, last)));
       if (typeof room === "function") requests += 1;

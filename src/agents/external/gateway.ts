@@ -1,6 +1,7 @@
 // The loopback gateway: what an agent's CLI takes for its vendor. It knows one turn's token, puts the real key in its
 // place, passes every byte on as it comes, and counts. It reaches the vendor's own paths and nothing else.
 import { chmodSync, closeSync, rmSync } from "node:fs";
+import type { Gate } from "../../kit/gate.ts";
 import { brokenFailure, classify, type Failure, networkFailure, type Target } from "../../models/failure.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { loadWire } from "../../models/stream.ts";
@@ -32,6 +33,8 @@ export type GatewayOptions = {
   price: Price;
   /** No request is passed on before. */
   ready?: Promise<void>;
+  /** While it is shut no request and no byte of an answer is passed on. */
+  barrier?: Gate;
   /** Asked before every request; an error refuses it for good. */
   reserve: (request: Entry, last: LastAnswer | null) => Promise<TurnError | Settle>;
   /** Once for each request that was for a vendor, when it is over. */
@@ -154,6 +157,7 @@ class RunningGateway {
     request.signal.addEventListener("abort", leave);
     try {
       await this.#options.ready;
+      await this.#options.barrier?.passed();
       const room = await this.#options.reserve(entry, this.ledger.lastAnswer);
       if (typeof room !== "function") {
         await this.ledger.end(entry, room);
@@ -210,7 +214,9 @@ class RunningGateway {
     stop.signal.addEventListener("abort", () => void this.#settle(passing));
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
       try {
+        await this.#options.barrier?.passed();
         const { value, done } = await reader.read();
+        await this.#options.barrier?.passed();
         if (done) {
           await this.#settle(passing);
           return controller.close();

@@ -4,10 +4,12 @@ import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { callMark, newMark } from "../../executor/mark.ts";
 import { Excerpt } from "../../kit/excerpt.ts";
+import { freeze, thaw } from "../../kit/freeze.ts";
+import type { Gate } from "../../kit/gate.ts";
 import type { Libc } from "../../kit/libc.ts";
 import { type Line, LineSplitter } from "../../kit/lines.ts";
 import { OutputReader } from "../../kit/output-reader.ts";
-import { endFamily, type Family } from "../../kit/processes.ts";
+import { endFamily, type Family, familyMembers } from "../../kit/processes.ts";
 import { messageOf } from "../../protocol/error.ts";
 
 export type CliRun = {
@@ -20,6 +22,8 @@ export type CliRun = {
   /** A file that it gets as its number 3. */
   passed: { file: number; started: () => void } | null;
   signal: AbortSignal;
+  /** Shut while it is to stand still with all it has started. */
+  gate?: Gate;
   /** By which whoever comes from it has the limit that says so, though parents and environment are gone. */
   libc: Libc | null;
   /** `<path>.stdout.log` and `<path>.stderr.log` are appended to; null keeps none. */
@@ -51,11 +55,19 @@ const restMs = 10_000;
 
 /** Rejects when it can't be started, and when a line can't be dealt with: what was not recorded must not go on. */
 export async function runCli(run: CliRun): Promise<CliExit> {
+  await run.gate?.passed();
   const startedAt = performance.now();
   const mark = callMark(newMark(), 1);
   const child = run.libc?.withSign(0, () => start(run, mark.env)).started ?? start(run, mark.env);
   const family: Family = { root: child.pid, mark: mark.entry };
   const stop = () => void endFamily(family, graceMs);
+  let frozen: number[] = [];
+  const leaveGate = run.gate?.add({
+    stop: () => {
+      frozen = freeze(() => familyMembers(family));
+    },
+    go: () => thaw(frozen.splice(0)),
+  });
   const printed = new Printed(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
   const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
@@ -65,17 +77,19 @@ export async function runCli(run: CliRun): Promise<CliExit> {
     return take(chunk);
   };
   const outputs = [
-    new OutputReader(child.stdout, taken(logs.stdout, printed.take), () => {}),
+    new OutputReader(child.stdout, taken(logs.stdout, printed.take), () => {}, run.gate),
     new OutputReader(
       child.stderr,
       taken(logs.stderr, (chunk) => stderr.push(chunk)),
       () => {},
+      run.gate,
     ),
   ] as const;
 
   run.signal.addEventListener("abort", stop, { once: true });
   if (run.signal.aborted) stop();
   await child.exited;
+  leaveGate?.();
   // Whoever it left behind would hold its streams open.
   await endFamily(family, 0);
   await Promise.all(outputs.map((output) => output.rest(run.signal.aborted ? restMs : Infinity)));

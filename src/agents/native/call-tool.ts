@@ -71,6 +71,7 @@ async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcom
     cwd: to.input.directory,
     env: { ...to.toolEnv, SKEIN_SESSION_ID: to.input.session },
     signal: to.context.signal,
+    pausable: to.context.pausable,
     onOutput: (chunk) => {
       sink ??= to.context.keepOutput(call.id, call.name);
       sink.write(chunk);

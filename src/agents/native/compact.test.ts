@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { Gate } from "../../kit/gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import type { Author, NewNode, Node, Note, Part } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext } from "../../protocol/ports.ts";
@@ -182,6 +183,7 @@ function stateOf(
   const state = {
     input: { session: "s", limits: { maxBudgetUsd: null } } as TurnState["input"],
     context: { signal: new AbortController().signal, reserve: given.reserve ?? (async () => () => {}) } as unknown as TurnState["context"],
+    gate: new Gate(),
     parts: {} as TurnState["parts"],
     model,
     system: "the system",

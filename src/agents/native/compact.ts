@@ -87,7 +87,7 @@ async function summarise(state: TurnState, older: Node[], window: number, settle
     maxOutputTokens: Math.floor(Math.min(4096, window / 5)),
   };
   let last: ModelEvent | undefined;
-  for await (const event of state.model.stream(request, state.context.signal)) last = event;
+  for await (const event of state.model.stream(request, state.context.signal, state.gate)) last = event;
   const spent = await priced(state, last !== undefined && "usage" in last ? last.usage : noUsage);
   settle(spent);
   if (last?.type !== "done") state.unrecorded = addSpent(state.unrecorded, spent);

@@ -1,6 +1,7 @@
 // The native turn: ask the model, run what it calls, until it rests. Yields nodes and passing events, ends
 // with exactly one `end`, never throws for what a model, a tool or a server does.
 import { createFeed } from "../../kit/feed.ts";
+import { gateBehind } from "../../kit/gate.ts";
 import type { ModelEvent } from "../../models/model.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/node.ts";
@@ -54,7 +55,8 @@ async function prepare(parts: NativeParts, input: TurnInput, context: TurnContex
   const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
   await checkPrice(model, input.limits);
   const counted = { steps: 0, unrecorded: nothingSpent };
-  return { input, context, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], ...counted };
+  const gate = gateBehind(context.pausable);
+  return { input, context, gate, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], ...counted };
 }
 
 async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
@@ -147,7 +149,7 @@ async function* askModel(state: TurnState, settle: Settle): AsyncGenerator<Agent
     cacheKey: input.session,
     maxOutputTokens: null,
   };
-  const events = model.stream(request, context.signal)[Symbol.asyncIterator]();
+  const events = model.stream(request, context.signal, state.gate)[Symbol.asyncIterator]();
   let next = events.next();
   if (state.tools.length > 0) setTimeout(() => prepareTools(state), 0);
   try {

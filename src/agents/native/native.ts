@@ -1,4 +1,5 @@
 // The native agent: what it is made of, and its row among the agents. The turn itself is in loop.ts.
+import type { Gate } from "../../kit/gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
 import type { Agent, Executor, TurnInput } from "../../protocol/ports.ts";
@@ -10,7 +11,7 @@ import { preview } from "./preview.ts";
 export type BoundModel = {
   /** `vendor/id`, as recorded on nodes. */
   name: string;
-  stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal) => AsyncIterable<ModelEvent>;
+  stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, gate: Gate) => AsyncIterable<ModelEvent>;
   /** What `stream` would send. */
   body: (request: Omit<ModelRequest, "model" | "effort">) => Promise<string>;
   price: (usage: Usage) => Promise<number | null>;

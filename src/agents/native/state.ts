@@ -1,4 +1,5 @@
 // What one native turn knows, and the one way a node gets onto its path.
+import type { Gate } from "../../kit/gate.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { NewNode, Node } from "../../protocol/node.ts";
 import type { AgentEvent, ToolDefinition, TurnContext, TurnInput } from "../../protocol/ports.ts";
@@ -9,6 +10,8 @@ import type { BoundModel, NativeParts } from "./native.ts";
 export type TurnState = {
   input: TurnInput;
   context: TurnContext;
+  /** Shut while the turn stands still. */
+  gate: Gate;
   parts: NativeParts;
   model: BoundModel;
   system: string;

@@ -33,6 +33,7 @@ const sections: [string, string, z.ZodType][] = [
   ["ps", "`ps --json` prints an array of these, the latest turn first.", records.running],
   ["asks", "`asks --json` prints an array of these, the oldest first; `answer --json` prints the one that was answered.", records.openAsk],
   ["kill", "`kill --json` prints one of these.", records.killed],
+  ["pause and resume", "`pause --json` and `resume --json` print one of these.", records.paused],
   ["purge", "`purge --json` prints one of these.", records.purge],
   ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],
   ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],

@@ -294,6 +294,12 @@ export const killed = z.strictObject({
   status: z.enum(turnStatuses).nullable().describe("how the session's last turn ended"),
 });
 
+export const paused = z.strictObject({
+  session: id,
+  state: z.enum(["running", "paused", "not-running"]).describe("what it is now"),
+  pid: count.nullable().describe("the process that runs the turn; null when nothing runs"),
+});
+
 export const running = z.strictObject({
   state: z
     .enum(["running", "paused", "asking", "interrupted", "ended"])

@@ -1,0 +1,38 @@
+// skein pause: the turn that runs in a session stands still, whoever started it.
+import type { Api } from "../../protocol/api.ts";
+import type { PauseReport } from "../../protocol/control.ts";
+import { shortId } from "../../protocol/node.ts";
+import { jsonFlag } from "../args.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { sessionNamed } from "../find-session.ts";
+import { jsonText } from "../json.ts";
+import { plain } from "../style.ts";
+
+export const pause: Command = {
+  name: "pause",
+  summary: "make the turn that runs in a session stand still, with all it has started",
+  usage: "<session> [--force] [--json]",
+  positionals: { min: 1, max: 1 },
+  flags: [{ name: "force", summary: "do not ask: stop the process that runs it, when it runs nothing else" }, jsonFlag],
+  notes: `Nothing is asked of a model, every process of the turn and of its sub-sessions is
+stopped, and time limits stand still, until \`skein resume <session>\`. The process
+that runs it is asked to do that; one that does not answer can be stopped from
+outside with --force. A connection that breaks meanwhile is a network failure like
+any other. Exit code 0 also when nothing ran.`,
+  run: async (args, door) => {
+    const api = await door.api();
+    const { id, label } = await sessionOf(api, args, door);
+    const report = await api.turn.pause({ session: id, force: args.flags["force"] === true });
+    return told(args, door, report, report.state === "paused" ? `paused ${label}` : `nothing runs in ${label}`);
+  },
+};
+
+export async function sessionOf(api: Api, args: Args, door: Door): Promise<{ id: string; label: string }> {
+  const session = await sessionNamed(api, door, args.positionals[0]);
+  return { id: session.id, label: plain(session.name ?? shortId(session.id)) };
+}
+
+export function told(args: Args, door: Door, report: PauseReport, text: string): number {
+  door.out.write(args.flags["json"] ? jsonText(report) : `${text}\n`);
+  return 0;
+}
