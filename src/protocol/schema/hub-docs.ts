@@ -110,7 +110,7 @@ Two clients of a few lines that really run: \`examples/hub/client.ts\` (WebSocke
 
 ## Connecting
 
-\`hub.json\` in the state directory (\`skein config path\` says where that is) names \`url\`, \`socket\`, \`token_file\`, \`pid\` and \`version\`. Only you can read it and the token.
+\`hub.json\` in the state directory (\`skein config path\` says where that is) names \`url\`, \`socket\`, \`token_file\`, \`pid\`, \`version\` and \`protocol\`; \`skein hub status --json\` prints the same and what runs. Only you can read the file and the token, which is another one after each start.
 
 | | WebSocket | unix socket |
 |---|---|---|
@@ -118,6 +118,7 @@ Two clients of a few lines that really run: \`examples/hub/client.ts\` (WebSocke
 | who may | whoever shows the token: \`Authorization: Bearer <token>\`, or from a browser the subprotocols \`skein\` and the token | whoever can open the socket: you |
 | a message | one text frame | one line |
 | \`env\` in \`hub.hello\` | refused | taken: keys of the caller, kept in memory only |
+| \`hub.stop {wait_ms?}\` | refused | stops the hub; turns have so long to finish |
 
 A page of another origin is refused even with the token.
 

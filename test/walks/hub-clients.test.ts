@@ -1,0 +1,40 @@
+// The two clients of examples/hub, as they are, against a real hub.
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { hubFile, startHub } from "../support/hub-talk.ts";
+import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+
+const server = startModelServer({ steps: [], final: "Hello from the hub." });
+const house = temporaryHouse({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
+const hub = await startHub(house);
+
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await server.stop();
+  house[Symbol.dispose]();
+});
+
+const examples = join(import.meta.dir, "..", "..", "examples", "hub");
+
+const clients: [string, string[]][] = [
+  ["TypeScript, over the WebSocket", [process.execPath, join(examples, "client.ts")]],
+  ["Python, over the unix socket", ["python3", join(examples, "client.py")]],
+];
+
+test.each(clients)("the client in %s lists the sessions and prints the text of a turn", async (_title, words) => {
+  if (Bun.which(words[0]!) === null) throw new Error(`${words[0]} is missing: install it, this client must really run`);
+  const earlier = await house.run(["new", `before ${words[1]!.slice(-2)}`]);
+  expect(earlier.code).toBe(0);
+  const child = Bun.spawn([...words, hubFile(house), house.project, "greet me"], {
+    env: house.env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+  expect({ err, code }).toEqual({ err: "", code: 0 });
+  expect(out).toMatch(new RegExp(`^[0-9a-f-]{36} before ${words[1]!.slice(-2)}$`, "m"));
+  expect(out).toEndWith("Hello from the hub.");
+  expect(server.main().at(-1)!.text).toContain("greet me");
+});
