@@ -58,6 +58,11 @@ class Budget {
     return null;
   }
 
+  /** One that was taken and did not begin. */
+  giveChildBack(): void {
+    this.#used.children -= 1;
+  }
+
   left(): BudgetLeft {
     const { maxTokens, maxBudgetUsd, maxChildren } = this.#limits;
     const rest = (limit: number | null, used: number) => (limit === null ? null : Math.max(0, limit - used));
@@ -146,6 +151,10 @@ export class Account {
 
   takeChild(): TurnError | null {
     return this.#budget.takeChild();
+  }
+
+  giveChildBack(): void {
+    this.#budget.giveChildBack();
   }
 
   left(): BudgetLeft {

@@ -107,6 +107,17 @@ test("one that fails is given back as what it is, and its parent goes on", async
   expect(endOf(events)).toMatchObject({ status: "ok" });
 });
 
+test("one that can't begin takes no place of those that may", async () => {
+  const { run } = await engineWith(async function* (input, context) {
+    if (!isParent(input)) return yield ok;
+    await expect(context.delegate(request({ agent: "nobody" }))).rejects.toThrow('no agent "nobody"');
+    expect((await context.delegate(request())).left.children).toBe(0);
+    await expect(context.delegate(request())).rejects.toThrow("the budget of 1 sub-session is used up");
+    yield ok;
+  });
+  expect(endOf(await run({ limits: { ...turn.limits, maxChildren: 1 } }))).toMatchObject({ status: "ok" });
+});
+
 test("one that a person stops is cancelled, and its parent goes on", async () => {
   const begun = Promise.withResolvers<string>();
   const made = engineWith(async function* (input, context) {

@@ -24,7 +24,10 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     const policy = narrowed(parent.params.policy, request.sandbox, session);
     const over = account.takeChild();
     if (over !== null) throw new Fault("usage", over.message);
-    const child = await openChild(parent, request, policy);
+    const child = await openChild(parent, request, policy).catch((error: unknown) => {
+      account.giveChildBack();
+      throw error;
+    });
     recorder.pass({
       type: "session.spawned",
       call: request.call,

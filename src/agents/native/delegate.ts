@@ -30,7 +30,7 @@ export async function delegateTask(call: CallPart, to: CallTools): Promise<ToolO
     signal: to.context.signal,
     onEvent: (event) => {
       if (event.type === "text.delta") shown.push(event.text);
-      if (event.type === "tool.started") shown.push(`\n${event.name} ${oneLine(Object.values(event.input).join(" "), shownInput)}\n`);
+      if (event.type === "tool.started") shown.push(`\n${event.name} ${shortInput(event.input)}\n`);
     },
   });
   shown.flush();
@@ -43,6 +43,11 @@ export async function delegateTask(call: CallPart, to: CallTools): Promise<ToolO
 /** A question of a sub-session is its own: what the parent can say of it is where it can be answered. */
 function wayOn({ session, status, error }: DelegationResult): string {
   return status === "needs-input" ? `(asks the person: ${error?.hint ?? ""}, then skein run --resume ${session})\n` : "";
+}
+
+function shortInput(input: Record<string, unknown>): string {
+  const words = Object.values(input).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  return oneLine(words.map((word) => oneLine(word, shownInput)).join(" "), shownInput);
 }
 
 /** The line after the answer: whose it is, how that ended, what it cost and what is left of the budget. */
