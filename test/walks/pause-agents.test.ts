@@ -1,0 +1,69 @@
+// Pausing turns of other agents' command lines, played by fakes: the whole tree of the CLI stands still behind its walls,
+// and nothing passes the gateway. test/clis/pause.test.ts does it with the real ones.
+import { expect, test } from "bun:test";
+import { rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { paused } from "../../src/protocol/schema/records.ts";
+import { houseWithFakes } from "../support/fake-clis.ts";
+import { follow } from "../support/following.ts";
+import { leftOf } from "../support/processes.ts";
+import { type TemporaryHouse, vendorEnv } from "../support/skein.ts";
+import { quietestSecond, until } from "../support/standing.ts";
+
+const sizes = (house: TemporaryHouse) =>
+  ["plain", "own"].map((name) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0);
+const stateAfter = async (house: TemporaryHouse, verb: "pause" | "resume") =>
+  paused.parse((await house.run([verb, "long", "--json"])).json()).state;
+
+for (const agent of ["claude", "codex", "gemini", "opencode", "pi"]) {
+  test(`${agent} stands still with all it has started, and goes on to its answer`, async () => {
+    using house = houseWithFakes([agent]);
+    const run = follow(house.start(["run", "fake:busy", "--session", "long", "-a", agent, "--output-format", "events"]));
+    await until(() => sizes(house).every((size) => size > 0), "both loops write");
+    expect(await stateAfter(house, "pause")).toBe("paused");
+    const before = sizes(house);
+    expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
+    expect(sizes(house)).toEqual(before);
+    expect(await stateAfter(house, "resume")).toBe("running");
+    await until(() => sizes(house).every((size, at) => size > before[at]!), "both loops go on");
+    await Bun.write(join(house.project, "end"), "");
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok" });
+  }, 40_000);
+}
+
+test("a CLI that is killed while it stands still leaves nothing, with walls and without", async () => {
+  using house = houseWithFakes(["claude"]);
+  for (const policy of ["workspace", "full"]) {
+    const words = ["--session", "long", "-a", "claude", "--policy", policy, "--output-format", "events"];
+    const run = follow(house.start(["run", "fake:busy", ...words]));
+    await run.until((event) => event.type === "turn.started");
+    await until(() => sizes(house).every((size) => size > 0), "both loops write");
+    expect(await stateAfter(house, "pause")).toBe("paused");
+    expect(await house.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
+    await run.ended;
+    expect(await leftOf(house.root, 5_000)).toEqual([]);
+    for (const name of ["plain", "own"]) rmSync(join(house.project, name));
+  }
+}, 60_000);
+
+test("an answer on its way through the gateway waits, and no request passes meanwhile", async () => {
+  const words = Array.from({ length: 40 }, (_, at) => `word${at}`).join(" ");
+  const server = startModelServer({ steps: [], final: words }, { chunkDelayMs: 40 });
+  using house = houseWithFakes(["claude"], vendorEnv(server.url));
+  try {
+    const run = follow(house.start(["run", "fake:thinks", "--session", "long", "-a", "claude", "--output-format", "events"]));
+    await until(() => server.main().length > 0, "the vendor is asked");
+    expect(await stateAfter(house, "pause")).toBe("paused");
+    expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(2);
+    // The answer would have been over by now.
+    await Bun.sleep(2_000);
+    expect(run.printed.some(({ type }) => type === "turn.ended")).toBe(false);
+    expect(server.main().length).toBe(1);
+    expect(await stateAfter(house, "resume")).toBe("running");
+    expect(await run.ended).toMatchObject({ code: 0 });
+  } finally {
+    await server.stop();
+  }
+}, 40_000);
