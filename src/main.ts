@@ -62,6 +62,8 @@ async function main(argv: string[]): Promise<number> {
     cwd,
     home,
     project: findProject(cwd, home),
+    state,
+    self: selfCommand(),
     leave: (code) => process.exit(code),
     api: build,
   });

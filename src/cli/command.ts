@@ -45,6 +45,10 @@ export type Door = {
   /** What `~` stands for. */
   home: string;
   project: string;
+  /** Where the hub is found. */
+  state: string;
+  /** How this program starts itself again. */
+  self: readonly string[];
   env: Record<string, string | undefined>;
   version: string;
   /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */

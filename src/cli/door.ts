@@ -9,6 +9,8 @@ export type DoorParts = {
   cwd: string;
   home: string;
   project: string;
+  state: string;
+  self: readonly string[];
   api: (overrides: HouseOverrides) => Promise<Api>;
   /** Leaves now: the second Ctrl-C. */
   leave: (code: number) => never;
@@ -29,6 +31,8 @@ export function realDoor(parts: DoorParts): Door {
     cwd: parts.cwd,
     home: parts.home,
     project: parts.project,
+    state: parts.state,
+    self: parts.self,
     env,
     version: parts.version,
     stdin: {

@@ -31,8 +31,8 @@ export type Serving = {
   transport: "private" | "web";
   /** Methods beside the Api. */
   own?: Record<string, (params: Record<string, unknown>) => unknown>;
-  /** A reason not to begin this now. */
-  refuse?: (row: RowName) => Fault | null;
+  /** A reason not to begin this now, or not to begin at all. */
+  refuse?: (row: RowName | "hub.hello") => Fault | null;
 };
 
 const patience = { helloMs: 10_000, requests: 64 };
@@ -120,12 +120,14 @@ class Served {
   }
 
   #greet(params: unknown): RpcReply {
-    const { version, startedAt, transport } = this.#serving;
+    const { version, startedAt, transport, refuse } = this.#serving;
     if (!isObject(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
     if (this.#hello !== null) return badRequest(rpcCodes.invalid, "hub.hello was said already");
     const hello = helloIn(params, transport);
     if (typeof hello === "string") return badRequest(rpcCodes.badParams, hello);
     if (params["protocol"] !== protocolVersion) return faultReply(otherVersion(params["protocol"] as number, version));
+    const refused = refuse?.("hub.hello");
+    if (refused) return faultReply(refused);
     clearTimeout(this.#tooLate);
     this.#hello = hello;
     return { ok: true, result: { protocol: protocolVersion, version, pid: process.pid, started_at: new Date(startedAt).toISOString() } };

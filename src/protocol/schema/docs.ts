@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { exitCodes } from "../error.ts";
 import { agent, agentsReport, agentTrial, contractCheck } from "./agent-records.ts";
+import { hubStarted, hubStatus, hubStopped } from "./hub-records.ts";
 import * as records from "./records.ts";
 import { comparison, exportHeader, exportLine, found } from "./tree-records.ts";
 
@@ -30,10 +31,14 @@ const sections: [string, string, z.ZodType][] = [
     records.streamLine,
   ],
   ["Import", "`import --json` prints one of these.", records.imported],
+  ["run --detach", "`run --detach --json` prints one of these when the turn has begun.", records.detached],
   ["ps", "`ps --json` prints an array of these, the latest turn first.", records.running],
   ["asks", "`asks --json` prints an array of these, the oldest first; `answer --json` prints the one that was answered.", records.openAsk],
   ["kill", "`kill --json` prints one of these.", records.killed],
   ["pause and resume", "`pause --json` and `resume --json` print one of these.", records.paused],
+  ["hub start", "`hub start --json` prints one of these; `hub.json` holds the same but for `outcome`.", hubStarted],
+  ["hub status", "`hub status --json` prints one of these.", hubStatus],
+  ["hub stop", "`hub stop --json` prints one of these.", hubStopped],
   ["purge", "`purge --json` prints one of these.", records.purge],
   ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],
   ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],

@@ -309,6 +309,12 @@ export const running = z.strictObject({
   turn,
 });
 
+export const detached = z.strictObject({
+  session_id: id,
+  turn_id: id,
+  hub: z.strictObject({ pid: count, version: z.string() }).describe("the process that runs the turn"),
+});
+
 export const purge = z.strictObject({
   dry_run: z.boolean(),
   sessions: z.array(z.strictObject({ id, name: z.string().nullable(), project: z.string(), archived_at: time })),

@@ -1,0 +1,147 @@
+// The hub itself: both listeners over one process' houses, from the moment it is found by others until it is told to
+// stop. Turns that run then may finish for a while; the rest is stopped and recorded as that.
+import { randomBytes } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { startOf } from "../kit/processes.ts";
+import type { RowName } from "../protocol/api-rows.ts";
+import type { Api } from "../protocol/api.ts";
+import { protocolVersion } from "../protocol/control.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
+import type { Accept } from "./connection.ts";
+import { hubPlaces, removeHubFiles, takeHubLock, writePrivately, type HubFile } from "./hub-file.ts";
+import { serveApi, type Hello, type Serving } from "./server.ts";
+import { listenUnix } from "./unix.ts";
+import { listenWeb } from "./web.ts";
+
+export type HubParts = {
+  state: string;
+  version: string;
+  /** Null: 4444, or the next one that is free. */
+  port: number | null;
+  apiFor: (hello: Hello) => Promise<Api>;
+  /** The hub's own, to see what runs. */
+  api: Api;
+  /** Whether another hub takes work; one that is stopping is waited for. */
+  isThere: () => Promise<boolean>;
+  onStop: (stop: () => void) => void;
+  /** Told once it answers. */
+  onReady: (file: HubFile) => void;
+  log: (line: string) => void;
+};
+
+/** How long turns may go on after the hub was told to stop, and what a stopped one needs to be recorded. */
+export const stopPatience = { finishMs: 10_000, cancelMs: 20_000 };
+
+const firstPort = 4444;
+const beginsWork = new Set<RowName | "hub.hello">(["hub.hello", "turn.start", "bash.execute", "doctor.tryAgents", "transcript.import"]);
+
+/** False: another hub is there and stays. Otherwise it resolves when this one has been stopped. */
+export async function runHub(parts: HubParts): Promise<boolean> {
+  const lock = await within(
+    stopPatience.finishMs,
+    async () => (await takeHubLock(parts.state)) ?? ((await parts.isThere()) ? "taken" : null),
+  );
+  if (lock === null || lock === "taken") return false;
+  const stopping = Promise.withResolvers<number>();
+  const hub = { isStopping: false };
+  parts.onStop(() => stopping.resolve(stopPatience.finishMs));
+  const listeners = listen(parts, hub, stopping.resolve);
+  try {
+    void recordWhatWasLeft(parts);
+    const finishMs = await stopping.promise;
+    hub.isStopping = true;
+    parts.log(`stopping; turns have ${finishMs} ms to finish`);
+    await endTurns(parts.api, finishMs);
+  } finally {
+    listeners.close();
+    removeHubFiles(parts.state);
+    lock.release();
+  }
+  parts.log("stopped");
+  return true;
+}
+
+function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
+  const { state, version, apiFor } = parts;
+  const places = hubPlaces(state);
+  const startedAt = Date.now();
+  const accept =
+    (transport: Serving["transport"]): Accept =>
+    (connection) =>
+      serveApi(connection, {
+        apiFor,
+        version,
+        startedAt,
+        transport,
+        refuse: (row) => (hub.isStopping && beginsWork.has(row) ? new Fault("hub-unreachable", "the hub is stopping") : null),
+        own: transport === "private" ? { "hub.stop": (params) => stop(waitIn(params)) } : {},
+      });
+  // Ours is the lock: whoever left a socket here is gone.
+  mkdirSync(dirname(places.socket), { recursive: true, mode: 0o700 });
+  rmSync(places.socket, { force: true });
+  const token = randomBytes(32).toString("base64url");
+  const ports = parts.port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [parts.port];
+  const web = listenWeb({ ports, token, accept: accept("web") });
+  const unix = listenUnix(places.socket, accept("private"));
+  const file: HubFile = {
+    url: web.url,
+    socket: places.socket,
+    pid: process.pid,
+    version,
+    protocol: protocolVersion,
+    started_at: new Date(startedAt).toISOString(),
+    token_file: places.token,
+    process_start: startOf(process.pid) ?? "",
+  };
+  writePrivately(places.token, token);
+  writePrivately(places.file, `${JSON.stringify(file, null, 2)}\n`);
+  parts.log(`skein ${version} serves ${web.url} and ${places.socket}, process ${process.pid}`);
+  parts.onReady(file);
+  return {
+    close() {
+      web.close();
+      unix.close();
+    },
+  };
+}
+
+function waitIn({ wait_ms }: Record<string, unknown>): number {
+  if (wait_ms === undefined) return stopPatience.finishMs;
+  if (typeof wait_ms === "number" && wait_ms >= 0) return wait_ms;
+  throw new Fault("usage", "wait_ms is a number of milliseconds");
+}
+
+/** Turns of processes that are gone: a hub that was killed, for one. */
+async function recordWhatWasLeft({ api, log }: HubParts): Promise<void> {
+  try {
+    const left = (await api.turn.list({ endedSince: null })).filter(({ state }) => state === "interrupted");
+    for (const { session } of left) {
+      const { outcome } = await api.turn.kill({ session: session.id, force: false });
+      log(`session ${session.id}: its process was gone; its turn is recorded as ${outcome}`);
+    }
+  } catch (error) {
+    log(`what others left could not be recorded: ${messageOf(error)}`);
+  }
+}
+
+async function endTurns(api: Api, finishMs: number): Promise<void> {
+  if (await isQuiet(api, finishMs)) return;
+  const rows = await api.turn.list({ endedSince: null });
+  const ours = rows.filter(({ pid, state }) => pid === process.pid && state !== "ended");
+  await Promise.allSettled(ours.map(({ session }) => api.turn.cancel({ session: session.id })));
+  await isQuiet(api, stopPatience.cancelMs);
+}
+
+async function isQuiet(api: Api, limitMs: number): Promise<boolean> {
+  return (await within(limitMs, async () => (await api.health.check()).running === 0 || null)) ?? false;
+}
+
+async function within<T>(limitMs: number, get: () => Promise<T | null>): Promise<T | null> {
+  const giveUpAt = performance.now() + limitMs;
+  for (;;) {
+    const got = await get();
+    if (got !== null || performance.now() >= giveUpAt) return got;
+    await Bun.sleep(50);
+  }
+}

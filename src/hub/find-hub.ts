@@ -1,0 +1,145 @@
+// The hub as others find it: where it runs, started if it is wanted, stopped if it is not. A hub that nobody asked for
+// gets no credentials: whoever calls brings their own, over the socket.
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { startOf } from "../kit/processes.ts";
+import type { Api } from "../protocol/api.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
+import { connect, type Caller, type Remote } from "./client.ts";
+import { hubPlaces, readHubFile, type HubFile } from "./hub-file.ts";
+
+export type HubSeeker = {
+  state: string;
+  home: string;
+  /** How this program starts itself again. */
+  self: readonly string[];
+  version: string;
+  env: Record<string, string | undefined>;
+};
+
+const patience = { startMs: 15_000, lastWordsMs: 25_000 };
+
+/** An Api whose turns outlive this process. */
+export async function connectHub(seeker: HubSeeker, caller: Omit<Caller, "client">, options: { start: boolean }): Promise<Api> {
+  const file = options.start ? (await startHub(seeker, { port: null, env: withoutCredentials(seeker.env) })).file : hubOrFault(seeker);
+  return (await talkTo(seeker, file, caller)).api;
+}
+
+export function talkTo({ version }: HubSeeker, file: HubFile, caller: Omit<Caller, "client"> = {}): Promise<Remote> {
+  return connect({ socket: file.socket }, { client: `skein ${version}`, ...caller });
+}
+
+function hubOrFault({ state }: HubSeeker): HubFile {
+  const file = readHubFile(state);
+  if (file === null) throw new Fault("hub-unreachable", "no hub runs", { hint: "skein hub start" });
+  return file;
+}
+
+export type HubStart = { port: number | null; env: Record<string, string | undefined> };
+
+/** The one that runs, or a new one once it answers. */
+export async function startHub(seeker: HubSeeker, start: HubStart): Promise<{ file: HubFile; isNew: boolean }> {
+  const running = await answering(seeker);
+  if (running !== null) return { file: running, isNew: false };
+  const child = spawnHub(seeker, start);
+  const giveUpAt = performance.now() + patience.startMs;
+  for (let waitMs = 5; performance.now() < giveUpAt; waitMs = Math.min(waitMs * 2, 100)) {
+    const file = await answering(seeker);
+    if (file !== null) return { file, isNew: file.pid === child.pid };
+    // One that finds another hub starting ends well, and the other one is waited for.
+    if (child.exitCode !== null && child.exitCode !== 0) throw silent(seeker, `it ended with code ${child.exitCode}`);
+    await Bun.sleep(waitMs);
+  }
+  throw silent(seeker, "it does not answer");
+}
+
+/** Null when there is none that takes work. A hub of another protocol is there, and whoever asks is told so. */
+export async function answering(seeker: HubSeeker): Promise<HubFile | null> {
+  const file = readHubFile(seeker.state);
+  if (file === null) return null;
+  try {
+    await (await talkTo(seeker, file)).api.close();
+    return file;
+  } catch (error) {
+    if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) return null;
+    throw error;
+  }
+}
+
+/** In a session of its own: it does not end with the terminal, nor with us. */
+function spawnHub({ state, home, self }: HubSeeker, { port, env }: HubStart): Bun.Subprocess {
+  mkdirSync(state, { recursive: true, mode: 0o700 });
+  const { log } = hubPlaces(state);
+  const output = openSync(log, "a", 0o600);
+  try {
+    if (statSync(log).size > 1 << 20) truncateSync(log);
+    const words = [...self, "hub", "start", "--foreground", ...(port === null ? [] : ["--port", String(port)])];
+    const child = Bun.spawn(words, {
+      cwd: existsSync(home) ? home : state,
+      env,
+      detached: true,
+      stdin: "ignore",
+      stdout: output,
+      stderr: output,
+    });
+    child.unref();
+    return child;
+  } finally {
+    closeSync(output);
+  }
+}
+
+function silent({ state }: HubSeeker, why: string): Fault {
+  const { log } = hubPlaces(state);
+  let last = "";
+  try {
+    last = readFileSync(log, "utf8").trimEnd().split("\n").slice(-3).join("\n");
+  } catch (error) {
+    last = messageOf(error);
+  }
+  return new Fault("hub-unreachable", `the hub did not start: ${why}`, { hint: `${last === "" ? "" : `${last}\n`}${log} has all it said` });
+}
+
+export type HubStop = { outcome: "not-running" | "stopped" | "killed"; pid: number | null };
+
+export async function stopHub(seeker: HubSeeker, waitMs: number): Promise<HubStop> {
+  const file = readHubFile(seeker.state);
+  if (file === null) return { outcome: "not-running", pid: null };
+  const { pid } = file;
+  const isGone = () => startOf(pid) !== file.process_start;
+  await tellToStop(seeker, file, waitMs);
+  const giveUpAt = performance.now() + waitMs + patience.lastWordsMs;
+  for (let pause = 5; performance.now() < giveUpAt; pause = Math.min(pause * 2, 100)) {
+    if (isGone()) return { outcome: "stopped", pid };
+    await Bun.sleep(pause);
+  }
+  signal(pid, "SIGKILL");
+  return { outcome: "killed", pid };
+}
+
+async function tellToStop(seeker: HubSeeker, file: HubFile, waitMs: number): Promise<void> {
+  try {
+    const { api, call } = await talkTo(seeker, file);
+    await call("hub.stop", { wait_ms: waitMs });
+    await api.close();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    // It is stopping already. One that speaks another protocol, or does not answer, hears a signal.
+    if (error.code !== "hub-unreachable" && startOf(file.pid) === file.process_start) signal(file.pid, "SIGTERM");
+  }
+}
+
+function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it has ended by itself
+  }
+}
+
+/** What a process needs to live here. Keys, tokens and whatever else a name does not tell stay out. */
+const kept =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|XDG_[A-Z_]+|SKEIN_(HOME|OFFLINE|SANDBOX_BEST)|NODE_EXTRA_CA_CERTS|BUN_RUNTIME_TRANSPILER_CACHE_PATH)$/;
+
+export function withoutCredentials(env: Record<string, string | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => kept.test(name)));
+}

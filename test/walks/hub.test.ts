@@ -1,0 +1,213 @@
+// skein hub with the real program: found, started once, talked to over both ways, stopped, killed and started again.
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
+import { connectApi } from "../../src/hub/client.ts";
+import { connectHub } from "../../src/hub/find-hub.ts";
+import type { HubFile } from "../../src/hub/hub-file.ts";
+import type { Api } from "../../src/protocol/api.ts";
+import type { Event } from "../../src/protocol/event.ts";
+import { usualPolicy } from "../../src/protocol/policy.ts";
+import { plainTurn } from "../../src/protocol/turn-start.ts";
+import { hubStarted, hubStatus, hubStopped } from "../../src/protocol/schema/hub-records.ts";
+import { leftOf } from "../support/processes.ts";
+import { skeinCommand, temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+
+const model = wireModels.anthropic;
+const longCommand = "echo begun; sleep 86396";
+
+/** A house whose hub, if there is one, ends with it. */
+function houseWithHub(env: Record<string, string> = {}) {
+  const house = temporaryHouse(env);
+  const state = join(house.env["SKEIN_HOME"]!, "state");
+  return {
+    ...house,
+    state,
+    file: () => JSON.parse(readFileSync(join(state, "hub.json"), "utf8")) as HubFile,
+    async [Symbol.asyncDispose]() {
+      await house.run(["hub", "stop", "--wait", "0"]);
+      house[Symbol.dispose]();
+    },
+  };
+}
+
+function callerOf(house: TemporaryHouse, env: Record<string, string>) {
+  return { client: "walk", directory: house.project, env: { ...house.env, ...env } };
+}
+
+async function open(api: Api, directory: string, name: string): Promise<string> {
+  const find = { by: "name", wanted: name, orCreate: true } as const;
+  const rest = { task: "wait", agent: "native", model, toolLevel: "minimal", parentSession: null, transcriptDir: null } as const;
+  return (await api.session.open({ find, directory, ...rest })).id;
+}
+
+/** Until the command that a scripted model asks for is running. */
+async function startLong(api: Api, directory: string, name: string): Promise<string> {
+  const session = await open(api, directory, name);
+  for await (const event of api.turn.start({ ...plainTurn(session, usualPolicy), prompt: "wait" })) {
+    if (event.type === "tool.output") return session;
+  }
+  throw new Error(`the turn of ${name} ended before its command ran`);
+}
+
+test("the hub is started once however often, found, and stopped", async () => {
+  await using house = houseWithHub();
+  expect(await house.run(["hub", "status"])).toMatchObject({ code: 1, out: "no hub runs; skein hub start starts one\n", err: "" });
+  expect(hubStatus.parse((await house.run(["hub", "status", "--json"])).json())).toEqual({ status: "not-running" });
+
+  const all = await Promise.all(Array.from({ length: 4 }, () => house.run(["hub", "start", "--json"])));
+  const started = all.map((ran) => hubStarted.parse(ran.json()));
+  expect(new Set(started.map(({ pid }) => pid)).size).toBe(1);
+  expect(started.filter(({ outcome }) => outcome === "started").length).toBe(1);
+  const { outcome: _, ...place } = started[0]!;
+  expect(house.file()).toMatchObject(place);
+  for (const name of ["hub.json", "hub.token", "hub.log", "run/hub.sock"])
+    expect(statSync(join(house.state, name)).mode & 0o777).toBe(0o600);
+  expect(statSync(join(house.state, "run")).mode & 0o777).toBe(0o700);
+
+  const status = hubStatus.parse((await house.run(["hub", "status", "--json"])).json());
+  expect(status).toMatchObject({ status: "running", ...place, turns: [] });
+  expect((await house.run(["hub", "start"])).out).toBe(`the hub runs already: ${place.url}, process ${place.pid}\n`);
+  const elsewhere = await house.run(["hub", "start", "--port", "1"]);
+  expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub runs already, at ${place.url}`) });
+
+  expect(hubStopped.parse((await house.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
+  expect(await leftOf(house.root)).toEqual([]);
+  for (const name of ["hub.json", "hub.token", "run/hub.sock"]) expect(existsSync(join(house.state, name))).toBe(false);
+  expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
+});
+
+test("two clients: a turn begun with one's own keys goes on when its client leaves, and the other sees all of it", async () => {
+  const server = startModelServer(shellScript(["for i in 1 2 3; do echo $i; sleep 0.1; done"], "all counted"));
+  await using house = houseWithHub();
+  try {
+    await house.run(["hub", "start"]);
+    const { url, socket, token_file } = house.file();
+    const one = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
+    const session = await open(one, house.project, "counting");
+    const seen: Event[] = [];
+    for await (const event of one.turn.start({ ...plainTurn(session, usualPolicy), prompt: "count" })) {
+      if (!("n" in event)) seen.push(event);
+      if (event.type === "tool.started") break;
+    }
+    await one.close();
+    const two = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "walk", directory: house.project });
+    const watched = await Array.fromAsync(two.turn.watch({ session, afterSeq: 0, until: "idle" }));
+    const lasting = watched.filter((event) => !("n" in event));
+    expect(lasting.slice(0, seen.length)).toEqual(seen);
+    expect(lasting.map(({ seq }) => seq)).toEqual(lasting.map((_, at) => at + 1));
+    expect(lasting.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+    expect(await two.session.find({ wanted: "counting", directory: house.project })).toMatchObject({ id: session });
+    await expect(two.session.find({ wanted: "nobody", directory: house.project })).rejects.toMatchObject({ code: "session-unknown" });
+    await two.close();
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a stop lets a turn finish that does so in time, and stops and records one that does not", async () => {
+  const server = startModelServer(shellScript(["sleep 0.5; echo slept"], "finished"));
+  const silent = startModelServer(shellScript([longCommand]));
+  await using house = houseWithHub();
+  try {
+    await house.run(["hub", "start"]);
+    const quick = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
+    const session = await open(quick, house.project, "quick");
+    const ended = Array.fromAsync(quick.turn.start({ ...plainTurn(session, usualPolicy), prompt: "sleep" }));
+    await Bun.sleep(100);
+    expect(hubStopped.parse((await house.run(["hub", "stop", "--json", "--wait", "30s"])).json())).toMatchObject({ outcome: "stopped" });
+    expect((await ended).at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+
+    await house.run(["hub", "start"]);
+    const long = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(silent.url)));
+    const waiting = await startLong(long, house.project, "long");
+    const { turns } = hubStatus.parse((await house.run(["hub", "status", "--json"])).json()) as { turns: unknown[] };
+    expect(turns).toMatchObject([{ state: "running", session: { id: waiting } }]);
+    expect((await house.run(["hub", "status"])).out).toMatch(/^running for .*\n {2}long {2}running for .* wait\n$/);
+    await house.run(["hub", "stop", "--wait", "0"]);
+    expect(await leftOf(house.root)).toEqual([]);
+    expect((await house.run(["kill", "long", "--json"])).json()).toMatchObject({ outcome: "not-running", status: "cancelled" });
+    await long.close();
+  } finally {
+    await Promise.all([server.stop(), silent.stop()]);
+  }
+});
+
+test("a signal stops it in the same way", async () => {
+  await using house = houseWithHub();
+  const hub = house.start(["hub", "start", "--foreground"]);
+  await hub.stdout.getReader().read();
+  expect(house.file().pid).toBe(hub.pid);
+  hub.kill("SIGTERM");
+  expect(await hub.exited).toBe(0);
+  expect(existsSync(join(house.state, "hub.json"))).toBe(false);
+});
+
+test("a hub.json that nobody stands behind is no hub, and is replaced", async () => {
+  await using house = houseWithHub();
+  mkdirSync(house.state, { recursive: true });
+  const dead = { url: "ws://127.0.0.1:9", socket: join(house.state, "run/hub.sock"), version: "0", protocol: 1, token_file: "x" };
+  const stale = [
+    JSON.stringify({ ...dead, pid: 2 ** 22 - 7, process_start: "1" }),
+    JSON.stringify({ ...dead, pid: process.pid, process_start: "1" }),
+    "{",
+  ];
+  for (const text of stale) {
+    writeFileSync(join(house.state, "hub.json"), text);
+    expect(await house.run(["hub", "status"])).toMatchObject({ code: 1, err: "" });
+    expect((await house.run(["hub", "start", "--json"])).json()).toMatchObject({ outcome: "started", pid: house.file().pid });
+    await house.run(["hub", "stop"]);
+  }
+});
+
+test("killed with -9 among its runs, it leaves nothing running, and the next one records what it left", async () => {
+  const server = startModelServer(shellScript([longCommand]));
+  await using house = houseWithHub();
+  try {
+    await house.run(["hub", "start"]);
+    const { pid, socket } = house.file();
+    const api = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
+    const sessions = await Promise.all(["one", "two", "three"].map((name) => startLong(api, house.project, name)));
+    process.kill(pid, "SIGKILL");
+    expect(await leftOf(house.root)).toEqual([]);
+    await expect(api.health.check()).rejects.toMatchObject({ code: "connection-lost" });
+    expect((await house.run(["hub", "status"])).code).toBe(1);
+
+    await house.run(["hub", "start"]);
+    expect(house.file().pid).not.toBe(pid);
+    const again = await connectApi({ socket: house.file().socket }, callerOf(house, {}));
+    for (const session of sessions) {
+      const events = await Array.fromAsync(again.turn.watch({ session, afterSeq: 0, until: "idle" }));
+      expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "killed" } });
+      expect(events.some((event) => event.type === "node.added" && event.node.author === "tool")).toBe(true);
+    }
+    await again.close();
+    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true });
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a hub that was started on the way has no keys in its environment, and takes its caller's", async () => {
+  const server = startModelServer(shellScript([], "answered"));
+  await using house = houseWithHub();
+  try {
+    const env = { ...house.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
+    const seeker = { state: house.state, home: house.home, self: skeinCommand(), version: "0.0.0", env };
+    await expect(connectHub(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
+    const api = await connectHub(seeker, { directory: house.project, env }, { start: true });
+    const own = readFileSync(`/proc/${house.file().pid}/environ`, "utf8");
+    expect(own).toContain(`SKEIN_HOME=${house.env["SKEIN_HOME"]}`);
+    expect(own).not.toContain("key-");
+    const session = await open(api, house.project, "brief");
+    const events = await Array.fromAsync(api.turn.start({ ...plainTurn(session, usualPolicy), prompt: "hello" }));
+    expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+    await api.close();
+    const said = readFileSync(join(house.state, "hub.log"), "utf8") + readFileSync(join(house.state, "hub.json"), "utf8");
+    expect(said).not.toContain("key-");
+  } finally {
+    await server.stop();
+  }
+});
