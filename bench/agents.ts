@@ -1,6 +1,6 @@
 // What skein adds to another agent's command line: each CLI by itself, in namespaces alone, and through `skein run -a`,
 // behind walls and through the gateway, in turns, on one scripted model server. Writes the table of AGENTS.md and leaves
-// what is said below it; `-- --quick` makes one round and writes nothing.
+// what is said below it; `-- --quick` makes one round, `-- codex pi` takes those alone, and then nothing is written.
 import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
@@ -25,6 +25,7 @@ const models: Record<string, string> = {
 
 const isQuick = process.argv.includes("--quick");
 const rounds = isQuick ? 1 : 5;
+const named = process.argv.slice(2).filter((word) => !word.startsWith("-"));
 const few = sums(2);
 const many = sums(12);
 
@@ -44,13 +45,13 @@ adoptOrphans();
 const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];
 try {
-  for (const adapter of Object.values(adapters)) rows.push(await compare(adapter));
+  for (const adapter of Object.values(adapters)) if (named.length === 0 || named.includes(adapter.name)) rows.push(await compare(adapter));
 } finally {
   await server.stop();
 }
 const report = text(rows, await bareRuntime());
 console.log(report);
-if (!isQuick) await Bun.write(file, report + (await account()));
+if (!isQuick && named.length === 0) await Bun.write(file, report + (await account()));
 process.exit(0);
 
 async function compare(adapter: Adapter): Promise<string> {
@@ -68,7 +69,9 @@ async function compare(adapter: Adapter): Promise<string> {
     console.error(`${adapter.name}: round ${round + 1} of ${rounds}`);
   }
   for (const seat of Object.values(seats)) await rm(seat.cwd, { recursive: true, force: true });
-  return rowOf(adapter.name, bare, median(apartMs), ours);
+  const row = rowOf(adapter.name, bare, median(apartMs), ours);
+  console.error(row);
+  return row;
 }
 
 async function once(seat: Seat): Promise<Round> {
@@ -93,16 +96,15 @@ function apart(adapter: Adapter): Contender {
   return { ...contender, command };
 }
 
-/** The least that any program on our runtime takes: ours, that only says its version. */
-async function bareRuntime(): Promise<{ ms: number; megabytes: number }> {
-  const runs: { ms: number; megabytes: number }[] = [];
+/** From start to end of our program when it only says its version: the least that anything on our runtime takes. */
+async function bareRuntime(): Promise<number> {
+  const times: number[] = [];
   for (let run = 0; run < 11; run += 1) {
     const startedAt = performance.now();
-    const child = Bun.spawn([...skein.command("").slice(0, 1), "--version"], { stdout: "ignore", stderr: "inherit" });
-    await child.exited;
-    runs.push({ ms: performance.now() - startedAt, megabytes: megabytes(child.resourceUsage()?.maxRSS) });
+    await Bun.spawn([...skein.command("").slice(0, 1), "--version"], { stdout: "ignore", stderr: "inherit" }).exited;
+    times.push(performance.now() - startedAt);
   }
-  return { ms: median(runs.map((run) => run.ms)), megabytes: median(runs.map((run) => run.megabytes)) };
+  return median(times);
 }
 
 /** Written by hand, from the table. */
@@ -195,14 +197,14 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-function text(table: string[], least: Awaited<ReturnType<typeof bareRuntime>>): string {
+function text(table: string[], leastMs: number): string {
   const load = loadavg().map((value) => value.toFixed(1));
   return `# What skein adds to other agents
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:agents\`; medians of ${rounds}, each CLI alone and through skein in turns, warm homes on both sides (a new tree's is cold), walls on, \
 requests through the gateway, ${cpus().length} cores, load ${load.join(" ")} at the end. Alone: as the adapter starts it, asking the scripted server itself. \
 Memory is of the whole tree, skein's own processes included. In namespaces: alone, behind the same \`setpriv\` and \`unshare\` and nothing else of ours. \
-Per tool call: from request to request in a run of ${many.commands.length}. \`skein --version\`: ${least.ms.toFixed(0)} ms, ${least.megabytes.toFixed(0)} MB RSS.
+Per tool call: from request to request in a run of ${many.commands.length}. \`skein --version\`: ${leastMs.toFixed(0)} ms.
 
 | agent | start → first request, ms | in namespaces, ms | per tool call, ms | run of ${few.commands.length} calls, ms | peak RSS, MB | peak PSS, MB |
 |---|---|---|---|---|---|---|
