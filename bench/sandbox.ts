@@ -78,8 +78,8 @@ function groundOf(): Ground {
     self: [program],
     version: "0",
     estate: newEstate({
-      env: process.env,
       startedAt: 0,
+      around: () => null,
       address: () => null,
       reach: () => Promise.reject(new Error("there is no other process here")),
     }),

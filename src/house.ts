@@ -24,7 +24,6 @@ import type { Api } from "./protocol/api.ts";
 import { Fault, messageOf } from "./protocol/error.ts";
 import type { Around } from "./protocol/policy.ts";
 import type { Session } from "./protocol/turn.ts";
-import { sessionAround } from "./sandbox/within.ts";
 import { scanSkills } from "./skills/scan.ts";
 import { catalogText } from "./skills/catalog.ts";
 import { openStore } from "./store/sqlite-store.ts";
@@ -60,15 +59,7 @@ export type Estate = {
   around: () => Around | null;
 };
 
-/** `env` is that of the process, whatever its houses are built with. */
-export function newEstate({
-  env,
-  startedAt,
-  address,
-  reach,
-}: { env: HouseInput["env"] } & Pick<Estate, "startedAt" | "address" | "reach">): Estate {
-  let found: Around | null | undefined;
-  const around = () => (found === undefined ? (found = sessionAround(env)) : found);
+export function newEstate({ startedAt, around, address, reach }: Omit<Estate, "live">): Estate {
   return { live: new Live(), startedAt, around, address, reach };
 }
 

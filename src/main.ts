@@ -4,6 +4,7 @@ import { writeSync } from "node:fs";
 import type { HouseOverrides } from "./cli/command.ts";
 import type { Estate } from "./house.ts";
 import type { Api } from "./protocol/api.ts";
+import type { Around } from "./protocol/policy.ts";
 import { reachOf } from "./reach.ts";
 
 if (process.argv[2] === "__executor") {
@@ -21,11 +22,12 @@ if (process.argv[2] === "__executor") {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const [{ currentDirectory, realDoor }, { runCli }, { warningText }, { version }] = await Promise.all([
+  const [{ currentDirectory, realDoor }, { runCli }, { warningText }, { version }, { sessionAround }] = await Promise.all([
     import("./cli/door.ts"),
     import("./cli/cli.ts"),
     import("./cli/tell-fault.ts"),
     import("./version.ts"),
+    import("./sandbox/within.ts"),
   ]);
   const { findPaths, findProject } = await import("./config/paths.ts");
   const cwd = currentDirectory();
@@ -35,12 +37,14 @@ async function main(argv: string[]): Promise<number> {
   const warn = (message: string): void => door.err.write(warningText(message));
   const reach = reachOf({ stateDir: state, version, startedAt, house: () => build({ lenient: true }), warn });
   let estate: Estate | null = null;
+  let inside: Around | null | undefined;
+  const around = () => (inside === undefined ? (inside = sessionAround(process.env)) : inside);
 
   const build = async (wish: HouseOverrides): Promise<Api> => {
     const { buildHouse, newEstate } = await import("./house.ts");
-    estate ??= newEstate({ ...reach, env: process.env, startedAt });
+    estate ??= newEstate({ ...reach, startedAt, around });
     // Inside a session our own configuration is hidden; that no turn is started there is to be said first.
-    const isInside = estate.around()?.nesting === false;
+    const isInside = around()?.nesting === false;
     const api = buildHouse({
       env: wish.env ?? process.env,
       cwd: wish.cwd ?? cwd,
@@ -64,6 +68,7 @@ async function main(argv: string[]): Promise<number> {
     project: findProject(cwd, home),
     state,
     self: selfCommand(),
+    around,
     leave: (code) => process.exit(code),
     api: build,
   });

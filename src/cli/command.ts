@@ -1,5 +1,6 @@
 // The shape of a command: a row of data and one function. Help, completions and parsing come from the row.
 import type { Api } from "../protocol/api.ts";
+import type { Around } from "../protocol/policy.ts";
 import type { RawTerminal, RawWatch } from "./terminal.ts";
 
 export type Flag = {
@@ -51,6 +52,8 @@ export type Door = {
   self: readonly string[];
   env: Record<string, string | undefined>;
   version: string;
+  /** The session that this process was started in, if any. */
+  around: () => Around | null;
   /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */
   stdin: {
     isTty: boolean;

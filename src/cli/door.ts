@@ -2,6 +2,7 @@
 import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Api } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
+import type { Around } from "../protocol/policy.ts";
 import type { Door, HouseOverrides, Screen } from "./command.ts";
 
 export type DoorParts = {
@@ -12,6 +13,7 @@ export type DoorParts = {
   state: string;
   self: readonly string[];
   api: (overrides: HouseOverrides) => Promise<Api>;
+  around: () => Around | null;
   /** Leaves now: the second Ctrl-C. */
   leave: (code: number) => never;
 };
@@ -35,6 +37,7 @@ export function realDoor(parts: DoorParts): Door {
     self: parts.self,
     env,
     version: parts.version,
+    around: parts.around,
     stdin: {
       isTty: isTerminal(0),
       text: readStdin,

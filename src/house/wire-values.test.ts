@@ -41,7 +41,7 @@ const api = buildHouse({
   lenient: false,
   self: [process.execPath, join(import.meta.dir, "..", "main.ts")],
   version: "0",
-  estate: newEstate({ env, startedAt: 0, address: () => null, reach: () => Promise.reject(new Error("nobody is there")) }),
+  estate: newEstate({ startedAt: 0, around: () => null, address: () => null, reach: () => Promise.reject(new Error("nobody is there")) }),
   warn: () => {},
 });
 

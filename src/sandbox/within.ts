@@ -56,13 +56,20 @@ function isDenied(path: string): boolean {
   }
 }
 
-/** By the environments that they were started with. Whose can't be read is another user's, and none of ours. */
+/** By the environments that they were started with. */
 function marksAbove(): (Around | null)[] {
   if (process.platform === "darwin") return marksByPs();
   const marks = [];
   // In a pid namespace without a /proc of its own, only /proc itself knows our number.
-  for (let pid = parentOf("self"); pid > 0; pid = parentOf(pid)) marks.push(markAmong(readText(`/proc/${pid}/environ`) ?? "", "\0"));
+  for (let pid = parentOf("self"); pid > 0; pid = parentOf(pid)) marks.push(markAmong(environmentOf(pid), "\0"));
   return marks;
+}
+
+/** Another user's can't be read, and is none of ours. */
+function environmentOf(pid: number): string {
+  const path = `/proc/${pid}/environ`;
+  const uid = process.getuid?.();
+  return uid === 0 || lstatSync(path, { throwIfNoEntry: false })?.uid === uid ? (readText(path) ?? "") : "";
 }
 
 function parentOf(pid: number | "self"): number {
