@@ -12,7 +12,9 @@ import { holding } from "./tree-ops.ts";
 export async function askPerson(turn: LiveTurn, wish: AskWish): Promise<AskOutcome> {
   const { asks } = turn.params;
   if (asks.how === "none") throw new Fault("usage", "nobody can be asked here");
-  if (asks.how === "later") return { type: "later", ask: (await turn.recorder.openAsk({ ...wish, expiresAt: null })).id };
+  // Another agent's command line can't be told in the middle of its turn.
+  if (asks.how === "later" || wish.call === null)
+    return { type: "later", ask: (await turn.recorder.openAsk({ ...wish, expiresAt: null })).id };
   const expiresAt = asks.limitMs === null ? null : Date.now() + asks.limitMs;
   const ask = await turn.recorder.openAsk({ ...wish, expiresAt });
   const release = turn.deadline.hold();

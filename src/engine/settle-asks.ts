@@ -22,7 +22,7 @@ export async function settleAsks(store: Store, recorder: Recorder, session: stri
   const passedOver = how === "on" ? [] : (await store.asks(session)).filter(isOpen);
   for (const ask of passedOver) await recorder.closeAsk(ask.id, { outcome: "left" });
   for (const { call, ask } of called) await recorder.addNode(resultOf(call, ask), null);
-  const answers = said.flatMap(({ answer }) => answer ?? []);
+  const answers = said.flatMap(({ question, answer }) => (answer === null ? [] : [said.length === 1 ? answer : `${question} ${answer}`]));
   return called.length === 0 && answers.length === 0 ? null : answers;
 }
 

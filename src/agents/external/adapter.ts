@@ -3,9 +3,10 @@
 import type { WireName } from "../../models/model.ts";
 import type { Json } from "../../models/wire/json.ts";
 import type { TurnStatus } from "../../protocol/error.ts";
-import type { ImageData, Part } from "../../protocol/node.ts";
+import type { CallPart, ImageData, Part } from "../../protocol/node.ts";
 import type { PlannedTurn } from "../../protocol/ports.ts";
 import type { Usage } from "../../protocol/usage.ts";
+import type { CliQuestion } from "./questions.ts";
 
 export type Adapter = {
   name: string;
@@ -54,6 +55,8 @@ export type Adapter = {
   stdin?: (launch: CliLaunch) => string | null;
   /** `start` tells a reader whether earlier turns may be repeated. */
   reader: (start?: CliLaunch["start"]) => CliReader;
+  /** What it asks a person with a call, headless and in vain: the turn ends with that, and the answer is the next prompt. */
+  questionsIn?: (call: CallPart) => CliQuestion[];
   /** What a message of its own (an error event, the end of stderr) means; null when it says nothing we know. */
   failureOf: (message: string) => TurnStatus | null;
   /** Whether the message says that the session to be resumed or forked is not there: begin anew with a brief. */

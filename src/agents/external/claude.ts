@@ -4,6 +4,7 @@ import type { Adapter, CliLaunch } from "./adapter.ts";
 import { claudeReader } from "./claude-reader.ts";
 import { failureIn, type FailureRow } from "./failure-words.ts";
 import { isLongText } from "./long-prompt.ts";
+import { questionsBy } from "./questions.ts";
 import { claudeSignIn } from "./sign-ins.ts";
 
 export const claude: Adapter = {
@@ -33,6 +34,7 @@ export const claude: Adapter = {
   ).split(" "),
   stdin: (launch) => (isLong(launch) ? promptOf(launch) : null),
   reader: claudeReader,
+  questionsIn: questionsBy("AskUserQuestion"),
   failureOf: (message) => failureIn(message, failures),
   isSessionLost: (message) => /No conversation found with session ID/i.test(message),
   transcript: (nativeId) => `projects/*/${nativeId}.jsonl`,

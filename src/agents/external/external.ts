@@ -16,6 +16,7 @@ import { endingOf, type Seen } from "./ending.ts";
 import { enforcedThrough, environmentOf, type Gate, type GateParts, openGate } from "./gate.ts";
 import { linkOwn, prepareOwn } from "./own-files.ts";
 import { packageOf, versionBeside } from "./program.ts";
+import { askLater, type CliQuestion } from "./questions.ts";
 import { askedInstead, type Emit, Reading } from "./reading.ts";
 import { type CliExit, runCli } from "./run-cli.ts";
 import { startTalk, type Talk } from "./run-talk.ts";
@@ -139,6 +140,12 @@ async function once(
     stopped ??= error;
     stop.abort();
   };
+  let asking: ReturnType<typeof askLater> | null = null;
+  const onQuestions = (questions: CliQuestion[]) => {
+    if (!context.canAsk) return;
+    asking ??= askLater(context, questions);
+    stop.abort();
+  };
   const barrier = gateBehind(context.pausable);
   const gate = await openGate(parts.gate, adapter, input, {
     signal,
@@ -164,9 +171,11 @@ async function once(
       emit,
       gate,
       onFlood: stopFor,
+      onQuestions,
     });
     const exit = await start(parts, input, launch, program, gate, { signal, barrier, talk, reading, alive: context.alive });
     await reading.finish();
+    stopped ??= await asking;
     const other = askedInstead(launch.model, gate);
     if (other !== null) warn(emit, `${adapter.name} was told to ask ${launch.model} and asked ${other} instead`);
     const seen: Seen = {

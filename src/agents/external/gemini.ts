@@ -9,6 +9,7 @@ import { callPart } from "./import/draft.ts";
 import { mendGeminiTranscript } from "./gemini-transcript.ts";
 import { garbage } from "./json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
+import { questionsBy } from "./questions.ts";
 import { geminiSignIn } from "./sign-ins.ts";
 
 export const gemini: Adapter = {
@@ -65,6 +66,7 @@ export const gemini: Adapter = {
   ],
   stdin: promptOnStdin,
   reader,
+  questionsIn: questionsBy("ask_user"),
   failureOf: (message) => failureIn(message, ownWords),
   isSessionLost: (message) => /Error resuming session|Invalid session identifier|number of function response parts/.test(message),
   transcript: (nativeId) => `.gemini/tmp/*/chats/session-*-${nativeId.slice(0, 8)}.jsonl`,

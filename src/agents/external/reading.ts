@@ -9,6 +9,7 @@ import { addSpent, lessSpent, nothingSpent, type Spent } from "../../protocol/us
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import type { Seen } from "./ending.ts";
 import type { Gate } from "./gate.ts";
+import type { CliQuestion } from "./questions.ts";
 
 export type Emit = (event: AgentEvent) => void;
 
@@ -25,6 +26,8 @@ export type ReadingParts = {
   vendor: string;
   /** It prints without end: it is to be stopped. */
   onFlood: (error: TurnError) => void;
+  /** It asks a person by its own means. */
+  onQuestions: (questions: CliQuestion[]) => void;
 };
 
 /** An answer that does not end is no answer. */
@@ -193,8 +196,10 @@ export class Reading {
       usage: spent.usage,
       costUsd: spent.costUsd,
     });
-    for (const { id, name, input } of callsOf({ parts }))
-      this.#emit({ type: "passing", event: { type: "tool.started", call: id, name, input } });
+    const calls = callsOf({ parts });
+    for (const { id, name, input } of calls) this.#emit({ type: "passing", event: { type: "tool.started", call: id, name, input } });
+    const questions = calls.flatMap((call) => this.#parts.adapter.questionsIn?.(call) ?? []);
+    if (questions.length > 0) this.#parts.onQuestions(questions);
   }
 
   /** Of a sub-agent: a block of its own, which is no part of the conversation. */
