@@ -63,6 +63,24 @@ test("whoever comes in the middle of an answer is told once what is streaming", 
   expect(words).toEqual(["half an ", "answer"]);
 });
 
+test("whoever comes while a turn stands still is told so", async () => {
+  const ready = Promise.withResolvers<void>();
+  const { api, session } = await engineWith(async function* () {
+    yield node(text("begun"));
+    ready.resolve();
+    await Bun.sleep(20);
+    yield ok;
+  });
+  const running = Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
+  await ready.promise;
+  await api.turn.pause({ session: session.id, force: false });
+  const late = Array.fromAsync(api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" }));
+  await Bun.sleep(50);
+  await api.turn.resume({ session: session.id });
+  await running;
+  expect((await late).map(({ type }) => type).filter((type) => /paused|resumed/.test(type))).toEqual(["turn.paused", "turn.resumed"]);
+});
+
 test("a watcher that does not read misses deltas, and no lasting event", async () => {
   const { api, session } = await engineWith(async function* () {
     for (let at = 0; at < 6000; at++) {

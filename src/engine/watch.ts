@@ -75,14 +75,15 @@ async function* watchThere(parts: EngineParts, session: string, holder: Paramete
   }
 }
 
-/** Whoever comes late is told once what is streaming. */
+/** Whoever comes late is told once what is streaming, and that the turn stands still. */
 function* draftsOf(parts: EngineParts, session: string, told: Told): Generator<PassingEvent> {
-  const recorder = parts.live.of(session)?.recorder;
-  const { seq, n, drafts } = recorder?.drafts() ?? { ...told, drafts: [] };
+  const turn = parts.live.of(session);
+  const { seq, n, drafts } = turn?.recorder.drafts() ?? { ...told, drafts: [] };
   // Something lasting came meanwhile: the tail has it, and all that followed.
-  if (recorder === undefined || seq !== told.seq) return;
+  if (turn === undefined || seq !== told.seq) return;
   told.n = n;
-  for (const { key, text } of drafts) {
-    yield { seq, n, sessionId: session, turnId: recorder.turn, at: Date.now(), type: "draft.shown", key, text };
-  }
+  const head = { seq, n, sessionId: session, turnId: turn.recorder.turn, at: Date.now() };
+  const isShut = turn.gate.isShut;
+  for (const { key, text } of drafts) yield { ...head, type: "draft.shown", key, text };
+  if (isShut) yield { ...head, type: "turn.paused" };
 }

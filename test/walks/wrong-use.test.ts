@@ -70,6 +70,7 @@ const wrong: Record<string, [string[], RegExp]> = {
   "output-file": [["--output-file", "."], /is a directory/],
   "transcript-dir": [["--transcript-dir", "plain-file"], /is no directory/],
   ephemeral: [["--ephemeral", "--output-file", "copy.jsonl"], /--ephemeral keeps no transcript/],
+  detach: [["--detach", "--ephemeral"], /--ephemeral and --detach exclude/],
   cd: [["--cd", "nowhere"], /no directory .*project\/nowhere/],
   trust: [["--trust", "--no-trust"], /exclude each other/],
   "no-trust": [["--no-trust=1"], /takes no value/],
@@ -91,6 +92,7 @@ describe("run", () => {
 
   const more: [string, string[], RegExp][] = [
     ["a flag for an agent that has no command line", ["run", "x", "--agent-arg=--verbose"], /--agent-arg is for the command lines/],
+    ["events of a turn that is left", ["run", "x", "--detach", "--output-format", "events"], /skein logs -f --json/],
     ["no task", ["run"], /there is no task/],
     ["an empty task", ["run", "  "], /there is no task/],
     ["two tasks", ["run", "a", "b"], /too much/],

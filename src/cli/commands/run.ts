@@ -9,6 +9,7 @@ import type { ImageData } from "../../protocol/node.ts";
 import { toolNames, type ToolLevel } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Args, Command, Door } from "../command.ts";
+import { hubFor, leaveTurn } from "../detach.ts";
 import { followTurn } from "../follow-turn.ts";
 import { planTask, readPlan } from "../plan-flag.ts";
 import { policyFrom, readPolicyFlags } from "../policy-flags.ts";
@@ -38,12 +39,9 @@ Examples:
 async function runTask(args: Args, door: Door): Promise<number> {
   const flags = readFlags(args, door);
   const task = await readTask(args, door, flags);
-  const api = await door.api({
-    ephemeral: flags.on("ephemeral"),
-    ...(flags.trust === null ? {} : { trust: flags.trust }),
-    cwd: flags.directory,
-  });
-  const settings = await api.config.values();
+  const wish = { ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory };
+  const here = await door.api(wish);
+  const settings = await here.config.values();
   const turn = turnFrom(flags, settings, door);
   if (flags.plan !== null && turn.policy.name === "plan")
     throw new Fault("usage", "--plan executes a plan, and policy plan only writes one", { hint: "add --policy workspace" });
@@ -51,8 +49,10 @@ async function runTask(args: Args, door: Door): Promise<number> {
   const isNew = wanted.find.by === "new" && !isForking(flags);
   // Only the session knows who it is that they would go to.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
-  await api.turn.check({ ...turn, agentArgs, agent: wanted.agent, isNew, directory: flags.directory });
+  await here.turn.check({ ...turn, agentArgs, agent: wanted.agent, isNew, directory: flags.directory });
+  const api = flags.on("detach") ? await hubFor(door, wish) : here;
   const session = await forked(api, flags, () => api.session.open(wanted));
+  if (flags.on("detach")) return leaveTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, door, flags.format);
   const printer = await printerFor(flags.format, door, {
     stream: !flags.on("no-stream"),
     tools: toolNames({ ...turn, canAsk: turn.asks.how !== "none" }),
@@ -102,6 +102,9 @@ export function readFlags(args: Args, door: Door) {
   for (const name of ["session", "continue", "resume", "fork", "at", "fresh"]) onlyOne(args, ["plan", name]);
   if (on("fork") && text("at") === null && text("session") === null && text("resume") === null && !on("continue"))
     throw new Fault("usage", "--fork needs --session, --continue, --resume or --at");
+  onlyOne(args, ["ephemeral", "detach"]);
+  if (on("detach") && !["text", "json"].includes(text("output-format") ?? "text"))
+    throw new Fault("usage", "--detach prints no events; `skein logs -f --json` does");
   if (on("json") && text("output-format") !== null && text("output-format") !== "json")
     throw new Fault("usage", "--json and --output-format exclude each other");
   return {
@@ -114,13 +117,13 @@ export function readFlags(args: Args, door: Door) {
     maxSteps: mapped(text("max-steps"), (value) => positive("max-steps", value, true)),
     maxTokens: mapped(text("max-tokens"), (value) => positive("max-tokens", value, true)),
     maxBudgetUsd: mapped(text("max-budget-usd"), (value) => positive("max-budget-usd", value, false)),
+    maxChildren: mapped(text("max-children"), (value) => positive("max-children", value, true)),
     timeoutMs: mapped(text("timeout"), (value) => duration("timeout", value)),
     sessionId: mapped(text("session-id"), (value) => uuid("session-id", value)),
     tools: mapped(text("tools"), toolList),
     policy: readPolicyFlags(args, door),
     plan: mapped(path("plan"), readPlan),
     schema: mapped(path("json-schema"), readSchema),
-    maxChildren: mapped(text("max-children"), (value) => positive("max-children", value, true)),
     images: all("image").map((value) => readImage(absolutePath(value, { cwd, home }))),
     outputFile: mapped(path("output-file"), (file) => writableFile("output-file", file)),
     transcriptDir: mapped(path("transcript-dir"), (folder) => writableFolder("transcript-dir", folder)),
@@ -146,7 +149,8 @@ function joined(task: string, piped: string): string {
 }
 
 export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<TurnStart, "session" | "prompt"> {
-  const headless = !(door.stdin.isTty && door.out.isTty);
+  const isDetached = flags.on("detach");
+  const headless = isDetached || !(door.stdin.isTty && door.out.isTty);
   const toolLevel = (flags.text("tool-level") as ToolLevel | null) ?? settings.toolLevel;
   return {
     images: flags.images,
@@ -173,7 +177,7 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     outputFile: flags.outputFile,
     command: null,
     // What is not kept can't be answered later.
-    asks: { how: flags.on("ephemeral") ? "none" : "later" },
+    asks: isDetached ? { how: "wait", limitMs: settings.askTimeoutMs } : { how: flags.on("ephemeral") ? "none" : "later" },
     steerable: true,
     nesting: flags.on("allow-nesting"),
   };

@@ -1,0 +1,45 @@
+// A turn that is left to the hub: waited for until it has begun, then told where to find it.
+import type { Api } from "../protocol/api.ts";
+import { Fault } from "../protocol/error.ts";
+import type { Event } from "../protocol/event.ts";
+import { shortId } from "../protocol/node.ts";
+import { detachedRecord } from "../protocol/records.ts";
+import type { Door } from "./command.ts";
+import { jsonText } from "./json.ts";
+import { warn, type OutputFormat } from "./print/printer.ts";
+import { plain, styleOf } from "./style.ts";
+
+/** The hub's house as ours would be, with our environment; the hub is started if it does not run. */
+export async function hubFor({ state, home, self, version, env }: Door, { cwd, trust }: { cwd: string; trust?: boolean }): Promise<Api> {
+  const { connectHub } = await import("../hub/find-hub.ts");
+  const caller = { directory: cwd, env, ...(trust === undefined ? {} : { trust }) };
+  return connectHub({ state, home, self, version, env }, caller, { start: true });
+}
+
+/** From the moment it is recorded it is the hub's; what stops it before that is told here. */
+export async function leaveTurn(events: AsyncIterable<Event>, api: Api, door: Door, format: OutputFormat): Promise<number> {
+  try {
+    for await (const event of events) {
+      warn(door, event);
+      if (event.type !== "turn.started") continue;
+      const hub = await api.health.check();
+      if (format === "json") door.out.write(jsonText(detachedRecord(event.turn, hub)));
+      else {
+        door.out.write(`${event.sessionId}\n`);
+        door.err.write(styleOf(door.err).dim(waysBack(plain(event.session.name ?? shortId(event.sessionId)), hub.pid)));
+      }
+      return 0;
+    }
+  } finally {
+    await api.close();
+  }
+  throw new Fault("internal", "the turn ended without having begun");
+}
+
+function waysBack(name: string, pid: number): string {
+  return `runs in the hub (process ${pid})
+  skein attach ${name}    watches it, talks to it, answers it
+  skein logs -f ${name}   only watches
+  skein kill ${name}      stops it
+`;
+}

@@ -1,0 +1,57 @@
+// A model that makes a run of many events: so many steps, each with some words and so many calls at once, on the wire of
+// Chat Completions. It goes on when it is told to, so that others can come while it runs.
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
+import { field, listOf, type Json } from "../../src/agents/contract/server/json.ts";
+
+export type LongRun = {
+  steps: number;
+  calls: number;
+  /** Pieces of text before the calls, and the time between two of them. */
+  words?: number;
+  pauseMs?: number;
+  beforeStep?: (step: number) => Promise<void> | void;
+};
+
+export const longRunModel = "ollama/qwen3:8b";
+
+export function startLongRun({ steps, calls, words = 10, pauseMs = 1, beforeStep }: LongRun): ModelServer {
+  const answer = async (request: Request): Promise<Response> => {
+    const body = (await request.json()) as Json;
+    const step = listOf(field(body, "messages")).filter((message) => field(message, "role") === "tool").length / calls;
+    await beforeStep?.(step);
+    const pieces = step < steps ? callsOf(step, calls) : [line({ content: "done" }, "stop")];
+    return new Response(spoken([...wordsOf(step, words), ...pieces], pauseMs), { headers: { "content-type": "text/event-stream" } });
+  };
+  return startModelServer(
+    { steps: [], final: "" },
+    { route: (request, path) => (path.endsWith("/chat/completions") ? answer(request) : null) },
+  );
+}
+
+async function* spoken(pieces: string[], pauseMs: number): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    yield piece;
+    await Bun.sleep(pauseMs);
+  }
+  yield "data: [DONE]\n\n";
+}
+
+function wordsOf(step: number, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => line({ content: `${step}.${at} ` }, null));
+}
+
+function callsOf(step: number, calls: number): string[] {
+  const call = (index: number) => ({
+    index,
+    id: `call_${step}_${index}`,
+    type: "function",
+    function: { name: "read", arguments: '{"path":"note.txt"}' },
+  });
+  return [line({ tool_calls: Array.from({ length: calls }, (_, index) => call(index)) }, "tool_calls")];
+}
+
+function line(delta: object, finish: string | null): string {
+  return `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }], usage: finish === null ? null : usage })}\n\n`;
+}
+
+const usage = { prompt_tokens: 10, completion_tokens: 5 };
