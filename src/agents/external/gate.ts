@@ -74,6 +74,8 @@ export type GateWatch = {
 };
 
 const innerPort = 8787;
+/** What it is about to print of its last call comes before it is stopped. */
+const lastWordsMs = 250;
 
 export async function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, watch: GateWatch): Promise<Gate> {
   const found = findCredential(adapter, parts.env, parts.home, { model: input.model, config: parts.config });
@@ -113,9 +115,12 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     ready: watch.ready,
     barrier: watch.barrier,
     reserve: async (request, last) => {
-      const room = stepsOver(requests, input.limits) ?? (await watch.budget.reserve(await estimateOf(parts, input, request, last)));
-      if (typeof room === "function") requests += 1;
-      else watch.onOver(room);
+      const over = stepsOver(requests, input.limits);
+      if (over === null) requests += 1;
+      const room = over ?? (await watch.budget.reserve(await estimateOf(parts, input, request, last)));
+      if (typeof room === "function") return room;
+      await Bun.sleep(lastWordsMs);
+      watch.onOver(room);
       return room;
     },
     onRequest: () => {},
