@@ -6,6 +6,8 @@ export type Part = { stop: () => void; go: () => void };
 export class Gate {
   readonly #parts = new Set<Part>();
   readonly #holders = new Set<object>();
+  /** How often it has been shut so far. */
+  shuts = 0;
   #shut: PromiseWithResolvers<void> | null = null;
   #isReleased = false;
 
@@ -19,6 +21,7 @@ export class Gate {
     this.#holders.add(holder);
     if (this.#shut !== null) return;
     this.#shut = Promise.withResolvers();
+    this.shuts += 1;
     for (const part of this.#parts) part.stop();
   }
 

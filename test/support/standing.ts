@@ -27,8 +27,8 @@ export async function quietestSecond(pid: number): Promise<number> {
   return least;
 }
 
-export async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const giveUpAt = performance.now() + 20_000;
+export async function until(isTrue: () => boolean | Promise<boolean>, what: string, limitMs = 20_000): Promise<void> {
+  const giveUpAt = performance.now() + limitMs;
   while (!(await isTrue())) {
     if (performance.now() >= giveUpAt) throw new Error(`it never came to this: ${what}`);
     await Bun.sleep(20);

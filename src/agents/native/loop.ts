@@ -81,6 +81,11 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
       isTooLong = true;
       continue;
     }
+    if (answer.type === "failed" && answer.cut !== undefined) {
+      begun += answer.cut;
+      yield* addNode(state, correction("The connection was lost during your answer. Go on exactly where it stopped."));
+      continue;
+    }
     if (answer.type === "failed") return yield end(answer.error.kind, answer.error);
     isTooLong = false;
 
@@ -136,11 +141,13 @@ async function* makeRoom(state: TurnState, { isTooLong }: { isTooLong: boolean }
 
 type Answer =
   | { type: "answered"; node: NewNode; stop: Extract<ModelEvent, { type: "done" }>["stop"] }
-  | { type: "failed"; error: TurnError };
+  /** `cut` is what had come when the network failed in a pause, which nobody but us is to blame for. */
+  | { type: "failed"; error: TurnError; cut?: string };
 
 /** One step. What had arrived of a failed answer is kept as a node of its own. */
 async function* askModel(state: TurnState, settle: Settle): AsyncGenerator<AgentEvent, Answer> {
   const { model, input, context } = state;
+  const { shuts } = state.gate;
   let spent = nothingSpent;
   const request = {
     system: schemaSystem(state),
@@ -166,9 +173,11 @@ async function* askModel(state: TurnState, settle: Settle): AsyncGenerator<Agent
         case "failed": {
           spent = await priced(state, event.usage);
           const kept = event.parts.filter((part) => part.kind !== "call");
-          if (kept.length > 0) yield* addNode(state, agentNode(state, kept, spent));
+          const node = kept.length === 0 ? null : agentNode(state, kept, spent);
+          if (node !== null) yield* addNode(state, node);
           else state.unrecorded = addSpent(state.unrecorded, spent);
-          return { type: "failed", error: event.error };
+          const isCut = node !== null && event.error.kind === "network" && state.gate.shuts > shuts;
+          return { type: "failed", error: event.error, ...(isCut ? { cut: textOf(node) } : {}) };
         }
         case "retry":
           yield { type: "passing", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };

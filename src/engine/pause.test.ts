@@ -1,0 +1,72 @@
+// Turns that stand still, at the engine: agents that do just what a test needs, real store, real processes.
+import { expect, test } from "bun:test";
+import type { AgentEvent, TurnContext } from "../protocol/ports.ts";
+import { engineWith, ok, text } from "./fixtures/engine-with.ts";
+
+const delta = (words: string): AgentEvent => ({ type: "passing", event: { type: "text.delta", text: words } });
+
+/** Lets everything run that can. */
+const settled = () => Bun.sleep(30);
+
+test("an agent that stands still is asked for nothing more, and goes on where it was", async () => {
+  const asked: number[] = [];
+  const { api, session, run } = await engineWith(async function* () {
+    for (let at = 0; at < 3; at += 1) {
+      asked.push(at);
+      yield delta(`${at}`);
+      if (at === 0) await begun.promise;
+    }
+    yield { type: "node", node: text("done"), recorded: () => {} };
+    yield ok;
+  });
+  const begun = Promise.withResolvers<void>();
+  const done = run();
+  while (asked.length === 0) await Bun.sleep(1);
+  expect(await api.turn.pause({ session: session.id, force: false })).toMatchObject({ state: "paused", pid: process.pid });
+  begun.resolve();
+  await settled();
+  expect(asked.length).toBeLessThanOrEqual(2);
+  expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
+  const stood = asked.length;
+  await settled();
+  expect(asked.length).toBe(stood);
+  expect(await api.turn.resume({ session: session.id })).toMatchObject({ state: "running" });
+  const events = await done;
+  expect(asked).toEqual([0, 1, 2]);
+  expect(events.map(({ type }) => type).filter((type) => /paused|resumed|ended/.test(type))).toEqual([
+    "turn.paused",
+    "turn.resumed",
+    "turn.ended",
+  ]);
+});
+
+test("no limit of time passes while a turn stands still, and a stop ends it all the same", async () => {
+  const seen: string[] = [];
+  const { api, session, run } = await engineWith(async function* (_input, context: TurnContext) {
+    context.pausable({ stop: () => void seen.push("stop"), go: () => void seen.push("go") });
+    yield delta("begun");
+    if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
+    yield { type: "end", end: { status: "cancelled" } };
+  });
+  const done = run({ timeoutMs: 400, idleMs: 200 });
+  while ((await api.turn.list({ endedSince: null })).length === 0) await Bun.sleep(1);
+  await api.turn.pause({ session: session.id, force: false });
+  await api.turn.pause({ session: session.id, force: false });
+  await Bun.sleep(700);
+  expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
+  expect(seen).toEqual(["stop"]);
+  await api.turn.cancel({ session: session.id });
+  const events = await done;
+  expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "cancelled" } });
+  expect(seen).toEqual(["stop", "go"]);
+});
+
+test("where nothing runs there is nothing to pause or to let go on", async () => {
+  const { api, session } = await engineWith(async function* () {
+    yield ok;
+  });
+  const nothing = { session: session.id, state: "not-running", pid: null } as const;
+  expect(await api.turn.pause({ session: session.id, force: false })).toEqual(nothing);
+  expect(await api.turn.pause({ session: session.id, force: true })).toEqual(nothing);
+  expect(await api.turn.resume({ session: session.id })).toEqual(nothing);
+});
