@@ -48,11 +48,13 @@ export async function talkOver(transport: "web" | "unix", hub: HubFile, greeting
   return talk;
 }
 
+type Feed = { items: Item[]; ended: PromiseWithResolvers<Answer["error"]> };
+
 class Frames implements Talk {
   readonly loose: Answer[] = [];
   readonly frames: string[] = [];
   readonly #answers = new Map<number, (answer: Answer) => void>();
-  readonly #feeds = new Map<number, { items: Item[]; end: (error?: Answer["error"]) => void }>();
+  readonly #feeds = new Map<number, Feed>();
   #asked = 0;
   #send: (frame: string) => void = () => {};
   #close: () => void = () => {};
@@ -106,10 +108,9 @@ class Frames implements Talk {
   async follow(method: string, params: unknown): Promise<{ items: Item[]; error?: Answer["error"] }> {
     const { result, error } = await this.ask(method, params);
     if (error !== undefined) return { items: [], error };
-    const items: Item[] = [];
-    return new Promise((resolve) => {
-      this.#feeds.set((result as { feed: number }).feed, { items, end: (why) => resolve({ items, ...(why ? { error: why } : {}) }) });
-    });
+    const { items, ended } = this.#feedOf((result as { feed: number }).feed);
+    const why = await ended.promise;
+    return { items, ...(why === undefined ? {} : { error: why }) };
   }
 
   raw(frame: string): void {
@@ -127,8 +128,8 @@ class Frames implements Talk {
   #take(frame: string): void {
     this.frames.push(frame);
     const { id, method, params, result, error } = JSON.parse(frame);
-    if (method === "feed.item") this.#feeds.get(params.feed)?.items.push(params.item);
-    if (method === "feed.end") this.#feeds.get(params.feed)?.end(params.error);
+    if (method === "feed.item") this.#feedOf(params.feed).items.push(params.item);
+    if (method === "feed.end") this.#feedOf(params.feed).ended.resolve(params.error);
     if (method !== undefined) return;
     const answer: Answer = error === undefined ? { result } : { error };
     const waiting = this.#answers.get(id);
@@ -137,10 +138,16 @@ class Frames implements Talk {
     this.#answers.delete(id);
   }
 
+  /** It may have ended before anyone has seen the answer that names it. */
+  #feedOf(id: number): Feed {
+    const feed = this.#feeds.get(id) ?? { items: [], ended: Promise.withResolvers() };
+    this.#feeds.set(id, feed);
+    return feed;
+  }
+
   #lost(why: string): void {
     for (const settle of this.#answers.values()) settle({ error: { code: 0, message: `the connection was lost: ${why}` } });
-    for (const { end } of this.#feeds.values()) end({ code: 0, message: `the connection was lost: ${why}` });
+    for (const { ended } of this.#feeds.values()) ended.resolve({ code: 0, message: `the connection was lost: ${why}` });
     this.#answers.clear();
-    this.#feeds.clear();
   }
 }

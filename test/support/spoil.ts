@@ -1,0 +1,99 @@
+// Params from a JSON schema: valid ones at random, and ones in which exactly one thing is wrong. The same seed gives the same.
+
+export type Json = {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  properties?: Record<string, Json>;
+  required?: string[];
+  items?: Json;
+  anyOf?: Json[];
+  oneOf?: Json[];
+  pattern?: string;
+  format?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  maximum?: number;
+};
+
+export type Pool = { names: string[]; paths: string[] };
+export type Random = { below: (limit: number) => number; of: <Item>(items: readonly Item[]) => Item };
+
+export function randomOf(seed: string): Random {
+  let state = Bun.hash.crc32(seed);
+  const below = (limit: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+  return { below, of: (items) => items[below(items.length)]! };
+}
+
+/** Optional fields are there or not. */
+export function validParams(schema: Json, random: Random, pool: Pool): unknown {
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options !== undefined) return validParams(random.of(options), random, pool);
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum !== undefined) return random.of(schema.enum);
+  switch (schema.type) {
+    case "object":
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {})
+          .filter(([name]) => schema.required?.includes(name) || random.below(2) === 0)
+          .map(([name, field]) => [name, validParams(field, random, pool)]),
+      );
+    case "array":
+      return Array.from({ length: random.below(3) }, () => validParams(schema.items ?? {}, random, pool));
+    case "string":
+      return validText(schema, random, pool);
+    case "integer":
+    case "number":
+      return Math.max(schema.minimum ?? 0, (schema.exclusiveMinimum ?? 0) + 1) + random.below(50);
+    case "boolean":
+      return random.below(2) === 0;
+    default:
+      return null;
+  }
+}
+
+function validText(schema: Json, random: Random, pool: Pool): string {
+  if (schema.format === "date-time") return new Date(random.below(2 ** 31) * 1_000).toISOString();
+  if (schema.format === "uuid") return crypto.randomUUID();
+  if (schema.format === "base64") return "aGVsbG8=";
+  if (schema.pattern?.startsWith("^\\/")) return random.of(pool.paths);
+  return random.of(pool.names);
+}
+
+/** Valid params in which one thing was replaced, left out or added, at the top or in an object below; some are valid still. */
+export function spoilt(schema: Json, random: Random, pool: Pool): unknown[] {
+  const valid = () => validParams(schema, random, pool) as Record<string, unknown>;
+  const fields = Object.entries(schema.properties ?? {});
+  const stranger = random.of(["sesion", "__proto__", "constructor", "", "a\u0000b", "x".repeat(5_000), "toString"]);
+  return [
+    random.of([5, "text", true, [1, 2, 3, 4, 5]]),
+    { ...valid(), ...(JSON.parse(`{${JSON.stringify(stranger)}: 1}`) as object) },
+    ...fields.map(([name]) => without(valid(), name)),
+    ...fields.flatMap(([name]) => hostile(random).map((value) => ({ ...valid(), [name]: value }))),
+    ...fields.flatMap(([name, field]) =>
+      field.properties === undefined ? [] : spoilt(field, random, pool).map((value) => ({ ...valid(), [name]: value })),
+    ),
+  ];
+}
+
+function hostile(random: Random): unknown[] {
+  const deep = 10 + random.below(2_000);
+  return [
+    random.of([null, true, false]),
+    random.of([-1, -1e300, 1e300, 1.5, -0.5, 2 ** 53, 5e-324]),
+    random.of(["", "\u0000", "a\u0000b", "\ud800", "../..", "x".repeat(5_000), "-1", "NaN"]),
+    random.of([[], [[[]]], [null], Array.from({ length: 1_500 }, () => "x")]),
+    random.of<unknown>([{}, { a: { b: null } }, { length: 5 }, { toString: 1 }]),
+    JSON.parse("[".repeat(deep) + "]".repeat(deep)),
+  ];
+}
+
+function without(params: Record<string, unknown>, name: string): Record<string, unknown> {
+  const { [name]: _left, ...rest } = params;
+  return rest;
+}
