@@ -1,10 +1,12 @@
 // One orchestrator, ten native sub-sessions and five by the real agents, all at once and each with a tool: shown while they
-// run, linked on both sides, and back at their parent.
+// run, linked on both sides, and back at their parent. And under one budget, whoever of them asks.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
+import { shellScript } from "../../src/agents/contract/server/script.ts";
+import type { ResultRecord } from "../../src/protocol/records.ts";
 import { agentHouse, agentModels } from "../support/agent-walk.ts";
 import { follow } from "../support/following.ts";
 import { leftOf } from "../support/processes.ts";
@@ -13,22 +15,22 @@ const children = [
   ...Array.from({ length: 10 }, (_, at) => ({ task: `native-task-${at}` })),
   ...peerNames.map((agent) => ({ task: `${agent}-task-x`, agent, model: agentModels[agent]! })),
 ];
-/** The answer holds what only the command can say. */
 const child = { steps: [{ text: "I look.", calls: [{ input: { command: "expr 61000 + 300" } }] }], final: "It is counted." };
 
 let server: ModelServer;
 
 beforeAll(async () => {
   await installPeers(peerNames);
-  server = startModelServer(({ position: { prompt } }) =>
-    /\w+-task-\w/.test(prompt)
-      ? child
-      : { steps: [{ calls: children.map((input) => ({ name: "spawn_session", input })) }], final: "all are back" },
-  );
+  server = startModelServer({ steps: [], final: "" });
 }, 300_000);
 afterAll(() => server.stop());
 
 test("ten native and five real agents work at once below one turn", async () => {
+  server.setScript(({ position: { prompt } }) =>
+    /\w+-task-\w/.test(prompt)
+      ? child
+      : { steps: [{ calls: children.map((input) => ({ name: "spawn_session", input })) }], final: "all are back" },
+  );
   using house = agentHouse(server);
   const words = ["run", "everything", "-m", "anthropic/claude-opus-4-5", "--output-format", "events"];
   const { printed, ended } = follow(house.start(words));
@@ -41,6 +43,8 @@ test("ten native and five real agents work at once below one turn", async () => 
     expect(shown.join("")).toMatch(/I look\.[\s\S]*expr 61000 \+ 300[\s\S]*It is counted\./);
     expect(printed[at]!.node!.parts[0]!.text).toStartWith(`It is counted.\n\n[session ${id}, ok, $0.`);
   }
+  // Only the command that ran can have said it.
+  expect(server.main().filter(({ text }) => text.includes("61300"))).toHaveLength(children.length);
   const folder = join(house.project, ".skein", "sessions");
   const transcripts = readdirSync(folder)
     .filter((name) => name.endsWith(".jsonl"))
@@ -55,4 +59,27 @@ test("ten native and five real agents work at once below one turn", async () => 
   for (const { spawned_session_id: id } of spawned) for (const text of [ours, request]) expect(text).toContain(`[session ${id}, ok, `);
   expect((await house.run(["verify"])).code).toBe(0);
   expect(await leftOf(house.root)).toEqual([]);
-}, 120_000);
+});
+
+test("a budget stops native and foreign sub-sessions within one request of it, and counts each token of both", async () => {
+  const hungry = shellScript(Array.from({ length: 6 }, () => "head -c 6000 /dev/zero | tr '\\0' x"));
+  const tasks = ["pi-task-1", "pi-task-2", "pi-task-3", "native-task-4", "native-task-5"].map((task) =>
+    task.startsWith("pi") ? { task, agent: "pi", model: agentModels["pi"]! } : { task },
+  );
+  server.clear();
+  server.setScript(({ position: { prompt } }) =>
+    /\w+-task-\w/.test(prompt)
+      ? hungry
+      : { steps: [{ calls: tasks.map((input) => ({ name: "spawn_session", input })) }], final: "never said" },
+  );
+  using house = agentHouse(server);
+  const ran = await house.run(["run", "all", "-m", "anthropic/claude-opus-4-5", "--max-tokens", "30000", "--json"]);
+  expect(ran.json()).toMatchObject({ status: "budget", error: { limit: "tokens" }, budget: { tokens_left: 0 } });
+  const counts = server.main().map(({ usage }) => usage!.input + usage!.output);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const { usage } = ran.json() as unknown as ResultRecord;
+  expect(usage.input + usage.output).toBe(total);
+  expect(total).toBeGreaterThanOrEqual(30_000);
+  expect(total).toBeLessThan(30_000 + Math.max(...counts));
+  expect(await leftOf(house.root)).toEqual([]);
+});
