@@ -67,6 +67,8 @@ const tries: Record<string, Try> = {
   "skein spawn": { command: "skein spawn --task x" },
   "skein chat": { command: "echo x | skein chat" },
   "skein demo": { command: "skein demo" },
+  "a hub": { command: "skein hub start" },
+  "a turn that is left to the hub": { command: "skein run x --detach" },
   "skein exec in the session itself": { command: 'skein exec "$SKEIN_SESSION_ID" true', walled: /can't|no session/ },
   "its own permission": { command: "skein run x --allow-nesting" },
   "the variable unset": { command: "env -u SKEIN_SESSION_ID skein run x" },
@@ -82,9 +84,13 @@ const tries: Record<string, Try> = {
   "the program without its wrapper": { command: `${skeinCommand().join(" ")} run x` },
   "another name in the process table": { command: `bash -c "exec -a init ${skeinCommand().join(" ")} run x"`, needs: "bash" },
   "sh in sh": { command: `sh -c "env -i ${own("sh -c 'skein run x'").replaceAll('"', '\\"')}"` },
-  "a terminal": { command: "script -qec 'skein run x' /dev/null | tr -d '\\r'", needs: "script" },
+  "a terminal": {
+    command: "script -qec 'skein run x' /dev/null | tr -d '\\r'",
+    needs: "script",
+    walled: /failed to create pseudo-terminal/,
+  },
   python: {
-    command: `python3 -c 'import subprocess; subprocess.run(["skein", "run", "x"], env={"PATH": "'"$PATH"'"})' 2>&1`,
+    command: `python3 -c 'import subprocess; subprocess.run(["skein", "run", "x"], env={"PATH": "'"$PATH"'", "HOME": "'"$HOME"'"})' 2>&1`,
     needs: "python3",
   },
   "a namespace of processes": {
