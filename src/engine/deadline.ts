@@ -1,4 +1,5 @@
 // Total and idle time limits of a turn, and its cancellation, as one signal with a reason.
+import { countdown } from "../kit/countdown.ts";
 import { longestTimerMs } from "../kit/duration.ts";
 import type { TurnError } from "../protocol/error.ts";
 
@@ -68,7 +69,7 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
     end,
     reason: () => reason,
     clear() {
-      total.stop();
+      total.clear();
       idle.clear();
       outer?.removeEventListener("abort", follow);
     },
@@ -76,28 +77,13 @@ export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | 
 }
 
 function totalClock(limitMs: number | null, end: (why: TurnError) => void) {
-  let leftMs = limitMs ?? 0;
-  let countedAt = 0;
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const timeOut = (): void =>
+  return countdown(limitMs, () =>
     end({
       kind: "timed-out",
       message: `the turn took longer than ${seconds(limitMs ?? 0)}`,
       hint: "raise --timeout, or go on with --resume",
-    });
-  const go = (): void => {
-    if (limitMs === null) return;
-    countedAt = Date.now();
-    timer = setTimeout(timeOut, Math.min(leftMs, longestTimerMs));
-  };
-  const stop = (): void => {
-    if (timer === null) return;
-    clearTimeout(timer);
-    timer = null;
-    leftMs = Math.max(0, leftMs - (Date.now() - countedAt));
-  };
-  go();
-  return { stop, go };
+    }),
+  );
 }
 
 function idleClock(limitMs: number | null, end: (why: TurnError) => void) {
@@ -117,7 +103,7 @@ function idleClock(limitMs: number | null, end: (why: TurnError) => void) {
   let timer = limitMs === null ? null : setTimeout(check, Math.min(limitMs, longestTimerMs), limitMs);
   return {
     touch: () => (touchedAt = Date.now()),
-    hold() {
+    hold: () => {
       holds++;
       return () => {
         holds--;

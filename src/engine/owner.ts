@@ -12,15 +12,28 @@ export type Ways<T> = {
 };
 
 export async function atOwner<T>(parts: EngineParts, session: string, ways: Ways<T>): Promise<T> {
-  const turn = parts.live.of(session);
+  const turn = await turnHere(parts, session);
   if (turn !== undefined) return ways.here(turn);
   const holder = await (await parts.store()).holder(session);
-  if (holder === null) return ways.nowhere();
+  if (holder === null || holder.pid === process.pid) return ways.nowhere();
   const api = await reach(parts, session, holder);
   try {
     return await ways.there(api, holder);
   } finally {
     await api.close();
+  }
+}
+
+const beginMs = 1_000;
+
+/** A turn takes its session a moment before it begins; who holds it for something else never begins one. */
+async function turnHere(parts: EngineParts, session: string): Promise<LiveTurn | undefined> {
+  const giveUpAt = performance.now() + beginMs;
+  for (;;) {
+    const turn = parts.live.of(session);
+    if (turn !== undefined || performance.now() >= giveUpAt) return turn;
+    if ((await (await parts.store()).holder(session))?.pid !== process.pid) return undefined;
+    await Bun.sleep(5);
   }
 }
 

@@ -70,3 +70,12 @@ test("where nothing runs there is nothing to pause or to let go on", async () =>
   expect(await api.turn.pause({ session: session.id, force: true })).toEqual(nothing);
   expect(await api.turn.resume({ session: session.id })).toEqual(nothing);
 });
+
+test("who holds the session in this process for something else than a turn is no turn to pause", async () => {
+  const { api, session, store } = await engineWith(async function* () {
+    yield ok;
+  });
+  const lease = await store.acquire(session.id);
+  expect(await api.turn.pause({ session: session.id, force: false })).toMatchObject({ state: "not-running" });
+  await store.release(lease);
+});

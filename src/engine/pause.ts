@@ -19,7 +19,7 @@ export async function pauseTurn(parts: EngineParts, session: string, { force }: 
     here: async (turn) => {
       turn.gate.shut();
       await tellStates(parts);
-      return { session, state: "paused", pid: process.pid };
+      return reportOf(parts, turn);
     },
     there: (api) => api.turn.pause({ session, force: false }),
     nowhere: () => ({ session, state: "not-running", pid: null }),
@@ -36,7 +36,7 @@ export async function resumeTurn(parts: EngineParts, session: string): Promise<P
     here: async (turn) => {
       turn.gate.open();
       await tellStates(parts);
-      return { session, state: turn.gate.isShut ? "paused" : "running", pid: process.pid };
+      return reportOf(parts, turn);
     },
     there: (api) => api.turn.resume({ session }),
     nowhere: () => ({ session, state: "not-running", pid: null }),
@@ -54,8 +54,18 @@ async function tellStates(parts: EngineParts): Promise<void> {
     if (gate.isShut) told.add(turn);
     else told.delete(turn);
     recorder.pass({ type: gate.isShut ? "turn.paused" : "turn.resumed" });
-    await recorder.setState(gate.isShut ? "paused" : asking.size > 0 ? "asking" : "running");
+    try {
+      await recorder.setState(gate.isShut ? "paused" : asking.size > 0 ? "asking" : "running");
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === "lease-lost")) throw error; // it has just ended
+    }
   }
+}
+
+/** It may have ended or been stopped meanwhile. */
+function reportOf(parts: EngineParts, { lease: { session }, gate, deadline }: LiveTurn): PauseReport {
+  if (parts.live.of(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
+  return { session, state: gate.isShut ? "paused" : "running", pid: process.pid };
 }
 
 /** Null when this process runs the session, or nobody does. */

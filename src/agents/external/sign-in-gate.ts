@@ -104,7 +104,7 @@ async function openWay(adapter: Adapter, parts: GateParts, hasOwnNetwork: boolea
 }
 
 /** The file itself is what is locked: so every skein on this machine waits, and nothing is left when one is killed. */
-async function takeAlone(path: string, adapter: Adapter, { signal, onWait }: GateWatch): Promise<() => void> {
+async function takeAlone(path: string, adapter: Adapter, { signal, barrier, onWait }: GateWatch): Promise<() => void> {
   const libc = await loadLibc();
   if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked here: the C library can't be loaded`);
   const file = openSync(path, "r");
@@ -116,6 +116,7 @@ async function takeAlone(path: string, adapter: Adapter, { signal, onWait }: Gat
       toldAt = performance.now();
     }
     await Bun.sleep(askEveryMs);
+    await barrier.passed();
     if (!signal.aborted) continue;
     closeSync(file);
     throw new Fault("auth", `the sign-in of ${adapter.name} was in use by another turn all the time`, {
