@@ -8,6 +8,7 @@ import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
 import type { ImageData } from "../../protocol/node.ts";
 import { toolNames, type ToolLevel } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
+import { unattended } from "../../protocol/turn-start.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { hubFor, leaveTurn } from "../detach.ts";
 import { followTurn } from "../follow-turn.ts";
@@ -165,14 +166,14 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     fresh: flags.on("fresh"),
     policy: policyFrom(flags.policy, settings, toolLevel),
     limits: {
-      maxSteps: flags.maxSteps ?? settings.maxSteps ?? (headless ? 200 : Number.MAX_SAFE_INTEGER),
+      maxSteps: flags.maxSteps ?? settings.maxSteps ?? (headless ? unattended.maxSteps : Number.MAX_SAFE_INTEGER),
       maxTokens: flags.maxTokens ?? settings.maxTokens,
       maxBudgetUsd: flags.maxBudgetUsd ?? settings.maxBudgetUsd,
-      maxChildren: flags.maxChildren ?? settings.maxChildren ?? (headless ? 200 : null),
+      maxChildren: flags.maxChildren ?? settings.maxChildren ?? (headless ? unattended.maxChildren : null),
       treeSteps: flags.maxSteps,
     },
-    timeoutMs: flags.timeoutMs ?? settings.timeoutMs ?? (headless ? 4 * 3_600_000 : null),
-    idleMs: settings.idleMs ?? (headless ? 600_000 : null),
+    timeoutMs: flags.timeoutMs ?? settings.timeoutMs ?? (headless ? unattended.timeoutMs : null),
+    idleMs: settings.idleMs ?? (headless ? unattended.idleMs : null),
     answerSchema: flags.schema,
     outputFile: flags.outputFile,
     command: null,

@@ -95,7 +95,7 @@ export const node = z.strictObject({
   author: z.enum(["user", "agent", "tool", "note"]),
   at: time,
   parts: z.array(part),
-  note: z.enum(["compaction", "interruption", "correction", "graft"]).optional(),
+  note: z.enum(["compaction", "interruption", "correction", "below", "graft"]).optional(),
   grafted_from: z.strictObject({ session_id: id, node_id: id }).optional(),
   model: z.string().optional(),
   usage: usage.optional(),
