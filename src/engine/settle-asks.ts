@@ -8,7 +8,7 @@ import type { Recorder } from "./recorder.ts";
 import { unanswered } from "./recover.ts";
 
 /** How the session goes on: with something new, or with what there is. */
-export type GoingOn = "anew" | "on";
+type GoingOn = "anew" | "on";
 
 /**
  * Gives back the answers that no call waits for: another agent's command line asked, and is told them as a prompt.
