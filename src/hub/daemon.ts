@@ -1,7 +1,7 @@
 // The hub itself: both listeners over one process' houses, from the moment it is found by others until it is told to
 // stop. Turns that run then may finish for a while; the rest is stopped and recorded as that.
 import { randomBytes } from "node:crypto";
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startOf } from "../kit/processes.ts";
 import type { RowName } from "../protocol/api-rows.ts";
@@ -11,7 +11,7 @@ import { Fault, messageOf } from "../protocol/error.ts";
 import type { Accept } from "./connection.ts";
 import { hubPlaces, removeHubFiles, takeHubLock, writePrivately, type HubFile } from "./hub-file.ts";
 import { serveApi, type Hello, type Serving } from "./server.ts";
-import { listenUnix } from "./unix.ts";
+import { listenUnix, ownDirectory } from "./unix.ts";
 import { listenWeb } from "./web.ts";
 
 export type HubParts = {
@@ -78,7 +78,7 @@ function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: 
         own: transport === "private" ? { "hub.stop": (params) => stop(waitIn(params)) } : {},
       });
   // Ours is the lock: whoever left a socket here is gone.
-  mkdirSync(dirname(places.socket), { recursive: true, mode: 0o700 });
+  ownDirectory(dirname(places.socket));
   rmSync(places.socket, { force: true });
   const token = randomBytes(32).toString("base64url");
   const ports = parts.port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [parts.port];

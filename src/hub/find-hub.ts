@@ -1,6 +1,7 @@
 // The hub as others find it: where it runs, started if it is wanted, stopped if it is not. A hub that nobody asked for
 // gets no credentials: whoever calls brings their own, over the socket.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { absolutePath } from "../kit/paths.ts";
 import { startOf } from "../kit/processes.ts";
 import type { Api } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
@@ -18,10 +19,14 @@ export type HubSeeker = {
 
 const patience = { startMs: 15_000, lastWordsMs: 25_000 };
 
-/** An Api whose turns outlive this process. */
-export async function connectHub(seeker: HubSeeker, caller: Omit<Caller, "client">, options: { start: boolean }): Promise<Api> {
-  const file = options.start ? (await startHub(seeker, { port: null, env: withoutCredentials(seeker.env) })).file : hubOrFault(seeker);
-  return (await talkTo(seeker, file, caller)).api;
+/** An Api whose turns outlive this process, with the environment of whoever seeks it. */
+export async function connectHub(
+  seeker: HubSeeker,
+  caller: Pick<Caller, "directory" | "trust">,
+  options: { start: boolean },
+): Promise<Api> {
+  const file = options.start ? (await startHub(seeker, { port: null, credentials: "left out" })).file : hubOrFault(seeker);
+  return (await talkTo(seeker, file, { ...caller, env: withWholePaths(seeker) })).api;
 }
 
 export function talkTo({ version }: HubSeeker, file: HubFile, caller: Omit<Caller, "client"> = {}): Promise<Remote> {
@@ -34,7 +39,7 @@ function hubOrFault({ state }: HubSeeker): HubFile {
   return file;
 }
 
-export type HubStart = { port: number | null; env: Record<string, string | undefined> };
+export type HubStart = { port: number | null; credentials: "kept" | "left out" };
 
 /** The one that runs, or a new one once it answers. */
 export async function startHub(seeker: HubSeeker, start: HubStart): Promise<{ file: HubFile; isNew: boolean }> {
@@ -66,7 +71,10 @@ export async function answering(seeker: HubSeeker): Promise<HubFile | null> {
 }
 
 /** In a session of its own: it does not end with the terminal, nor with us. */
-function spawnHub({ state, home, self }: HubSeeker, { port, env }: HubStart): Bun.Subprocess {
+function spawnHub(seeker: HubSeeker, { port, credentials }: HubStart): Bun.Subprocess {
+  const { state, home, self } = seeker;
+  const whole = withWholePaths(seeker);
+  const env = credentials === "kept" ? whole : withoutCredentials(whole);
   mkdirSync(state, { recursive: true, mode: 0o700 });
   const { log } = hubPlaces(state);
   const output = openSync(log, "a", 0o600);
@@ -136,10 +144,18 @@ function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
+/** The hub stands somewhere else: what is relative here counts from here. */
+function withWholePaths({ env, home }: HubSeeker): Record<string, string | undefined> {
+  const whole = (path: string) => absolutePath(path, { cwd: process.cwd(), home });
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value && /^(SKEIN_HOME|HOME|XDG_[A-Z]+_HOME)$/.test(name) ? whole(value) : value]),
+  );
+}
+
 /** What a process needs to live here. Keys, tokens and whatever else a name does not tell stay out. */
 const kept =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|XDG_[A-Z_]+|SKEIN_(HOME|OFFLINE|SANDBOX_BEST)|NODE_EXTRA_CA_CERTS|BUN_RUNTIME_TRANSPILER_CACHE_PATH)$/;
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|XDG_[A-Z_]+|SKEIN_(HOME|OFFLINE|SANDBOX_BEST)|NODE_EXTRA_CA_CERTS|(HTTPS?|NO)_PROXY|(https?|no)_proxy|BUN_RUNTIME_TRANSPILER_CACHE_PATH)$/;
 
-export function withoutCredentials(env: Record<string, string | undefined>): Record<string, string | undefined> {
+function withoutCredentials(env: Record<string, string | undefined>): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => kept.test(name)));
 }

@@ -1,16 +1,16 @@
 // The private socket of a process that runs turns: its leases name it, so that other processes of the same user can
 // watch, steer and stop what runs here. Sockets that dead processes left are taken away.
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startOf } from "../kit/processes.ts";
 import type { Listener } from "./connection.ts";
 import { serveApi, type Serving } from "./server.ts";
-import { connectUnix, listenUnix } from "./unix.ts";
+import { connectUnix, listenUnix, ownDirectory } from "./unix.ts";
 
 /** `<pid>-<hex>.sock` in a directory that is this user's alone. */
 export function listenPrivately(address: string, serving: Omit<Serving, "transport">): Listener {
   const directory = dirname(address);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  ownDirectory(directory);
   const listener = listenUnix(address, (connection) => serveApi(connection, { ...serving, transport: "private" }));
   void sweep(directory);
   return {

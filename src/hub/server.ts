@@ -7,10 +7,12 @@ import { apiRows, type RowName } from "../protocol/api-rows.ts";
 import type { Api } from "../protocol/api.ts";
 import { protocolVersion } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
+import type { Event } from "../protocol/event.ts";
 import { rowOfWire, rowOnWire, toWire } from "../protocol/wire-case.ts";
 import { limits, type Connection, type Talker } from "./connection.ts";
 import { badRequest, faultReply, isObject } from "./faults.ts";
 import { Feeds } from "./feeds.ts";
+import { atOwnPace } from "./own-pace.ts";
 
 /** Who is there, and in whose name the house is built. */
 export type Hello = {
@@ -115,7 +117,8 @@ class Served {
     // The one row that can be stopped half-way.
     if (apiRows[row] === "call") return { ok: true, result: toWire(await act(row === "doctor.tryAgents" ? { signal } : checked.params)) };
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
-    const { id, begin } = this.#feeds.add(act(checked.params) as AsyncIterable<unknown>, this.#hello.window);
+    const events = act(checked.params) as AsyncIterable<Event>;
+    const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : atOwnPace(events), this.#hello.window);
     return { ok: true, result: { feed: id }, sent: begin };
   }
 

@@ -333,50 +333,6 @@ describe("a reader that stands still", () => {
   });
 });
 
-test.each(transports)(
-  "10,000 connections over %s, opened and dropped, leave nothing",
-  async (transport) => {
-    using hub = stand(transport, healthy);
-    const openFiles = () => new Bun.Glob("*").scanSync({ cwd: "/proc/self/fd", onlyFiles: false });
-    const round = async (count: number) => {
-      for (let at = 0; at < count; at += 100) {
-        await Promise.all(Array.from({ length: 100 }, (_, nth) => dropped(hub.address, nth)));
-      }
-      while (hub.hellos.length > hub.closed.length) await Bun.sleep(1);
-      Bun.gc(true);
-    };
-    await round(2_000);
-    const before = { rss: process.memoryUsage.rss(), files: [...openFiles()].length };
-    await round(10_000);
-    await Bun.sleep(50);
-    expect([...openFiles()].length).toBeLessThan(before.files + 20);
-    expect(process.memoryUsage.rss() - before.rss).toBeLessThan(60 << 20);
-    const { api } = await hub.connect();
-    expect(await api.health.check()).toEqual(health);
-    await api.close();
-  },
-  60_000,
-);
-
-/** Some say nothing, some half a word, some all of it. */
-async function dropped(address: Parameters<typeof connectApi>[0], nth: number): Promise<void> {
-  const words = ["", helloFrame.slice(0, 20), `${helloFrame}\n`, `${helloFrame}\n${requestFrame(1, "health.check")}\n`][nth % 4]!;
-  const closed = Promise.withResolvers<void>();
-  if ("socket" in address) {
-    const socket = await Bun.connect({ unix: address.socket, socket: { data: () => {}, close: () => closed.resolve() } });
-    if (words !== "") socket.write(words);
-    socket.end();
-    return closed.promise;
-  }
-  const socket = new WebSocket(`${address.url}?token=${nth % 5 === 0 ? "wrong" : address.token}`);
-  socket.addEventListener("close", () => closed.resolve());
-  socket.addEventListener("open", () => {
-    if (words !== "") socket.send(words);
-    socket.close();
-  });
-  return closed.promise;
-}
-
 /** A frame of a client as the protocol wants it; a mask of zeros changes nothing. */
 function masked(text: string): Uint8Array {
   const length = Buffer.byteLength(text);

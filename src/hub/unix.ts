@@ -1,10 +1,16 @@
 // The unix socket as a transport: one frame per line, bounded, with room told to the sender. A path that is too long
 // for the system is no trouble on Linux: the runtime goes through the opened directory then.
-import { chmodSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { LineSplitter } from "../kit/lines.ts";
 import { rpcCodes } from "../kit/rpc.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { limits, type Accept, type Connection, type Listener, type Talker } from "./connection.ts";
+
+/** The directory of sockets: this user's alone, also when it was there before. */
+export function ownDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700);
+}
 
 /** Only this user can connect, also for the moment before the mode is set. */
 export function listenUnix(path: string, accept: Accept): Listener {
@@ -59,13 +65,20 @@ export async function connectUnix(path: string, accept: Accept): Promise<Connect
   return line!;
 }
 
+/** More than this is not held back for the rest of the turn. */
+const corkLength = 64 << 10;
+const nothing = new Uint8Array(0);
+
 class Line implements Connection {
   readonly #socket: Bun.Socket<unknown>;
   readonly #lines = new LineSplitter(limits.frameBytes);
   readonly #talker: Talker;
-  #unsent: Uint8Array[] = [];
-  #unsentBytes = 0;
+  /** Of this turn of the loop. */
+  #frames: string[] = [];
+  #framesLength = 0;
+  #unsent: Uint8Array = nothing;
   #room: PromiseWithResolvers<void> | null = null;
+  #cork: NodeJS.Immediate | null = null;
   #hasEnded = false;
 
   constructor(socket: Bun.Socket<unknown>, accept: Accept) {
@@ -75,28 +88,32 @@ class Line implements Connection {
 
   send(frame: string): Promise<void> | void {
     if (this.#hasEnded) return;
-    const bytes = Buffer.from(`${frame}\n`);
-    this.#unsent.push(bytes);
-    this.#unsentBytes += bytes.length;
-    this.flush();
-    if (this.#unsentBytes > limits.unsentBytes) this.close("it does not read what it is sent");
+    this.#frames.push(frame, "\n");
+    this.#framesLength += frame.length;
+    if (this.#room === null) this.#cork ??= setImmediate(() => this.flush());
+    if (this.#room === null && this.#framesLength > corkLength) this.flush();
+    if (this.#unsent.length + this.#framesLength > limits.unsentBytes) this.close("it does not read what it is sent");
     return this.#room?.promise;
   }
 
+  /** What was sent in one turn of the loop is written at once. */
   flush(): void {
-    let first = this.#unsent[0];
-    while (first !== undefined && !this.#hasEnded) {
-      const written = Math.max(0, this.#socket.write(first));
-      this.#unsentBytes -= written;
-      if (written < first.length) {
-        this.#unsent[0] = first.subarray(written);
-        this.#room ??= Promise.withResolvers();
-        return;
-      }
-      this.#unsent.shift();
-      first = this.#unsent[0];
-    }
-    this.#release();
+    if (this.#cork !== null) clearImmediate(this.#cork);
+    this.#cork = null;
+    if (this.#hasEnded) return;
+    const bytes = this.#gathered();
+    const written = bytes.length === 0 ? 0 : Math.max(0, this.#socket.write(bytes));
+    this.#unsent = written < bytes.length ? bytes.subarray(written) : nothing;
+    if (this.#unsent.length > 0) this.#room ??= Promise.withResolvers();
+    else this.#release();
+  }
+
+  #gathered(): Uint8Array {
+    if (this.#frames.length === 0) return this.#unsent;
+    const frames = Buffer.from(this.#frames.join(""));
+    this.#frames = [];
+    this.#framesLength = 0;
+    return this.#unsent.length === 0 ? frames : Buffer.concat([this.#unsent, frames]);
   }
 
   take(bytes: Uint8Array): void {
@@ -109,6 +126,7 @@ class Line implements Connection {
 
   close(why: string): void {
     if (this.#hasEnded) return;
+    this.flush();
     this.end(why);
     this.#socket.end();
     // Whoever keeps their side open does not keep ours.
@@ -118,8 +136,9 @@ class Line implements Connection {
   end(why: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#unsent = [];
-    this.#unsentBytes = 0;
+    this.#frames = [];
+    this.#framesLength = 0;
+    this.#unsent = nothing;
     this.#release();
     this.#talker.lost(why);
   }

@@ -197,7 +197,7 @@ test("a hub that was started on the way has no keys in its environment, and take
     const env = { ...house.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
     const seeker = { state: house.state, home: house.home, self: skeinCommand(), version: "0.0.0", env };
     await expect(connectHub(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
-    const api = await connectHub(seeker, { directory: house.project, env }, { start: true });
+    const api = await connectHub(seeker, { directory: house.project }, { start: true });
     const own = readFileSync(`/proc/${house.file().pid}/environ`, "utf8");
     expect(own).toContain(`SKEIN_HOME=${house.env["SKEIN_HOME"]}`);
     expect(own).not.toContain("key-");

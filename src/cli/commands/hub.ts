@@ -47,7 +47,8 @@ async function start(args: Args, door: Door): Promise<number> {
   const port = portIn(args.flags["port"]);
   const running = args.flags["foreground"] ? await answering(seekerOf(door)) : null;
   if (args.flags["foreground"] && running === null) return stay(args, door, port);
-  const { file, isNew } = running === null ? await startHub(seekerOf(door), { port, env: door.env }) : { file: running, isNew: false };
+  const { file, isNew } =
+    running === null ? await startHub(seekerOf(door), { port, credentials: "kept" }) : { file: running, isNew: false };
   if (port !== null && new URL(file.url).port !== String(port)) {
     throw new Fault("usage", `the hub runs already, at ${file.url}`, { hint: "skein hub stop, then start it with --port" });
   }
