@@ -13,7 +13,7 @@ const session = thing(["tip", "createdAt"], { tree: "treeId", parentSession: "pa
 const turn = thing(["steps", "policy"], { session: "sessionId" });
 const ask = thing(["question", "openedAt"], { session: "sessionId", turn: "turnId" });
 const spawned = thing(["sessionId", "task"], { session: "spawnedSessionId" });
-const place = thing([], { session: "sessionId", node: "nodeId" });
+const place = thing(["session", "node"], { session: "sessionId", node: "nodeId" });
 
 /** The key decides for a place: `{session, node}` alone may as well be what a method is asked. */
 const places = new Set(["forkedFrom", "graftedFrom"]);
@@ -43,39 +43,61 @@ export function camelCase(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+const wireName = remembered(snakeCase);
+const ourName = remembered(camelCase);
+
+/** The names are few, and there is one for every word that streams. */
+function remembered(change: (name: string) => string): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const changed = change(name);
+    if (known.size < 1_000) known.set(name, changed);
+    return changed;
+  };
+}
+
 const rows = new Map((Object.keys(apiRows) as RowName[]).map((row) => [rowOnWire(row), row]));
 
 function leaving(value: unknown, key: string): unknown {
-  if (isTime(key) && typeof value === "number") return isoOf(value);
+  if (typeof value !== "object" || value === null) return typeof value === "number" && isTime(key) ? isoOf(value) : value;
   if (othersNames.has(key)) return value;
   if (Array.isArray(value)) return value.map(toWire);
-  if (!isFields(value) || isSchema(value)) return value;
-  const is = thingOf(value, key);
-  const fields = is === node ? withFlatNote(value) : value;
-  return mapFields(fields, (name, field) => [snakeCase(is?.onWire.get(name) ?? name), leaving(field, name)]);
+  if (isSchema(value as Fields)) return value;
+  const is = thingOf(value as Fields, key);
+  const fields = is === node ? withFlatNote(value as Fields) : (value as Fields);
+  const left: Fields = {};
+  for (const name of Object.keys(fields)) left[wireName(is?.onWire.get(name) ?? name)] = leaving(fields[name], name);
+  return left;
 }
 
 function entering(value: unknown, key: string): unknown {
-  if (isTime(key) && typeof value === "string") return millisecondsOf(value);
+  if (typeof value !== "object" || value === null) return typeof value === "string" && isTime(key) ? millisecondsOf(value) : value;
   if (othersNames.has(key)) return value;
   if (Array.isArray(value)) return value.map(fromWire);
-  if (!isFields(value) || isSchema(value)) return value;
-  const fields = mapFields(value, (name, field) => [camelCase(name), entering(field, camelCase(name))]);
+  if (isSchema(value as Fields)) return value;
+  const fields: Fields = {};
+  for (const name of Object.keys(value)) fields[ourName(name)] = entering((value as Fields)[name], ourName(name));
   const is = thingOf(fields, key);
-  const named = mapFields(fields, (name, field) => [is?.ours.get(name) ?? name, field]);
-  return is === node ? withWholeNote(named) : named;
+  if (is === undefined) return fields;
+  const entered: Fields = {};
+  for (const name of Object.keys(fields)) entered[is.ours.get(name) ?? name] = fields[name];
+  return is === node ? withWholeNote(entered) : entered;
 }
 
-type Thing = { marks: string[]; onWire: Map<string, string>; ours: Map<string, string> };
+type Thing = { marks: [string, string]; onWire: Map<string, string>; ours: Map<string, string> };
 
-function thing(marks: string[], names: Record<string, string>): Thing {
+function thing(marks: [string, string], names: Record<string, string>): Thing {
   const entries = Object.entries(names);
   return { marks, onWire: new Map(entries), ours: new Map(entries.map(([ours, onWire]) => [onWire, ours])) };
 }
 
+const things = [node, session, turn, ask, spawned];
+
 function thingOf(value: Fields, key: string): Thing | undefined {
   if (places.has(key)) return place;
-  return [node, session, turn, ask, spawned].find(({ marks }) => marks.every((mark) => mark in value));
+  return things.find(({ marks: [one, other] }) => one in value && other in value);
 }
 
 /** A node's record only says what its note is about; the rest stands beside it. */
@@ -123,10 +145,6 @@ function millisecondsOf(text: string): number | string {
 /** The schema of the configuration: its names are those of a JSON schema and of our config keys. */
 function isSchema(value: Fields): boolean {
   return "$schema" in value;
-}
-
-function mapFields(value: Fields, change: (name: string, field: unknown) => [string, unknown]): Fields {
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => change(name, field)));
 }
 
 function isFields(value: unknown): value is Fields {
