@@ -41,7 +41,7 @@ test("ten native and five real agents work at once below one turn", async () => 
     const at = printed.findIndex(({ node }) => node?.parts.some((part) => part.kind === "result" && part.call === call));
     const shown = printed.slice(0, at).flatMap((event) => (event.type === "tool.output" && event.call === call ? [event.text] : []));
     expect(shown.join("")).toMatch(/I look\.[\s\S]*expr 61000 \+ 300[\s\S]*It is counted\./);
-    expect(printed[at]!.node!.parts[0]!.text).toStartWith(`It is counted.\n\n[session ${id}, ok, $0.`);
+    expect(printed[at]!.node!.parts[0]!.text).toStartWith(`It is counted.\n\n[session ${id}, ok, spent $0.`);
   }
   // Only the command that ran can have said it.
   expect(server.main().filter(({ text }) => text.includes("61300"))).toHaveLength(children.length);

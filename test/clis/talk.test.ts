@@ -137,7 +137,7 @@ test("the native agent hands a task to another agent, with its own model, and ge
   const results = taken.nodes.flatMap((node) =>
     node.parts.flatMap((part) => (part.kind === "result" && part.name === "spawn_session" ? [part.text] : [])),
   );
-  expect(results.join()).toMatch(/^seven herons\n\n\[session [\w-]+, ok, \$0\.\d+, transcript .*\]$/);
+  expect(results.join()).toMatch(/^seven herons\n\n\[session [\w-]+, ok, spent \$0\.\d+, [\d,]+ tokens, transcript .*\]$/);
   const child = /session ([\w-]+),/.exec(results.join())?.[1];
   const { nodes, turns } = (await house.run(["show", child!, "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
   expect([turns[0]?.agent, turns[0]?.cli?.started, textIn(nodes[0]), textIn(nodes.at(-1))]).toEqual([

@@ -107,7 +107,7 @@ describe("planning", () => {
     try {
       await ok(house, ["run", "plan the birds", ...planning]);
       const child = server.main()[1]?.body as { tools: { name: string }[] };
-      expect(child.tools.map((tool) => tool.name)).toEqual(["read", "bash"]);
+      expect(child.tools.map((tool) => tool.name)).toEqual(["read", "bash", "ask_user"]);
       expect(sent(server, 1).system).not.toContain("plan.md");
     } finally {
       await server.stop();

@@ -78,7 +78,7 @@ describe("many at once", () => {
       const at = printed.findIndex(({ node }) => node?.parts.some((part) => part.kind === "result" && part.call === call));
       const shown = printed.slice(0, at).flatMap((event) => (event.type === "tool.output" && event.call === call ? [event.text] : []));
       expect(shown.join("")).toMatch(/part-\d+ looks\.[\s\S]*\nbash touch "here-[\s\S]*part-\d+ is done/);
-      expect(resultsIn([printed[at]!], parent)[0]?.text).toContain(`is done\n\n[session ${child}, ok, $`);
+      expect(resultsIn([printed[at]!], parent)[0]?.text).toContain(`is done\n\n[session ${child}, ok, spent $`);
     }
     const all = transcripts();
     const heads = all.map(([head]) => head!);
@@ -161,7 +161,7 @@ describe("the budget of all together", () => {
     const ran = await house.run(["run", "all", ...model, "--max-budget-usd", "1", "--json"]);
     const { cost_usd: cost, budget } = ran.json() as unknown as ResultRecord;
     expect(budget?.usd_left).toBeCloseTo(1 - cost!, 10);
-    expect(server.main().at(-1)!.text).toMatch(/\[session [\w-]+, ok, \$0\.\d{4}, [\d,]+ tokens; left \$0\.99\d\d, transcript /);
+    expect(server.main().at(-1)!.text).toMatch(/\[session [\w-]+, ok, spent \$0\.\d{4}, [\d,]+ tokens; left \$0\.99\d\d, transcript /);
   });
 });
 

@@ -58,7 +58,7 @@ function whereabouts({ session, status, transcript, spent, left }: DelegationRes
     left.costUsd === null ? [] : [`$${left.costUsd.toFixed(4)}`],
   ].flat();
   const budget = rest.length === 0 ? "" : `; left ${rest.join(", ")}`;
-  const used = `${cost}, ${countedTokens(spent.usage).toLocaleString("en")} tokens${budget}`;
+  const used = `spent ${cost}, ${countedTokens(spent.usage).toLocaleString("en")} tokens${budget}`;
   return `[session ${session}, ${status}, ${used}, transcript ${transcript ?? "not kept"}]`;
 }
 
