@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { belowOf, type Living } from "./processes.ts";
 
 /** Clock ticks (10 ms) by all processes of a skein, itself included. */
-export function ticksOf(pid: number): number {
+function ticksOf(pid: number): number {
   return [{ pid }, ...belowOf(pid)].reduce((sum, each) => sum + ownTicks(each), 0);
 }
 
