@@ -37,6 +37,7 @@ async function launch(machine: Machine, at: (part: string) => string, more: Rule
     copies: at("copies"),
     maxProcesses: 256,
     keepsOwnerRights: false,
+    mark: { session: "s-1", nesting: false },
   };
   const command = walledCommand({ command: ["/bin/sh", "-c", script], cwd: at("temp"), walls, machine, self });
   const child = Bun.spawn(command, { env: { PATH: path, SEEN: "kept" }, stdio: ["ignore", "pipe", "pipe"] });
@@ -78,6 +79,14 @@ describe("the launcher", () => {
     const { out, err, code } = await launch(machine, at, [{ path: at("not-there"), access: "write" }], "echo started");
     expect({ out, code }).toEqual({ out: "", code: 125 });
     expect(err).toContain(`can't open ${at("not-there")}: ENOENT`);
+  });
+
+  test("shows those inside which session they are in, and they can't change that", async () => {
+    const machine = machines.find((one) => one.tier === "namespaces");
+    if (machine === undefined) return;
+    const tries = ["rm -f /dev/skein", "mv /dev/skein /dev/other", "chmod 666 /dev/skein", "echo session s-2 nesting >/dev/skein"];
+    const { out } = await launch(machine, places("mark"), [], `${tries.join("; ")}; cat /dev/skein`);
+    expect(out).toBe("session s-1");
   });
 
   test("says when the program can't be started", async () => {
