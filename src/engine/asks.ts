@@ -1,5 +1,5 @@
 // Questions to a person: opened by a turn, answered from any door, closed once. No answer is invented.
-import { longestTimerMs } from "../kit/duration.ts";
+import { countdown } from "../kit/countdown.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Ask } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
@@ -43,7 +43,8 @@ async function answered(turn: LiveTurn, ask: string, limitMs: number | null): Pr
   const { asking, deadline, recorder, store } = turn;
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const stop = (): void => resolve(null);
-  const timer = limitMs === null ? null : setTimeout(stop, Math.min(limitMs, longestTimerMs));
+  const clock = countdown(limitMs, stop);
+  const leaveGate = turn.gate.add(clock);
   deadline.signal.addEventListener("abort", stop, { once: true });
   if (deadline.signal.aborted) stop();
   asking.set(ask, resolve);
@@ -53,7 +54,8 @@ async function answered(turn: LiveTurn, ask: string, limitMs: number | null): Pr
     const { answer } = await store.findAsk(ask);
     return answer ?? (await promise);
   } finally {
-    if (timer !== null) clearTimeout(timer);
+    clock.clear();
+    leaveGate();
     deadline.signal.removeEventListener("abort", stop);
     asking.delete(ask);
   }

@@ -79,3 +79,20 @@ test("who holds the session in this process for something else than a turn is no
   expect(await api.turn.pause({ session: session.id, force: false })).toMatchObject({ state: "not-running" });
   await store.release(lease);
 });
+
+test("a question does not run out of time while its turn stands still, and can be answered meanwhile", async () => {
+  const { api, session, run } = await engineWith(async function* (_input, context) {
+    const outcome = await context.ask({ call: "a", question: "a?", options: [] });
+    yield { type: "node", node: text(outcome.type === "answered" ? outcome.text : outcome.type), recorded: () => {} };
+    yield ok;
+  });
+  const done = run({ asks: { how: "wait", limitMs: 500 } });
+  const asks = () => api.ask.list({ session: session.id });
+  while ((await asks()).length === 0) await Bun.sleep(1);
+  await api.turn.pause({ session: session.id, force: false });
+  await Bun.sleep(700);
+  const [open] = await asks();
+  await api.ask.answer({ ask: open!.id, text: "tabs" });
+  await api.turn.resume({ session: session.id });
+  expect((await done).at(-1)).toMatchObject({ type: "turn.ended", answer: "tabs" });
+});

@@ -12,7 +12,7 @@ export type Ask = {
   /** Answers to choose from; any other text is an answer too. */
   options: string[];
   openedAt: number;
-  /** When the turn stops waiting; null: it waits for good, or has ended already. */
+  /** When the turn stops waiting, later by the time it is paused; null: it waits for good, or has ended already. */
   expiresAt: number | null;
   closedAt: number | null;
   /** `left`: the conversation went on without an answer. */
