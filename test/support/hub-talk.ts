@@ -39,13 +39,14 @@ export async function startHub(house: TemporaryHouse): Promise<HubFile & AsyncDi
 
 export const hello = { protocol: 1, client: "walk" };
 
-export async function talkOver(transport: "web" | "unix", hub: HubFile, greeting: object = hello): Promise<Talk> {
+export async function talkOver(transport: "web" | "unix", hub: HubFile, greeting: unknown = hello): Promise<Talk> {
   const talk = new Frames();
   if (transport === "web") await talk.overWeb(hub);
   else await talk.overUnix(hub);
   const { error } = await talk.ask("hub.hello", greeting);
-  if (error !== undefined) throw new Error(`hub.hello: ${error.message}`);
-  return talk;
+  if (error === undefined) return talk;
+  talk.close();
+  throw new Error(`hub.hello: ${error.message}`);
 }
 
 type Feed = { items: Item[]; ended: PromiseWithResolvers<Answer["error"]> };

@@ -124,6 +124,28 @@ describe.each(transports)("over %s", (transport) => {
     await isWell(talks[transport]);
   });
 
+  test("a greeting that is none is refused", async () => {
+    const wrong = [
+      {},
+      [],
+      "x",
+      5,
+      null,
+      { protocol: "1" },
+      { protocol: 2 },
+      { protocol: 1e300 },
+      { client: 5 },
+      { directory: "a" },
+      { window: -1 },
+    ];
+    const more = [{ env: { A: 1 } }, { env: [] }, { trust: "yes" }, { nobody: 1 }, JSON.parse('{"__proto__": 1}') as object];
+    for (const each of [...wrong, ...more]) {
+      const isWhole = typeof each === "object" && each !== null && !Array.isArray(each) && Object.keys(each).length > 0;
+      await expect(talkOver(transport, hub, isWhole ? { ...greeting, ...each } : each)).rejects.toThrow(/^hub\.hello: \S/);
+    }
+    await isWell(talks[transport]);
+  });
+
   test("what is no request is refused, and what follows is answered", async () => {
     const talk = await talkOver(transport, hub, greeting);
     const frames = [
