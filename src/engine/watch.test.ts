@@ -142,3 +142,26 @@ test("an unknown session is a fault", async () => {
   const watching = Array.fromAsync(api.turn.watch({ session: Bun.randomUUIDv7(), afterSeq: 0, until: "idle" }));
   await expect(watching).rejects.toThrow("there is no session");
 });
+
+test("whoever leaves a session in which nothing happens, or a turn that is silent, is let go at once", async () => {
+  const end = Promise.withResolvers<void>();
+  const { api, session } = await engineWith(async function* () {
+    await end.promise;
+    yield ok;
+  });
+  const leave = async (): Promise<void> => {
+    const feed = api.turn.watch({ session: session.id, afterSeq: 0, until: "never" })[Symbol.asyncIterator]();
+    const read = (async () => {
+      while (!(await feed.next()).done);
+    })();
+    await Bun.sleep(20);
+    await feed.return!();
+    await read;
+  };
+  await leave();
+  const running = Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
+  await Bun.sleep(20);
+  await leave();
+  end.resolve();
+  await running;
+});

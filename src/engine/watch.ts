@@ -1,6 +1,7 @@
 // Watching a session: what is stored, then what happens, whichever process runs it. Nothing lasting is missed or told
 // twice: the tail is held before the store is read, and what was told already is dropped.
 import type { Api } from "../protocol/api.ts";
+import { leavable } from "../kit/leavable.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Event, PassingEvent } from "../protocol/event.ts";
 import type { EngineParts } from "./engine.ts";
@@ -8,15 +9,21 @@ import { reach } from "./owner.ts";
 
 const idleMs = 200;
 
-export async function* watchSession(
-  parts: EngineParts,
-  { session, afterSeq, until }: Parameters<Api["turn"]["watch"]>[0],
-): AsyncGenerator<Event> {
+type Watch = Parameters<Api["turn"]["watch"]>[0];
+
+export function watchSession(parts: EngineParts, params: Watch): AsyncIterable<Event> {
+  return leavable((left) => watching(parts, params, left));
+}
+
+async function* watching(parts: EngineParts, { session, afterSeq, until }: Watch, left: AbortSignal): AsyncGenerator<Event> {
   const store = await parts.store();
   if ((await store.session(session)) === null) throw new Fault("session-unknown", `there is no session ${session}`);
   const told: Told = { seq: afterSeq, n: 0 };
-  for (;;) {
-    const { tail, leave } = parts.live.watch(session);
+  let leave = (): void => {};
+  left.addEventListener("abort", () => leave(), { once: true });
+  while (!left.aborted) {
+    const { tail, ...watch } = parts.live.watch(session);
+    ({ leave } = watch);
     try {
       for (const event of await store.events(session, told.seq)) yield tell(told, event);
       if (until === "now") return;
@@ -26,7 +33,7 @@ export async function* watchSession(
         continue;
       }
       const holder = await store.holder(session);
-      if (holder !== null && holder.pid !== process.pid) yield* watchThere(parts, session, holder, told);
+      if (holder !== null && holder.pid !== process.pid) yield* watchThere(parts, session, holder, told, left);
       const isResting = holder === null && !parts.live.isExpected(session);
       if (isResting && until === "idle" && (await store.events(session, told.seq)).length === 0) return;
       await Bun.sleep(isResting ? idleMs : 10);
@@ -57,7 +64,13 @@ function isNews(event: Event, { seq, n }: Told): boolean {
   return event.seq > seq || ("n" in event && event.seq === seq && event.n > n);
 }
 
-async function* watchThere(parts: EngineParts, session: string, holder: Parameters<typeof reach>[2], told: Told): AsyncGenerator<Event> {
+async function* watchThere(
+  parts: EngineParts,
+  session: string,
+  holder: Parameters<typeof reach>[2],
+  told: Told,
+  left: AbortSignal,
+): AsyncGenerator<Event> {
   let api: Api;
   try {
     api = await reach(parts, session, holder);
@@ -66,11 +79,14 @@ async function* watchThere(parts: EngineParts, session: string, holder: Paramete
     if ((await (await parts.store()).holder(session))?.started === holder.started) throw error;
     return;
   }
+  const leave = (): void => void api.close();
+  left.addEventListener("abort", leave, { once: true });
   try {
     for await (const event of api.turn.watch({ session, afterSeq: told.seq, until: "idle" })) yield tell(told, event);
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "connection-lost") throw error;
   } finally {
+    left.removeEventListener("abort", leave);
     await api.close();
   }
 }
