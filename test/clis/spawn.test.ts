@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
-import { shellScript } from "../../src/agents/contract/server/script.ts";
+import { type Call, shellScript } from "../../src/agents/contract/server/script.ts";
 import type { ResultRecord } from "../../src/protocol/records.ts";
 import { agentHouse, agentModels } from "../support/agent-walk.ts";
 import { follow } from "../support/following.ts";
@@ -63,14 +63,16 @@ test("ten native and five real agents work at once below one turn", async () => 
 
 test("a budget stops native and foreign sub-sessions within one request of it, and counts each token of both", async () => {
   const hungry = shellScript(Array.from({ length: 6 }, () => "head -c 6000 /dev/zero | tr '\\0' x"));
-  const tasks = ["pi-task-1", "pi-task-2", "pi-task-3", "native-task-4", "native-task-5"].map((task) =>
-    task.startsWith("pi") ? { task, agent: "pi", model: agentModels["pi"]! } : { task },
-  );
+  const pi = { agent: "pi", model: agentModels["pi"]! };
+  const inputs = [
+    ...["pi-task-1", "pi-task-2", "pi-task-3"].map((task): Call["input"] => ({ task, ...pi })),
+    ...["native-task-4", "native-task-5"].map((task): Call["input"] => ({ task })),
+  ];
   server.clear();
   server.setScript(({ position: { prompt } }) =>
     /\w+-task-\w/.test(prompt)
       ? hungry
-      : { steps: [{ calls: tasks.map((input) => ({ name: "spawn_session", input })) }], final: "never said" },
+      : { steps: [{ calls: inputs.map((input) => ({ name: "spawn_session", input })) }], final: "never said" },
   );
   using house = agentHouse(server);
   const ran = await house.run(["run", "all", "-m", "anthropic/claude-opus-4-5", "--max-tokens", "30000", "--json"]);
