@@ -73,8 +73,9 @@ async function main(argv: string[]): Promise<number> {
     api: build,
   });
   const code = await runCli(argv, door);
-  await Promise.all([...houses].map((house) => house.close()));
+  // Whoever watches from elsewhere is let go while the store can still be read; it knows the rest.
   await reach.close();
+  await Promise.all([...houses].map((house) => house.close()));
   return code;
 }
 

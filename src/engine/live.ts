@@ -20,6 +20,8 @@ export type LiveTurn = {
   asking: Map<string, (answer: string) => void>;
 };
 
+const watching = { lossy: 1000, kept: 4000, everyMs: 20 };
+
 export class Live {
   readonly #turns = new Map<string, LiveTurn>();
   readonly #starting = new Map<string, AbortController>();
@@ -74,7 +76,7 @@ export class Live {
 
   /** What happens in a session from now on, as far as it happens here. */
   watch(session: string): { tail: Tail<Event>; leave: () => void } {
-    const tail = createTail<Event>();
+    const tail = createTail<Event>(watching);
     const all = this.#watchers.get(session) ?? new Set();
     this.#watchers.set(session, all.add(tail));
     const leave = (): void => {

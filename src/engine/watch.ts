@@ -29,7 +29,12 @@ async function* watching(parts: EngineParts, { session, afterSeq, until }: Watch
       if (until === "now") return;
       if (parts.live.of(session) !== undefined) {
         yield* draftsOf(parts, session, told);
-        yield* follow(tail, told);
+        // Until the turn ends, or the reader was too slow: then the store knows what it missed.
+        for (let isOver = false; !isOver;) {
+          const { items, lags } = await tail.next();
+          for (const event of items) if (isNews(event, told)) yield tell(told, event);
+          isOver = lags || items.length === 0;
+        }
         continue;
       }
       const holder = await store.holder(session);
@@ -49,15 +54,6 @@ type Told = { seq: number; n: number };
 function tell(told: Told, event: Event): Event {
   if (!("n" in event)) Object.assign(told, { seq: event.seq, n: 0 });
   return event;
-}
-
-/** Until the turn ends, or the reader was too slow: then the store knows what it missed. */
-async function* follow(tail: ReturnType<EngineParts["live"]["watch"]>["tail"], told: Told): AsyncGenerator<Event> {
-  for (;;) {
-    const { items, lags } = await tail.next();
-    for (const event of items) if (isNews(event, told)) yield tell(told, event);
-    if (items.length === 0 || lags) return;
-  }
 }
 
 function isNews(event: Event, { seq, n }: Told): boolean {

@@ -6,8 +6,9 @@ import { toWire } from "../protocol/wire-case.ts";
 import { faultError } from "./faults.ts";
 
 export type FeedsOptions = {
-  /** False when it could not be sent. */
+  /** Both are false when it could not be sent. The params of the second are JSON already. */
   notify: (method: string, params: unknown) => boolean;
+  notifyText: (method: string, params: string) => boolean;
   /** Null when there is room at once. */
   room: () => Promise<void> | null;
 };
@@ -67,13 +68,13 @@ export class Feeds {
   async #pump(id: number, feed: Open): Promise<void> {
     try {
       for (;;) {
-        await this.#hasRoom(feed);
+        for (let wait = this.#wait(feed); wait !== null; wait = this.#wait(feed)) await wait;
         if (feed.isClosed) return;
         const { value, done } = await feed.iterator.next();
         if (feed.isClosed) return;
         if (done) return this.#end(id);
         feed.credit -= 1;
-        if (!this.#options.notify("feed.item", { feed: id, item: toWire(value) })) {
+        if (!this.#options.notifyText("feed.item", `{"feed":${id},"item":${textOf(value)}}`)) {
           throw new Fault("too-long", "an item of this feed is larger than a frame may be");
         }
       }
@@ -84,12 +85,10 @@ export class Feeds {
     }
   }
 
-  async #hasRoom(feed: Open): Promise<void> {
-    for (;;) {
-      const wait = feed.isClosed ? null : feed.credit <= 0 ? new Promise<void>((more) => (feed.more = more)) : this.#options.room();
-      if (wait === null) return;
-      await wait;
-    }
+  /** Null when there is room for an item. */
+  #wait(feed: Open): Promise<void> | null {
+    if (feed.isClosed) return null;
+    return feed.credit <= 0 ? new Promise<void>((more) => (feed.more = more)) : this.#options.room();
   }
 
   /** Always told, also to whoever closed it: after it nothing comes under this id. */
@@ -97,4 +96,16 @@ export class Feeds {
     this.#open.delete(id);
     this.#options.notify("feed.end", { feed: id, ...(error === undefined ? {} : { error }) });
   }
+}
+
+/** What many watch is written once: they are all given the same object. */
+const texts = new WeakMap<object, string>();
+
+function textOf(item: unknown): string {
+  if (typeof item !== "object" || item === null) return JSON.stringify(item) ?? "null";
+  const known = texts.get(item);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(toWire(item));
+  texts.set(item, text);
+  return text;
 }

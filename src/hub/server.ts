@@ -65,7 +65,11 @@ class Served {
       maxFrame: limits.frameBytes,
       maxRunning: patience.requests,
     });
-    this.#feeds = new Feeds({ notify: (method, params) => this.#rpc.notify(method, params), room: () => this.#room });
+    this.#feeds = new Feeds({
+      notify: (method, params) => this.#rpc.notify(method, params),
+      notifyText: (method, params) => this.#rpc.notifyText(method, params),
+      room: () => this.#room,
+    });
     this.#tooLate = setTimeout(() => connection.close("hub.hello did not come"), patience.helloMs);
     this.#tooLate.unref();
   }

@@ -78,6 +78,11 @@ export class Rpc {
     return this.#closed === null && this.#send({ method, params });
   }
 
+  /** The same with params that are JSON already. */
+  notifyText(method: string, params: string): boolean {
+    return this.#closed === null && this.#sendFrame(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}`);
+  }
+
   /** False when the frame is no message; the other side is told so where that is the custom. */
   receive(frame: string): boolean {
     if (this.#closed !== null) return false;
@@ -143,7 +148,10 @@ export class Rpc {
   }
 
   #send(message: Message): boolean {
-    const frame = JSON.stringify({ jsonrpc: "2.0", ...message });
+    return this.#sendFrame(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  }
+
+  #sendFrame(frame: string): boolean {
     if (frame.length > this.#maxFrame) return false;
     this.#options.send(frame);
     return true;

@@ -8,9 +8,14 @@ export type Tail<T> = {
   next: () => Promise<{ items: T[]; lags: boolean }>;
 };
 
-const bounds = { lossy: 1000, kept: 4000 };
+/** `everyMs`: what comes quickly is given in one piece after that time, so that many readers cost little. */
+export type TailLimits = { lossy: number; kept: number; everyMs?: number };
 
-export function createTail<T>(limits = bounds): Tail<T> {
+const usual: TailLimits = { lossy: 1000, kept: 4000 };
+
+export function createTail<T>(limits: TailLimits = usual): Tail<T> {
+  const { everyMs = 0 } = limits;
+  let takenAt = -everyMs;
   let items: T[] = [];
   let lags = false;
   let hasEnded = false;
@@ -35,6 +40,9 @@ export function createTail<T>(limits = bounds): Tail<T> {
     },
     async next() {
       while (items.length === 0 && !lags && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+      const early = takenAt + everyMs - performance.now();
+      if (early > 0 && !lags && !hasEnded) await Bun.sleep(early);
+      takenAt = performance.now();
       const taken = { items, lags };
       items = [];
       lags = false;

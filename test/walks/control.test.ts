@@ -1,9 +1,11 @@
 // Everything that runs, seen from other terminals: listed, watched from any moment on, talked to, left and stopped.
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
+import { connectApi } from "../../src/hub/client.ts";
+import { eventRecord } from "../../src/protocol/records.ts";
 import { detached, event as eventSchema, killed, running } from "../../src/protocol/schema/records.ts";
 import { follow, type Printed } from "../support/following.ts";
 import { longRunModel, startLongRun } from "../support/long-run.ts";
@@ -83,6 +85,38 @@ describe("from any moment on", () => {
           ),
         ).toBe(true);
       }
+    } finally {
+      await server.stop();
+    }
+  }, 60_000);
+
+  test("a connection that is dropped again and again goes on by seq, without loss and without repeating", async () => {
+    const server = startLongRun({ steps: 40, calls: 10 });
+    using house = temporaryHouse(vendorEnv(server.url));
+    writeFileSync(join(house.project, "note.txt"), "a note\n");
+    try {
+      const run = follow(house.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
+      const begun = await run.until((event) => event.type === "tool.started");
+      const session = begun?.session_id ?? "";
+      const folder = join(house.env["SKEIN_HOME"] as string, "state", "run");
+      const socket = join(folder, readdirSync(folder).find((name) => name.endsWith(".sock")) ?? "");
+      const seen: unknown[] = [];
+      let connections = 0;
+      while (connections < 5) {
+        const api = await connectApi({ socket }, { client: "walk" });
+        connections += 1;
+        let left = 10 + Math.floor(Math.random() * 40);
+        for await (const event of api.turn.watch({ session, afterSeq: seen.length, until: "idle" })) {
+          if ("n" in event) continue;
+          seen.push(eventRecord(event));
+          if (--left === 0) break;
+        }
+        await api.close();
+      }
+      await run.ended;
+      const told = run.printed.filter((printed) => isLasting(printed) && printed.type !== "result");
+      expect(seen.length).toBeGreaterThanOrEqual(50);
+      expect(JSON.parse(JSON.stringify(seen))).toEqual(told.slice(0, seen.length));
     } finally {
       await server.stop();
     }

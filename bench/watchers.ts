@@ -1,0 +1,123 @@
+// What it costs a run to be watched: nobody, and a hundred of whom ten never read, taken in turns in one run of the
+// bench, as the model's server sees it. Writes WATCHERS.md; `-- --quick` does not.
+import { readdirSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, release } from "node:os";
+import { join } from "node:path";
+import { longRunModel, startLongRun, type LongRun } from "../test/support/long-run.ts";
+import { follow } from "../test/support/following.ts";
+import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../test/support/skein.ts";
+import { median } from "./table.ts";
+
+const isQuick = process.argv.includes("--quick");
+const rounds = isQuick ? 1 : 7;
+const crowd = { readers: 90, stalled: 10 };
+
+const paces = {
+  "at a model's pace: 100 pieces of text a second, 4 calls after each 100": { steps: 4, calls: 4, words: 100, pauseMs: 9 },
+  "as fast as it can: 10,000 events without a pause": { steps: 80, calls: 40, words: 10, pauseMs: 1 },
+} satisfies Record<string, LongRun>;
+type Pace = keyof typeof paces;
+
+type Figures = { alone: number[]; watched: number[] };
+const figures = new Map<Pace, Figures>();
+for (const pace of Object.keys(paces) as Pace[]) {
+  const found: Figures = { alone: [], watched: [] };
+  for (let round = 0; round < rounds; round++) {
+    found.alone.push(await measure(pace, "alone"));
+    found.watched.push(await measure(pace, "watched"));
+  }
+  figures.set(pace, found);
+}
+const report = text();
+console.log(report);
+if (!isQuick) await Bun.write(join(import.meta.dir, "WATCHERS.md"), report);
+
+/** Milliseconds from the second request to the last one: by then everyone is there. */
+async function measure(pace: Pace, side: keyof Figures): Promise<number> {
+  const ready = Promise.withResolvers<void>();
+  const times: number[] = [];
+  const server = startLongRun({
+    ...paces[pace],
+    async beforeStep(step) {
+      if (step === 0) await ready.promise;
+      times.push(performance.now());
+    },
+  });
+  using house = temporaryHouse(vendorEnv(server.url));
+  writeFileSync(join(house.project, "note.txt"), "a note\n");
+  try {
+    const run = follow(house.start(["run", "go", "--session", "run", "-m", longRunModel, "--output-format", "events"]));
+    const begun = await run.until((event) => event.type === "turn.started");
+    const watching = side === "alone" || begun === null ? null : await watch(house, begun.session_id);
+    ready.resolve();
+    const { code, err } = await run.ended;
+    if (code !== 0) throw new Error(err);
+    const lasting = run.printed.filter((event) => !("n" in event) && event.type !== "result").length;
+    const told = (await watching?.ended) ?? [];
+    if (told.some((count) => count !== lasting)) throw new Error(`of ${lasting} lasting events watchers were told ${told.join(", ")}`);
+    if (isQuick) console.error(pace, side, times.at(-1)! - times[1]!);
+    return times.at(-1)! - times[1]!;
+  } finally {
+    await server.stop();
+  }
+}
+
+async function watch(house: TemporaryHouse, session: string): Promise<{ ended: Promise<number[]> }> {
+  const folder = join(house.env["SKEIN_HOME"] as string, "state", "run");
+  const socket = await socketIn(folder);
+  const args = [socket, session, String(crowd.readers), String(crowd.stalled)];
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "crowd.ts"), ...args], {
+    cwd: house.project,
+    env: house.env,
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const ready = Promise.withResolvers<void>();
+  const ended = (async () => {
+    let printed = "";
+    for await (const chunk of child.stdout) {
+      printed += new TextDecoder().decode(chunk);
+      if (printed.includes("ready\n")) ready.resolve();
+    }
+    if ((await child.exited) !== 0) throw new Error("the watchers failed");
+    return JSON.parse(printed.split("\n")[1] ?? "[]") as number[];
+  })();
+  await Promise.race([ready.promise, ended]);
+  return { ended };
+}
+
+/** It is there a moment after the turn has begun. */
+async function socketIn(folder: string): Promise<string> {
+  for (let tries = 0; tries < 200; tries++) {
+    try {
+      const [name] = readdirSync(folder).filter((entry) => entry.endsWith(".sock"));
+      if (name !== undefined) return join(folder, name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    await Bun.sleep(10);
+  }
+  throw new Error(`no socket in ${folder}`);
+}
+
+function text(): string {
+  const rows = [...figures].map(([pace, { alone, watched }]) => {
+    const ratio = median(watched) / median(alone);
+    return `| ${pace} | ${cell(alone)} | ${cell(watched)} | ${ratio.toFixed(2)} |`;
+  });
+  const load = loadavg().map((each) => each.toFixed(1));
+  return `# What it costs a run to be watched
+
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:watchers\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, ${cpus().length} cores, load ${load.join(" ")} at the end.
+
+One run in a process of its own, watched by nobody and by ${crowd.readers + crowd.stalled} over its socket, of whom ${crowd.stalled} ask to be told everything and never read. The watchers share one other process, so that it is the run that is measured and not the start of a hundred programs; each of those who read must have been told every lasting event, or the bench fails. Milliseconds from the second request to the last as the model's server sees them; medians of ${rounds} runs, and in brackets the fastest. Both sides take turns.
+
+| the run | nobody | ${crowd.readers + crowd.stalled} watchers | ratio |
+|---|---:|---:|---:|
+${rows.join("\n")}
+`;
+}
+
+function cell(times: number[]): string {
+  return `${median(times).toFixed(0)} (${Math.min(...times).toFixed(0)})`;
+}
