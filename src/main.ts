@@ -66,6 +66,7 @@ async function main(argv: string[]): Promise<number> {
     cwd,
     home,
     project: findProject(cwd, home),
+    projectOf: (directory) => findProject(directory, home),
     state,
     self: selfCommand(),
     around,

@@ -23,7 +23,8 @@ const mayImport: Record<string, string[]> = {
   agents: [...floor1, "models", "executor", "sandbox", "skills"],
   engine: [...floor1, "store"],
   hub: floor1,
-  cli: [...floor1, "hub"],
+  mcp: floor1,
+  cli: [...floor1, "hub", "mcp"],
   house: [...floor1, "config", "store", "models", "executor", "sandbox", "skills", "files", "agents", "engine", "house", "version"],
   version: [],
   // main finds the project before the house is built, and is the executor or the launcher when re-executed as such

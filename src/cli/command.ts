@@ -46,6 +46,8 @@ export type Door = {
   /** What `~` stands for. */
   home: string;
   project: string;
+  /** The project that a directory belongs to. */
+  projectOf: (directory: string) => string;
   /** Where the hub is found. */
   state: string;
   /** How this program starts itself again. */

@@ -10,6 +10,7 @@ export type DoorParts = {
   cwd: string;
   home: string;
   project: string;
+  projectOf: (directory: string) => string;
   state: string;
   self: readonly string[];
   api: (overrides: HouseOverrides) => Promise<Api>;
@@ -33,6 +34,7 @@ export function realDoor(parts: DoorParts): Door {
     cwd: parts.cwd,
     home: parts.home,
     project: parts.project,
+    projectOf: parts.projectOf,
     state: parts.state,
     self: parts.self,
     env,

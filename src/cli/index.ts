@@ -14,6 +14,7 @@ export const commandTable: readonly Row[] = [
   { names: ["pause"], load: async () => (await import("./commands/pause.ts")).pause },
   { names: ["resume"], load: async () => (await import("./commands/resume.ts")).resume },
   { names: ["kill"], load: async () => (await import("./commands/kill.ts")).kill },
+  { names: ["mcp"], load: async () => (await import("./commands/mcp.ts")).mcp },
   { names: ["hub"], load: async () => (await import("./commands/hub.ts")).hub },
   { names: ["demo"], load: async () => (await import("./commands/demo.ts")).demo },
   { names: ["list"], load: async () => (await import("./commands/list.ts")).list },

@@ -1,0 +1,71 @@
+// skein mcp: skein's agents, models and sessions as tools of another program, over stdio or HTTP.
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parseDuration } from "../../kit/duration.ts";
+import { absolutePath } from "../../kit/paths.ts";
+import type { McpParts } from "../../mcp/server.ts";
+import { Fault } from "../../protocol/error.ts";
+import { refuseNesting } from "../../protocol/nesting.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { hubFor } from "../detach.ts";
+
+export const mcp: Command = {
+  name: "mcp",
+  summary: "serve agents, models and sessions to other programs as MCP tools",
+  usage: "[--project dir] [--hand-back-after time]",
+  positionals: { min: 0, max: 0 },
+  flags: [
+    { name: "project", value: "dir", summary: "the project, instead of the client's first root or the working directory" },
+    { name: "toolset", value: "name", choices: ["core", "team"], summary: "which tools; team also has those for several agents at once" },
+    { name: "hand-back-after", value: "time", summary: "how long a call may take before it returns with its work still running" },
+  ],
+  notes: `It speaks on stdin and stdout until the client closes them; docs/MCP.md has the tools
+and how to add it to a client. Turns run in the hub, which is started if it does not
+run: they go on when the client ends, and \`skein show\`, \`attach\` and \`chat\` see the
+same sessions. How long a client waits for a call is known for some and 45s for the
+rest; --hand-back-after says it for all.`,
+  run: runMcp,
+};
+
+async function runMcp(args: Args, door: Door): Promise<number> {
+  refuseNesting(door.around());
+  const parts = partsOf(args, door);
+  const { serveOverStdio } = await import("../../mcp/stdio.ts");
+  await serveOverStdio(parts, door.onStop);
+  return 0;
+}
+
+function partsOf(args: Args, door: Door): McpParts {
+  const toolset = args.flags["toolset"] === "team" ? "team" : "core";
+  if (toolset === "team") throw new Fault("usage", "the toolset team has no tools yet", { hint: "leave --toolset out" });
+  return {
+    version: door.version,
+    toolset,
+    project: projectIn(args, door),
+    workingDirectory: isProject(door.project) ? door.cwd : null,
+    projectOf: door.projectOf,
+    connect: (directory) => hubFor(door, { cwd: directory }),
+    handBackAfterMs: handBackIn(args.flags["hand-back-after"]),
+    log: (line) => door.err.write(`skein mcp: ${line}\n`),
+  };
+}
+
+function projectIn(args: Args, { cwd, home }: Door): string | null {
+  const given = args.flags["project"];
+  if (typeof given !== "string") return null;
+  const directory = absolutePath(given, { cwd, home });
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--project: no directory ${directory}`);
+  if (directory === "/") throw new Fault("usage", "--project can't be the whole machine");
+  return directory;
+}
+
+function isProject(directory: string): boolean {
+  return [".skein", ".git"].some((name) => existsSync(join(directory, name)));
+}
+
+function handBackIn(text: Args["flags"][string]): number | null {
+  if (text === undefined) return null;
+  const ms = parseDuration(String(text));
+  if (ms === null || ms === 0) throw new Fault("usage", `--hand-back-after can't be "${String(text)}"`, { hint: "a time like 45s or 5m" });
+  return ms;
+}

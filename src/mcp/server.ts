@@ -1,0 +1,110 @@
+// One client's server: the table of tools over an Api. It can't tell where that Api lives; for every call it is
+// connected anew, so that a hub that has died meanwhile is found or started again.
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type CallToolResult,
+  type McpRequestContext,
+  type ServerContext,
+  type Tool as ShownTool,
+} from "@modelcontextprotocol/server";
+import { nearestWord } from "../kit/nearest.ts";
+import type { Api } from "../protocol/api.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
+import { readToolInput, shownSchema } from "../protocol/schema/mcp.ts";
+import { callerOf, clientOf } from "./caller.ts";
+import { directoryOf, firstDirectory } from "./project.ts";
+import type { Answer, Place, Toolset } from "./tool.ts";
+import { toolsOf, type AnyTool } from "./tools/index.ts";
+
+export type McpParts = {
+  version: string;
+  toolset: Toolset;
+  /** `--project`, absolute; null leaves it to the client. */
+  project: string | null;
+  /** The working directory, when it lies in a project. */
+  workingDirectory: string | null;
+  projectOf: (directory: string) => string;
+  /** An Api whose turns outlive this process; whoever asks for it closes it. */
+  connect: (directory: string) => Promise<Api>;
+  /** How long every call may take; null leaves it to what is known of the client. */
+  handBackAfterMs: number | null;
+  /** For people; never on stdout. */
+  log: (line: string) => void;
+};
+
+type Era = McpRequestContext["era"];
+
+export function makeServer(parts: McpParts, era: Era): Server {
+  const server = new Server({ name: "skein", version: parts.version }, { capabilities: { tools: {} } });
+  const tools = toolsOf(parts.toolset);
+  server.setRequestHandler("tools/list", () => ({ tools: tools.map(shown) }));
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const found = tools.find(({ name }) => name === params.name);
+    if (found === undefined) throw unknownTool(params.name, tools);
+    try {
+      const input: unknown = readToolInput(found.input, params.arguments, nearestWord);
+      return resultOf(await inPlace(parts, server, era, context, (place) => found.run(input, place)));
+    } catch (error) {
+      return failure(error, parts.log);
+    }
+  });
+  return server;
+}
+
+function shown({ name, description, input, output, readOnly }: AnyTool): ShownTool {
+  return {
+    name,
+    description,
+    inputSchema: shownSchema(input, "input") as ShownTool["inputSchema"],
+    outputSchema: shownSchema(output, "output"),
+    ...(readOnly ? { annotations: { readOnlyHint: true } } : {}),
+  };
+}
+
+async function inPlace<T>(
+  parts: McpParts,
+  server: Server,
+  era: Era,
+  context: ServerContext,
+  use: (place: Place) => Promise<T>,
+): Promise<T> {
+  const client = clientOf(server, context);
+  const directory = await directoryOf({
+    flag: parts.project,
+    workingDirectory: parts.workingDirectory,
+    root: async () => (era === "legacy" && client.can.roots !== undefined ? firstRoot(server) : null),
+  });
+  const api = await parts.connect(directory);
+  try {
+    return await use({ api, directory, project: parts.projectOf(directory), caller: callerOf(client, context, parts.handBackAfterMs) });
+  } finally {
+    await api.close();
+  }
+}
+
+async function firstRoot(server: Server): Promise<string | null> {
+  const { roots } = await server.listRoots();
+  return firstDirectory(roots.map(({ uri }) => uri));
+}
+
+function resultOf({ output, text, isError }: Answer<Record<string, unknown>>): CallToolResult {
+  return { content: [{ type: "text", text }], structuredContent: output, ...(isError ? { isError: true } : {}) };
+}
+
+/** What went wrong, in words for the model that called. */
+function failure(error: unknown, log: McpParts["log"]): CallToolResult {
+  if (!(error instanceof Fault)) log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  const hint = error instanceof Fault && error.hint !== undefined ? `\n${error.hint}` : "";
+  return { content: [{ type: "text", text: `${messageOf(error)}${hint}` }], isError: true };
+}
+
+function unknownTool(name: string, tools: readonly AnyTool[]): ProtocolError {
+  const names = tools.map((tool) => tool.name);
+  const near = nearestWord(name, names);
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `there is no tool "${name}"${near === null ? "" : `; did you mean ${near}?`} The tools are ${names.join(", ")}`,
+  );
+}

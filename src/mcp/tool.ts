@@ -1,0 +1,47 @@
+// The shape of a tool: a row of data and one function. The tool list, checking and errors come from the row.
+import type { Api } from "../protocol/api.ts";
+import type { Ask } from "../protocol/control.ts";
+import type { Schema } from "../protocol/schema/mcp.ts";
+
+export type Toolset = "core" | "team";
+
+export type Tool<In, Out> = {
+  name: string;
+  /** Short, and says when to call it: every model reads it in every conversation. */
+  description: string;
+  input: Schema<In>;
+  output: Schema<Out>;
+  /** Changes nothing, so a client need not ask before it calls. */
+  readOnly?: boolean;
+  run: (input: In, place: Place) => Promise<Answer<Out>>;
+};
+
+/** What clients that read typed results get, and the same for those that read text. */
+export type Answer<Out> = { output: Out; text: string; isError?: boolean };
+
+/** Where a call stands: the project it is about, and who waits for it. */
+export type Place = {
+  api: Api;
+  /** Where agents work, and the project it belongs to; names of sessions are that project's. Both absolute. */
+  directory: string;
+  project: string;
+  caller: Caller;
+};
+
+export type Caller = {
+  /** Aborted when the call is cancelled, and when the caller is gone. */
+  signal: AbortSignal;
+  /** Which of the two it was. Who is gone has stopped nothing. */
+  isGone: () => boolean;
+  /** How long it can be kept waiting; null is as long as it takes. */
+  patienceMs: number | null;
+  /** Tells that something goes on; null when it does not listen. */
+  progress: ((message: string) => void) | null;
+  /** Puts a question to the person in front of it, null when that person gives no answer; null when it can't. */
+  ask: ((ask: Ask, signal: AbortSignal) => Promise<string | null>) | null;
+};
+
+/** A row with its types checked against each other. */
+export function tool<In, Out>(row: Tool<In, Out>): Tool<In, Out> {
+  return row;
+}

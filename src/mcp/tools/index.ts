@@ -1,0 +1,16 @@
+// The table of tools, in the order in which clients see them.
+import type { Tool, Toolset } from "../tool.ts";
+import { listSessions } from "./list-sessions.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- each row's input and output fit each other, whatever they are
+export type AnyTool = Tool<any, any>;
+
+const sets: Record<Toolset, readonly AnyTool[]> = {
+  core: [listSessions],
+  team: [],
+};
+
+/** `team` has the others too. */
+export function toolsOf(toolset: Toolset): readonly AnyTool[] {
+  return toolset === "core" ? sets.core : [...sets.core, ...sets.team];
+}

@@ -1,0 +1,80 @@
+// What the tools of `skein mcp` take and give: checked when a model calls one, and shown to it in as few tokens as possible.
+import { z } from "zod";
+import { Fault } from "../error.ts";
+import { complaint, type Nearest } from "./complaint.ts";
+
+export type Schema<Value> = z.ZodType<Value>;
+
+const line = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .regex(/^[^\0]*$/, "must not hold a null byte");
+
+const sessionId = line(1_000);
+
+export const listSessionsInput = z.strictObject({
+  limit: z.number().int().min(1).max(100).default(5),
+  search: line(1_000).optional(),
+});
+
+export const listSessionsOutput = z.strictObject({
+  sessions: z.array(
+    z.strictObject({
+      session_id: sessionId,
+      state: z.string(),
+      agent: z.string(),
+      model: z.string().nullable(),
+      used_at: z.string(),
+      task: z.string().nullable(),
+    }),
+  ),
+});
+
+/** As a tool list shows it. What a model can't use (bounds, patterns, defaults of an answer) would only cost tokens. */
+export function shownSchema(schema: z.ZodType, side: "input" | "output"): Record<string, unknown> {
+  return shortened(z.toJSONSchema(schema, { io: side === "input" ? "input" : "output", unrepresentable: "any" })) as Record<
+    string,
+    unknown
+  >;
+}
+
+const unshown = new Set([
+  "$schema",
+  "additionalProperties",
+  "pattern",
+  "minLength",
+  "maxLength",
+  "minimum",
+  "maximum",
+  "minItems",
+  "maxItems",
+]);
+
+function shortened(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shortened);
+  if (typeof value !== "object" || value === null) return value;
+  const nullable = nullableType(value as Record<string, unknown>);
+  if (nullable !== null) return nullable;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !unshown.has(key))
+      .map(([key, inner]) => [key, shortened(inner)]),
+  );
+}
+
+/** `{anyOf: [{type: T}, {type: "null"}]}` is `{type: [T, "null"]}`. */
+function nullableType({ anyOf }: Record<string, unknown>): Record<string, unknown> | null {
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return null;
+  const [first, second] = anyOf as Record<string, unknown>[];
+  if (second?.["type"] !== "null" || typeof first?.["type"] !== "string") return null;
+  return { ...(shortened(first) as object), type: [first["type"], "null"] };
+}
+
+/** What a model sent to a tool, or a fault in one line that names the field. */
+export function readToolInput<Value>(schema: z.ZodType<Value>, given: unknown, nearest: Nearest): Value {
+  const read = schema.safeParse(given ?? {});
+  if (read.success) return read.data;
+  throw new Fault("usage", complaint(read.error.issues, given, schema, nearest));
+}

@@ -1,0 +1,62 @@
+// The official clients of both generations of the protocol, talking over stdio to the real `skein mcp` in a house.
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { skeinCommand, type TemporaryHouse } from "./skein.ts";
+
+export type McpTalk = AsyncDisposable & {
+  client: Client;
+  pid: number;
+  /** What the server said on stderr. */
+  said: () => string;
+  call: (name: string, input?: Record<string, unknown>, options?: Parameters<Client["callTool"]>[1]) => Promise<ToolResult>;
+};
+
+export type ToolResult = { text: string; output: Record<string, unknown>; isError: boolean };
+
+export type McpOptions = {
+  args?: string[];
+  cwd?: string;
+  env?: Record<string, string>;
+  name?: string;
+  /** `legacy` is the handshake of 2025, `modern` the stateless revision of 2026. */
+  era?: "legacy" | "modern";
+  capabilities?: ConstructorParameters<typeof Client>[1] extends { capabilities?: infer Can } | undefined ? Can : never;
+  prepare?: (client: Client) => void;
+};
+
+export async function mcpClient(house: TemporaryHouse, options: McpOptions = {}): Promise<McpTalk> {
+  const { name = "walk", era = "legacy", capabilities = {} } = options;
+  const mode = era === "legacy" ? "legacy" : { pin: "2026-07-28" };
+  const client = new Client({ name, version: "1.0.0" }, { capabilities, versionNegotiation: { mode } });
+  options.prepare?.(client);
+  const transport = new StdioClientTransport(startWords(house, options));
+  let said = "";
+  transport.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  await client.connect(transport);
+  return {
+    client,
+    pid: transport.pid!,
+    said: () => said,
+    call: async (tool, input = {}, more) => resultOf(await client.callTool({ name: tool, arguments: input }, more)),
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+/** The first SDK, which most clients are still built with. */
+export async function oldMcpClient(house: TemporaryHouse, options: McpOptions = {}): Promise<OldClient & AsyncDisposable> {
+  const client = new OldClient({ name: options.name ?? "walk", version: "1.0.0" });
+  await client.connect(new OldTransport(startWords(house, options)));
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+function startWords(house: TemporaryHouse, { args = [], cwd = house.project, env = {} }: McpOptions) {
+  const [command, ...words] = skeinCommand();
+  return { command: command!, args: [...words, "mcp", ...args], cwd, env: { ...house.env, ...env }, stderr: "pipe" as const };
+}
+
+export function resultOf(result: Awaited<ReturnType<Client["callTool"]>>): ToolResult {
+  const text = result.content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n");
+  return { text, output: (result.structuredContent ?? {}) as Record<string, unknown>, isError: result.isError === true };
+}
