@@ -106,7 +106,9 @@ function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: 
   };
 }
 
-function waitIn({ wait_ms }: Record<string, unknown>): number {
+function waitIn({ wait_ms, ...rest }: Record<string, unknown>): number {
+  const [stranger] = Object.keys(rest);
+  if (stranger !== undefined) throw new Fault("usage", `hub.stop takes no ${stranger.slice(0, 100)}`);
   if (wait_ms === undefined) return stopPatience.finishMs;
   if (typeof wait_ms === "number" && wait_ms >= 0) return wait_ms;
   throw new Fault("usage", "wait_ms is a number of milliseconds");

@@ -107,7 +107,10 @@ class Served {
     if (method === "hub.hello") return this.#greet(params);
     if (this.#hello === null) return badRequest(rpcCodes.invalid, "hub.hello comes first");
     const { own = {}, refuse } = this.#serving;
-    if (Object.hasOwn(own, method)) return { ok: true, result: await own[method]!(isObject(params) ? params : {}) };
+    if (Object.hasOwn(own, method)) {
+      if (!isObject(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
+      return { ok: true, result: await own[method]!(params) };
+    }
     const row = rowOfWire(method);
     if (row === null) return unknownMethod(method, Object.keys(own));
     const { checkParams } = await import("../protocol/schema/api.ts");
@@ -184,7 +187,10 @@ function isEnvironment(value: unknown): value is Record<string, string> {
 
 function otherVersion(theirs: number, version: string): Fault {
   const message = `the client speaks protocol ${theirs}, skein ${version} speaks ${protocolVersion}`;
-  const hint = theirs > protocolVersion ? "`skein hub stop`, then start it again with the newer skein" : "update the client";
+  const hint =
+    theirs > protocolVersion
+      ? "start it again with the newer skein; the hub with `skein hub stop` and `skein hub start`"
+      : "update the client";
   return new Fault("protocol-mismatch", message, { hint });
 }
 

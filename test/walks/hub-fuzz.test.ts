@@ -146,6 +146,14 @@ describe.each(transports)("over %s", (transport) => {
     await isWell(talks[transport]);
   });
 
+  test("hub.stop stops nothing when it is asked wrongly", async () => {
+    for (const params of [5, "x", [], [0], { wait_ms: -1 }, { wait_ms: "0" }, { wait_ms: {} }, { wait: 0 }]) {
+      const { error } = await survives(talks[transport], "hub.stop", params);
+      expect(error).toBeDefined();
+    }
+    await isWell(talks[transport]);
+  });
+
   test("what is no request is refused, and what follows is answered", async () => {
     const talk = await talkOver(transport, hub, greeting);
     const frames = [
