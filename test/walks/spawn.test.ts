@@ -7,6 +7,7 @@ import { type ModelServer, type ScriptSource, startModelServer } from "../../src
 import { type Script, shellScript } from "../../src/agents/contract/server/script.ts";
 import type { ResultRecord, turnRecord } from "../../src/protocol/records.ts";
 import { follow, type Printed } from "../support/following.ts";
+import { belowOf } from "../support/processes.ts";
 import { type TemporaryHouse, temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];
@@ -59,26 +60,30 @@ function transcripts(): Record<string, unknown>[][] {
 
 describe("many at once", () => {
   const names = Array.from({ length: 12 }, (_, at) => `part-${at}`);
-  // Each waits until all have begun: one after the other they would wait for good.
-  const together = `touch "here-$SKEIN_SESSION_ID"; until [ "$(ls | grep -c ^here-)" = ${names.length} ]; do sleep 0.05; done; echo met`;
+  // Each waits until it is seen that all have begun: one after the other they would wait for good.
+  const together = 'touch "here-$SKEIN_SESSION_ID"; until [ -e all-seen ]; do sleep 0.05; done; echo met';
 
-  test("run side by side, are shown while they run, and are linked on both sides", async () => {
+  test("run side by side in one executor, are shown while they run, and are linked on both sides", async () => {
     const tasks = names.map((name): [string, Script] => [
       name,
       { steps: [{ text: `${name} looks. `, calls: [{ input: { command: together } }] }], final: `${name} is done` },
     ]);
     begin(orchestra(Object.fromEntries(tasks)));
-    const { printed, ended } = follow(house.start(["run", "everything", ...model, "--output-format", "events"]));
+    const { child, printed, ended } = follow(house.start(["run", "everything", ...model, "--output-format", "events"]));
+    while (readdirSync(house.project).filter((name) => name.startsWith("here-")).length < names.length) await Bun.sleep(20);
+    const executors = belowOf(child.pid).filter(({ command }) => /^\S*(bun|skein)\S* .*__executor/.test(command));
+    expect(executors).toHaveLength(1);
+    await Bun.write(join(house.project, "all-seen"), "");
     expect(await ended).toMatchObject({ code: 0 });
 
     const parent = printed[0]!.session_id;
     const spawned = printed.filter(({ type }) => type === "session.spawned");
     expect(spawned).toHaveLength(names.length);
-    for (const { call, spawned_session_id: child } of spawned) {
+    for (const { call, spawned_session_id: id } of spawned) {
       const at = printed.findIndex(({ node }) => node?.parts.some((part) => part.kind === "result" && part.call === call));
       const shown = printed.slice(0, at).flatMap((event) => (event.type === "tool.output" && event.call === call ? [event.text] : []));
       expect(shown.join("")).toMatch(/part-\d+ looks\.[\s\S]*\nbash touch "here-[\s\S]*part-\d+ is done/);
-      expect(resultsIn([printed[at]!], parent)[0]?.text).toContain(`is done\n\n[session ${child}, ok, spent $`);
+      expect(resultsIn([printed[at]!], parent)[0]?.text).toContain(`is done\n\n[session ${id}, ok, spent $`);
     }
     const all = transcripts();
     const heads = all.map(([head]) => head!);
