@@ -143,7 +143,7 @@ The answer is \`{protocol, version, pid, started_at}\`. The number is raised whe
 
 Params go by name in an object, or by position in an array (the first ${mostPositions} at most, in the order of the tables). A field that does not exist is refused with the name that was probably meant. Names are snake_case and times ISO 8601 in UTC, both ways. Sessions, nodes, turns, asks and events are the records of [JSON.md](JSON.md) with some fields more: a session's \`forked_from\` and \`plan\`, a turn's \`policy\`, a node's \`kept_from\` and \`below_call\`, what a vendor wants back as \`opaque\`. Below \`input\`, \`metadata\`, \`opaque\`, \`parameters\`, \`answer_schema\`, \`value\` and \`written\` nothing is renamed: those names are others'.
 
-Whatever takes long can be taken back: \`{"method": "hub.cancel", "params": {"id": 7}}\` without an id of its own. The request is then answered with an error. To stop a turn, use \`turn.cancel\` or \`turn.kill\`.
+A request can be taken back with the notice \`hub.cancel {id}\`: \`doctor.try_agents\` stops then, other work that has begun is finished, and the answer is an error either way. To stop a turn, use \`turn.cancel\` or \`turn.kill\`.
 
 ### Feeds
 

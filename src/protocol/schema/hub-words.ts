@@ -69,9 +69,9 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     fields: ["session", "state", "pid"],
   },
   "turn.resume": { does: "Lets it go on.", gives: "what it is now", fields: ["session", "state", "pid"] },
-  "turn.cancel": { does: "Stops the turn that this server runs in the session.", gives: "null" },
+  "turn.cancel": { does: "Asks the turn that runs in the session to stop, whichever process runs it.", gives: "null" },
   "turn.kill": {
-    does: "Stops it whichever process runs it; by force without asking that process.",
+    does: "Stops it, also when its process does not answer; by force without asking that process.",
     gives: "how it went (`kill` in JSON.md)",
   },
   "ask.list": { does: "Questions without an answer, the oldest first; of all sessions, or of one.", gives: "asks" },
