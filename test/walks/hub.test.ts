@@ -8,6 +8,7 @@ import { connectApi } from "../../src/hub/client.ts";
 import { connectHub } from "../../src/hub/find-hub.ts";
 import type { HubFile } from "../../src/hub/hub-file.ts";
 import type { Api } from "../../src/protocol/api.ts";
+import { Fault } from "../../src/protocol/error.ts";
 import type { Event } from "../../src/protocol/event.ts";
 import { usualPolicy } from "../../src/protocol/policy.ts";
 import { plainTurn } from "../../src/protocol/turn-start.ts";
@@ -126,10 +127,11 @@ test("a stop lets a turn finish that does so in time, and stops and records one 
     const { turns } = hubStatus.parse((await house.run(["hub", "status", "--json"])).json()) as { turns: unknown[] };
     expect(turns).toMatchObject([{ state: "running", session: { id: waiting } }]);
     expect((await house.run(["hub", "status"])).out).toMatch(/^running for .*\n {2}long {2}running for .* wait\n$/);
+    // Also when nobody is connected any more.
+    await long.close();
     await house.run(["hub", "stop", "--wait", "0"]);
     expect(await leftOf(house.root)).toEqual([]);
     expect((await house.run(["kill", "long", "--json"])).json()).toMatchObject({ outcome: "not-running", status: "cancelled" });
-    await long.close();
   } finally {
     await Promise.all([server.stop(), silent.stop()]);
   }
@@ -143,6 +145,27 @@ test("a signal stops it in the same way", async () => {
   hub.kill("SIGTERM");
   expect(await hub.exited).toBe(0);
   expect(existsSync(join(house.state, "hub.json"))).toBe(false);
+});
+
+test("a second signal does not wait for the turns that the first one lets finish", async () => {
+  const server = startModelServer(shellScript([longCommand]));
+  await using house = houseWithHub();
+  try {
+    const hub = house.start(["hub", "start", "--foreground"]);
+    await hub.stdout.getReader().read();
+    const api = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
+    await startLong(api, house.project, "long");
+    hub.kill("SIGTERM");
+    const isRefusing = () => connectApi({ socket: house.file().socket }, { client: "walk" }).catch((error: unknown) => error);
+    while (!((await isRefusing()) instanceof Fault)) await Bun.sleep(5);
+    expect(await isRefusing()).toMatchObject({ code: "hub-unreachable", message: "the hub is stopping" });
+    expect(await api.health.check()).toMatchObject({ running: 1 });
+    hub.kill("SIGTERM");
+    expect(await hub.exited).toBe(143);
+    expect(await leftOf(house.root)).toEqual([]);
+  } finally {
+    await server.stop();
+  }
 });
 
 test("a hub.json that nobody stands behind is no hub, and is replaced", async () => {
@@ -169,7 +192,7 @@ test("killed with -9 among its runs, it leaves nothing running, and the next one
     await house.run(["hub", "start"]);
     const { pid, socket } = house.file();
     const api = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
-    const sessions = await Promise.all(["one", "two", "three"].map((name) => startLong(api, house.project, name)));
+    const sessions = await Promise.all(Array.from({ length: 10 }, (_, nth) => startLong(api, house.project, `run-${nth}`)));
     process.kill(pid, "SIGKILL");
     expect(await leftOf(house.root)).toEqual([]);
     await expect(api.health.check()).rejects.toMatchObject({ code: "connection-lost" });
@@ -179,7 +202,8 @@ test("killed with -9 among its runs, it leaves nothing running, and the next one
     expect(house.file().pid).not.toBe(pid);
     const again = await connectApi({ socket: house.file().socket }, callerOf(house, {}));
     for (const session of sessions) {
-      const events = await Array.fromAsync(again.turn.watch({ session, afterSeq: 0, until: "idle" }));
+      let events: Event[] = [];
+      while (events.at(-1)?.type !== "turn.ended") events = await Array.fromAsync(again.turn.watch({ session, afterSeq: 0, until: "now" }));
       expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "killed" } });
       expect(events.some((event) => event.type === "node.added" && event.node.author === "tool")).toBe(true);
     }
