@@ -21,7 +21,7 @@ export function listenUnix(path: string, accept: Accept): Listener {
       unix: path,
       socket: {
         open: (socket) => {
-          if (open.size >= limits.connections) return void socket.end(refusal(rpcCodes.tooMany, "too many connections"));
+          if (open.size >= limits.connections) return void socket.end(`${refusal(rpcCodes.tooMany, "too many connections")}\n`);
           socket.data = new Line(socket, accept);
           open.add(socket.data);
         },
@@ -117,6 +117,7 @@ class Line implements Connection {
   }
 
   take(bytes: Uint8Array): void {
+    if (this.#hasEnded) return;
     for (const line of this.#lines.push(bytes)) {
       if (line.cutBytes > 0) return this.#refuse();
       if (line.text.trim() !== "" && !this.#hasEnded) this.#talker.receive(line.text);
@@ -150,11 +151,11 @@ class Line implements Connection {
 
   #refuse(): void {
     if (this.#hasEnded) return;
-    this.#socket.write(refusal(rpcCodes.tooLarge, "the message is too large"));
+    void this.send(refusal(rpcCodes.tooLarge, "the message is too large"));
     this.close("the message was too large");
   }
 }
 
 function refusal(code: number, message: string): string {
-  return `${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`;
+  return JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } });
 }
