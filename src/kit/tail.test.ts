@@ -34,3 +34,14 @@ test("an end comes after what was pushed before it, and nothing after it", async
   expect(await tail.next()).toEqual({ items: [1], lags: false });
   expect(await tail.next()).toEqual({ items: [], lags: false });
 });
+
+test("what comes quickly after something was taken is given in one piece", async () => {
+  const tail = createTail<number>({ lossy: 10, kept: 10, everyMs: 30 });
+  tail.push(1, "kept");
+  expect((await tail.next()).items).toEqual([1]);
+  tail.push(2, "kept");
+  const next = tail.next();
+  await Promise.resolve();
+  tail.push(3, "kept");
+  expect((await next).items).toEqual([2, 3]);
+});
