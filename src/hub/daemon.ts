@@ -1,17 +1,16 @@
 // The hub itself: both listeners over one process' houses, from the moment it is found by others until it is told to
 // stop. Turns that run then may finish for a while; the rest is stopped and recorded as that.
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { join } from "node:path";
 import { startOf } from "../kit/processes.ts";
 import type { RowName } from "../protocol/api-rows.ts";
 import type { Api } from "../protocol/api.ts";
 import { protocolVersion } from "../protocol/control.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import type { Accept } from "./connection.ts";
-import { hubPlaces, removeHubFiles, takeHubLock, writePrivately, type HubFile } from "./hub-file.ts";
+import { listenOwn } from "./listen.ts";
+import { hubPlaces, readHubFile, removeHubFiles, takeHubLock, writePrivately, type HubFile } from "./hub-file.ts";
 import { serveApi, type Hello, type Serving } from "./server.ts";
-import { listenUnix, ownDirectory } from "./unix.ts";
 import { listenWeb } from "./web.ts";
 
 export type HubParts = {
@@ -34,6 +33,7 @@ export type HubParts = {
 export const stopPatience = { finishMs: 10_000, cancelMs: 20_000 };
 
 const firstPort = 4444;
+const lookEveryMs = 5_000;
 const beginsWork = new Set<RowName | "hub.hello">(["hub.hello", "turn.start", "bash.execute", "doctor.tryAgents", "transcript.import"]);
 
 /** False: another hub is there and stays. Otherwise it resolves when this one has been stopped. */
@@ -47,6 +47,7 @@ export async function runHub(parts: HubParts): Promise<boolean> {
   const hub = { isStopping: false };
   parts.onStop(() => stopping.resolve(stopPatience.finishMs));
   const listeners = listen(parts, hub, stopping.resolve);
+  const looking = setInterval(() => void isForgotten(parts).then((yes) => yes && stopping.resolve(0)), lookEveryMs);
   try {
     void recordWhatWasLeft(parts);
     const finishMs = await stopping.promise;
@@ -54,8 +55,9 @@ export async function runHub(parts: HubParts): Promise<boolean> {
     parts.log(`stopping; turns have ${finishMs} ms to finish`);
     await endTurns(parts.api, finishMs);
   } finally {
+    clearInterval(looking);
     listeners.close();
-    removeHubFiles(parts.state);
+    if (isFound(parts.state)) removeHubFiles(parts.state);
     lock.release();
   }
   parts.log("stopped");
@@ -77,16 +79,14 @@ function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: 
         refuse: (row) => (hub.isStopping && beginsWork.has(row) ? new Fault("hub-unreachable", "the hub is stopping") : null),
         own: transport === "private" ? { "hub.stop": (params) => stop(waitIn(params)) } : {},
       });
-  // Ours is the lock: whoever left a socket here is gone.
-  ownDirectory(dirname(places.socket));
-  rmSync(places.socket, { force: true });
+  const socket = join(state, "run", `${process.pid}-${randomBytes(4).toString("hex")}.sock`);
   const token = randomBytes(32).toString("base64url");
   const ports = parts.port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [parts.port];
   const web = listenWeb({ ports, token, accept: accept("web") });
-  const unix = listenUnix(places.socket, accept("private"));
+  const unix = listenOwn(socket, accept("private"));
   const file: HubFile = {
     url: web.url,
-    socket: places.socket,
+    socket,
     pid: process.pid,
     version,
     protocol: protocolVersion,
@@ -96,7 +96,7 @@ function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: 
   };
   writePrivately(places.token, token);
   writePrivately(places.file, `${JSON.stringify(file, null, 2)}\n`);
-  parts.log(`skein ${version} serves ${web.url} and ${places.socket}, process ${process.pid}`);
+  parts.log(`skein ${version} serves ${web.url} and ${socket}, process ${process.pid}`);
   parts.onReady(file);
   return {
     close() {
@@ -104,6 +104,15 @@ function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: 
       unix.close();
     },
   };
+}
+
+function isFound(state: string): boolean {
+  return readHubFile(state)?.pid === process.pid;
+}
+
+/** A hub that nobody can find and that does nothing has no reason to stay: its directory was removed, for one. */
+async function isForgotten({ state, api }: HubParts): Promise<boolean> {
+  return !isFound(state) && (await api.health.check()).running === 0;
 }
 
 function waitIn({ wait_ms, ...rest }: Record<string, unknown>): number {

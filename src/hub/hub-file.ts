@@ -19,11 +19,11 @@ export type HubFile = {
   process_start: string;
 };
 
-export type HubPlaces = { file: string; token: string; socket: string; log: string; lock: string };
+export type HubPlaces = { file: string; token: string; log: string; lock: string };
 
 export function hubPlaces(state: string): HubPlaces {
   const at = (name: string) => join(state, name);
-  return { file: at("hub.json"), token: at("hub.token"), socket: at("run/hub.sock"), log: at("hub.log"), lock: at("hub.lock") };
+  return { file: at("hub.json"), token: at("hub.token"), log: at("hub.log"), lock: at("hub.lock") };
 }
 
 /** Null when there is none, or when what it names is gone. */

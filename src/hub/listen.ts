@@ -3,15 +3,19 @@
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startOf } from "../kit/processes.ts";
-import type { Listener } from "./connection.ts";
+import type { Accept, Listener } from "./connection.ts";
 import { serveApi, type Serving } from "./server.ts";
 import { connectUnix, listenUnix, ownDirectory } from "./unix.ts";
 
-/** `<pid>-<hex>.sock` in a directory that is this user's alone. */
 export function listenPrivately(address: string, serving: Omit<Serving, "transport">): Listener {
+  return listenOwn(address, (connection) => serveApi(connection, { ...serving, transport: "private" }));
+}
+
+/** At `<pid>-<hex>.sock` in a directory that is this user's alone. */
+export function listenOwn(address: string, accept: Accept): Listener {
   const directory = dirname(address);
   ownDirectory(directory);
-  const listener = listenUnix(address, (connection) => serveApi(connection, { ...serving, transport: "private" }));
+  const listener = listenUnix(address, accept);
   void sweep(directory);
   return {
     close() {

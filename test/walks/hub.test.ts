@@ -1,6 +1,6 @@
 // skein hub with the real program: found, started once, talked to over both ways, stopped, killed and started again.
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
@@ -64,8 +64,8 @@ test("the hub is started once however often, found, and stopped", async () => {
   expect(started.filter(({ outcome }) => outcome === "started").length).toBe(1);
   const { outcome: _, ...place } = started[0]!;
   expect(house.file()).toMatchObject(place);
-  for (const name of ["hub.json", "hub.token", "hub.log", "run/hub.sock"])
-    expect(statSync(join(house.state, name)).mode & 0o777).toBe(0o600);
+  const own = [...["hub.json", "hub.token", "hub.log"].map((name) => join(house.state, name)), place.socket];
+  for (const path of own) expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(join(house.state, "run")).mode & 0o777).toBe(0o700);
 
   const status = hubStatus.parse((await house.run(["hub", "status", "--json"])).json());
@@ -76,7 +76,8 @@ test("the hub is started once however often, found, and stopped", async () => {
 
   expect(hubStopped.parse((await house.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
   expect(await leftOf(house.root)).toEqual([]);
-  for (const name of ["hub.json", "hub.token", "run/hub.sock"]) expect(existsSync(join(house.state, name))).toBe(false);
+  for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(house.state, name))).toBe(false);
+  expect(existsSync(place.socket)).toBe(false);
   expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
 });
 
@@ -171,7 +172,7 @@ test("a second signal does not wait for the turns that the first one lets finish
 test("a hub.json that nobody stands behind is no hub, and is replaced", async () => {
   await using house = houseWithHub();
   mkdirSync(house.state, { recursive: true });
-  const dead = { url: "ws://127.0.0.1:9", socket: join(house.state, "run/hub.sock"), version: "0", protocol: 1, token_file: "x" };
+  const dead = { url: "ws://127.0.0.1:9", socket: join(house.state, "run/7-aa.sock"), version: "0", protocol: 1, token_file: "x" };
   const stale = [
     JSON.stringify({ ...dead, pid: 2 ** 22 - 7, process_start: "1" }),
     JSON.stringify({ ...dead, pid: process.pid, process_start: "1" }),
@@ -183,6 +184,20 @@ test("a hub.json that nobody stands behind is no hub, and is replaced", async ()
     expect((await house.run(["hub", "start", "--json"])).json()).toMatchObject({ outcome: "started", pid: house.file().pid });
     await house.run(["hub", "stop"]);
   }
+});
+
+test("a hub that nobody can find any more ends, and touches nothing of the one that came after it", async () => {
+  await using house = houseWithHub();
+  const lost = house.start(["hub", "start", "--foreground"]);
+  await lost.stdout.getReader().read();
+  rmSync(house.state, { recursive: true });
+  await house.run(["hub", "start"]);
+  expect(house.file().pid).not.toBe(lost.pid);
+  expect(await lost.exited).toBe(0);
+  expect(hubStatus.parse((await house.run(["hub", "status", "--json"])).json())).toMatchObject({
+    status: "running",
+    pid: house.file().pid,
+  });
 });
 
 test("killed with -9 among its runs, it leaves nothing running, and the next one records what it left", async () => {
