@@ -73,6 +73,8 @@ export class Feeds {
         const { value, done } = await feed.iterator.next();
         if (feed.isClosed) return;
         if (done) return this.#end(id);
+        for (let wait = allowance.take(); wait !== null; wait = allowance.take()) await wait;
+        if (feed.isClosed) return;
         feed.credit -= 1;
         if (!this.#options.notifyText("feed.item", `{"feed":${id},"item":${textOf(value)}}`)) {
           throw new Fault("too-long", "an item of this feed is larger than a frame may be");
@@ -97,6 +99,26 @@ export class Feeds {
     this.#options.notify("feed.end", { feed: id, ...(error === undefined ? {} : { error }) });
   }
 }
+
+/** Of all feeds of this process together: more would be felt by the turns that run in it. */
+const most = { perSecond: 15_000, atOnce: 5_000, waitMs: 20 };
+
+class Allowance {
+  #left = most.atOnce;
+  #countedAt = performance.now();
+
+  /** Null when one more may be sent now. */
+  take(): Promise<void> | null {
+    const now = performance.now();
+    this.#left = Math.min(most.atOnce, this.#left + ((now - this.#countedAt) / 1000) * most.perSecond);
+    this.#countedAt = now;
+    if (this.#left < 1) return Bun.sleep(most.waitMs);
+    this.#left -= 1;
+    return null;
+  }
+}
+
+const allowance = new Allowance();
 
 /** What many watch is written once: they are all given the same object. */
 const texts = new WeakMap<object, string>();
