@@ -173,7 +173,7 @@ How a turn ended is no error but the \`status\` of its \`turn.ended\` event.
 
 ### Limits
 
-A frame has at most 16 MB either way, a listener 512 connections, a connection 64 requests and 100 feeds at once. Whoever does not say hello within 10 seconds, or lets 64 MB pile up without reading, is let go. Texts have at most 10,000,000 characters, names 1,000, paths 4,096.`;
+A frame has at most 16 MB either way, a listener 512 connections, a connection 64 requests and 100 feeds at once; all feeds of a process together send at most 15,000 items a second. Whoever does not say hello within 10 seconds, or lets 64 MB pile up without reading, is let go. Texts have at most 10,000,000 characters, names 1,000, paths 4,096.`;
 
 const methodsHead = `
 ## Methods
