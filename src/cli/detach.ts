@@ -12,7 +12,7 @@ import { plain, styleOf } from "./style.ts";
 /** The hub's house as ours would be, with our environment; the hub is started if it does not run. */
 export async function hubFor({ state, home, self, version, env }: Door, { cwd, trust }: { cwd: string; trust?: boolean }): Promise<Api> {
   const { connectHub } = await import("../hub/find-hub.ts");
-  const caller = { directory: cwd, env, ...(trust === undefined ? {} : { trust }) };
+  const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };
   return connectHub({ state, home, self, version, env }, caller, { start: true });
 }
 
