@@ -49,11 +49,19 @@ export async function startHub(seeker: HubSeeker, start: HubStart): Promise<{ fi
   const giveUpAt = performance.now() + patience.startMs;
   for (let waitMs = 5; performance.now() < giveUpAt; waitMs = Math.min(waitMs * 2, 100)) {
     const file = await answering(seeker);
-    if (file !== null) return { file, isNew: file.pid === child.pid };
+    if (file?.pid === child.pid) return { file, isNew: true };
+    if (file !== null) {
+      // It came too late, and must not be there when the other one has been stopped.
+      child.ref();
+      child.kill();
+      await child.exited;
+      return { file, isNew: false };
+    }
     // One that finds another hub starting ends well, and the other one is waited for.
     if (child.exitCode !== null && child.exitCode !== 0) throw silent(seeker, `it ended with code ${child.exitCode}`);
     await Bun.sleep(waitMs);
   }
+  child.kill();
   throw silent(seeker, "it does not answer");
 }
 
