@@ -48,7 +48,9 @@ export async function reach(parts: EngineParts, session: string, holder: LivingH
     try {
       return await parts.reach(socket);
     } catch (error) {
-      if (performance.now() >= giveUpAt) throw unreachable(namedPid, session, error instanceof Error ? error.message : "no answer");
+      const isGone = (await (await parts.store()).holder(session))?.started !== holder.started;
+      if (isGone || performance.now() >= giveUpAt)
+        throw unreachable(namedPid, session, error instanceof Error ? error.message : "no answer");
     }
     await Bun.sleep(waitMs);
   }

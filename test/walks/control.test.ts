@@ -57,6 +57,21 @@ test("what runs is listed, shown and stopped from another terminal, and nothing 
   });
 });
 
+test("by force the process that runs it is killed without being asked, and whoever watches is told", async () => {
+  await walk(shellScript(["echo begun; setsid sleep 86394 & sleep 86394"]), async ({ house }) => {
+    const run = follow(house.start(["run", "wait long", "--session", "long", ...model, ...events]));
+    await run.until(begun);
+    const watching = house.start(["attach", "long"]);
+    await watching.stdout.getReader().read();
+    const report = killed.parse((await house.run(["kill", "long", "--force", "--json"])).json());
+    expect(report).toMatchObject({ outcome: "killed", pid: run.child.pid, status: "killed" });
+    await run.ended;
+    expect(run.child.signalCode).toBe("SIGKILL");
+    expect(await watching.exited).toBe(1);
+    expect(await leftOf(house.root)).toEqual([]);
+  });
+});
+
 describe("from any moment on", () => {
   test("watchers that come at random moments of a run of 10,000 events see what an early one saw", async () => {
     const server = startLongRun({ steps: 80, calls: 40 });
