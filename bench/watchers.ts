@@ -110,7 +110,7 @@ function text(): string {
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:watchers\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, ${cpus().length} cores, load ${load.join(" ")} at the end.
 
-One run in a process of its own, watched by nobody and by ${crowd.readers + crowd.stalled} over its socket, of whom ${crowd.stalled} ask to be told everything and never read. The watchers share one other process, so that it is the run that is measured and not the start of a hundred programs; each of those who read must have been told every lasting event, or the bench fails. Milliseconds from the second request to the last as the model's server sees them; medians of ${rounds} runs, and in brackets the fastest. Both sides take turns.
+One run in a process of its own, watched by nobody and by ${crowd.readers + crowd.stalled} over its socket, of whom ${crowd.stalled} ask to be told everything and never read. The watchers share one other process, so that it is the run that is measured and not the start of a hundred programs; each of those who read must have been told every lasting event, or the bench fails. Milliseconds from the second request to the last as the model's server sees them; medians of ${rounds} runs, and in brackets the fastest. Both sides take turns. The watchers' own work is on the same machine: with ${cpus().length} cores, a burst that all of them read takes time from the run also where the run does nothing for it.
 
 | the run | nobody | ${crowd.readers + crowd.stalled} watchers | ratio |
 |---|---:|---:|---:|
