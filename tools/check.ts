@@ -1,4 +1,5 @@
-// Everything `npm test` runs, in order, each step named. Stops at the first that fails.
+// Everything `npm test` runs, in order, each step named; `check.ts real` is the tier with real agents, a real terminal, a
+// real Postgres and real installations, which needs the registry. Stops at the first that fails.
 import { Glob } from "bun";
 
 const root = `${import.meta.dir}/..`;
@@ -6,7 +7,9 @@ const bin = (name: string) => `${root}/node_modules/.bin/${name}`;
 const bun = process.execPath;
 
 /** Commands of one step run at the same time. */
-const steps: [string, ...string[][]][] = [
+type Step = [name: string, ...commands: string[][]];
+
+const plain: Step[] = [
   ["format", [bin("oxfmt"), "--check", "src", "test", "tools", "bench", "examples"]],
   ["types", [bin("tsc"), "--noEmit", "-p", root]],
   ["lint", [bin("oxlint"), "--type-aware", "--deny-warnings", "src", "test", "tools", "bench", "examples"]],
@@ -17,7 +20,13 @@ const steps: [string, ...string[][]][] = [
   ["containment", [bun, "test", "--timeout", "300000", "test/containment"]],
 ];
 
-for (const [name, ...commands] of steps) {
+const real: Step[] = [
+  ["machine", [bun, "test", "--timeout", "120000", "test/machine"]],
+  ["agents", ...halvesOf("test/clis").map((files) => [bun, "test", "--timeout", "300000", ...files])],
+  ["installation", [bun, "test", "--timeout", "120000", "test/install"]],
+];
+
+for (const [name, ...commands] of process.argv[2] === "real" ? real : plain) {
   process.stdout.write(`\n── ${name}\n`);
   const codes = await Promise.all(commands.map(run));
   const code = codes.find((one) => one !== 0);
