@@ -3,6 +3,7 @@
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { chooseAgent, externalAgents as agentRows, modelFor } from "./agents/external/names.ts";
+import { groupAgent } from "./agents/group/group.ts";
 import { readContextFiles } from "./agents/native/context-files.ts";
 import { nativeAgent } from "./agents/native/native.ts";
 import { shellAgent } from "./agents/shell.ts";
@@ -103,6 +104,14 @@ export function buildHouse(input: HouseInput): Api {
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced: executors.enforced });
   const configuredAgents = configuredRows(ground);
+  const group = groupAgent({
+    known: () => ({
+      agents: ["native", ...agentRows.map(({ name }) => name), ...configuredAgents.map(({ name }) => name)],
+      vendors: Object.keys(ground.providers),
+    }),
+    retryAfterMs: 1_000,
+    enforced: executors.enforced,
+  });
   const choosing = { env, providers: ground.providers, configured: config.values.model };
   const chosen = new Map<string | null, Promise<string>>();
   const choose = (name: string | null) => {
@@ -117,7 +126,7 @@ export function buildHouse(input: HouseInput): Api {
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     snapshots: input.ephemeral ? null : snapshotsOf(ground),
-    agents: [native, shell, ...externalAgents(ground, executors, configuredAgents)],
+    agents: [native, shell, group, ...externalAgents(ground, executors, configuredAgents)],
     chooseModel: (agent, name) => {
       const row = [...agentRows, ...configuredAgents].find((candidate) => candidate.name === agent);
       return row === undefined ? choose(name) : Promise.resolve(modelFor(row, name));

@@ -69,6 +69,23 @@ test("it has its role after its parent's words, can't spawn and can't nest", asy
   expect(inputs[0]).toMatchObject({ appendSystem: "Be kind.\n\nYour role: a reviewer", spawn: false, nesting: false });
 });
 
+test("without tools it has none, whatever its parent has; one that only looks has no more than that", async () => {
+  const inputs: TurnInput[] = [];
+  for (const change of [{ toolLevel: "none" }, { sandbox: { readonly: true } }] as const)
+    await delegating(
+      change,
+      async function* (input) {
+        inputs.push(input);
+        yield ok;
+      },
+      { tools: ["bash"] },
+    );
+  expect(inputs.map(({ toolLevel, tools, policy }) => [toolLevel, tools, policy.name])).toEqual([
+    ["none", null, "workspace"],
+    ["readonly", ["bash"], "readonly"],
+  ]);
+});
+
 test("it takes messages from a person only when it was spawned for that", async () => {
   const heard: string[] = [];
   const made: Awaited<ReturnType<typeof engineWith>> = await engineWith(async function* (input, context) {

@@ -23,7 +23,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     const { account, deadline, place, session, recorder } = parent;
     const policy = narrowed(parent.params.policy, request.sandbox, session);
     const over = account.takeChild();
-    if (over !== null) throw new Fault("usage", over.message);
+    if (over !== null) throw new Fault("usage", over.message, { cause: over });
     const child = await openChild(parent, request, policy).catch((error: unknown) => {
       account.giveChildBack();
       throw error;
@@ -70,7 +70,7 @@ function openChild({ parts, params, session, turn }: Driven, request: Delegation
     task: request.task,
     agent: request.agent ?? session.agent,
     model: request.model ?? (isSameAgent ? turn.model : null),
-    toolLevel: levelBelow(params.toolLevel, policy),
+    toolLevel: request.toolLevel ?? levelBelow(params.toolLevel, policy),
     parentSession: session.id,
     transcriptDir: session.transcript === null ? null : dirname(session.transcript),
   });
@@ -89,6 +89,7 @@ function startOf({ params }: Driven, request: Delegation, child: Session, policy
     agentArgs: [],
     model: child.model,
     toolLevel: child.toolLevel,
+    tools: request.toolLevel === "none" ? null : params.tools,
     spawn: false,
     appendSystem: [params.appendSystem, role].filter((text) => text !== null).join("\n\n") || null,
     policy,
@@ -97,6 +98,7 @@ function startOf({ params }: Driven, request: Delegation, child: Session, policy
     fresh: false,
     answerSchema: null,
     command: null,
+    group: null,
     outputFile: null,
     steerable: request.attachable,
     nesting: false,

@@ -29,6 +29,13 @@ describe("the policy of a sub-session", () => {
     );
   });
 
+  test("only looks, behind walls, where that is wished, whatever its parent may", () => {
+    const looking = policy({ name: "readonly", sandbox: "required", allowWrite: [] });
+    for (const name of ["workspace", "readonly", "plan", "full"] as const)
+      expect(narrowed(policy({ name, sandbox: "off" }), { readonly: true }, at)).toEqual(looking);
+    expect(() => narrowed(policy(), { readonly: true, extraWritePaths: ["/p"] }, at)).toThrow("/p can't be written");
+  });
+
   test("is never wider: a network that is off is named", () => {
     expect(() => narrowed(policy(), { network: true }, at)).toThrow("sandbox.network can't be true");
   });

@@ -10,7 +10,7 @@ import type { Session } from "../protocol/turn.ts";
 export function narrowed(policy: Policy, wish: Delegation["sandbox"], at: Pick<Session, "directory" | "project">): Policy {
   if (wish.network === true && policy.net === "off")
     throw new Fault("usage", "sandbox.network can't be true: the network is off for this session");
-  const own: Policy = policy.name === "plan" ? { ...policy, name: "readonly" } : policy;
+  const own = wish.readonly === true ? lookingOnly(policy) : policy.name === "plan" ? { ...policy, name: "readonly" as const } : policy;
   for (const path of wish.extraWritePaths ?? []) {
     if (mayWrite(own, isAbsolute(path) ? normalize(path) : join(at.directory, path), at)) continue;
     throw new Fault("usage", `sandbox.extra_write_paths: ${path} can't be written under policy ${policy.name}`, {
@@ -29,6 +29,11 @@ function mayWrite(policy: Policy, path: string, { directory, project }: Pick<Ses
   if (policy.name === "full") return true;
   if (policy.name !== "workspace") return false;
   return [project, directory, ...policy.allowWrite, ...policy.addDirs].some((place) => path === place || path.startsWith(place + sep));
+}
+
+/** Nothing but walls keeps another agent's command line from writing. */
+function lookingOnly(policy: Policy): Policy {
+  return { ...policy, name: "readonly", sandbox: "required", allowWrite: [] };
 }
 
 /** Without walls there is nothing that could keep it off. */

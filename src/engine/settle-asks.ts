@@ -37,9 +37,9 @@ async function openCalls(store: Store, session: string): Promise<{ call: CallPar
   return calls.flatMap((call) => asks.filter((ask) => ask.call === call.id).map((ask) => ({ call, ask })));
 }
 
-/** Questions without a call, of the last turn that an agent took. */
+/** Questions without a call, of the last turn that took a prompt. */
 async function lastAsks(store: Store, session: string): Promise<Ask[]> {
-  const last = (await store.turnsOf(session)).findLast(({ agent }) => agent !== "shell");
+  const last = (await store.turnsOf(session)).findLast(({ agent }) => agent !== "shell" && agent !== "group");
   return (await store.asks(session)).filter((ask) => ask.call === null && ask.turn === last?.id);
 }
 

@@ -50,7 +50,7 @@ export async function runToRest(parts: EngineParts, params: TurnStart, publish: 
   while (ended.turn.status === "ok") {
     const [waiting] = await (await parts.store()).queue(params.session);
     if (waiting === undefined) break;
-    ended = await runTurn(parts, { ...params, prompt: waiting.text, images: [], fromQueue: true }, publish, place);
+    ended = await runTurn(parts, { ...params, prompt: waiting.text, images: [], group: null, fromQueue: true }, publish, place);
   }
   return ended;
 }
@@ -59,8 +59,8 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
   if (place.root === null) refuseNesting(parts.around());
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
-  // One that was named was asked before; only the session knew this one.
-  if (params.agent === null && params.command === null) await agent.check({ ...params, model });
+  // One that was named was asked before; only the session or the turn knew this one.
+  if ((params.agent === null && params.command === null) || params.group !== null) await agent.check({ ...params, model });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
@@ -83,7 +83,7 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
     const live: LiveTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
     leave = parts.live.begin(live);
     await recover(store, recorder, session.id);
-    const isGoingOn = params.prompt === null && params.command === null;
+    const isGoingOn = params.prompt === null && !isSpecial(params);
     const answers = await settleAsks(store, recorder, session.id, isGoingOn ? "on" : "anew");
     if (isGoingOn && answers === null) await checkResumable(store, session);
     const { turn, native } = await recorder.startTurn({
@@ -119,6 +119,7 @@ async function takerOf(
 ): Promise<{ session: Session; agent: Agent; model: string | null }> {
   const session = await sessionOf(store, params.session);
   if (params.command !== null) return { session, agent: agentNamed(parts, "shell"), model: null };
+  if (params.group !== null) return { session, agent: agentNamed(parts, "group"), model: null };
   const chosen = params.agent === null ? { agent: session.agent, model: params.model } : parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = await parts.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
@@ -197,7 +198,7 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: driven.account.left() };
   const ended = await recorder.endTurn(closed, turn.id, outcome);
   const session = await sessionOf(driven.store, turn.session);
-  const isPlanning = params.policy.name === "plan" && params.command === null;
+  const isPlanning = params.policy.name === "plan" && !isSpecial(params);
   if (isPlanning && (mayHaveChanged || end.status === "ok")) driven.parts.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await driven.parts.copyTranscript(session, params.outputFile);
   return { turn: ended, session, ...outcome };
@@ -253,9 +254,14 @@ function touching(sink: OutputSink, deadline: Deadline): OutputSink {
   };
 }
 
+/** Has no prompt: its agent records what it was asked. */
+function isSpecial({ command, group }: TurnStart): boolean {
+  return command !== null || group !== null;
+}
+
 /** Answers to questions that no call waits for come before the prompt, or are it. */
 async function firstNode(store: Store, params: TurnStart, answers: string[]): Promise<NewNode | null> {
-  if (params.command !== null) return null;
+  if (isSpecial(params)) return null;
   const words = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
   if (words.length === 0) {
     const { tip } = await sessionOf(store, params.session);

@@ -5,6 +5,7 @@ import type { Ask, Health, PauseReport, QueuedInput, TurnRow } from "./control.t
 import type { TurnStatus } from "./error.ts";
 import type { Event } from "./event.ts";
 import type { FileChange } from "./files.ts";
+import type { GroupThink } from "./group.ts";
 import type { Handle } from "./handle.ts";
 import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
@@ -179,6 +180,8 @@ export type TurnStart = {
   agentArgs: string[];
   /** A command instead of a prompt: the agent `shell` runs it, no model is asked. */
   command: string | null;
+  /** An objective instead of a prompt: the agent `group` has several others work on it. */
+  group: GroupThink | null;
   /** Where questions go: to a person who is waited for that long (null: for good), to one who answers later, or nowhere. */
   asks: { how: "wait"; limitMs: number | null } | { how: "later" } | { how: "none" };
   /** Whether messages can be sent to it while it runs. */

@@ -1,4 +1,5 @@
 // The nodes of the tree. A node is immutable: nothing in here is ever changed after it was stored.
+import type { Said } from "./group.ts";
 import type { Handle } from "./handle.ts";
 import type { Usage } from "./usage.ts";
 
@@ -44,6 +45,8 @@ export type Note =
   | { about: "correction" }
   /** What a sub-agent of a foreign CLI said or did below the call that started it: shown, never sent. */
   | { about: "below"; call: string }
+  /** What a participant of a group said: shown, never sent; the group's answer is. */
+  | { about: "group"; said: Said }
   | { about: "graft"; from: { session: string; node: string } };
 
 /** A node as an agent makes it: the engine gives it an id, a parent and a place. */

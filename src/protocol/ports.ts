@@ -3,6 +3,7 @@
 import type { TurnError } from "./error.ts";
 import type { PassingBody } from "./event.ts";
 import type { FileChange } from "./files.ts";
+import type { GroupThink } from "./group.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
 import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
@@ -44,6 +45,8 @@ export type TurnInput = {
   limits: Limits;
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
+  /** For the agent `group`: what it is to work on. */
+  group: GroupThink | null;
   /** Where an agent that keeps sessions of its own goes on; null begins one. */
   native: NativeStart | null;
   /** Passed on to another agent's command line. */
@@ -120,8 +123,10 @@ export type Delegation = {
   role: string | null;
   /** A person may also send it input. */
   attachable: boolean;
-  /** Narrows the parent's policy. */
-  sandbox: { network?: boolean; extraWritePaths?: string[] };
+  /** Narrows the parent's policy; what is read-only has walls, or does not begin. */
+  sandbox: { network?: boolean; extraWritePaths?: string[]; readonly?: boolean };
+  /** Leaves it no tools; otherwise they are its parent's, or less. */
+  toolLevel?: "none";
   signal: AbortSignal;
   onEvent: (event: PassingBody) => void;
 };
@@ -140,7 +145,7 @@ export type DelegationResult = {
 export type BudgetLeft = { tokens: number | null; costUsd: number | null; children: number | null };
 
 /** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
-export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs"> & {
+export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group"> & {
   images: readonly ImageData[];
 };
 

@@ -3,6 +3,7 @@
 import type { Ask, Health, QueuedInput, TurnRow } from "./control.ts";
 import type { TurnError, TurnStatus } from "./error.ts";
 import type { Event, TurnOutcome } from "./event.ts";
+import type { Said } from "./group.ts";
 import type { Handle } from "./handle.ts";
 import type { Node, Part } from "./node.ts";
 import type { Enforced } from "./policy.ts";
@@ -66,9 +67,14 @@ export function nodeRecord(node: Node) {
     parts: node.parts.map(partRecord),
     ...(node.note === undefined ? {} : { note: node.note.about }),
     ...(node.note?.about === "graft" ? { grafted_from: { session_id: node.note.from.session, node_id: node.note.from.node } } : {}),
+    ...(node.note?.about === "group" ? { said: saidRecord(node.note.said) } : {}),
     ...(node.model === undefined ? {} : { model: node.model }),
     ...(node.usage === undefined ? {} : { usage: usageRecord(node.usage), cost_usd: node.costUsd ?? null }),
   };
+}
+
+export function saidRecord({ sessionId, costUsd, ...said }: Said) {
+  return { ...said, session_id: sessionId, cost_usd: costUsd };
 }
 
 export function sessionRecord(session: Session) {

@@ -1,6 +1,7 @@
 // The lines of a transcript: a header, then one line per part. The field names are a promise to other programs.
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { Author, ImageData, Node, Note, Part } from "./node.ts";
+import { saidRecord } from "./records.ts";
 import type { Session } from "./turn.ts";
 
 export type TranscriptHeader = {
@@ -29,7 +30,7 @@ export type TranscriptLine = {
   tool_id?: string;
   is_error?: boolean;
   handle?: { source: string; source_version: string; identifier: string; metadata: Record<string, unknown> };
-  note?: { about: Note["about"]; kept_from?: string | null };
+  note?: { about: Note["about"]; kept_from?: string | null; said?: ReturnType<typeof saidRecord> };
   token_usage?: { input: number; output: number; cache_read: number; cache_write: number };
 };
 
@@ -113,6 +114,7 @@ function snakeCased(metadata: HandleMetadata): Record<string, unknown> {
 }
 
 function noteOf(note: Note): TranscriptLine["note"] {
+  if (note.about === "group") return { about: note.about, said: saidRecord(note.said) };
   return note.about === "compaction" ? { about: note.about, kept_from: note.keptFrom } : { about: note.about };
 }
 

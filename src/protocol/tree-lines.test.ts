@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TreeView } from "./api.ts";
 import type { Node, Part } from "./node.ts";
+import { linesOf } from "./transcript-lines.ts";
 import { nodeOfLines, partOfLine, treeHeader, treeLines, type TreeLine } from "./tree-lines.ts";
 import type { Session } from "./turn.ts";
 
@@ -54,6 +55,23 @@ describe("a node as lines", () => {
       content: "hi",
       node: { author: "user", session_id: "s", turn_id: "u" },
     });
+  });
+
+  test("says who of a group it was, also in an ordinary transcript", () => {
+    const said = {
+      asked: "n0",
+      phase: "validation",
+      round: 2,
+      who: "claude",
+      status: "empty",
+      tries: 3,
+      sessionId: "s2",
+      costUsd: null,
+    } as const;
+    const node = { ...place, author: "note", parts: [{ kind: "text", text: "nothing" }], note: { about: "group", said } } as const;
+    const [line] = linesOf({ ...node, parts: [...node.parts] });
+    expect(line?.note?.said).toMatchObject({ who: "claude", session_id: "s2", cost_usd: null });
+    expect(nodeOfLines([line!], "t", "s").note).toEqual(node.note);
   });
 
   test("can be read from an ordinary transcript, as far as that tells", () => {

@@ -134,6 +134,10 @@ function handleOf(handle: NonNullable<TranscriptLine["handle"]>): Handle {
 
 function noteOf(line: TranscriptLine): Note | undefined {
   if (line.note === undefined) return undefined;
+  if (line.note.said !== undefined) {
+    const { session_id: sessionId, cost_usd: costUsd, ...said } = line.note.said;
+    return { about: "group", said: { ...said, sessionId, costUsd } };
+  }
   return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
 }
 

@@ -11,6 +11,7 @@ export function plainTurn(session: string, policy: Policy): TurnStart {
     policy,
     prompt: null,
     command: null,
+    group: null,
     agent: null,
     agentArgs: [],
     images: [],

@@ -110,6 +110,10 @@ const notes: (Note | undefined)[] = [
   { about: "correction" },
   { about: "below", call: "c" },
   { about: "graft", from: { session: "s", node: "n" } },
+  {
+    about: "group",
+    said: { asked: "n0", phase: "validation", round: 2, who: "openai/gpt-5.2", status: "empty", tries: 3, sessionId: null, costUsd: 0.5 },
+  },
 ];
 const nodes: Node[] = notes.map((note, index) => ({
   id: `n${index}`,

@@ -103,17 +103,18 @@ function thingOf(value: Fields, key: string): Thing | undefined {
 /** A node's record only says what its note is about; the rest stands beside it. */
 function withFlatNote({ note, ...node }: Fields): Fields {
   if (!isFields(note)) return node;
-  const { about, keptFrom, call, from } = note;
+  const { about, keptFrom, call, from, said } = note;
   return {
     ...node,
     note: about,
     ...(keptFrom === undefined ? {} : { keptFrom }),
     ...(call === undefined ? {} : { belowCall: call }),
     ...(from === undefined ? {} : { graftedFrom: from }),
+    ...(said === undefined ? {} : { said }),
   };
 }
 
-function withWholeNote({ note, keptFrom, belowCall, graftedFrom, ...node }: Fields): Fields {
+function withWholeNote({ note, keptFrom, belowCall, graftedFrom, said, ...node }: Fields): Fields {
   if (note === undefined) return node;
   return {
     ...node,
@@ -122,6 +123,7 @@ function withWholeNote({ note, keptFrom, belowCall, graftedFrom, ...node }: Fiel
       ...(keptFrom === undefined ? {} : { keptFrom }),
       ...(belowCall === undefined ? {} : { call: belowCall }),
       ...(graftedFrom === undefined ? {} : { from: graftedFrom }),
+      ...(said === undefined ? {} : { said }),
     },
   };
 }

@@ -23,10 +23,14 @@ const openings: Record<BriefKind, string> = {
 export function briefed(path: Node[], prompt: string, kind: BriefKind = "whole"): string {
   const text = briefOf(path);
   if (text === "") return prompt;
-  // What was said or printed must not be able to end it: what follows would be taken for the task.
-  let tag = "conversation";
+  return `${openings[kind]}\n\n${enclosed(text, "conversation")}\n\n${prompt}`;
+}
+
+/** What was said or printed must not be able to end it: what follows would be taken for the task. */
+export function enclosed(text: string, name: string): string {
+  let tag = name;
   while (text.includes(`</${tag}`)) tag += "-";
-  return `${openings[kind]}\n\n<${tag}>\n${text}\n</${tag}>\n\n${prompt}`;
+  return `<${tag}>\n${text}\n</${tag}>`;
 }
 
 export function briefOf(path: Node[], maxBytes = briefBytes): string {

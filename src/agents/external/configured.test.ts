@@ -30,6 +30,7 @@ const turn: PlannedTurn = {
   answerSchema: null,
   images: [],
   agentArgs: [],
+  group: null,
 };
 
 function args(changes: Partial<Recipe>, more: Partial<CliLaunch> = {}): string[] {

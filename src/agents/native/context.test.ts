@@ -89,6 +89,21 @@ describe("messages", () => {
     expect(summary(path)).toBe("user(text) user(text)");
   });
 
+  test("leave out what the participants of a group said, and keep what was asked and answered", () => {
+    const said = {
+      asked: "u1",
+      phase: "discussion",
+      round: 1,
+      who: "claude",
+      status: "ok",
+      tries: 1,
+      sessionId: null,
+      costUsd: 0,
+    } as const;
+    const path = [says("u1", "user", "objective"), node("n1", "note", [{ kind: "text", text: "mine" }], { about: "group", said })];
+    expect(messagesOf([...path, says("a1", "agent", "deliverable")]).map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+
   test("of a longer path begin with exactly those of the shorter one", () => {
     const path: Node[] = [];
     const grow = [

@@ -92,6 +92,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   nesting: false,
   limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null },
   command: null,
+  group: null,
   native: null,
   agentArgs: [],
   tree: "t",

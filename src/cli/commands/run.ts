@@ -177,6 +177,7 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     answerSchema: flags.schema,
     outputFile: flags.outputFile,
     command: null,
+    group: null,
     // What is not kept can't be answered later.
     asks: isDetached ? { how: "wait", limitMs: settings.askTimeoutMs } : { how: flags.on("ephemeral") ? "none" : "later" },
     steerable: true,

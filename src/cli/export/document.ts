@@ -42,6 +42,7 @@ export function authorsOf({ view }: Document): (node: Node) => string {
   const takers = new Map(view.turns.map((turn) => [turn.id, turn.agent]));
   const isShared = new Set(takers.values()).size > 1;
   return (node) => {
+    if (node.note?.about === "group") return `${node.note.said.who} (${node.note.said.phase} ${node.note.said.round})`;
     if (node.author === "note" && node.note !== undefined) return node.note.about;
     const taker = node.author === "agent" && isShared ? takers.get(node.turn ?? "") : undefined;
     return taker === undefined ? names[node.author] : `${names.agent} ${taker}`;

@@ -125,9 +125,15 @@ const excerptBytes = 200;
 function saidLines(node: Node, { style }: Look): string[] {
   const text = textOf(node).trimEnd();
   if (text === "" || node.author === "agent" || node.author === "tool") return [];
-  if (node.author === "note") return [style.dim(`  ${node.note?.about ?? "note"}: ${plain(head(text, noteBytes))}`)];
+  if (node.author === "note") return [style.dim(`  ${plain(aboutNote(node))}: ${plain(head(text, noteBytes))}`)];
   const lines = cutText(text, promptBytes, { keep: "both" }).text.split("\n");
   return lines.map((line, at) => style.bold(`${at === 0 ? ">" : " "} ${line.replace(controls, "")}`));
+}
+
+function aboutNote({ note }: Node): string {
+  if (note?.about !== "group") return note?.about ?? "note";
+  const { who, phase, round, status } = note.said;
+  return `${who}, ${phase} ${round}${status === "ok" ? "" : `, ${status}`}`;
 }
 
 function partLines(part: Part, look: Look): string[] {

@@ -49,6 +49,20 @@ const turn = {
   output_file: is.pathOrNull,
   agent_args: is.words.default([]),
   command: is.command.nullable().default(null),
+  group: is
+    .fields({
+      objective: is.text.min(1),
+      output_format: is.text,
+      user_input: is.textOrNull,
+      context: is.words.default([]),
+      participants: z.array(is.name).min(1).max(20),
+      discussion_rounds: z.number().int().min(1).max(50).default(6),
+      validation_rounds: z.number().int().min(0).max(20).default(2),
+      synthesizer: is.nameOrNull,
+      parallel_limit: z.number().int().min(1).max(20).default(4),
+    })
+    .nullable()
+    .default(null),
   asks: z
     .discriminatedUnion("how", [
       is.fields({ how: z.literal("wait"), limit_ms: is.millisecondsOrNull.default(null) }),

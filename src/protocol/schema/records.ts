@@ -2,6 +2,7 @@
 // Fields are only ever added.
 import { z } from "zod";
 import { turnStatuses } from "../error.ts";
+import { groupPhases } from "../group.ts";
 import { importFormats } from "../import.ts";
 import { deniedKinds, policyNames, toolLevels } from "../policy.ts";
 
@@ -86,6 +87,19 @@ export const part = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("handle"), handle, excerpt: z.string() }),
 ]);
 
+const said = z
+  .strictObject({
+    asked: id.describe("the node that says what was asked"),
+    phase: z.enum(groupPhases),
+    round: count,
+    who: z.string(),
+    status: z.enum([...turnStatuses, "empty"]),
+    tries: count,
+    session_id: id.nullable().describe("of the last try"),
+    cost_usd: z.number().nullable().describe("of all tries"),
+  })
+  .describe("who of a group said it, and where in its work");
+
 export const node = z.strictObject({
   id,
   parent_id: id.nullable(),
@@ -95,7 +109,8 @@ export const node = z.strictObject({
   author: z.enum(["user", "agent", "tool", "note"]),
   at: time,
   parts: z.array(part),
-  note: z.enum(["compaction", "interruption", "correction", "below", "graft"]).optional(),
+  note: z.enum(["compaction", "interruption", "correction", "below", "group", "graft"]).optional(),
+  said: said.optional(),
   grafted_from: z.strictObject({ session_id: id, node_id: id }).optional(),
   model: z.string().optional(),
   usage: usage.optional(),

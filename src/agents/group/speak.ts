@@ -1,0 +1,74 @@
+// One participant is asked, in a sub-session of its own, and once or twice more where that can help. It may fail: that is
+// an outcome like any other. Only what stops the whole turn is told apart.
+import { pause } from "../../models/pause.ts";
+import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
+import type { HeardStatus } from "../../protocol/group.ts";
+import type { Delegation, DelegationResult, TurnContext } from "../../protocol/ports.ts";
+import { addSpent, nothingSpent, type Spent } from "../../protocol/usage.ts";
+import type { Seat } from "./seats.ts";
+
+const mostTries = 3;
+
+/** What would be the same a moment later. */
+const lasting: readonly HeardStatus[] = ["auth", "not-installed", "sandbox-unavailable", "needs-input", "too-long", "cancelled", "budget"];
+
+export type Reply = { status: HeardStatus; text: string; tries: number; sessionId: string | null; spent: Spent };
+
+/** The turn is over: it was stopped, or its budget is used up. */
+export type Halt = { halt: TurnError };
+
+export type Question = Pick<Delegation, "task" | "call">;
+
+export async function speak(seat: Seat, question: Question, context: TurnContext, retryAfterMs: number): Promise<Reply | Halt> {
+  let spent = nothingSpent;
+  for (let tries = 1; ; tries += 1) {
+    const once = await tryOnce(seat, question, context);
+    spent = addSpent(spent, once.spent);
+    const { status, text, sessionId } = once;
+    const over = status === "ok" ? null : haltedBy(once, context);
+    if (over !== null) return { halt: over };
+    if (status === "ok" || tries === mostTries || lasting.includes(status)) return { status, text, tries, sessionId, spent };
+    await pause(retryAfterMs, context.signal);
+  }
+}
+
+/** A participant can reach a limit of its own; only one of the whole run stops the others. */
+function haltedBy({ over }: Once, { signal, count }: TurnContext): TurnError | null {
+  if (signal.aborted) return { kind: "cancelled", message: "the group was stopped" };
+  return over ?? count(nothingSpent);
+}
+
+type Once = Omit<Reply, "tries"> & { over?: TurnError };
+
+async function tryOnce({ agent, model, isModel }: Seat, question: Question, context: TurnContext): Promise<Once> {
+  try {
+    const result = await context.delegate({
+      ...question,
+      agent,
+      model,
+      role: null,
+      attachable: false,
+      sandbox: isModel ? {} : { readonly: true },
+      ...(isModel ? { toolLevel: "none" as const } : {}),
+      signal: context.signal,
+      onEvent: () => {},
+    });
+    return { ...heard(result), sessionId: result.session, spent: result.spent };
+  } catch (error) {
+    const began = { sessionId: null, spent: nothingSpent };
+    const over = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
+    if (over?.kind === "budget") return { status: "budget", text: over.message, ...began, over };
+    return { status: statusOf(error), text: messageOf(error), ...began };
+  }
+}
+
+function heard({ status, answer, error }: DelegationResult): Pick<Once, "status" | "text"> {
+  if (status !== "ok") return { status, text: error?.message ?? status };
+  return answer.trim() === "" ? { status: "empty", text: "it answered with nothing" } : { status, text: answer };
+}
+
+/** How a turn would have ended that could not begin. */
+function statusOf(error: unknown): TurnStatus {
+  const code = error instanceof Fault ? error.code : "";
+  return turnStatuses.find((status) => status === code) ?? "broken";
+}
