@@ -87,21 +87,22 @@ async function execute(
   if (copies !== undefined && outcome.isError)
     throw new Fault("file-unreadable", `${copies.source} ${copies.identifier}: ${lastLine(outcome.text)}`);
   const title = copies === undefined ? `$ ${command}` : `[${copies.source} ${copies.identifier}]`;
-  const excerpt = `${title}\n${cutText(outcome.text, excerptBytes, { keep: "both" }).text}`;
+  const sentBytes = copies?.sentBytes ?? excerptBytes;
+  const excerpt = `${title}\n${cutText(outcome.text, sentBytes, { keep: "both" }).text}`;
   if (handle === null) return { author: "user", parts: [{ kind: "text", text: excerpt }] };
   return {
     author: "user",
-    parts: [{ kind: "handle", handle: copies === undefined ? handle : copyOf(handle, copies), excerpt: excerpt + whereWhole(handle) }],
+    parts: [{ kind: "handle", handle: copies === undefined ? handle : copyOf(handle, copies), excerpt: excerpt + whereWhole(handle, sentBytes) }],
   };
 }
 
 /** The copy keeps its own place, so that it can be read back as it was. */
-function copyOf(handle: Handle, copies: Pick<Handle, "source" | "identifier">): Handle {
-  return { ...handle, ...copies, metadata: { ...handle.metadata, stored: handle.identifier } };
+function copyOf(handle: Handle, { source, identifier }: Pick<Handle, "source" | "identifier">): Handle {
+  return { ...handle, source, identifier, metadata: { ...handle.metadata, stored: handle.identifier } };
 }
 
-function whereWhole(handle: Handle): string {
-  return (handle.metadata.bytes ?? 0) <= excerptBytes
+function whereWhole(handle: Handle, sentBytes: number): string {
+  return (handle.metadata.bytes ?? 0) <= sentBytes
     ? ""
     : `\n[whole output, ${handle.metadata.bytes} bytes: read path "bash:${handle.identifier}"]`;
 }

@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { patienceOf } from "./clients.ts";
-import type { Caller } from "./tool.ts";
+import type { Asking, Caller } from "./tool.ts";
 
 export type Client = { name: string | undefined; can: ClientCapabilities };
 
@@ -22,7 +22,7 @@ export function clientOf(server: Server, { mcpReq }: ServerContext): Client {
   return { name: info?.name, can: can ?? {} };
 }
 
-export function callerOf(client: Client, context: ServerContext, handBackAfterMs: number | null): Caller {
+export function callerOf(client: Client, context: ServerContext, handBackAfterMs: number | null, asks: Asking | null): Caller {
   const { mcpReq, http } = context;
   const token = mcpReq._meta?.progressToken;
   const usual = patienceOf({ client: client.name, hearsProgress: token !== undefined, overHttp: http !== undefined });
@@ -39,7 +39,7 @@ export function callerOf(client: Client, context: ServerContext, handBackAfterMs
             // Whoever is gone needs no progress; the call itself notices that.
             mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
           },
-    ask: null,
+    asks,
   };
 }
 

@@ -14,6 +14,7 @@ import type { Api } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { readToolInput, shownSchema } from "../protocol/schema/mcp.ts";
 import { callerOf, clientOf } from "./caller.ts";
+import { askBetween, askingOf, goOn, roundOf } from "./elicit.ts";
 import { directoryOf, firstDirectory } from "./project.ts";
 import type { Answer, Place, Toolset } from "./tool.ts";
 import { toolsOf, type AnyTool } from "./tools/index.ts";
@@ -45,7 +46,11 @@ export function makeServer(parts: McpParts, era: Era): Server {
     if (found === undefined) throw unknownTool(params.name, tools);
     try {
       const input: unknown = readToolInput(found.input, params.arguments, nearestWord);
-      return resultOf(await inPlace(parts, server, era, context, (place) => found.run(input, place)));
+      const round = roundOf(context);
+      const answer = await inPlace(parts, server, era, context, (place) =>
+        round === null ? found.run(input, place) : goOn(round, context, place),
+      );
+      return answer.asking === undefined ? resultOf(answer) : askBetween(answer.asking);
     } catch (error) {
       return failure(error, parts.log);
     }
@@ -78,7 +83,9 @@ async function inPlace<T>(
   });
   const api = await parts.connect(directory);
   try {
-    return await use({ api, directory, project: parts.projectOf(directory), caller: callerOf(client, context, parts.handBackAfterMs) });
+    const asks = askingOf(client, era, context, parts.log);
+    const caller = callerOf(client, context, parts.handBackAfterMs, asks);
+    return await use({ api, directory, project: parts.projectOf(directory), caller });
   } finally {
     await api.close();
   }

@@ -17,7 +17,10 @@ export type Tool<In, Out> = {
 };
 
 /** What clients that read typed results get, and the same for those that read text. */
-export type Answer<Out> = { output: Out; text: string; isError?: boolean };
+export type Answer<Out> = { output: Out; text: string; isError?: boolean; asking?: OpenAsk };
+
+/** A question that the caller is to be asked before the same call goes on. */
+export type OpenAsk = { ask: Ask; session: string; seq: number };
 
 /** Where a call stands: the project it is about, and who waits for it. */
 export type Place = {
@@ -37,9 +40,12 @@ export type Caller = {
   patienceMs: number | null;
   /** Tells that something goes on; null when it does not listen. */
   progress: ((message: string) => void) | null;
-  /** Puts a question to the person in front of it, null when that person gives no answer; null when it can't. */
-  ask: ((ask: Ask, signal: AbortSignal) => Promise<string | null>) | null;
+  /** How the person in front of it can be asked; null when that can't be done. */
+  asks: Asking | null;
 };
+
+/** Within the call, where no answer is null; or by ending the call with the question, and being called again. */
+export type Asking = { how: "now"; put: (ask: Ask, signal: AbortSignal) => Promise<string | null> } | { how: "between" };
 
 /** A row with its types checked against each other. */
 export function tool<In, Out>(row: Tool<In, Out>): Tool<In, Out> {

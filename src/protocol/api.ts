@@ -188,8 +188,10 @@ export type TurnStart = {
   steerable: boolean;
   /** A person allows that its tools start skein again. */
   nesting: boolean;
-  /** What the command's output is a copy of: a file, an answer from the web or from a database. */
-  copies?: Pick<Handle, "source" | "identifier">;
+  /** What the command's output is a copy of: a file, an answer from the web or from a database; up to so many bytes are sent whole. */
+  copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
+  /** For another agent whose model is left to itself; otherwise the effort is part of the model's name. */
+  effort?: string;
 };
 
 export type TurnCheck = Omit<TurnStart, "session" | "prompt" | "agent"> & {

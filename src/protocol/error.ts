@@ -71,6 +71,7 @@ export type FaultCode =
   | "network"
   | "sandbox-unavailable"
   | "not-installed"
+  | "model-api-only"
   | "session-unknown"
   | "session-ambiguous"
   | "session-busy"
@@ -111,6 +112,7 @@ const faultExits: Partial<Record<FaultCode, number>> = {
   auth: 4,
   network: 6,
   "sandbox-unavailable": 9,
+  "model-api-only": 2,
   "session-unknown": 2,
   "session-ambiguous": 2,
   "session-exists": 2,

@@ -57,7 +57,9 @@ export type TurnInput = {
   logs: string | null;
   /** For the agent `shell`: what to run, and what its output is a copy of when that is not the point itself. */
   command: string | null;
-  copies?: Pick<Handle, "source" | "identifier">;
+  copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
+  /** For another agent whose model is left to itself. */
+  effort?: string;
 };
 
 /** What an agent yields. A `node` is stored before the agent is asked to go on. Exactly one `end`, at the end. */

@@ -1,5 +1,5 @@
-// A turn with nothing special about it: everything off that was not asked for.
-import type { TurnStart } from "./api.ts";
+// Turns with nothing special about them: everything off that was not asked for, or everything as it is configured.
+import type { Settings, TurnStart } from "./api.ts";
 import type { Policy } from "./policy.ts";
 
 /** The bounds of a turn that nobody watches. */
@@ -31,5 +31,39 @@ export function plainTurn(session: string, policy: Policy): TurnStart {
     asks: { how: "none" },
     steerable: false,
     nesting: false,
+  };
+}
+
+/** As `skein run` starts it where nobody is at the terminal and no flag is given. */
+export function settledTurn(settings: Settings): Omit<TurnStart, "session" | "prompt" | "agent"> {
+  const { session: _session, prompt: _prompt, agent: _agent, ...plain } = plainTurn("", settledPolicy(settings));
+  return {
+    ...plain,
+    toolLevel: settings.toolLevel,
+    spawn: true,
+    contextFiles: settings.contextFiles,
+    limits: {
+      maxSteps: settings.maxSteps ?? unattended.maxSteps,
+      maxTokens: settings.maxTokens,
+      maxBudgetUsd: settings.maxBudgetUsd,
+      maxChildren: settings.maxChildren ?? unattended.maxChildren,
+      treeSteps: null,
+    },
+    timeoutMs: settings.timeoutMs ?? unattended.timeoutMs,
+    idleMs: settings.idleMs ?? unattended.idleMs,
+    asks: { how: "later" },
+    steerable: true,
+  };
+}
+
+function settledPolicy({ policy, toolLevel, sandbox, net, allowWrite }: Settings): Policy {
+  const name = toolLevel === "readonly" ? "readonly" : policy;
+  const writes = name === "workspace" || name === "full";
+  return {
+    name,
+    sandbox: sandbox ?? (writes ? "auto" : "required"),
+    net: name === "full" ? "on" : net,
+    allowWrite: writes ? [...allowWrite] : [],
+    addDirs: [],
   };
 }

@@ -3,7 +3,24 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
 import { skeinCommand, type TemporaryHouse } from "./skein.ts";
+
+/** Its hub, if there is one, ends with it. */
+export function endingItsHub<House extends TemporaryHouse>(house: House): House & AsyncDisposable {
+  return Object.assign(house, {
+    async [Symbol.asyncDispose]() {
+      await house.run(["hub", "stop", "--wait", "0"]);
+      house[Symbol.dispose]();
+    },
+  });
+}
+
+/** It stops with the test. */
+export function serverWith(script: ScriptSource): ModelServer & AsyncDisposable {
+  const server = startModelServer(script);
+  return Object.assign(server, { [Symbol.asyncDispose]: () => server.stop() });
+}
 
 export type McpTalk = AsyncDisposable & {
   client: Client;

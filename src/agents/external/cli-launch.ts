@@ -22,7 +22,7 @@ export function launchOf(
     prompt: role === "" || adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
     model: named?.model ?? null,
     ...(named === null ? {} : { vendor: named.vendor }),
-    effort: named?.effort ?? null,
+    effort: named === null ? (input.effort ?? null) : named.effort,
     role: role === "" ? null : role,
     directory: input.directory,
     addDirs: input.policy.addDirs,

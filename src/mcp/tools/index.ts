@@ -1,12 +1,17 @@
 // The table of tools, in the order in which clients see them.
 import type { Tool, Toolset } from "../tool.ts";
+import { cancelSession } from "./cancel-session.ts";
+import { consultWith } from "./consult-with.ts";
+import { followSession } from "./follow-session.ts";
 import { listSessions } from "./list-sessions.ts";
+import { waitSession } from "./wait-session.ts";
+import { workWith } from "./work-with.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- each row's input and output fit each other, whatever they are
 export type AnyTool = Tool<any, any>;
 
 const sets: Record<Toolset, readonly AnyTool[]> = {
-  core: [listSessions],
+  core: [workWith, consultWith, waitSession, cancelSession, followSession, listSessions],
   team: [],
 };
 

@@ -72,7 +72,8 @@ const turn = {
     .prefault({ how: "later" }),
   steerable: is.on,
   nesting: is.off,
-  copies: is.fields({ source: is.name, identifier: is.command }).optional(),
+  copies: is.fields({ source: is.name, identifier: is.command, sent_bytes: is.count.max(1_000_000).optional() }).optional(),
+  effort: is.name.optional(),
 };
 
 const rows = {

@@ -13,6 +13,56 @@ const line = (most: number) =>
     .regex(/^[^\0]*$/, "must not hold a null byte");
 
 const sessionId = line(1_000);
+const text = z.string().min(1).max(10_000_000);
+const paths = z.array(line(4_096)).max(1_000).optional();
+const afterSeq = z.number().int().min(0).optional();
+
+export const workWithInput = z.strictObject({
+  agent: line(1_000).describe("claude, codex, gemini, opencode, pi, native, or a model that one of them brings"),
+  task: text,
+  session_id: sessionId.describe("any name; the same name goes on"),
+  role: text.optional(),
+  reasoning_effort: z.enum(["low", "medium", "high", "xhigh"]).optional(),
+  context: paths.describe("paths it should look at"),
+});
+
+export const consultWithInput = z.strictObject({
+  model: line(1_000),
+  question: text,
+  session_id: sessionId,
+  output_format: text.optional(),
+  context: paths.describe("files sent along"),
+});
+
+export const waitSessionInput = z.strictObject({
+  session_id: sessionId,
+  timeout_s: z.number().min(0).max(3_600).optional(),
+  after_seq: afterSeq,
+});
+
+export const cancelSessionInput = z.strictObject({ session_id: sessionId });
+
+export const followSessionInput = z.strictObject({
+  session_id: sessionId,
+  lines: z.number().int().min(1).max(1_000).default(50),
+  after_seq: afterSeq,
+});
+
+/** How a turn stands; every tool that runs or awaits one answers with it. */
+export const turnOutput = z.looseObject({
+  status: z.string(),
+  session_id: sessionId,
+  turn_id: z.string().optional(),
+  seq: z.number().int().optional(),
+  answer: z.string().optional(),
+  next: z.string().optional(),
+});
+
+export const followSessionOutput = z.strictObject({
+  state: z.string(),
+  seq: z.number().int(),
+  lines: z.array(z.string()),
+});
 
 export const listSessionsInput = z.strictObject({
   limit: z.number().int().min(1).max(100).default(5),

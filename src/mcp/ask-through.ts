@@ -1,0 +1,48 @@
+// Questions of a turn put to the person in front of the caller, while the turn waits. An answer from elsewhere takes
+// the question back; who does not answer leaves it to others. No answer is invented.
+import type { Api } from "../protocol/api.ts";
+import type { Ask } from "../protocol/control.ts";
+import { Fault } from "../protocol/error.ts";
+import type { Event } from "../protocol/event.ts";
+import type { Asking, Caller } from "./tool.ts";
+
+type Put = Extract<Asking, { how: "now" }>["put"];
+
+export type AskingThrough = {
+  /** `between`: the caller can only be asked by ending the call. */
+  hear: (event: Event) => Promise<"between" | null>;
+  leave: () => void;
+};
+
+export function asksThrough(api: Api, { asks }: Caller): AskingThrough {
+  const open = new Map<string, AbortController>();
+  return {
+    async hear(event) {
+      if (event.type === "ask.closed") open.get(event.ask.id)?.abort();
+      if (event.type !== "ask.opened" || asks === null || !(await isWaitedFor(api, event.ask))) return null;
+      if (asks.how === "between") return "between";
+      const taken = new AbortController();
+      open.set(event.ask.id, taken);
+      void answerThrough(api, event.ask, asks.put, taken.signal);
+      return null;
+    },
+    leave() {
+      for (const taken of open.values()) taken.abort();
+    },
+  };
+}
+
+/** One without a time limit has ended its turn, and is told with it. One of long ago was answered. */
+async function isWaitedFor(api: Api, { id, session, expiresAt }: Ask): Promise<boolean> {
+  return expiresAt !== null && expiresAt > Date.now() && (await api.ask.list({ session })).some((ask) => ask.id === id);
+}
+
+async function answerThrough(api: Api, ask: Ask, put: Put, signal: AbortSignal): Promise<void> {
+  try {
+    const text = await put(ask, signal);
+    if (text !== null) await api.ask.answer({ ask: ask.id, text });
+  } catch (error) {
+    // Somebody else was faster, or the connection is gone: whoever follows the turn sees which.
+    if (!(error instanceof Fault)) throw error;
+  }
+}

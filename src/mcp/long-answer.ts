@@ -1,0 +1,28 @@
+// An answer that is too long for its reader: kept whole in a file beside the transcript, given shortened with its path.
+import { existsSync, writeFileSync } from "node:fs";
+import { byteLength, cutText } from "../kit/text.ts";
+import { shortId } from "../protocol/node.ts";
+import type { Session, Turn } from "../protocol/turn.ts";
+
+const most = { tokens: 10_000, excerptBytes: 24_000 };
+/** No text has more tokens than bytes, and none of this size has so few. */
+const surelyLongBytes = 1_000_000;
+
+export type Bounded = { text: string; file: string | null };
+
+export async function bounded(text: string, session: Session, turn: Turn): Promise<Bounded> {
+  if (!(await isLong(text))) return { text, file: null };
+  const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;
+  if (file !== null && !existsSync(file)) writeFileSync(file, text, { mode: 0o600 });
+  const where = file === null ? `skein show ${session.id}` : file;
+  const note = (bytes: number) => `[... ${bytes} bytes not shown; the whole answer: ${where} ...]`;
+  return { text: cutText(text, most.excerptBytes, { keep: "both", headShare: 0.5, note }).text, file };
+}
+
+async function isLong(text: string): Promise<boolean> {
+  const bytes = byteLength(text);
+  if (bytes <= most.tokens) return false;
+  if (bytes >= surelyLongBytes) return true;
+  const { isWithinTokenLimit } = await import("gpt-tokenizer/encoding/o200k_base");
+  return isWithinTokenLimit(text, most.tokens) === false;
+}

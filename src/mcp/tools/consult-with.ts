@@ -1,0 +1,30 @@
+// consult_with: one question to one model, which has no tools and knows what was said in the session.
+import { consultWithInput, turnOutput } from "../../protocol/schema/mcp.ts";
+import { contextPaths } from "../context-paths.ts";
+import { modelMeant } from "../model-name.ts";
+import { namedFiles, planFiles, sendFiles } from "../send-files.ts";
+import { takeTurn } from "../take-turn.ts";
+import { tool } from "../tool.ts";
+
+export const consultWith = tool({
+  name: "consult_with",
+  description: "Ask any model for an opinion: no tools, but the session's conversation and the files you name.",
+  input: consultWithInput,
+  output: turnOutput,
+  async run({ model, question, session_id, output_format, context }, place) {
+    const files = planFiles(contextPaths(context, place));
+    const format = output_format === undefined ? null : `Format of your answer: ${output_format}`;
+    const told = [format, namedFiles(files)].filter((text) => text !== null).join("\n\n");
+    return takeTurn(
+      {
+        sessionId: session_id,
+        prompt: question,
+        agent: "native",
+        model: await modelMeant(place.api, model),
+        turn: { toolLevel: "none", contextFiles: false, appendSystem: told || null },
+        prepare: (session) => sendFiles(place.api, session, files),
+      },
+      place,
+    );
+  },
+});
