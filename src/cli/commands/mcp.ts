@@ -6,33 +6,56 @@ import { absolutePath } from "../../kit/paths.ts";
 import type { McpParts } from "../../mcp/server.ts";
 import { Fault } from "../../protocol/error.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
+import { jsonFlag, usageLine } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { hubFor } from "../detach.ts";
 
 export const mcp: Command = {
   name: "mcp",
   summary: "serve agents, models and sessions to other programs as MCP tools",
-  usage: "[--project dir] [--hand-back-after time]",
-  positionals: { min: 0, max: 0 },
+  usage: "[--project dir] [--hand-back-after time] | install <client> [--print] [--remove]",
+  positionals: { min: 0, max: 2 },
+  verbs: ["install"],
   flags: [
     { name: "project", value: "dir", summary: "the project, instead of the client's first root or the working directory" },
     { name: "toolset", value: "name", choices: ["core", "team"], summary: "which tools; team also has those for several agents at once" },
     { name: "hand-back-after", value: "time", summary: "how long a call may take before it returns with its work still running" },
+    { name: "print", summary: "with install: show what would be written and where, and write nothing" },
+    { name: "remove", summary: "with install: take it out again" },
+    jsonFlag,
   ],
   notes: `It speaks on stdin and stdout until the client closes them; docs/MCP.md has the tools
 and how to add it to a client. Turns run in the hub, which is started if it does not
 run: they go on when the client ends, and \`skein show\`, \`attach\` and \`chat\` see the
 same sessions. How long a client waits for a call is known for some and 45s for the
-rest; --hand-back-after says it for all.`,
+rest; --hand-back-after says it for all.
+
+install adds it to a program's own configuration: claude, claude-desktop, codex,
+gemini, opencode, cursor or zed. --project means that project's file instead of your
+own; --toolset and --hand-back-after are what the server will be started with.`,
   run: runMcp,
 };
 
 async function runMcp(args: Args, door: Door): Promise<number> {
+  if (args.positionals[0] === "install") return install(args, door);
+  const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
+  if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
   refuseNesting(door.around());
   const parts = partsOf(args, door);
   const { serveOverStdio } = await import("../../mcp/stdio.ts");
   await serveOverStdio(parts, door.onStop);
   return 0;
+}
+
+async function install(args: Args, door: Door): Promise<number> {
+  const { toolset, project } = partsOf(args, door);
+  const handBack = args.flags["hand-back-after"];
+  const serverArgs = [
+    ...(args.flags["toolset"] === undefined ? [] : ["--toolset", toolset]),
+    ...(handBack === undefined ? [] : ["--hand-back-after", String(handBack)]),
+  ];
+  const { installIn } = await import("./mcp-install.ts");
+  return installIn(args, door, { project, serverArgs });
 }
 
 function partsOf(args: Args, door: Door): McpParts {

@@ -1,0 +1,17 @@
+// Writes a file whole or not at all: a temporary file beside it, then a rename. A file that was there before gets
+// exactly the given mode, a first one what the umask leaves of it.
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+export function replaceFile(path: string, text: string, modes: { file: number; directory: number }): void {
+  const temporary = `${path}.${process.pid}-${crypto.randomUUID()}.tmp`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: modes.directory });
+    writeFileSync(temporary, text, { mode: modes.file, flag: "wx", flush: true });
+    if (existsSync(path)) chmodSync(temporary, modes.file);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
