@@ -38,7 +38,7 @@ export function reachOf({ stateDir, version, startedAt, house, warn }: ReachInpu
     address() {
       if (address !== null) return address;
       const at = join(stateDir, "run", `${process.pid}-${crypto.randomUUID().slice(0, 8)}.sock`);
-      timer = setTimeout(() => (listening = listen(at)), listenAfterMs);
+      timer = setTimeout(() => void (listening = listen(at)), listenAfterMs);
       return (address = at);
     },
     reach: async (socket) => (await import("./hub/client.ts")).connectApi({ socket }, { client }),
