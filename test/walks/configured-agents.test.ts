@@ -102,7 +102,7 @@ describe("a program that prints text", () => {
     const run = follow(house.start(["run", "x", "-a", "my-sleeper", "--session", "asleep", "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     await house.run(["kill", "asleep"]);
-    expect(await run.ended).toMatchObject({ code: 143 });
+    expect(await run.ended).toMatchObject({ code: 130 });
     expect(await leftOf(house.root, 5000, { sign: "86395" })).toEqual([]);
   });
 });
@@ -173,7 +173,7 @@ describe("an agent that speaks ACP", () => {
     const run = follow(house.start(["run", `do ${word}`, "-a", "my-acp", "--session", word, "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     await house.run(["kill", word]);
-    expect(await run.ended).toMatchObject({ code: 143 });
+    expect(await run.ended).toMatchObject({ code: 130 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled", result: expect.stringMatching(/^I (wait|stay)\.$/) });
     expect(await leftOf(house.root)).toEqual([]);
   });

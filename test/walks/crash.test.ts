@@ -21,7 +21,7 @@ const hundredCalls = shellScript(
   Array.from(
     { length: 100 },
     (_, at) =>
-      `echo line-${at}; echo ${at} >> counted.txt; ${at % 10 === 3 ? "setsid sleep 60 > /dev/null 2>&1 & " : ""}sleep 0.00${at % 10}`,
+      `echo line-${at}; echo ${at} >> counted.txt; ${at % 10 === 3 ? "setsid sleep 60 > /dev/null 2>&1 & " : ""}sleep 0.0${1 + (at % 3)}`,
   ),
   "counted to a hundred",
 );
