@@ -129,6 +129,7 @@ async function takerOf(
 
 export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
   refuseNesting(parts.around());
+  if (params.group !== null) return agentNamed(parts, "group").check(params);
   const chosen = parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);

@@ -96,6 +96,7 @@ function note(seen: Seen, event: Event): void {
       break;
     case "node.added":
       if (event.node.author === "agent") seen.answer = textOf(event.node) || seen.answer;
+      if (event.node.note?.about === "group") seen.doing = `${event.node.note.said.phase} ${event.node.note.said.round}`;
       break;
     case "turn.ended":
       Object.assign(seen, { turn: event.turn, session: event.session, answer: event.answer ?? seen.answer, doing: "done" });

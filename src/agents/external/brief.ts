@@ -20,8 +20,8 @@ const openings: Record<BriefKind, string> = {
 };
 
 /** The prompt as the agent is sent it. Without an earlier conversation it is the user's own words. */
-export function briefed(path: Node[], prompt: string, kind: BriefKind = "whole"): string {
-  const text = briefOf(path);
+export function briefed(path: Node[], prompt: string, kind: BriefKind = "whole", maxBytes = briefBytes): string {
+  const text = briefOf(path, maxBytes);
   if (text === "") return prompt;
   return `${openings[kind]}\n\n${enclosed(text, "conversation")}\n\n${prompt}`;
 }

@@ -3,6 +3,7 @@ import type { Tool, Toolset } from "../tool.ts";
 import { cancelSession } from "./cancel-session.ts";
 import { consultWith } from "./consult-with.ts";
 import { followSession } from "./follow-session.ts";
+import { groupThink } from "./group-think.ts";
 import { listSessions } from "./list-sessions.ts";
 import { waitSession } from "./wait-session.ts";
 import { workWith } from "./work-with.ts";
@@ -11,7 +12,7 @@ import { workWith } from "./work-with.ts";
 export type AnyTool = Tool<any, any>;
 
 const sets: Record<Toolset, readonly AnyTool[]> = {
-  core: [workWith, consultWith, waitSession, cancelSession, followSession, listSessions],
+  core: [workWith, consultWith, groupThink, waitSession, cancelSession, followSession, listSessions],
   team: [],
 };
 

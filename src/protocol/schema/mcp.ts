@@ -34,6 +34,28 @@ export const consultWithInput = z.strictObject({
   context: paths.describe("files sent along"),
 });
 
+export const groupThinkInput = z.strictObject({
+  objective: text,
+  models: z.array(line(1_000)).min(1).max(20).describe("models or agents"),
+  session_id: sessionId,
+  output_format: text,
+  user_input: text.optional(),
+  discussion_turns: z.number().int().min(1).max(50).optional(),
+  validation_rounds: z.number().int().min(0).max(20).optional(),
+  synthesis_model: line(1_000).optional(),
+  context: paths,
+  max_cost_usd: z.number().positive().optional(),
+});
+
+export const groupThinkOutput = z.looseObject({
+  status: z.string(),
+  session_id: sessionId,
+  deliverable: z.string().optional(),
+  dissent: z.array(z.looseObject({ name: z.string(), reason: z.string() })).optional(),
+  participants: z.array(z.looseObject({ name: z.string(), status: z.string() })).optional(),
+  cost_usd: z.number().nullable().optional(),
+});
+
 export const waitSessionInput = z.strictObject({
   session_id: sessionId,
   timeout_s: z.number().min(0).max(3_600).optional(),

@@ -1,0 +1,62 @@
+// group_think: one objective for several models and agents, who discuss it, write one deliverable and judge that.
+import { Fault } from "../../protocol/error.ts";
+import { groupThinkInput, groupThinkOutput } from "../../protocol/schema/mcp.ts";
+import { settledTurn } from "../../protocol/turn-start.ts";
+import { contextPaths } from "../context-paths.ts";
+import { withDeliverable } from "../group-answer.ts";
+import { modelMeant } from "../model-name.ts";
+import { planFiles, sendFiles } from "../send-files.ts";
+import { takeTurn } from "../take-turn.ts";
+import { tool, type Place } from "../tool.ts";
+
+const usual = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
+
+export const groupThink = tool({
+  name: "group_think",
+  description:
+    "Several models or agents discuss an objective and write one deliverable; dissent is kept. Call it again to go on after an interruption.",
+  input: groupThinkInput,
+  output: groupThinkOutput,
+  async run(input, place) {
+    const files = planFiles(contextPaths(input.context, place));
+    const agents = (await place.api.agents.list()).map(({ name }) => name);
+    const participants = await Promise.all(input.models.map((name) => participantMeant(name, agents, place)));
+    const { synthesis_model: writer, max_cost_usd: maxBudgetUsd } = input;
+    const { limits } = settledTurn(await place.api.config.values());
+    const group = {
+      objective: input.objective,
+      outputFormat: input.output_format,
+      userInput: input.user_input ?? null,
+      context: [...files.whole, ...files.named].map(({ path }) => path),
+      participants,
+      discussionRounds: input.discussion_turns ?? usual.discussionRounds,
+      validationRounds: input.validation_rounds ?? usual.validationRounds,
+      synthesizer: writer === undefined ? null : await participantMeant(writer, agents, place),
+      parallelLimit: usual.parallelLimit,
+    };
+    const answer = await takeTurn(
+      {
+        sessionId: input.session_id,
+        prompt: input.objective,
+        // Whom a new session belongs to afterwards: an agent that takes part, else the project's model.
+        agent: participants.find((name) => agents.includes(name)) ?? "native",
+        model: null,
+        turn: { group, steerable: false, limits: maxBudgetUsd === undefined ? limits : { ...limits, maxBudgetUsd } },
+        prepare: (session) => sendFiles(place.api, session, files),
+      },
+      place,
+    );
+    return withDeliverable(answer, place);
+  },
+});
+
+/** Agents by their names, models also by what they are called from memory. */
+async function participantMeant(name: string, agents: string[], { api }: Place): Promise<string> {
+  if (agents.includes(name)) return name;
+  try {
+    return await modelMeant(api, name);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw new Fault(error.code, error.message, { hint: `${error.hint ?? ""}; the agents are ${agents.join(", ")}`, cause: error });
+  }
+}
