@@ -3,29 +3,29 @@
 import type { Api } from "../protocol/api.ts";
 import type { Ask } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Event } from "../protocol/event.ts";
 import type { Asking, Caller } from "./tool.ts";
 
 type Put = Extract<Asking, { how: "now" }>["put"];
 
 export type AskingThrough = {
   /** `between`: the caller can only be asked by ending the call. */
-  hear: (event: Event) => Promise<"between" | null>;
+  opened: (ask: Ask) => Promise<"between" | null>;
+  closed: (ask: Ask) => void;
   leave: () => void;
 };
 
 export function asksThrough(api: Api, { asks }: Caller): AskingThrough {
   const open = new Map<string, AbortController>();
   return {
-    async hear(event) {
-      if (event.type === "ask.closed") open.get(event.ask.id)?.abort();
-      if (event.type !== "ask.opened" || asks === null || !(await isWaitedFor(api, event.ask))) return null;
+    async opened(ask) {
+      if (asks === null || open.has(ask.id) || !(await isWaitedFor(api, ask))) return null;
       if (asks.how === "between") return "between";
       const taken = new AbortController();
-      open.set(event.ask.id, taken);
-      void answerThrough(api, event.ask, asks.put, taken.signal);
+      open.set(ask.id, taken);
+      void answerThrough(api, ask, asks.put, taken.signal);
       return null;
     },
+    closed: ({ id }) => open.get(id)?.abort(),
     leave() {
       for (const taken of open.values()) taken.abort();
     },

@@ -10,9 +10,10 @@ export type Collecting = { afterSeq: number } & Pick<Following, "limitMs" | "onC
 export async function collect(session: Session, { afterSeq, ...how }: Collecting, { api, caller }: Place): Promise<Answer<TurnOutput>> {
   const rows = await api.turn.list({ endedSince: null });
   const turn = rows.find((row) => row.session.id === session.id)?.turn ?? null;
+  const asks = await api.ask.list({ session: session.id });
   const from = async (seq: number): Promise<Followed> => {
     const events = api.turn.watch({ session: session.id, afterSeq: seq, until: "idle" });
-    return follow({ api, caller, session, events, turn, ...how });
+    return follow({ api, caller, session, events, from: { turn, seq, asks }, ...how });
   };
   const followed = await from(afterSeq);
   if (followed.how !== "over") return turnAnswer(followed);

@@ -34,8 +34,8 @@ export type Following = {
   caller: Caller;
   session: Session;
   events: AsyncIterable<Event>;
-  /** The one that runs already. */
-  turn?: Turn | null;
+  /** What is known of it already. */
+  from?: Pick<Seen, "turn" | "seq" | "asks">;
   /** Null is as long as it takes. */
   limitMs: number | null;
   onCancel: "stop" | "leave";
@@ -44,8 +44,8 @@ export type Following = {
 /** What is new is told at once, what is not often enough for a client that resets its clock by it. */
 const heartbeat = { newsMs: 1_000, stillMs: 5_000 };
 
-export async function follow({ api, caller, session, events, turn = null, limitMs, onCancel }: Following): Promise<Followed> {
-  const seen: Seen = { session, turn, seq: 0, answer: "", asks: [], warnings: [], doing: "starting" };
+export async function follow({ api, caller, session, events, from, limitMs, onCancel }: Following): Promise<Followed> {
+  const seen: Seen = { session, turn: null, seq: 0, asks: [], ...from, answer: "", warnings: [], doing: "starting" };
   const iterator = events[Symbol.asyncIterator]();
   const leave = (how: Followed["how"]): Followed => {
     void iterator.return?.();
@@ -58,6 +58,7 @@ export async function follow({ api, caller, session, events, turn = null, limitM
   const impatient = heard(patience, "patience" as const);
   let isStopping = false;
   try {
+    for (const ask of seen.asks) if ((await asking.opened(ask)) === "between") return leave("asking");
     for (let next = iterator.next(); ;) {
       const came = await Promise.race([next, isStopping ? never : cancelled, impatient]);
       if (came === "patience") return leave("running");
@@ -69,7 +70,8 @@ export async function follow({ api, caller, session, events, turn = null, limitM
       }
       if (came.done === true) return leave("over");
       note(seen, came.value);
-      if ((await asking.hear(came.value)) === "between") return leave("asking");
+      if (came.value.type === "ask.closed") asking.closed(came.value.ask);
+      if (came.value.type === "ask.opened" && (await asking.opened(came.value.ask)) === "between") return leave("asking");
       next = iterator.next();
     }
   } catch (error) {
@@ -102,7 +104,7 @@ function note(seen: Seen, event: Event): void {
       Object.assign(seen, { turn: event.turn, session: event.session, answer: event.answer ?? seen.answer, doing: "done" });
       break;
     case "ask.opened":
-      seen.asks.push(event.ask);
+      seen.asks = [...seen.asks.filter(({ id }) => id !== event.ask.id), event.ask];
       seen.doing = `asks: ${oneLine(event.ask.question, 80)}`;
       break;
     case "ask.closed":

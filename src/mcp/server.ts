@@ -3,6 +3,7 @@
 import {
   ProtocolError,
   ProtocolErrorCode,
+  ResourceNotFoundError,
   Server,
   type CallToolResult,
   type McpRequestContext,
@@ -16,6 +17,7 @@ import { readToolInput, shownSchema } from "../protocol/schema/mcp.ts";
 import { callerOf, clientOf } from "./caller.ts";
 import { askBetween, askingOf, goOn, roundOf } from "./elicit.ts";
 import { directoryOf, firstDirectory } from "./project.ts";
+import { listResources, readResource, resourceKinds } from "./resources.ts";
 import type { Answer, Place, Toolset } from "./tool.ts";
 import { toolsOf, type AnyTool } from "./tools/index.ts";
 
@@ -38,9 +40,9 @@ export type McpParts = {
 type Era = McpRequestContext["era"];
 
 export function makeServer(parts: McpParts, era: Era): Server {
-  const server = new Server({ name: "skein", version: parts.version }, { capabilities: { tools: {} } });
+  const server = new Server({ name: "skein", version: parts.version }, { capabilities: { tools: {}, resources: {} } });
   const tools = toolsOf(parts.toolset);
-  server.setRequestHandler("tools/list", () => ({ tools: tools.map(shown) }));
+  server.setRequestHandler("tools/list", () => ({ tools: tools.map(shownTool) }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const found = tools.find(({ name }) => name === params.name);
     if (found === undefined) throw unknownTool(params.name, tools);
@@ -55,10 +57,21 @@ export function makeServer(parts: McpParts, era: Era): Server {
       return failure(error, parts.log);
     }
   });
+  server.setRequestHandler("resources/list", (_, context) =>
+    inPlace(parts, server, era, context, async (place) => ({ resources: await listResources(place) })),
+  );
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: resourceKinds.map(({ template, name, description }) => ({ uriTemplate: template, name, description })),
+  }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
+    const read = await inPlace(parts, server, era, context, (place) => readResource(uri, place));
+    if (read === null) throw new ResourceNotFoundError(uri, `there is no resource ${uri}`);
+    return { contents: [read] };
+  });
   return server;
 }
 
-function shown({ name, description, input, output, readOnly }: AnyTool): ShownTool {
+export function shownTool({ name, description, input, output, readOnly }: AnyTool): ShownTool {
   return {
     name,
     description,

@@ -227,6 +227,8 @@ describe("commands", () => {
     [["mcp", "--toolset", "team"], /the toolset team has no tools yet/],
     [["mcp", "--hand-back-after", "soon"], /--hand-back-after can't be "soon"/],
     [["mcp", "--project", "/"], /the whole machine/],
+    [["mcp", "--port", "5000"], /--port goes with --http/],
+    [["mcp", "--http", "--port", "0"], /--port is a number from 1 to 65535/],
     [["mcp", "serve"], /mcp knows install, not "serve"/],
     [["mcp", "--remove"], /--remove goes with mcp install/],
     [["mcp", "install"], /mcp install needs a client: claude, claude-desktop, codex/],

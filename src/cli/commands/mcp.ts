@@ -13,11 +13,13 @@ import { hubFor } from "../detach.ts";
 export const mcp: Command = {
   name: "mcp",
   summary: "serve agents, models and sessions to other programs as MCP tools",
-  usage: "[--project dir] [--hand-back-after time] | install <client> [--print] [--remove]",
+  usage: "[--project dir] [--http [--port n]] [--hand-back-after time] | install <client> [--print] [--remove]",
   positionals: { min: 0, max: 2 },
   verbs: ["install"],
   flags: [
     { name: "project", value: "dir", summary: "the project, instead of the client's first root or the working directory" },
+    { name: "http", summary: "serve on 127.0.0.1 with a token, instead of stdin and stdout" },
+    { name: "port", value: "n", summary: "with --http: exactly this port instead of 4454 or the next free one" },
     { name: "toolset", value: "name", choices: ["core", "team"], summary: "which tools; team also has those for several agents at once" },
     { name: "hand-back-after", value: "time", summary: "how long a call may take before it returns with its work still running" },
     { name: "print", summary: "with install: show what would be written and where, and write nothing" },
@@ -42,9 +44,31 @@ async function runMcp(args: Args, door: Door): Promise<number> {
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
   refuseNesting(door.around());
   const parts = partsOf(args, door);
+  if (args.flags["http"]) return stayOnHttp(args, door, parts);
+  if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");
   const { serveOverStdio } = await import("../../mcp/stdio.ts");
   await serveOverStdio(parts, door.onStop);
   return 0;
+}
+
+async function stayOnHttp(args: Args, door: Door, parts: McpParts): Promise<number> {
+  const port = args.flags["port"] === undefined ? null : portIn(String(args.flags["port"]));
+  const tokenFile = join(door.state, "mcp.token");
+  const { serveOverHttp } = await import("../../mcp/http.ts");
+  const server = serveOverHttp({ ...parts, port, tokenFile });
+  door.out.write(`${server.url}\n`);
+  door.err.write(`the token is in ${tokenFile}: send it as "Authorization: Bearer <token>"\n`);
+  const stopped = Promise.withResolvers<void>();
+  door.onStop(() => stopped.resolve());
+  await stopped.promise;
+  await server.close();
+  return 0;
+}
+
+function portIn(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new Fault("usage", "--port is a number from 1 to 65535");
+  return port;
 }
 
 async function install(args: Args, door: Door): Promise<number> {

@@ -8,7 +8,7 @@ import { tool } from "../tool.ts";
 
 export const consultWith = tool({
   name: "consult_with",
-  description: "Ask any model for an opinion: no tools, but the session's conversation and the files you name.",
+  description: "Ask any model for its opinion. It has no tools, but knows the session and the files you send.",
   input: consultWithInput,
   output: turnOutput,
   async run({ model, question, session_id, output_format, context }, place) {

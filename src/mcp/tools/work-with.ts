@@ -9,7 +9,7 @@ import { tool, type Place } from "../tool.ts";
 export const workWith = tool({
   name: "work_with",
   description:
-    "Give a task to a coding agent that reads, edits and runs this project: claude, codex, gemini, opencode, pi. It sees all that was said in the session. Long work returns status running: call wait_session.",
+    "Have another coding agent (claude, codex, gemini, opencode, pi) work on this project. It knows what was said in the session. If status is running, call wait_session.",
   input: workWithInput,
   output: turnOutput,
   async run({ agent, task, session_id, role, reasoning_effort, context }, place) {

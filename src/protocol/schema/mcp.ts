@@ -18,12 +18,12 @@ const paths = z.array(line(4_096)).max(1_000).optional();
 const afterSeq = z.number().int().min(0).optional();
 
 export const workWithInput = z.strictObject({
-  agent: line(1_000).describe("claude, codex, gemini, opencode, pi, native, or a model that one of them brings"),
+  agent: line(1_000).describe("or a model that it brings"),
   task: text,
-  session_id: sessionId.describe("any name; the same name goes on"),
+  session_id: sessionId.describe("any name; the same one goes on"),
   role: text.optional(),
   reasoning_effort: z.enum(["low", "medium", "high", "xhigh"]).optional(),
-  context: paths.describe("paths it should look at"),
+  context: paths.describe("paths to look at"),
 });
 
 export const consultWithInput = z.strictObject({
@@ -106,42 +106,24 @@ export const listSessionsOutput = z.strictObject({
 
 /** As a tool list shows it. What a model can't use (bounds, patterns, defaults of an answer) would only cost tokens. */
 export function shownSchema(schema: z.ZodType, side: "input" | "output"): Record<string, unknown> {
-  return shortened(z.toJSONSchema(schema, { io: side === "input" ? "input" : "output", unrepresentable: "any" })) as Record<
-    string,
-    unknown
-  >;
+  const unshown = new Set(side === "input" ? bounds : [...bounds, "required"]);
+  return shortened(z.toJSONSchema(schema, { io: side, unrepresentable: "any" }), unshown) as Record<string, unknown>;
 }
 
-const unshown = new Set([
-  "$schema",
-  "additionalProperties",
-  "pattern",
-  "minLength",
-  "maxLength",
-  "minimum",
-  "maximum",
-  "minItems",
-  "maxItems",
-]);
+const bounds = ["$schema", "additionalProperties", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
-function shortened(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shortened);
+function shortened(value: unknown, unshown: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((each) => shortened(each, unshown));
   if (typeof value !== "object" || value === null) return value;
-  const nullable = nullableType(value as Record<string, unknown>);
-  if (nullable !== null) return nullable;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => !unshown.has(key))
-      .map(([key, inner]) => [key, shortened(inner)]),
-  );
+  const entries = Object.entries(withNull(value as Record<string, unknown>)).filter(([key]) => !unshown.has(key));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, shortened(inner, unshown)]));
 }
 
 /** `{anyOf: [{type: T}, {type: "null"}]}` is `{type: [T, "null"]}`. */
-function nullableType({ anyOf }: Record<string, unknown>): Record<string, unknown> | null {
-  if (!Array.isArray(anyOf) || anyOf.length !== 2) return null;
-  const [first, second] = anyOf as Record<string, unknown>[];
-  if (second?.["type"] !== "null" || typeof first?.["type"] !== "string") return null;
-  return { ...(shortened(first) as object), type: [first["type"], "null"] };
+function withNull(schema: Record<string, unknown>): Record<string, unknown> {
+  const [first, second, ...more] = (Array.isArray(schema["anyOf"]) ? schema["anyOf"] : []) as Record<string, unknown>[];
+  if (second?.["type"] !== "null" || typeof first?.["type"] !== "string" || more.length > 0) return schema;
+  return { ...first, type: [first["type"], "null"] };
 }
 
 /** What a model sent to a tool, or a fault in one line that names the field. */
