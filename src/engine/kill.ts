@@ -7,6 +7,7 @@ import { wake } from "../kit/freeze.ts";
 import { descendantsOf, startOf } from "../kit/processes.ts";
 import type { LivingHolder, Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
+import { inTime } from "./owner.ts";
 import { holding } from "./tree-ops.ts";
 
 // A cancelled tool has 10 s to stop and its executor 3 s to close.
@@ -48,12 +49,12 @@ async function turnHolder(store: Store, session: string, limits: Patience): Prom
 }
 
 /** Whether the process that runs it was asked over its socket, and did it. */
-async function stoppedThere(parts: EngineParts, session: string, { socket }: LivingHolder, limits: Patience): Promise<boolean> {
-  if (socket === null) return false;
+async function stoppedThere(parts: EngineParts, session: string, holder: LivingHolder, limits: Patience): Promise<boolean> {
+  if (holder.socket === null) return false;
   try {
-    const api = await parts.reach(socket);
+    const api = await parts.reach(holder.socket);
     try {
-      await api.turn.cancel({ session });
+      await inTime(api.turn.cancel({ session }), holder, session, limits.askedMs);
       return await within(limits.askedMs, async () => (await (await parts.store()).holder(session)) === null);
     } finally {
       await api.close();

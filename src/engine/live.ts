@@ -24,11 +24,12 @@ const watching = { lossy: 1000, kept: 4000, everyMs: 20 };
 
 export class Live {
   readonly #turns = new Map<string, LiveTurn>();
-  readonly #starting = new Map<string, AbortController>();
+  readonly #starting = new Map<string, Set<AbortController>>();
   readonly #watchers = new Map<string, Set<Tail<Event>>>();
 
+  /** Also those that were asked for and have not begun. */
   get size(): number {
-    return this.#turns.size;
+    return new Set([...this.#turns.keys(), ...this.#starting.keys()]).size;
   }
 
   of(session: string): LiveTurn | undefined {
@@ -42,8 +43,13 @@ export class Live {
   /** A turn that was asked for can be stopped from then on. */
   announce(session: string): { signal: AbortSignal; done: () => void } {
     const stop = new AbortController();
-    this.#starting.set(session, stop);
-    return { signal: stop.signal, done: () => this.#starting.get(session) === stop && this.#starting.delete(session) };
+    const all = this.#starting.get(session) ?? new Set();
+    this.#starting.set(session, all.add(stop));
+    const done = (): void => {
+      all.delete(stop);
+      if (all.size === 0 && this.#starting.get(session) === all) this.#starting.delete(session);
+    };
+    return { signal: stop.signal, done };
   }
 
   /** Whether a turn was asked for in this process that has not come to rest, also between it and the next message's. */
@@ -55,7 +61,7 @@ export class Live {
   stop(session: string): boolean {
     const starting = this.#starting.get(session);
     const running = this.#turns.get(session);
-    starting?.abort();
+    for (const stop of starting ?? []) stop.abort();
     running?.deadline.cancel();
     return starting !== undefined || running !== undefined;
   }
@@ -65,7 +71,7 @@ export class Live {
     const { session } = turn.lease;
     this.#turns.set(session, turn);
     return () => {
-      this.#turns.delete(session);
+      if (this.#turns.get(session) === turn) this.#turns.delete(session);
       for (const tail of this.#watchers.get(session) ?? []) tail.end();
     };
   }

@@ -1,6 +1,8 @@
 // Whoever runs a session's turn: this process, another one that can be asked over its socket, or nobody.
-import { Fault } from "../protocol/error.ts";
+import { isStopped } from "../kit/processes.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
 import type { Api } from "../protocol/api.ts";
+import { shortId } from "../protocol/node.ts";
 import type { LivingHolder } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
 import type { LiveTurn } from "./live.ts";
@@ -13,51 +15,93 @@ export type Ways<T> = {
 
 export async function atOwner<T>(parts: EngineParts, session: string, ways: Ways<T>): Promise<T> {
   const turn = await turnHere(parts, session);
-  if (turn !== undefined) return ways.here(turn);
+  if (turn !== undefined) {
+    try {
+      return await ways.here(turn);
+    } catch (error) {
+      // It has just ended: whoever comes after it is asked, or nobody.
+      if (!(error instanceof Fault && error.code === "lease-lost") || !(await isOver(parts, turn))) throw error;
+      return atOwner(parts, session, ways);
+    }
+  }
   const holder = await (await parts.store()).holder(session);
   if (holder === null || holder.pid === process.pid) return ways.nowhere();
   const api = await reach(parts, session, holder);
   try {
-    return await ways.there(api, holder);
+    return await inTime(ways.there(api, holder), holder, session);
   } finally {
     await api.close();
   }
 }
 
 const beginMs = 1_000;
+const endMs = 1_000;
 
-/** A turn takes its session a moment before it begins; who holds it for something else never begins one. */
+/** A turn gives its session up a moment before it is gone. */
+async function isOver(parts: EngineParts, turn: LiveTurn): Promise<boolean> {
+  const giveUpAt = performance.now() + endMs;
+  while (parts.live.of(turn.lease.session) === turn && performance.now() < giveUpAt) await Bun.sleep(5);
+  return parts.live.of(turn.lease.session) !== turn;
+}
+
+/**
+ * A turn takes its session a moment before it begins, and gives it up before the next message's turn; who holds it for
+ * something else never begins one.
+ */
 async function turnHere(parts: EngineParts, session: string): Promise<LiveTurn | undefined> {
   const giveUpAt = performance.now() + beginMs;
   for (;;) {
     const turn = parts.live.of(session);
     if (turn !== undefined || performance.now() >= giveUpAt) return turn;
-    if ((await (await parts.store()).holder(session))?.pid !== process.pid) return undefined;
+    if (!parts.live.isExpected(session) && (await (await parts.store()).holder(session))?.pid !== process.pid) return undefined;
     await Bun.sleep(5);
   }
 }
 
 const patienceMs = 3_000;
+const answerMs = 15_000;
 
 /** A turn that has just begun is not listening yet. */
 export async function reach(parts: EngineParts, session: string, holder: LivingHolder): Promise<Api> {
-  const { socket, namedPid } = holder;
-  if (socket === null) throw unreachable(namedPid, session, "it was started without a socket");
+  const { socket } = holder;
+  if (socket === null) throw unreachable(holder, session, "it was started without a socket");
+  // Its socket takes connections, and nobody would answer.
+  if (isAsleep(holder)) throw unreachable(holder, session, "it is stopped");
   const giveUpAt = performance.now() + patienceMs;
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
     try {
       return await parts.reach(socket);
     } catch (error) {
       const isGone = (await (await parts.store()).holder(session))?.started !== holder.started;
-      if (isGone || performance.now() >= giveUpAt)
-        throw unreachable(namedPid, session, error instanceof Error ? error.message : "no answer");
+      if (isGone || performance.now() >= giveUpAt) throw unreachable(holder, session, messageOf(error));
     }
     await Bun.sleep(waitMs);
   }
 }
 
-function unreachable(pid: number, session: string, why: string): Fault {
-  return new Fault("owner-unreachable", `process ${pid} runs session ${session} and can't be asked: ${why}`, {
-    hint: "`skein kill --force` ends it",
-  });
+/** What an owner is asked it does at once, or it hangs. Whether it will still do it is not known then. */
+export async function inTime<T>(answer: Promise<T>, holder: LivingHolder, session: string, limitMs = answerMs): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(unreachable(holder, session, isAsleep(holder) ? "it is stopped" : "it does not answer")),
+    limitMs,
+  );
+  try {
+    return await Promise.race([answer, late.promise]);
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === "connection-lost")) throw error;
+    throw unreachable(holder, session, `the connection was lost before it answered (${error.message})`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Stopped from outside: by `pause --force`, or in its terminal. */
+export function isAsleep(holder: LivingHolder): holder is LivingHolder & { pid: number } {
+  return holder.pid !== null && isStopped(holder.pid);
+}
+
+function unreachable(holder: LivingHolder, session: string, why: string): Fault {
+  const hint = isAsleep(holder) ? `skein resume ${shortId(session)} lets it go on` : `skein kill ${shortId(session)} --force ends it`;
+  return new Fault("owner-unreachable", `process ${holder.namedPid} runs session ${session} and can't be asked: ${why}`, { hint });
 }

@@ -1,7 +1,7 @@
 // A turn that stands still: its agent is asked for nothing more, what runs for it is stopped, its clocks too. An owner
 // that does not answer can be stopped from outside, as the process it is.
 import { freeze, wake } from "../kit/freeze.ts";
-import { descendantsOf, isStopped } from "../kit/processes.ts";
+import { descendantsOf } from "../kit/processes.ts";
 import type { PauseReport } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId } from "../protocol/node.ts";
@@ -9,7 +9,7 @@ import type { LivingHolder } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
 import { alsoRunBy } from "./kill.ts";
 import type { LiveTurn } from "./live.ts";
-import { atOwner } from "./owner.ts";
+import { atOwner, isAsleep } from "./owner.ts";
 
 export async function pauseTurn(parts: EngineParts, session: string, { force }: { force: boolean }): Promise<PauseReport> {
   const holder = await otherHolder(parts, session);
@@ -71,10 +71,6 @@ function reportOf(parts: EngineParts, { lease: { session }, gate, deadline }: Li
 /** Null when this process runs the session, or nobody does. */
 async function otherHolder(parts: EngineParts, session: string): Promise<LivingHolder | null> {
   return parts.live.of(session) === undefined ? (await parts.store()).holder(session) : null;
-}
-
-function isAsleep(holder: LivingHolder): holder is LivingHolder & { pid: number } {
-  return holder.pid !== null && isStopped(holder.pid);
 }
 
 async function isPaused(parts: EngineParts, session: string): Promise<boolean> {

@@ -77,6 +77,7 @@ async function* watchThere(
   }
   const leave = (): void => void api.close();
   left.addEventListener("abort", leave, { once: true });
+  if (left.aborted) leave(); // while it was looked for
   try {
     for await (const event of api.turn.watch({ session, afterSeq: told.seq, until: "idle" })) yield tell(told, event);
   } catch (error) {

@@ -112,7 +112,11 @@ function isFound(state: string): boolean {
 
 /** A hub that nobody can find and that does nothing has no reason to stay: its directory was removed, for one. */
 async function isForgotten({ state, api }: HubParts): Promise<boolean> {
-  return !isFound(state) && (await api.health.check()).running === 0;
+  try {
+    return !isFound(state) && (await api.health.check()).running === 0;
+  } catch {
+    return false; // A file that can't be read now, for want of handles perhaps, is looked for again.
+  }
 }
 
 function waitIn({ wait_ms, ...rest }: Record<string, unknown>): number {
@@ -137,15 +141,14 @@ async function recordWhatWasLeft({ api, log }: HubParts): Promise<void> {
 }
 
 async function endTurns(api: Api, finishMs: number): Promise<void> {
-  if (await isQuiet(api, finishMs)) return;
-  const rows = await api.turn.list({ endedSince: null });
-  const ours = rows.filter(({ pid, state }) => pid === process.pid && state !== "ended");
-  await Promise.allSettled(ours.map(({ session }) => api.turn.cancel({ session: session.id })));
-  await isQuiet(api, stopPatience.cancelMs);
-}
-
-async function isQuiet(api: Api, limitMs: number): Promise<boolean> {
-  return (await within(limitMs, async () => (await api.health.check()).running === 0 || null)) ?? false;
+  const isQuiet = async () => (await api.health.check()).running === 0 || null;
+  if (await within(finishMs, isQuiet)) return;
+  // Again and again: one that was asked for before may begin only now.
+  await within(stopPatience.cancelMs, async () => {
+    const ours = (await api.turn.list({ endedSince: null })).filter(({ pid }) => pid === process.pid);
+    await Promise.allSettled(ours.map(({ session }) => api.turn.cancel({ session: session.id })));
+    return isQuiet();
+  });
 }
 
 async function within<T>(limitMs: number, get: () => Promise<T | null>): Promise<T | null> {

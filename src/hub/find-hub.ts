@@ -1,8 +1,9 @@
 // The hub as others find it: where it runs, started if it is wanted, stopped if it is not. A hub that nobody asked for
 // gets no credentials: whoever calls brings their own, over the socket.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { wake } from "../kit/freeze.ts";
 import { absolutePath } from "../kit/paths.ts";
-import { startOf } from "../kit/processes.ts";
+import { isStopped, startOf } from "../kit/processes.ts";
 import type { Api } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { connect, type Caller, type Remote } from "./client.ts";
@@ -30,7 +31,16 @@ export async function connectHub(
 }
 
 export function talkTo({ version }: HubSeeker, file: HubFile, caller: Omit<Caller, "client"> = {}): Promise<Remote> {
+  refuseAsleep(file);
   return connect({ socket: file.socket }, { client: `skein ${version}`, ...caller });
+}
+
+/** Its socket takes connections, and nobody would answer. */
+function refuseAsleep({ pid }: HubFile): void {
+  if (!isStopped(pid)) return;
+  throw new Fault("hub-unreachable", `the hub (process ${pid}) is stopped`, {
+    hint: `kill -CONT ${pid} lets it go on, skein hub stop ends it`,
+  });
 }
 
 function hubOrFault({ state }: HubSeeker): HubFile {
@@ -65,10 +75,11 @@ export async function startHub(seeker: HubSeeker, start: HubStart): Promise<{ fi
   throw silent(seeker, "it does not answer");
 }
 
-/** Null when there is none that takes work. A hub of another protocol is there, and whoever asks is told so. */
+/** Null when there is none that takes work. One that is stopped or speaks another protocol is there, and whoever asks is told so. */
 export async function answering(seeker: HubSeeker): Promise<HubFile | null> {
   const file = readHubFile(seeker.state);
   if (file === null) return null;
+  refuseAsleep(file);
   try {
     await (await talkTo(seeker, file)).api.close();
     return file;
@@ -122,6 +133,7 @@ export async function stopHub(seeker: HubSeeker, waitMs: number): Promise<HubSto
   if (file === null) return { outcome: "not-running", pid: null };
   const { pid } = file;
   const isGone = () => startOf(pid) !== file.process_start;
+  wake(pid);
   await tellToStop(seeker, file, waitMs);
   const giveUpAt = performance.now() + waitMs + patience.lastWordsMs;
   for (let pause = 5; performance.now() < giveUpAt; pause = Math.min(pause * 2, 100)) {

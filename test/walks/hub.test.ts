@@ -81,6 +81,17 @@ test("the hub is started once however often, found, and stopped", async () => {
   expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
 });
 
+test("a hub that was stopped like any process is said to be, is not started a second time, and can be ended", async () => {
+  await using house = houseWithHub();
+  const { pid } = hubStarted.parse((await house.run(["hub", "start", "--json"])).json());
+  process.kill(pid, "SIGSTOP");
+  const asleep = { out: "", err: expect.stringContaining(`the hub (process ${pid}) is stopped`) };
+  expect(await house.run(["hub", "status"])).toMatchObject(asleep);
+  expect(await house.run(["hub", "start"])).toMatchObject(asleep);
+  expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "the hub is stopped\n" });
+  expect(await leftOf(house.root)).toEqual([]);
+});
+
 test("two clients: a turn begun with one's own keys goes on when its client leaves, and the other sees all of it", async () => {
   const server = startModelServer(shellScript(["for i in 1 2 3; do echo $i; sleep 0.1; done"], "all counted"));
   await using house = houseWithHub();

@@ -99,7 +99,12 @@ async function status(args: Args, door: Door): Promise<number> {
     door.out.write(args.flags["json"] ? jsonText({ status: "not-running" }) : "no hub runs; skein hub start starts one\n");
     return 1;
   }
-  const { api } = await talkTo(seekerOf(door), file);
+  const { api } = await talkTo(seekerOf(door), file).catch((error: unknown) => {
+    if (!(error instanceof Fault && error.code === "connection-lost")) throw error;
+    throw new Fault("hub-unreachable", `the hub (process ${file.pid}) can't be asked: ${error.message}`, {
+      hint: "skein hub stop ends it",
+    });
+  });
   const rows = await api.turn.list({ endedSince: null });
   await api.close();
   const turns = rows.filter(({ pid }) => pid === file.pid);
