@@ -1,6 +1,5 @@
 // Files too big to be kept. They are in a recorded tree as an id made from their content: a link to a commit that
 // exists nowhere. What was hashed once is not read again while its size, times and inode stay.
-import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
@@ -67,11 +66,11 @@ function keyOf(stat: Stats): string {
 }
 
 function hash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 40);
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 40);
 }
 
 async function hashFile(path: Buffer): Promise<string> {
-  const sum = createHash("sha256");
+  const sum = new Bun.CryptoHasher("sha256");
   const file = await open(path, "r");
   try {
     const chunk = Buffer.allocUnsafe(1 << 20);

@@ -1,6 +1,5 @@
 // Where a project's states are kept: one bare repository per project in skein's data directory, made by hand so that
 // no template of the user's gets into it.
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../protocol/error.ts";
@@ -16,7 +15,7 @@ export type ShadowPlace = {
 export function shadowOf(place: ShadowPlace, project: string): Shadow {
   const git = Bun.which("git", { PATH: place.path });
   if (git === null || !git.startsWith("/")) throw new Fault("not-installed", "git is not installed");
-  const name = createHash("sha256").update(project).digest("hex").slice(0, 24);
+  const name = new Bun.CryptoHasher("sha256").update(project).digest("hex").slice(0, 24);
   return { git, path: place.path, dir: join(place.root, `${name}.git`), project };
 }
 

@@ -3,12 +3,21 @@
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startOf } from "../kit/processes.ts";
-import type { Accept, Listener } from "./connection.ts";
-import { serveApi, type Serving } from "./server.ts";
+import { messageOf } from "../protocol/error.ts";
+import type { Accept, Connection, Listener, Talker } from "./connection.ts";
+import type { Serving } from "./server.ts";
 import { connectUnix, listenUnix, ownDirectory } from "./unix.ts";
 
 export function listenPrivately(address: string, serving: Omit<Serving, "transport">): Listener {
-  return listenOwn(address, (connection) => serveApi(connection, { ...serving, transport: "private" }));
+  return listenOwn(address, (connection) => serveWhenLoaded(connection, { ...serving, transport: "private" }));
+}
+
+/** Most runs are watched by nobody: what answers is loaded with the first call, and what was said meanwhile waits. */
+function serveWhenLoaded(connection: Connection, serving: Serving): Talker {
+  const loaded = import("./server.ts").then(({ serveApi }) => serveApi(connection, serving));
+  loaded.catch((error) => connection.close(`what answers can't be loaded: ${messageOf(error)}`));
+  const pass = (tell: (talker: Talker) => void): void => void loaded.then(tell, () => {});
+  return { receive: (frame) => pass((talker) => talker.receive(frame)), lost: (why) => pass((talker) => talker.lost(why)) };
 }
 
 /** At `<pid>-<hex>.sock` in a directory that is this user's alone. */
