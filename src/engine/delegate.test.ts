@@ -44,6 +44,17 @@ test("its beginning is told to whoever watches its parent, with where it can be 
   expect(await store.session(result.session)).toMatchObject({ parentSession: session.id, task: "look\n\naround" });
 });
 
+test("it is listed by its title where it has one, and does its task", async () => {
+  const tasks: string[] = [];
+  const { events, result, store } = await delegating({ task: "a long task", title: "short" }, async function* ({ path }) {
+    tasks.push(...path.map(textOf));
+    yield ok;
+  });
+  expect(tasks).toEqual(["a long task"]);
+  expect(events.find((event) => event.type === "session.spawned")).toMatchObject({ task: "short" });
+  expect(await store.session(result.session)).toMatchObject({ task: "short" });
+});
+
 test("what it streams goes to whoever delegated, and what it used is given back and summed", async () => {
   const seen: string[] = [];
   const { events, result } = await delegating({ onEvent: (event) => seen.push(event.type) }, async function* () {

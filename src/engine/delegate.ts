@@ -33,7 +33,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       call: request.call,
       session: child.id,
       agent: child.agent,
-      task: oneLine(request.task, shownTaskBytes),
+      task: oneLine(request.title ?? request.task, shownTaskBytes),
     });
     let own = nothingSpent;
     const watch = (event: Event) => {
@@ -67,7 +67,7 @@ function openChild({ parts, params, session, turn }: Driven, request: Delegation
   return openSession(parts, {
     find: { by: "new" },
     directory: session.directory,
-    task: request.task,
+    task: request.title ?? request.task,
     agent: request.agent ?? session.agent,
     model: request.model ?? (isSameAgent ? turn.model : null),
     toolLevel: request.toolLevel ?? levelBelow(params.toolLevel, policy),

@@ -114,7 +114,7 @@ export type Verdict = { agrees: boolean | null; reason: string };
 
 /** A comment begins with AGREE or DISAGREE; one that does not is taken for neither. */
 export function verdictOf(comment: string): Verdict {
-  const found = /^[\s*_#>`"-]*(agree|disagree)d?s?\b[\s*_`".:,-]*/i.exec(comment);
+  const found = /^[\s*_#>`"-]*(?:verdict\W*|i )?(agree|disagree)\b[\s*_`".:,-]*/i.exec(comment);
   if (found === null) return { agrees: null, reason: comment.trim() };
   return { agrees: found[1]?.toLowerCase() === "agree", reason: comment.slice(found[0].length).trim() };
 }

@@ -118,6 +118,8 @@ export type Pausable = { stop: () => void; go: () => void };
 
 export type Delegation = {
   task: string;
+  /** What it is called in lists, where that is not the task. */
+  title?: string;
   /** The call that delegates, so that watchers know where the sub-session belongs. */
   call: string;
   agent: string | null;

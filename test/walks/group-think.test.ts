@@ -120,6 +120,9 @@ test("four participants of whom one fails and one is an agent: the deliverable, 
   expect(output.cost_usd).toBeGreaterThan(0);
   expect(output.cost_usd).toBeCloseTo(report.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
 
+  expect((await house.run(["logs", "queue"])).out).toContain(`${looker}, discussion 1: notes.txt says use a table`);
+  expect((await house.run(["export", "queue", "--format", "md"])).out).toContain(`${broken} (discussion 1)`);
+
   // Once more asks nobody; the next in the session knows the answer, not the discussion.
   const before = asked(server);
   expect((await talk.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }))).text).toBe(done.text);

@@ -1,5 +1,6 @@
 // The group's work from where it stands to its end: discussion, synthesis, validation. All it knows is what was said,
 // so it goes on from any point at which it was interrupted. A participant that fails is left out from then on.
+import { oneLine } from "../../kit/text.ts";
 import { outcomeOf, verdictOf, type GroupPhase, type GroupThink, type Said, type Statement } from "../../protocol/group.ts";
 import type { TurnContext } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
@@ -20,6 +21,8 @@ export type Meeting = {
   /** Resolves when it is stored. */
   record: (said: Said, text: string) => Promise<void>;
 };
+
+const titleChars = 120;
 
 /** Whoever failed since this turn began, and what stops it. */
 type Progress = Meeting & { failed: Set<string>; halt: TurnEnd | null };
@@ -105,7 +108,9 @@ async function everyone(progress: Progress, phase: GroupPhase, round: number, ta
 }
 
 async function one(progress: Progress, seat: Seat, phase: GroupPhase, round: number, task: string): Promise<void> {
-  const reply = await speak(seat, { task, call: `${phase} ${round}: ${seat.name}` }, progress.context, progress.retryAfterMs);
+  const call = `${phase} ${round}: ${seat.name}`;
+  const question = { task, call, title: `${call}: ${oneLine(progress.group.objective, titleChars)}` };
+  const reply = await speak(seat, question, progress.context, progress.retryAfterMs);
   if ("halt" in reply) {
     progress.halt ??= { status: reply.halt.kind, error: reply.halt };
     return;

@@ -17,7 +17,7 @@ export type Reply = { status: HeardStatus; text: string; tries: number; sessionI
 /** The turn is over: it was stopped, or its budget is used up. */
 export type Halt = { halt: TurnError };
 
-export type Question = Pick<Delegation, "task" | "call">;
+export type Question = Pick<Delegation, "task" | "title" | "call">;
 
 export async function speak(seat: Seat, question: Question, context: TurnContext, retryAfterMs: number): Promise<Reply | Halt> {
   let spent = nothingSpent;

@@ -1,0 +1,14 @@
+import { expect, test } from "bun:test";
+import { verdictOf } from "./group.ts";
+
+test.each([
+  ["AGREE", true, ""],
+  ["**AGREE**. Well done.", true, "Well done."],
+  ["I agree, with one wish: a date.", true, "with one wish: a date."],
+  ["DISAGREE: it forgets retries", false, "it forgets retries"],
+  ["# Verdict: DISAGREE\n\nIt forgets retries.", false, "It forgets retries."],
+  ["Disagreement is not what this is.", null, "Disagreement is not what this is."],
+  ["It agrees with the notes.", null, "It agrees with the notes."],
+])("the verdict of %j", (comment, agrees, reason) => {
+  expect(verdictOf(comment)).toEqual({ agrees, reason });
+});
