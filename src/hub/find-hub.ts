@@ -55,24 +55,28 @@ export type HubStart = { port: number | null; credentials: "kept" | "left out" }
 export async function startHub(seeker: HubSeeker, start: HubStart): Promise<{ file: HubFile; isNew: boolean }> {
   const running = await answering(seeker);
   if (running !== null) return { file: running, isNew: false };
-  const child = spawnHub(seeker, start);
+  const started = await spawnHub(seeker, start);
   const giveUpAt = performance.now() + patience.startMs;
   for (let waitMs = 5; performance.now() < giveUpAt; waitMs = Math.min(waitMs * 2, 100)) {
+    // Asked first: one that ends because another hub is there has seen it answer.
+    const hasEnded = started.isGone();
     const file = await answering(seeker);
-    if (file?.pid === child.pid) return { file, isNew: true };
+    if (file?.pid === started.pid) return { file, isNew: true };
     if (file !== null) {
       // It came too late, and must not be there when the other one has been stopped.
-      child.ref();
-      child.kill();
-      await child.exited;
+      await end(started);
       return { file, isNew: false };
     }
-    // One that finds another hub starting ends well, and the other one is waited for.
-    if (child.exitCode !== null && child.exitCode !== 0) throw silent(seeker, `it ended with code ${child.exitCode}`);
+    if (hasEnded) throw silent(seeker, "it ended");
     await Bun.sleep(waitMs);
   }
-  child.kill();
+  if (!started.isGone()) signal(started.pid, "SIGTERM");
   throw silent(seeker, "it does not answer");
+}
+
+async function end({ pid, isGone }: Started): Promise<void> {
+  if (!isGone()) signal(pid, "SIGTERM");
+  while (!isGone()) await Bun.sleep(5);
 }
 
 /** Null when there is none that takes work. One that is stopped or speaks another protocol is there, and whoever asks is told so. */
@@ -89,30 +93,32 @@ export async function answering(seeker: HubSeeker): Promise<HubFile | null> {
   }
 }
 
-/** In a session of its own: it does not end with the terminal, nor with us. */
-function spawnHub(seeker: HubSeeker, { port, credentials }: HubStart): Bun.Subprocess {
+type Started = { pid: number; isGone: () => boolean };
+
+/**
+ * In a session of its own and nobody's child: it ends neither with the terminal nor with us, nor with a program that
+ * started us and ends all it finds below itself, as opencode does with its MCP servers.
+ */
+async function spawnHub(seeker: HubSeeker, { port, credentials }: HubStart): Promise<Started> {
   const { state, home, self } = seeker;
   const whole = withWholePaths(seeker);
   const env = credentials === "kept" ? whole : withoutCredentials(whole);
   mkdirSync(state, { recursive: true, mode: 0o700 });
   const { log } = hubPlaces(state);
-  const output = openSync(log, "a", 0o600);
-  try {
-    if (statSync(log).size > 1 << 20) truncateSync(log);
-    const words = [...self, "hub", "start", "--foreground", ...(port === null ? [] : ["--port", String(port)])];
-    const child = Bun.spawn(words, {
-      cwd: existsSync(home) ? home : state,
-      env,
-      detached: true,
-      stdin: "ignore",
-      stdout: output,
-      stderr: output,
-    });
-    child.unref();
-    return child;
-  } finally {
-    closeSync(output);
-  }
+  closeSync(openSync(log, "a", 0o600));
+  if (statSync(log).size > 1 << 20) truncateSync(log);
+  const words = [...self, "hub", "start", "--foreground", ...(port === null ? [] : ["--port", String(port)])];
+  const starter = Bun.spawn(["/bin/sh", "-c", 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!', "sh", log, ...words], {
+    cwd: existsSync(home) ? home : state,
+    env,
+    detached: true,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const pid = Number(await new Response(starter.stdout).text());
+  const start = startOf(pid);
+  return { pid, isGone: () => start === null || startOf(pid) !== start };
 }
 
 function silent({ state }: HubSeeker, why: string): Fault {
