@@ -1,0 +1,44 @@
+// By hand, not a test: a work that outlasts a client's limit, in real time, by a real client against the scripted model.
+// `bun test/support/long-mcp-call.ts [client] [seconds]`, codex and 360 if not said. Prints what the client was given, and when.
+import { installPeers } from "../../bench/peers.ts";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import { agentHouse } from "./agent-walk.ts";
+import { leftOf } from "./processes.ts";
+import { askClient, installedIn, mcpClientNames, toolName } from "./real-mcp-clients.ts";
+
+async function main(client: (typeof mcpClientNames)[number], seconds: number): Promise<void> {
+  await installPeers([client, "pi"]);
+  const call = (name: string, input: Record<string, string | number>) => ({ calls: [{ name: toolName(client, name), input }] });
+  const server = startModelServer(
+    ({ position: { prompt } }) =>
+      prompt.includes("heron-conductor")
+        ? {
+            steps: [
+              call("work_with", { agent: "pi", task: "heron-work: a long one", session_id: "long" }),
+              call("wait_session", { session_id: "long", timeout_s: 240 }),
+            ],
+            final: "collected",
+          }
+        : { steps: [{ calls: [{ input: { command: `sleep ${seconds}; expr 61000 + 300` } }] }], final: "the long work is done" },
+    { marker: "heron-" },
+  );
+  using house = agentHouse(server);
+  await installedIn(house, server, client);
+  const startedAt = performance.timeOrigin + performance.now();
+  const ran = await askClient(house, client, "heron-conductor: go");
+  for (const { at, step, text } of server.main()) {
+    const who = text.includes("heron-conductor") ? client : "pi";
+    const heard = text.match(/still working|status[\\": ]+running|the long work is done/g)?.at(-1) ?? "nothing";
+    console.log(`${((at - startedAt) / 1000).toFixed(1)} s  ${who} asks its model, step ${step}; last heard: ${heard}`);
+  }
+  console.log(`${client} ended with ${ran.code} after ${((performance.timeOrigin + performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  await house.run(["hub", "stop"]);
+  console.log("left running:", await leftOf(house.root));
+  await server.stop();
+}
+
+const [client = "codex", seconds = "360"] = process.argv.slice(2);
+await main(
+  mcpClientNames.find((name) => name === client)!,
+  Number(seconds),
+);

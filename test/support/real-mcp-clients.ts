@@ -1,0 +1,135 @@
+// Four real programs as clients of `skein mcp`: each with a file of its own that knows the scripted model server, into
+// which `skein mcp install` then puts skein, and started without a person.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { peersBin } from "../../bench/peers.ts";
+import type { ModelServer } from "../../src/agents/contract/server.ts";
+import type { TemporaryHouse } from "./skein.ts";
+
+export const mcpClientNames = ["claude", "codex", "gemini", "opencode"] as const;
+export type McpClientName = (typeof mcpClientNames)[number];
+
+type McpClientRow = {
+  /** How it calls a tool of ours. */
+  tool: (name: string) => string;
+  /** A person's own configuration, before skein is in it. */
+  files: (url: string) => Record<string, string>;
+  env: Record<string, string>;
+  words: (prompt: string) => string[];
+};
+
+const rows: Record<McpClientName, McpClientRow> = {
+  claude: {
+    tool: (name) => `mcp__skein__${name}`,
+    files: () => ({}),
+    env: {
+      IS_SANDBOX: "1",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_AUTOUPDATER: "1",
+      DISABLE_TELEMETRY: "1",
+      DISABLE_ERROR_REPORTING: "1",
+    },
+    words: (prompt) => ["-p", "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions", prompt],
+  },
+  codex: {
+    // It declares them in a namespace, by their own names.
+    tool: (name) => name,
+    files: (url) => ({
+      ".codex/config.toml": `model = "gpt-5.2"
+model_provider = "lab" # the scripted one
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+[features]
+plugins = false
+apps = false
+plugin_discovery_prefetch = false
+
+[model_providers.lab]
+name = "lab"
+base_url = "${url}/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+`,
+    }),
+    env: {},
+    words: (prompt) => ["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", prompt],
+  },
+  gemini: {
+    tool: (name) => `mcp_skein_${name}`,
+    files: () => ({
+      ".gemini/settings.json": `{
+  // the scripted one
+  "security": { "auth": { "selectedType": "gemini-api-key" } },
+  "general": { "enableAutoUpdate": false },
+  "privacy": { "usageStatisticsEnabled": false },
+  "telemetry": { "enabled": false },
+  "tools": { "useRipgrep": false }
+}
+`,
+    }),
+    env: { GEMINI_CLI_TRUST_WORKSPACE: "true" },
+    words: (prompt) => ["-m", "gemini-3-pro-preview", "--yolo", "--skip-trust", "-o", "stream-json", "-p", prompt],
+  },
+  opencode: {
+    tool: (name) => `skein_${name}`,
+    files: (url) => ({
+      ".config/opencode/opencode.json": `{
+  // the scripted one
+  "autoupdate": false,
+  "share": "disabled",
+  "model": "lab/claude-sonnet-4-5",
+  "small_model": "lab/claude-sonnet-4-5",
+  "provider": {
+    "lab": {
+      "npm": "@ai-sdk/anthropic",
+      "options": { "baseURL": "${url}/v1", "apiKey": "key-lab" },
+      "models": { "claude-sonnet-4-5": { "limit": { "context": 200000, "output": 8000 } } }
+    }
+  }
+}
+`,
+    }),
+    env: {
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    },
+    words: (prompt) => ["run", "--format", "json", "--auto", prompt],
+  },
+};
+
+export function toolName(client: McpClientName, name: string): string {
+  return rows[client].tool(name);
+}
+
+/** Its own files, then ours by `skein mcp install` with these words. */
+export async function installedIn(house: TemporaryHouse, server: ModelServer, client: McpClientName, words: string[] = []): Promise<void> {
+  for (const [path, text] of Object.entries(rows[client].files(server.url))) {
+    mkdirSync(dirname(join(house.home, path)), { recursive: true });
+    writeFileSync(join(house.home, path), text);
+  }
+  const { code, err } = await house.run(["mcp", "install", client, ...words]);
+  if (code !== 0) throw new Error(`not installed: ${err}`);
+}
+
+export type ClientRan = { code: number; out: string; err: string };
+
+export async function askClient(house: TemporaryHouse, client: McpClientName, prompt: string): Promise<ClientRan> {
+  const { env, words } = rows[client];
+  const child = Bun.spawn([join(peersBin, client), ...words(prompt)], {
+    cwd: house.project,
+    env: { ...house.env, ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+  return { code, out, err };
+}
