@@ -7,6 +7,7 @@ export type Json = {
   properties?: Record<string, Json>;
   required?: string[];
   items?: Json;
+  minItems?: number;
   anyOf?: Json[];
   oneOf?: Json[];
   pattern?: string;
@@ -44,12 +45,14 @@ export function validParams(schema: Json, random: Random, pool: Pool): unknown {
           .map(([name, field]) => [name, validParams(field, random, pool)]),
       );
     case "array":
-      return Array.from({ length: random.below(3) }, () => validParams(schema.items ?? {}, random, pool));
+      return Array.from({ length: (schema.minItems ?? 0) + random.below(3) }, () => validParams(schema.items ?? {}, random, pool));
     case "string":
       return validText(schema, random, pool);
     case "integer":
-    case "number":
-      return Math.max(schema.minimum ?? 0, (schema.exclusiveMinimum ?? 0) + 1) + random.below(50);
+    case "number": {
+      const least = Math.max(schema.minimum ?? 0, (schema.exclusiveMinimum ?? 0) + 1);
+      return Math.min(least + random.below(50), schema.maximum ?? Infinity);
+    }
     case "boolean":
       return random.below(2) === 0;
     default:
