@@ -7,6 +7,8 @@ import { type ModelServer, type ScriptSource, startModelServer } from "../../src
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { paused, running } from "../../src/protocol/schema/records.ts";
 import { follow } from "../support/following.ts";
+import { mcpClient } from "../support/mcp-clients.ts";
+import { leftOf } from "../support/processes.ts";
 import { type TemporaryHouse, temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 import { quietestSecond, until } from "../support/standing.ts";
 
@@ -183,5 +185,29 @@ test("a turn that the hub runs stands still and goes on, its other turns run on"
     } finally {
       await house.run(["hub", "stop", "--wait", "0"]);
     }
+  });
+}, 60_000);
+
+test("a turn that came over MCP stands still, goes on and answers; another one is killed and leaves nothing", async () => {
+  const scripts: ScriptSource = ({ position: { prompt } }) => shellScript([loop(prompt)], `${prompt} went on`);
+  await walk(scripts, async (house, server) => {
+    try {
+      await using mcp = await mcpClient(house);
+      const work = (name: string) => mcp.call("work_with", { agent: "native", task: name, session_id: name });
+      const [first, second] = [work("one"), work("two")];
+      await until(() => sizeOf(house, "one") > 0 && sizeOf(house, "two") > 0, "both write");
+      expect(await reportOf(house, "pause", "one")).toMatchObject({ state: "paused" });
+      const [before, asked] = [sizeOf(house, "one"), server.requests.length];
+      await Bun.sleep(500);
+      expect([sizeOf(house, "one"), server.requests.length]).toEqual([before, asked]);
+      expect(await house.run(["kill", "two"])).toMatchObject({ code: 0, out: "stopped two\n" });
+      expect(await second).toMatchObject({ isError: true, output: { status: "cancelled" } });
+      expect(await reportOf(house, "resume", "one")).toMatchObject({ state: "running" });
+      await Bun.write(join(house.project, "end"), "");
+      expect(await first).toMatchObject({ isError: false, text: expect.stringContaining("one went on") });
+    } finally {
+      await house.run(["hub", "stop", "--wait", "0"]);
+    }
+    expect(await leftOf(house.root)).toEqual([]);
   });
 }, 60_000);
