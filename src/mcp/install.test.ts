@@ -154,6 +154,12 @@ test("what a person added to our entry stays", async () => {
   expect([readFileSync(file, "utf8"), JSON.parse(readFileSync(json, "utf8"))]).toEqual(["", {}]);
 });
 
+test("a PATH that a person has written is not replaced by that of the shell", async () => {
+  const row = rowNamed("claude-desktop");
+  await install(row);
+  expect(await install(row, { ...server, path: "/elsewhere" })).toMatchObject({ outcome: "unchanged" });
+});
+
 test.each([
   ["nothing in it", "{}", "{}"],
   ["blanks", " \n", "{}\n"],

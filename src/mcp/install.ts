@@ -139,7 +139,7 @@ function isOurs(entry: unknown): entry is Entry {
   return [entry["command"], entry["args"]].flat().includes("mcp");
 }
 
-/** Ours, and what a person added to it: other keys, more words after our own, more variables. */
+/** Ours, and what a person made of it: other keys, more words after our own, other values of variables. */
 function merged(there: Entry | undefined, ours: Entry): Entry {
   const both = Object.entries(ours).map(([key, value]): [string, Entry[string]] => {
     const old = there?.[key];
@@ -147,7 +147,7 @@ function merged(there: Entry | undefined, ours: Entry): Entry {
       if (key === "env_vars") return [key, [...new Set([...old, ...value])]];
       return [key, value.every((word, at) => old[at] === word) ? old : value];
     }
-    return [key, isTable(value) && isTable(old) ? { ...old, ...value } : value];
+    return [key, isTable(value) && isTable(old) ? { ...value, ...old } : value];
   });
   return { ...there, ...Object.fromEntries(both) };
 }

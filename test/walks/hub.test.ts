@@ -13,7 +13,7 @@ import type { Event } from "../../src/protocol/event.ts";
 import { usualPolicy } from "../../src/protocol/policy.ts";
 import { plainTurn } from "../../src/protocol/turn-start.ts";
 import { hubStarted, hubStatus, hubStopped } from "../../src/protocol/schema/hub-records.ts";
-import { leftOf } from "../support/processes.ts";
+import { belowOf, leftOf } from "../support/processes.ts";
 import { skeinCommand, temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 
 const model = wireModels.anthropic;
@@ -251,6 +251,8 @@ test("a hub that was started on the way has no keys in its environment, and take
     const own = readFileSync(`/proc/${house.file().pid}/environ`, "utf8");
     expect(own).toContain(`SKEIN_HOME=${house.env["SKEIN_HOME"]}`);
     expect(own).not.toContain("key-");
+    // Nobody's child: programs that end all below the one that started it do not end the hub.
+    expect(belowOf(process.pid).map(({ pid }) => pid)).not.toContain(house.file().pid);
     const session = await open(api, house.project, "brief");
     const events = await Array.fromAsync(api.turn.start({ ...plainTurn(session, usualPolicy), prompt: "hello" }));
     expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
