@@ -4,6 +4,7 @@ import { absolutePath } from "../kit/paths.ts";
 import type { Settings } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import { policyNames, sandboxModes, type Policy, type PolicyName, type SandboxMode, type ToolLevel } from "../protocol/policy.ts";
+import { settledPolicy } from "../protocol/turn-start.ts";
 import type { Args, Door, Flag } from "./command.ts";
 
 export const policyFlags: readonly Flag[] = [
@@ -38,14 +39,15 @@ export function readPolicyFlags(args: Args, door: Pick<Door, "cwd" | "home">): P
 
 /** Flags over settings. What goes against itself is wrong use, not a silent choice. */
 export function policyFrom(wish: PolicyWish, settings: Settings, toolLevel: ToolLevel): Policy {
-  const name = wish.name ?? (toolLevel === "readonly" ? "readonly" : settings.policy);
+  const usual = settledPolicy({ ...settings, toolLevel }, wish.name);
+  const { name } = usual;
   const writes = name === "workspace" || name === "full";
   if (toolLevel === "readonly" && writes) {
     throw new Fault("usage", `--tool-level readonly can't go with --policy ${name}: its bash could write`, {
       hint: "leave --policy out, or use --tool-level minimal",
     });
   }
-  const sandbox = wish.sandbox ?? settings.sandbox ?? (writes ? "auto" : "required");
+  const sandbox = wish.sandbox ?? usual.sandbox;
   if (sandbox === "off" && name !== "full") throw new Fault("usage", "--sandbox off goes only with --policy full");
   if (wish.allowWrite.length > 0 && !writes) throw new Fault("usage", `--allow-write goes against --policy ${name}`);
   if (wish.net === "off" && name === "full")
@@ -53,8 +55,8 @@ export function policyFrom(wish: PolicyWish, settings: Settings, toolLevel: Tool
   return {
     name,
     sandbox,
-    net: name === "full" ? "on" : (wish.net ?? settings.net),
-    allowWrite: writes ? [...settings.allowWrite, ...wish.allowWrite] : [],
+    net: wish.net ?? usual.net,
+    allowWrite: [...usual.allowWrite, ...wish.allowWrite],
     addDirs: wish.addDirs,
   };
 }

@@ -119,12 +119,15 @@ class Served {
     const refused = refuse?.(row);
     if (refused) return faultReply(refused);
     const api = await this.#api(this.#hello);
+    const { isSettled, settleParams } = await import("../protocol/schema/settle-params.ts");
+    const full = isSettled(row) ? settleParams(row, checked.params, params, await api.config.values()) : checked.params;
+    // From here on nothing is waited for: a feed must not be opened for someone who has left.
     if (signal.aborted) return badRequest(rpcCodes.cancelled, "cancelled");
     const act = methodOf(api, row);
     // The one row that can be stopped half-way.
-    if (apiRows[row] === "call") return { ok: true, result: toWire(await act(row === "doctor.tryAgents" ? { signal } : checked.params)) };
+    if (apiRows[row] === "call") return { ok: true, result: toWire(await act(row === "doctor.tryAgents" ? { signal } : full)) };
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
-    const events = act(checked.params) as AsyncIterable<Event>;
+    const events = act(full) as AsyncIterable<Event>;
     const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : atOwnPace(events), this.#hello.window);
     return { ok: true, result: { feed: id }, sent: begin };
   }

@@ -1,6 +1,6 @@
 // Turns with nothing special about them: everything off that was not asked for, or everything as it is configured.
 import type { Settings, TurnStart } from "./api.ts";
-import type { Policy } from "./policy.ts";
+import type { Policy, PolicyName } from "./policy.ts";
 
 /** The bounds of a turn that nobody watches. */
 export const unattended = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
@@ -56,8 +56,9 @@ export function settledTurn(settings: Settings): Omit<TurnStart, "session" | "pr
   };
 }
 
-function settledPolicy({ policy, toolLevel, sandbox, net, allowWrite }: Settings): Policy {
-  const name = toolLevel === "readonly" ? "readonly" : policy;
+/** A policy that was asked for by its name is what it is; what else it needs is configured. */
+export function settledPolicy({ policy, toolLevel, sandbox, net, allowWrite }: Settings, wanted: PolicyName | null = null): Policy {
+  const name = wanted ?? (toolLevel === "readonly" ? "readonly" : policy);
   const writes = name === "workspace" || name === "full";
   return {
     name,

@@ -1,8 +1,9 @@
-// The two clients of examples/hub, as they are, against a real hub.
+// The two clients of examples/hub, as they are, against a real hub; and what a client gets that says as little as it can.
 import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { hubFile, startHub } from "../support/hub-talk.ts";
+import { hubFile, startHub, talkOver } from "../support/hub-talk.ts";
 import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
 
 const server = startModelServer({ steps: [], final: "Hello from the hub." });
@@ -37,4 +38,20 @@ test.each(clients)("the client in %s lists the sessions and prints the text of a
   expect(out).toMatch(new RegExp(`^[0-9a-f-]{36} before ${words[1]!.slice(-2)}$`, "m"));
   expect(out).toEndWith("Hello from the hub.");
   expect(server.main().at(-1)!.text).toContain("greet me");
+});
+
+test("what a client leaves out of a turn is what is configured where it works, and what it says counts", async () => {
+  mkdirSync(join(house.project, ".skein"), { recursive: true });
+  writeFileSync(join(house.project, ".skein", "config.jsonc"), '{ "policy": "readonly", "max_steps": 7 }');
+  const started = async (directory: string, more: object) => {
+    const talk = await talkOver("unix", hub, { protocol: 1, client: "walk", directory });
+    const { result } = await talk.ask("session.open", { directory });
+    const session = (result as { id: string }).id;
+    const { items } = await talk.follow("turn.start", { session, prompt: "greet me", ...more });
+    talk.close();
+    return (items.find(({ type }) => type === "turn.started")?.["turn"] as { policy: unknown } | undefined)?.policy;
+  };
+  expect(await started(house.project, {})).toMatchObject({ name: "readonly", sandbox: "required" });
+  expect(await started(house.project, { policy: { name: "workspace" } })).toMatchObject({ name: "workspace", sandbox: "auto" });
+  expect(await started(house.home, {})).toMatchObject({ name: "workspace", sandbox: "auto" });
 });

@@ -22,7 +22,7 @@ const session = { session: is.name };
 const directory = { directory: is.path };
 const policy = is.policy.prefault({});
 
-/** Without them a turn is what `skein run` starts where nobody is at the terminal and nothing is configured. */
+/** Without them a turn is what `skein run` starts where nobody is at the terminal; settle-params.ts knows what is configured. */
 const turn = {
   model: is.nameOrNull,
   images: z.array(is.image).max(100).prefault([]),
@@ -175,11 +175,21 @@ export type CheckedParams<Row extends RowName> = { ok: true; params: RowParams<R
 export function checkParams<Row extends RowName>(row: Row, params: unknown, nearest: Nearest = () => null): CheckedParams<Row> {
   const schema: z.ZodType = rows[row];
   const wrong = (message: string) => ({ ok: false as const, message: `${rowOnWire(row)}: ${message}` });
-  const places = Object.keys(rows[row].in.shape).slice(0, mostPositions);
+  const places = placesOf(row);
   if (Array.isArray(params) && params.length > places.length)
     return wrong(`takes at most ${places.length} by position${places.length === 0 ? "" : `: ${places.join(", ")}`}`);
-  const named: unknown = Array.isArray(params) ? Object.fromEntries(params.map((value, at) => [places[at], value])) : (params ?? {});
+  const named = namedParams(row, params);
   const read = schema.safeParse(named);
   if (!read.success) return wrong(complaint(read.error.issues, named, schema, nearest));
   return { ok: true, params: read.data as RowParams<Row> };
+}
+
+/** The fields as they came, each under its name. */
+export function namedParams(row: RowName, params: unknown): unknown {
+  const places = placesOf(row);
+  return Array.isArray(params) ? Object.fromEntries(params.map((value, at) => [places[at], value])) : (params ?? {});
+}
+
+function placesOf(row: RowName): string[] {
+  return Object.keys(rows[row].in.shape).slice(0, mostPositions);
 }

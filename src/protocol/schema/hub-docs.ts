@@ -4,7 +4,7 @@ import { apiRows, type RowName } from "../api-rows.ts";
 import { protocolVersion } from "../control.ts";
 import { rowOnWire } from "../wire-case.ts";
 import { mostPositions, paramsOf } from "./api.ts";
-import { groups, loomNames, methodWords } from "./hub-words.ts";
+import { configuredFields, groups, loomNames, methodWords } from "./hub-words.ts";
 
 type Json = {
   type?: string;
@@ -41,7 +41,8 @@ function methodLine(row: RowName): string {
 }
 
 function paramsCell(row: RowName): string {
-  if (row === "turn.check") return "`directory`, `agent` = `native`, `is_new` = `true`, and those of `turn.start` from `model` on";
+  if (row === "turn.check")
+    return "`directory`, `agent` = the configured one, `is_new` = `true`, and those of `turn.start` from `model` on";
   if (row === "turn.start" || row === "session.open") return "see below";
   const schema = schemaOf(row);
   return Object.entries(schema.properties ?? {})
@@ -50,17 +51,30 @@ function paramsCell(row: RowName): string {
 }
 
 function longParams(row: RowName): string[] {
-  return [`### Params of \`${rowOnWire(row)}\``, "", "| field | type | without it |", "|---|---|---|", ...fieldLines(schemaOf(row), "")];
+  return [
+    `### Params of \`${rowOnWire(row)}\``,
+    "",
+    "| field | type | without it |",
+    "|---|---|---|",
+    ...fieldLines(row, schemaOf(row), ""),
+  ];
 }
 
-function fieldLines(schema: Json, prefix: string): string[] {
+function fieldLines(row: RowName, schema: Json, prefix: string): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const isNeeded = schema.required?.includes(name) ?? false;
-    const without = isNeeded ? "it must be given" : field.default === undefined ? "" : valueWord(field.default);
+    const usual = field.default === undefined ? "" : valueWord(field.default);
+    const without = isNeeded ? "it must be given" : configuredWord(row, `${prefix}${name}`, usual);
     const type = typeName(field);
-    const row = `| \`${prefix}${name}\` | ${type} | ${type === largeObject ? "each as below" : without} |`;
-    return type === largeObject ? [row, ...fieldLines(field, `${prefix}${name}.`)] : [row];
+    const line = `| \`${prefix}${name}\` | ${type} | ${type === largeObject ? "each as below" : without} |`;
+    return type === largeObject ? [line, ...fieldLines(row, field, `${prefix}${name}.`)] : [line];
   });
+}
+
+function configuredWord(row: RowName, path: string, usual: string): string {
+  const key = configuredFields[row]?.[path];
+  const otherwise = path === "policy.sandbox" ? "`required` with `readonly` and `plan`, `auto` with the others" : usual;
+  return key === undefined ? usual : `the configured \`${key}\`, else ${otherwise}`;
 }
 
 function schemaOf(row: RowName): Json {
@@ -180,7 +194,7 @@ const methodsHead = `
 
 A type with \`=\` behind it may be left out. Paths are absolute. Sessions and nodes are named by their whole id; \`session.find\` and \`node.find\` know them by a name or the tail of an id.
 
-Without its optional fields a turn is what \`skein run\` starts with nobody at the terminal and nothing configured. The configuration is the command line's: \`config.values\` says what is set, and a client that wants it sends it.
+Without its optional fields a turn is what \`skein run\` starts with nobody at the terminal and no flags: what is configured counts, for you and for the project that \`directory\` in \`hub.hello\` names, and \`config.values\` says what that is. What you send counts instead of it. Where only a policy's name is sent, the rest of it is what the command line would add to it.
 `;
 
 const loomHead = `## Names of the Loom

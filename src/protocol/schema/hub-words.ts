@@ -168,6 +168,25 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
   },
 };
 
+/** Fields that are as configured when they are left out, and their keys in docs/CONFIG.md. */
+export const configuredFields: { readonly [Row in RowName]?: Readonly<Record<string, string>> } = {
+  "session.open": { agent: "agent", tool_level: "tool_level" },
+  "turn.start": {
+    tool_level: "tool_level",
+    context_files: "context_files",
+    "policy.name": "policy",
+    "policy.sandbox": "sandbox",
+    "policy.net": "net",
+    "policy.allow_write": "allow_write",
+    "limits.max_steps": "max_steps",
+    "limits.max_tokens": "max_tokens",
+    "limits.max_budget_usd": "max_budget_usd",
+    "limits.max_children": "max_children",
+    timeout_ms: "timeout",
+    idle_ms: "idle_timeout",
+  },
+};
+
 /** The methods of the Loom, and what does that here. */
 export const loomNames: readonly (readonly [loom: string, ours: string])[] = [
   ["`tree_create`", "`session.open`"],
