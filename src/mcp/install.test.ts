@@ -202,6 +202,12 @@ test("ends of lines and a byte order mark stay as they are", async () => {
   }
 });
 
+test("a file in another encoding is left alone", async () => {
+  const file = put(rowNamed("zed"), "{}");
+  writeFileSync(file, Buffer.from('{ "name": "caf\u00e9" }', "latin1"));
+  expect(install(rowNamed("zed"))).rejects.toThrow("is not UTF-8");
+});
+
 test("a file that someone changes meanwhile is not overwritten", async () => {
   const row = rowNamed("claude");
   const plan = await planInstall(row, put(row, "{}"), server);

@@ -106,7 +106,10 @@ const leftAlone = { hint: "the file was left as it is" };
 function readOr(file: string): string | null {
   try {
     if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Fault("config", `${file} is not a file`, leftAlone);
-    return readFileSync(file, "utf8");
+    const bytes = readFileSync(file);
+    const text = bytes.toString();
+    if (!Buffer.from(text).equals(bytes)) throw new Fault("config", `${file} is not UTF-8`, leftAlone);
+    return text;
   } catch (error) {
     if (error instanceof Fault) throw error;
     const { code } = error as NodeJS.ErrnoException;
