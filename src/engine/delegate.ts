@@ -76,7 +76,10 @@ function openChild({ parts, params, session, turn }: Driven, request: Delegation
   });
 }
 
-/** What is not its parent's: it can't spawn, has no time of its own, and is told its role after what its parent is told. */
+/**
+ * What is not its parent's: it can't spawn, has no time of its own, and is told its role after what its parent is told.
+ * Who takes part in a group asks no person: the others wait for it.
+ */
 function startOf({ params }: Driven, request: Delegation, child: Session, policy: Policy): TurnWish {
   const role = request.role === null ? null : `Your role: ${cutText(request.role, roleBytes, { keep: "head" }).text}`;
   return {
@@ -99,6 +102,7 @@ function startOf({ params }: Driven, request: Delegation, child: Session, policy
     answerSchema: null,
     command: null,
     group: null,
+    asks: params.group === null ? params.asks : { how: "none" },
     outputFile: null,
     steerable: request.attachable,
     nesting: false,

@@ -2,6 +2,7 @@
 import { cutText, oneLine } from "../kit/text.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
+import { speakerOf } from "../protocol/group.ts";
 import type { Node, Part } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 
@@ -47,15 +48,16 @@ function linesOf(event: Event): string[] {
 }
 
 export function nodeLines(node: Node): string[] {
-  return node.parts.flatMap((part) => partText(part, node.author).split("\n"));
+  const who = node.note?.about === "group" ? speakerOf(node.note.said) : node.author;
+  return node.parts.flatMap((part) => partText(part, who).split("\n"));
 }
 
 const resultBytes = 2_000;
 
-function partText(part: Part, author: Node["author"]): string {
+function partText(part: Part, who: string): string {
   switch (part.kind) {
     case "text":
-      return `${author}: ${part.text}`;
+      return `${who}: ${part.text}`;
     case "thinking":
       return `thinking: ${oneLine(part.text, 200)}`;
     case "call":

@@ -110,6 +110,11 @@ export function outcomeOf(said: Statement[]): GroupOutcome {
   };
 }
 
+/** Who speaks, for people: "codex, validation 2", and how it ended where that was not well. */
+export function speakerOf({ who, phase, round, status }: Said): string {
+  return `${who}, ${phase} ${round}${status === "ok" ? "" : `, ${status}`}`;
+}
+
 export type Verdict = { agrees: boolean | null; reason: string };
 
 /** A comment begins with AGREE or DISAGREE; one that does not is taken for neither. */

@@ -121,7 +121,9 @@ test("four participants of whom one fails and one is an agent: the deliverable, 
   expect(output.cost_usd).toBeCloseTo(report.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
 
   expect((await house.run(["logs", "queue"])).out).toContain(`${looker}, discussion 1: notes.txt says use a table`);
-  expect((await house.run(["export", "queue", "--format", "md"])).out).toContain(`${broken} (discussion 1)`);
+  expect((await house.run(["export", "queue", "--format", "md"])).out).toContain(`${broken}, discussion 1, auth`);
+
+  expect((await talk.call("follow_session", { session_id: "queue", lines: 200 })).text).toContain(`${looker}, validation 2: DISAGREE`);
 
   // Once more asks nobody; the next in the session knows the answer, not the discussion.
   const before = asked(server);
@@ -166,6 +168,7 @@ test("killed in the middle of a round, the truth is told, and it goes on after w
   expect(tasks(server)).toEqual(["# Your turn: round 2", "# Your task\\nWrite", "# Your task\\nJudge", "# Your task\\nJudge"]);
   const shown = (await house.run(["show", "queue"])).out;
   expect(shown.split("# Objective")).toHaveLength(2);
+  expect((await house.run(["verify"])).code).toBe(0);
 }, 60_000);
 
 test("a cancelled call stops all of it and blames nobody; the same call goes on", async () => {
@@ -222,6 +225,24 @@ test("one that says nothing is asked three times and named; longer work is hande
     cost_usd: expect.any(Number),
   });
   expect((await saidIn(house)).map(({ who, tries }) => [who, tries])).toContainEqual([sonnet, 3]);
+}, 60_000);
+
+test("the native agent takes part with tools that only look, and asks no person", async () => {
+  await using server = vendors((who, phase) =>
+    who === "native" && phase === "discussion"
+      ? { steps: [{ calls: [{ input: { command: "cat notes.txt; touch written || echo not allowed" } }] }], final: "native has looked" }
+      : usual(who, phase),
+  );
+  await using house = houseFor(server);
+  await using talk = await mcpClient(house, { env: { SKEIN_MODEL: sonnet }, capabilities: { elicitation: { form: {} } } });
+  const done = await talk.call("group_think", input({ models: ["native", gpt], discussion_turns: 1, validation_rounds: 0 }));
+  expect(done.output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}` });
+  const [first, looked] = server.main().filter(({ path }) => path.endsWith("/messages"));
+  const { tools } = first!.body as { tools: { name: string }[] };
+  expect(tools.map(({ name }) => name)).toEqual(["read", "bash"]);
+  expect(looked!.text).toContain("use a table");
+  expect(looked!.text).toContain("not allowed");
+  expect(existsSync(join(house.project, "written"))).toBe(false);
 }, 60_000);
 
 test.each([

@@ -1,5 +1,6 @@
 // What every readable format begins from: the tree, the session that was asked for, and how to resolve handles.
 import type { TreeView } from "../../protocol/api.ts";
+import { speakerOf } from "../../protocol/group.ts";
 import type { Author, Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { addSpent, nothingSpent } from "../../protocol/usage.ts";
@@ -42,7 +43,7 @@ export function authorsOf({ view }: Document): (node: Node) => string {
   const takers = new Map(view.turns.map((turn) => [turn.id, turn.agent]));
   const isShared = new Set(takers.values()).size > 1;
   return (node) => {
-    if (node.note?.about === "group") return `${node.note.said.who} (${node.note.said.phase} ${node.note.said.round})`;
+    if (node.note?.about === "group") return speakerOf(node.note.said);
     if (node.author === "note" && node.note !== undefined) return node.note.about;
     const taker = node.author === "agent" && isShared ? takers.get(node.turn ?? "") : undefined;
     return taker === undefined ? names[node.author] : `${names.agent} ${taker}`;

@@ -3,6 +3,7 @@
 import { cutText } from "../../kit/text.ts";
 import type { QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
+import { speakerOf } from "../../protocol/group.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import { callsOf, textOf, type Node, type Part } from "../../protocol/node.ts";
 import { resultRecord } from "../../protocol/records.ts";
@@ -131,9 +132,7 @@ function saidLines(node: Node, { style }: Look): string[] {
 }
 
 function aboutNote({ note }: Node): string {
-  if (note?.about !== "group") return note?.about ?? "note";
-  const { who, phase, round, status } = note.said;
-  return `${who}, ${phase} ${round}${status === "ok" ? "" : `, ${status}`}`;
+  return note?.about === "group" ? speakerOf(note.said) : (note?.about ?? "note");
 }
 
 function partLines(part: Part, look: Look): string[] {
