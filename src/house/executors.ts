@@ -27,6 +27,7 @@ import { enforcedBy, type Machine, walledCommand } from "../sandbox/start.ts";
 import { boundsOf, byDepth, isTooWide, planFile, type Rule, type Walls, wallsFor } from "../sandbox/walls.ts";
 import { markVariables } from "../sandbox/within.ts";
 import { version } from "../version.ts";
+import { keptExecutors } from "./kept-executors.ts";
 
 export type Executors = {
   /** What is held for such a turn. Throws where walls are required and there are none. */
@@ -58,7 +59,7 @@ function tryTo(act: Cleanup): void {
 const keptMs = 7 * 24 * 3_600_000;
 
 export function executorsOf(ground: Ground): Executors {
-  const running = new Map<string, Executor>();
+  const kept = keptExecutors((root) => ground.estate.live.of(root) !== undefined);
   const atEnd: Cleanup[] = [];
   let found: Machine | null = null;
 
@@ -83,9 +84,7 @@ export function executorsOf(ground: Ground): Executors {
     enforced: async (policy) => required(enforcedBy(await machineFor(policy), policy), policy, found),
     get: (turn) => {
       const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
-      const executor = running.get(key) ?? start(turn);
-      running.set(key, executor);
-      return executor;
+      return kept.get(key, turn.root, () => start(turn));
     },
     wall: (turn, wish) => wallIn(ground, turn, known(), wish, atEnd),
     wallsOf: ({ policy }) => {
@@ -99,7 +98,7 @@ export function executorsOf(ground: Ground): Executors {
       return folder;
     },
     close: async () => {
-      await Promise.all([...running.values()].map((executor) => executor.close()));
+      await kept.close();
       for (const cleanUp of atEnd) tryTo(cleanUp);
     },
   };

@@ -1,10 +1,14 @@
-// A real hub among strangers: ten thousand connections that come and go, and another user of the machine.
+// A real hub among strangers: ten thousand connections that come and go, another user of the machine, and one client that
+// stays and uses many sessions.
 import { expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { connectApi, type Address } from "../../src/hub/client.ts";
 import type { HubFile } from "../../src/hub/hub-file.ts";
+import { talkOver } from "../support/hub-talk.ts";
+import { belowOf } from "../support/processes.ts";
 import { temporaryHouse, type TemporaryHouse } from "../support/skein.ts";
+import { until } from "../support/standing.ts";
 
 async function withHub(visit: (hub: HubFile, house: TemporaryHouse) => Promise<void>): Promise<void> {
   using house = temporaryHouse();
@@ -110,5 +114,27 @@ test("another user of the machine can neither open the socket nor read the token
       );
     expect(seenBy(0)).toEqual({ isOpen: true, isRead: true });
     expect(seenBy(65_534)).toEqual({ isOpen: false, isRead: false });
+  });
+});
+
+test("a client that stays and uses many sessions leaves no process behind for each, and can go on in the first", async () => {
+  await withHub(async (hub, house) => {
+    const talk = await talkOver("unix", hub, { protocol: 1, client: "stays", directory: house.project });
+    const executors = () => belowOf(hub.pid).filter(({ command }) => command.includes("__executor"));
+    const open = async () =>
+      ((await talk.ask("session.open", { directory: house.project, model: "ollama/none" })).result as { id: string }).id;
+    const say = async (session: string, word: string) => {
+      const policy = { name: "full", sandbox: "off" };
+      const { items } = await talk.follow("bash.execute", { session, command: `echo ${word}`, policy });
+      expect(JSON.stringify(items)).toContain(word);
+      expect(items.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+    };
+    const first = await open();
+    await say(first, "first");
+    for (let nth = 0; nth < 14; nth += 1) await say(await open(), `word-${nth}`);
+    await until(() => executors().length <= 9, "those that nobody uses have ended");
+    await say(first, "again");
+    talk.close();
+    await until(() => executors().length === 0, "all have ended when nobody is connected");
   });
 });
