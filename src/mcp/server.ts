@@ -1,5 +1,4 @@
-// One client's server: the table of tools over an Api. It can't tell where that Api lives; for every call it is
-// connected anew, so that a hub that has died meanwhile is found or started again.
+// One client's server: the table of tools and the resources over an Api. It can't tell where that Api lives.
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -29,7 +28,7 @@ export type McpParts = {
   /** The working directory, when it lies in a project. */
   workingDirectory: string | null;
   projectOf: (directory: string) => string;
-  /** An Api whose turns outlive this process; whoever asks for it closes it. */
+  /** An Api whose turns outlive this process, for as long as it answers. */
   connect: (directory: string) => Promise<Api>;
   /** How long every call may take; null leaves it to what is known of the client. */
   handBackAfterMs: number | null;
@@ -94,14 +93,9 @@ async function inPlace<T>(
     workingDirectory: parts.workingDirectory,
     root: async () => (era === "legacy" && client.can.roots !== undefined ? firstRoot(server) : null),
   });
-  const api = await parts.connect(directory);
-  try {
-    const asks = askingOf(client, era, context, parts.log);
-    const caller = callerOf(client, context, parts.handBackAfterMs, asks);
-    return await use({ api, directory, project: parts.projectOf(directory), caller });
-  } finally {
-    await api.close();
-  }
+  const asks = askingOf(client, era, context, parts.log);
+  const caller = callerOf(client, context, parts.handBackAfterMs, asks);
+  return use({ api: await parts.connect(directory), directory, project: parts.projectOf(directory), caller });
 }
 
 async function firstRoot(server: Server): Promise<string | null> {

@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseDuration } from "../../kit/duration.ts";
 import { absolutePath } from "../../kit/paths.ts";
+import { keepConnected } from "../../mcp/connections.ts";
 import type { McpParts } from "../../mcp/server.ts";
 import { Fault } from "../../protocol/error.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
@@ -91,7 +92,7 @@ function partsOf(args: Args, door: Door): McpParts {
     project: projectIn(args, door),
     workingDirectory: isProject(door.project) ? door.cwd : null,
     projectOf: door.projectOf,
-    connect: (directory) => hubFor(door, { cwd: directory }),
+    connect: keepConnected((directory) => hubFor(door, { cwd: directory })),
     handBackAfterMs: handBackIn(args.flags["hand-back-after"]),
     log: (line) => door.err.write(`skein mcp: ${line}\n`),
   };
