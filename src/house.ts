@@ -11,12 +11,13 @@ import { loadConfig, type Config, type LoadOptions } from "./config/load.ts";
 import { findPaths, findProject, type Paths } from "./config/paths.ts";
 import { readProjectState, writeProjectState } from "./config/state.ts";
 import { trustState } from "./config/trust.ts";
-import { createEngine } from "./engine/engine.ts";
+import { createEngine, type EngineParts } from "./engine/engine.ts";
 import { Live } from "./engine/live.ts";
 import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
 import { executorsOf } from "./house/executors.ts";
 import { configuredRows, externalAgents } from "./house/external-agents.ts";
+import { historyOf } from "./house/history.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
 import { chooseModel } from "./models/choose.ts";
@@ -134,17 +135,15 @@ export function buildHouse(input: HouseInput): Api {
     chooseAgent: (name, model) =>
       chooseAgent(name, model, { agents: configuredAgents.map((row) => row.name), vendors: Object.keys(ground.providers) }),
     projectOf: (directory) => findProject(directory, paths.home),
-    getCurrent: (project) => readProjectState(paths, project).current,
-    setCurrent: (project, current) => (input.ephemeral ? undefined : writeProjectState(paths, project, { current })),
+    ...rememberedIn(ground),
     ensurePlanFile: async (project) => ensurePlanFile(project),
-    plannerOf: (project, file) => (isPlanFile(project, file) ? readProjectState(paths, project).planning : null),
-    setPlanner: (project, planning) => (input.ephemeral ? undefined : writeProjectState(paths, project, { planning })),
     transcriptFor: (session) =>
       input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
     copyTranscript,
     readTranscript: async (...params) => (await import("./agents/external/import/read.ts")).readTranscript(...params),
     warn: input.warn,
+    history: historyOf(ground),
     rows: rowsOf(ground, store, (inner, cwd) => buildHouse({ ...input, ...apart, env: inner, cwd, startedIn: cwd })),
     close: async () => {
       await executors.close();
@@ -152,6 +151,16 @@ export function buildHouse(input: HouseInput): Api {
       await (await opened?.catch(() => null))?.close();
     },
   });
+}
+
+/** Of each project: which session goes on, and which one planned. */
+function rememberedIn({ paths, ephemeral }: Ground): Pick<EngineParts, "getCurrent" | "setCurrent" | "plannerOf" | "setPlanner"> {
+  return {
+    getCurrent: (project) => readProjectState(paths, project).current,
+    setCurrent: (project, current) => (ephemeral ? undefined : writeProjectState(paths, project, { current })),
+    plannerOf: (project, file) => (isPlanFile(project, file) ? readProjectState(paths, project).planning : null),
+    setPlanner: (project, planning) => (ephemeral ? undefined : writeProjectState(paths, project, { planning })),
+  };
 }
 
 /** Of a house in which something is only tried. */

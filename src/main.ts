@@ -1,5 +1,6 @@
 // argv → door. The only file that ends the process; a door is loaded only when it is asked for.
-// Re-executed with a marker it is the executor, or what puts up walls around it, and then nothing else is loaded.
+// Re-executed with a marker it is the executor, what puts up walls around it, or what counts tokens, and then nothing
+// else is loaded.
 import { writeSync } from "node:fs";
 import type { HouseOverrides } from "./cli/command.ts";
 import type { Estate } from "./house.ts";
@@ -10,6 +11,8 @@ import { reachOf } from "./reach.ts";
 if (process.argv[2] === "__executor") {
   const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
   void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, bounds })).then(() => process.exit(0));
+} else if (process.argv[2] === "__count") {
+  void import("./files/count-process.ts").then(({ countFromStdin }) => countFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
   void import("./sandbox/launch.ts").then(({ launch }) => {
     writeSync(2, `${launch(JSON.parse(process.argv[3]!), process.env)}\n`);

@@ -27,8 +27,8 @@ const mayImport: Record<string, string[]> = {
   cli: [...floor1, "hub", "mcp"],
   house: [...floor1, "config", "store", "models", "executor", "sandbox", "skills", "files", "agents", "engine", "house", "version"],
   version: [],
-  // main finds the project before the house is built, and is the executor or the launcher when re-executed as such
-  main: ["protocol", "cli", "reach", "house", "version", "config", "executor", "sandbox"],
+  // main finds the project before the house is built, and is the executor, the launcher or who counts when re-executed as such
+  main: ["protocol", "cli", "reach", "house", "version", "config", "executor", "sandbox", "files"],
   reach: ["protocol", "hub", "house"],
 };
 

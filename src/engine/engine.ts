@@ -1,17 +1,21 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
 import type { Api } from "../protocol/api.ts";
+import type { CommitLog } from "../protocol/history.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
 import type { Around } from "../protocol/policy.ts";
+import type { Node } from "../protocol/node.ts";
 import type { Agent, Snapshots } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
 import { compareBranches } from "./compare.ts";
 import { controlRows } from "./control.ts";
+import { describeSession } from "./describe.ts";
 import { findText } from "./find-text.ts";
 import { handleContent } from "./handle-content.ts";
 import { renderContext } from "./context-view.ts";
 import { diffFiles, planRestore, restoreFiles } from "./files.ts";
 import { addSession, graft } from "./graft.ts";
+import { searchHistory } from "./history.ts";
 import { importTranscript } from "./import.ts";
 import type { Live } from "./live.ts";
 import { liveTurns } from "./live-turns.ts";
@@ -56,9 +60,19 @@ export type EngineParts = {
   warn: (message: string) => void;
   /** A file of ours or of another agent as sessions, turns and nodes. */
   readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
+  /** What a project remembers besides the store, and how it may be told. */
+  history: HistoryParts;
   /** Rows that belong to no session; their rooms implement them. */
-  rows: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
+  rows: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens">;
   close: () => Promise<void>;
+};
+
+export type HistoryParts = {
+  commits: (project: string) => Promise<CommitLog>;
+  /** Takes out what must not be given away. */
+  redact: (text: string) => string;
+  /** A conversation as data for a model that was not there, then what is asked of it. */
+  briefed: (path: Node[], prompt: string) => Promise<string>;
 };
 
 export function createEngine(parts: EngineParts): Api {
@@ -86,6 +100,7 @@ export function createEngine(parts: EngineParts): Api {
         (await parts.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
       current: ({ directory }) => currentSession(parts, parts.projectOf(directory)),
       use: async ({ session, directory }) => parts.setCurrent(parts.projectOf(directory), session),
+      describe: (params) => describeSession(parts, turns, params),
     },
     node: {
       find: ({ wanted }) => tree.findNode(parts, wanted),
@@ -103,6 +118,7 @@ export function createEngine(parts: EngineParts): Api {
     context: { render: (params) => renderContext(parts, params), handles: (params) => tree.handlesTo(parts, params) },
     transcript: { import: (params) => importTranscript(parts, params) },
     search: { find: (params) => findText(parts, params) },
+    history: { search: (params) => searchHistory(parts, params) },
     branch: { compare: (params) => compareBranches(parts, params) },
     handle: { resolve: (params) => handleContent(parts, params) },
     usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },

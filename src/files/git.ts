@@ -38,7 +38,8 @@ export async function runGit(shadow: Shadow, args: readonly string[], options: G
   throw new Fault("internal", `git ${args[0]} failed: ${said === "" ? `exit ${code}` : said}`);
 }
 
-async function readAll(stream: ReadableStream<Uint8Array>, most: number, end: () => void): Promise<Buffer> {
+/** No more than `most`; `end` stops whoever writes. */
+export async function readAll(stream: ReadableStream<Uint8Array>, most: number, end: () => void): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of stream) {
@@ -82,7 +83,7 @@ function environment(shadow: Shadow, index: string): Record<string, string> {
   };
 }
 
-const settings = Object.entries({
+export const settings = Object.entries({
   "core.hooksPath": "/dev/null",
   "core.fsmonitor": "false",
   "core.attributesFile": "/dev/null",

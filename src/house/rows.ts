@@ -5,7 +5,7 @@ import type { Api, AuthRow, ModelRow, Settings } from "../protocol/api.ts";
 import type { Store } from "../store/store.ts";
 import type { BuildInner } from "./try-agents.ts";
 
-type Rows = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor">;
+type Rows = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens">;
 
 export function rowsOf(ground: Ground, store: () => Promise<Store>, build: BuildInner): Rows {
   const { paths, project, config } = ground;
@@ -38,6 +38,7 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>, build: Build
       grant: async ({ directory }) => (await import("../config/trust.ts")).grantTrust(paths, findProject(directory, paths.home)),
       revoke: async ({ directory }) => (await import("../config/trust.ts")).revokeTrust(paths, findProject(directory, paths.home)),
     },
+    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ground, params) },
     doctor: {
       check: async () => (await import("./doctor.ts")).checkMachine(ground, store),
       tryAgents: async (params) => (await import("./try-agents.ts")).tryAgents(ground, build, params),

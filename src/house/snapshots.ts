@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Ground } from "../house.ts";
 import type { Snapshots } from "../protocol/ports.ts";
+import { programsIn } from "./programs.ts";
 
 export function snapshotsOf({ paths, env, warn }: Ground): Snapshots {
   let opened: Promise<Snapshots> | null = null;
@@ -10,7 +11,7 @@ export function snapshotsOf({ paths, env, warn }: Ground): Snapshots {
     const { openSnapshots } = await import("../files/snapshots.ts");
     return openSnapshots({
       root: join(paths.data, "files"),
-      path: env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+      path: programsIn(env),
       tooWide: ["/", paths.home],
       leaveOut: [paths.data, paths.state, paths.cache, paths.config],
       warn,

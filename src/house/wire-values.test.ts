@@ -108,6 +108,9 @@ test("every answer of a real house survives the wire", { timeout: 60_000 }, asyn
   await ask("node.find", { wanted: added.id.slice(-8) });
   await ask("ask.list", {});
   await ask("search.find", { query: "look" });
+  await ask("history.search", { query: "look; nothing like it", directory: project, asker: "wire" });
+  await ask("session.describe", { session: session.id, directory: project });
+  await ask("tokens.count", { items: ["."], directory: project });
   await ask("branch.compare", { a: session.id, b: forked.id, directory: project });
   await ask("files.diff", { from: session.id, directory: project });
   await ask("session.leaves", { session: session.id });

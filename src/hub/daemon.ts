@@ -34,7 +34,14 @@ export const stopPatience = { finishMs: 10_000, cancelMs: 20_000 };
 
 const firstPort = 4444;
 const lookEveryMs = 5_000;
-const beginsWork = new Set<RowName | "hub.hello">(["hub.hello", "turn.start", "bash.execute", "doctor.tryAgents", "transcript.import"]);
+const beginsWork = new Set<RowName | "hub.hello">([
+  "hub.hello",
+  "turn.start",
+  "bash.execute",
+  "doctor.tryAgents",
+  "transcript.import",
+  "session.describe",
+]);
 
 /** False: another hub is there and stays. Otherwise it resolves when this one has been stopped. */
 export async function runHub(parts: HubParts): Promise<boolean> {

@@ -37,6 +37,9 @@ export type Serving = {
   refuse?: (row: RowName | "hub.hello") => Fault | null;
 };
 
+/** Calls that can be stopped half-way. */
+const stoppable = new Set<RowName>(["doctor.tryAgents", "session.describe"]);
+
 const patience = { helloMs: 10_000, requests: 64 };
 
 export function serveApi(connection: Connection, serving: Serving): Talker {
@@ -124,8 +127,7 @@ class Served {
     // From here on nothing is waited for: a feed must not be opened for someone who has left.
     if (signal.aborted) return badRequest(rpcCodes.cancelled, "cancelled");
     const act = methodOf(api, row);
-    // The one row that can be stopped half-way.
-    if (apiRows[row] === "call") return { ok: true, result: toWire(await act(row === "doctor.tryAgents" ? { signal } : full)) };
+    if (apiRows[row] === "call") return { ok: true, result: toWire(await act(stoppable.has(row) ? { ...full, signal } : full)) };
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
     const events = act(full) as AsyncIterable<Event>;
     const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : atOwnPace(events), this.#hello.window);

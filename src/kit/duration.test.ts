@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { formatDuration, parseDuration } from "./duration.ts";
+import { ago, formatDuration, parseDuration } from "./duration.ts";
 
 test("durations are seconds or have a unit; anything else is none", () => {
   const cases: [string, number | null][] = [
@@ -33,4 +33,18 @@ test("durations are shown in the units that matter", () => {
     [7_800_000, "2 h 10 m"],
   ];
   for (const [ms, text] of cases) expect(formatDuration(ms)).toBe(text);
+});
+
+test("how long ago something was is told in its largest unit", () => {
+  const day = 86_400_000;
+  expect([-5, 59_999, 60_000, 7_200_000, day, 8 * day, 45 * day, 800 * day].map(ago)).toEqual([
+    "just now",
+    "just now",
+    "1 minute ago",
+    "2 hours ago",
+    "1 day ago",
+    "1 week ago",
+    "1 month ago",
+    "2 years ago",
+  ]);
 });

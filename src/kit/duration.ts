@@ -22,3 +22,20 @@ export function formatDuration(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
 }
+
+const spans: readonly (readonly [word: string, ms: number])[] = [
+  ["year", 365 * 86_400_000],
+  ["month", 30 * 86_400_000],
+  ["week", 7 * 86_400_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+/** "3 days ago"; whatever is less than a minute old, or not yet past, is "just now". */
+export function ago(ms: number): string {
+  const [word, span] = spans.find(([, each]) => ms >= each) ?? [];
+  if (word === undefined || span === undefined) return "just now";
+  const count = Math.floor(ms / span);
+  return `${count} ${word}${count === 1 ? "" : "s"} ago`;
+}

@@ -77,6 +77,12 @@ export function redactor(options: RedactOptions): (text: string) => string {
   return (text) => all.reduce((left, { pattern, instead }) => left.replace(pattern, instead), text);
 }
 
+/** What the environment calls a key is one, whatever it looks like. */
+export function secretsIn(env: Record<string, string | undefined>): string[] {
+  const named = Object.entries(env).filter(([name]) => /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i.test(name));
+  return named.flatMap(([, value]) => (value === undefined || value.length < 8 ? [] : [value]));
+}
+
 /** Every string inside a value, keys included; an object that is to be kept stays as it is. */
 export function redactDeep<T>(value: T, redact: (text: string) => string, isKept: (value: object) => boolean = () => false): T {
   if (typeof value === "string") return redact(value) as T;

@@ -23,6 +23,5 @@ async function isLong(text: string): Promise<boolean> {
   const bytes = byteLength(text);
   if (bytes <= most.tokens) return false;
   if (bytes >= surelyLongBytes) return true;
-  const { isWithinTokenLimit } = await import("gpt-tokenizer/encoding/o200k_base");
-  return isWithinTokenLimit(text, most.tokens) === false;
+  return (await import("../kit/token-text.ts")).tokensIn(text) > most.tokens;
 }

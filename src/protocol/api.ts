@@ -7,10 +7,12 @@ import type { Event } from "./event.ts";
 import type { FileChange } from "./files.ts";
 import type { GroupThink } from "./group.ts";
 import type { Handle } from "./handle.ts";
+import type { DescribeSession, Description, HistoryAnswer, HistorySearch } from "./history.ts";
 import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
+import type { TokenCount, TokensCount } from "./tokens.ts";
 import type { BranchComparison, FoundNode, HandleContent } from "./tree-views.ts";
 import type { Plan, Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
@@ -37,6 +39,8 @@ export type Api = {
     /** The session that `--continue` means in this project. */
     current: (params: { directory: string }) => Promise<Session | null>;
     use: (params: { session: string; directory: string }) => Promise<void>;
+    /** What it was about and what came of it; made once, and again when the session has changed. */
+    describe: (params: DescribeSession) => Promise<Description>;
   };
   node: {
     find: (params: { wanted: string }) => Promise<Node>;
@@ -103,10 +107,13 @@ export type Api = {
   };
   /** Ranked, the best first; every word must occur. */
   search: { find: (params: { query: string; project: string | null; limit: number }) => Promise<FoundNode[]> };
+  /** What was said and committed in a project, ranked over all queries; for those who take it as data. */
+  history: { search: (params: HistorySearch) => Promise<HistoryAnswer> };
   /** Each side is a session or a node. */
   branch: { compare: (params: { a: string; b: string; directory: string }) => Promise<BranchComparison> };
   /** The stored copy behind a handle; null is no bound. */
   handle: { resolve: (params: { identifier: string; maxBytes: number | null; as: "text" | "base64" }) => Promise<HandleContent> };
+  tokens: { count: (params: TokensCount) => Promise<TokenCount> };
   usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageRow[]> };
   store: { verify: (params: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
   agents: { list: () => Promise<AgentRow[]> };

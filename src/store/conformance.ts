@@ -4,6 +4,7 @@ import { begin, faultCode } from "./fixtures/begin.ts";
 import { agent, endedWell, everyKind, newSession, newTurn, usage, user } from "./fixtures/samples.ts";
 import { describeControl } from "./conformance-control.ts";
 import { describeImports } from "./conformance-imports.ts";
+import { describeMemory } from "./conformance-memory.ts";
 import { describeOutputs, describeSearch } from "./conformance-outputs.ts";
 import type { Store } from "./store.ts";
 
@@ -30,6 +31,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeImports(store);
     describeOutputs(store);
     describeSearch(store);
+    describeMemory(store);
   });
 }
 

@@ -232,4 +232,11 @@ const steps = [
     delete from inputs where session = old.n;
   end;
   `,
+  `
+  create table descriptions (
+    session integer not null, wish text not null, stamp text not null, body text not null, primary key (session, wish)
+  ) without rowid;
+  create table told (asker text not null, hit text not null, at integer not null, primary key (asker, hit)) without rowid;
+  create index told_by_time on told (at);
+  `,
 ];

@@ -51,6 +51,11 @@ test("an archived session goes with its nodes, turns, outputs, words and transcr
   const gone = await work(store, at.directory, "alpha", { name: "gone" });
   const stays = await work(store, at.directory, "beta");
   expect(await found(store, "alpha")).toBe(2);
+  for (const [{ id }, body] of [
+    [gone, "of what goes"],
+    [stays, "of what stays"],
+  ] as const)
+    await store.saveDescription(id, "a", { stamp: await store.stampOf(id), body });
   await store.updateSession(gone.id, { archivedAt: 5 });
   const promised = await store.purge({ ...everything, dryRun: true });
   expect(await found(store, "alpha")).toBe(2);
@@ -69,6 +74,7 @@ test("an archived session goes with its nodes, turns, outputs, words and transcr
   expect(await store.verify({})).toMatchObject({ sessions: 1, nodes: 3, turns: 1, handles: 1, transcripts: 1, problems: [] });
   const raw = new Database(at.path);
   for (const table of ["trees", "sessions", "leases", "turns"]) expect(raw.query(`select count(*) from ${table}`).values()).toEqual([[1]]);
+  expect(raw.query("select body from descriptions").values()).toEqual([["of what stays"]]);
   expect(raw.query("select count(*) from words_docsize").values()).toEqual([[3]]);
   raw.run("insert into words (words) values ('integrity-check')");
   raw.close();

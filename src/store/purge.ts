@@ -129,7 +129,7 @@ function hide(db: Db, self: Holder, session: Doomed, report: PurgeReport): boole
       )
       .run(Date.now(), session.n, session.archived_at);
     if (changes === 0) return false;
-    for (const table of ["leases", "asks", "inputs"]) db.query(`delete from ${table} where session = ?`).run(session.n);
+    for (const table of ["leases", "asks", "inputs", "descriptions"]) db.query(`delete from ${table} where session = ?`).run(session.n);
     db.query("delete from drafts where turn in (select n from turns where session = ?)").run(session.n);
     db.query("update turns set parent = null, tip = null where session = ?").run(session.n);
     return true;

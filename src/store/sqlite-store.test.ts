@@ -86,6 +86,8 @@ describe("the file of a store", () => {
       "trigger controls_go",
       "table asks",
       "table inputs",
+      "table descriptions",
+      "table told",
       "index turns_open",
       "index turns_by_end",
       "index turns_by_tip",

@@ -2,6 +2,7 @@
 // Every failure that leaves here is a Fault that says what to do.
 import { asks, closeAsk, findAsk, openAsk } from "./asks.ts";
 import { Db } from "./db.ts";
+import { description, saveDescription, stampOf } from "./descriptions.ts";
 import { events } from "./events.ts";
 import { faultOf } from "./faults.ts";
 import { importedSession, importNodes, importOutput, importSession, knownNodes } from "./imports.ts";
@@ -15,6 +16,7 @@ import { setState, turnRows } from "./running.ts";
 import { indexSome, search } from "./search.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
 import type { Lease, PurgeWish, Store } from "./store.ts";
+import { noteTold, toldTo } from "./told.ts";
 import { drafts, endTurn, noteNative, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
 import { saveTurnFiles, turnFiles } from "./turn-files.ts";
 import { verify } from "./verify.ts";
@@ -100,6 +102,11 @@ function storeOn(db: Db, options: StoreOptions): Store {
     events: on(events),
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
     search: on(search),
+    toldTo: on(toldTo),
+    noteTold: on(noteTold),
+    stampOf: on(stampOf),
+    description: on(description),
+    saveDescription: on(saveDescription),
     usage: on(usage),
     purge: on((_, wish: PurgeWish) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, holder(), wish)),
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),

@@ -90,6 +90,13 @@ export type Store = {
   events: (session: string, afterSeq: number) => Promise<LastingEvent[]>;
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
   search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;
+  /** What `asker` was given since then, and that it was given more; what is older than that is forgotten. */
+  toldTo: (asker: string, since: number) => Promise<Set<string>>;
+  noteTold: (asker: string, hits: string[], since: number) => Promise<void>;
+  /** Changes with the session; what was described of it is given back for as long as it stays the same. */
+  stampOf: (session: string) => Promise<string>;
+  description: (session: string, wish: string) => Promise<string | null>;
+  saveDescription: (session: string, wish: string, made: { stamp: string; body: string }) => Promise<void>;
   usage: (by: UsageKey, project: string | null) => Promise<UsageRow[]>;
   /** Takes archived sessions away for good, with every node that no other session needs. */
   purge: (wish: PurgeWish) => Promise<PurgeReport>;

@@ -1,7 +1,7 @@
 // skein export: a session's whole tree, for reading or for taking elsewhere.
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { absolutePath } from "../../kit/paths.ts";
-import { redactDeep, redactor } from "../../kit/redact.ts";
+import { redactDeep, redactor, secretsIn } from "../../kit/redact.ts";
 import { cutText, decodeUtf8 } from "../../kit/text.ts";
 import type { Api, TreeView } from "../../protocol/api.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
@@ -44,7 +44,7 @@ async function runExport(args: Args, door: Door): Promise<number> {
   const api = await door.api();
   const wanted = await sessionNamed(api, door, args.positionals[0]);
   const found = await api.session.tree({ session: wanted.id, archived: true });
-  const redact = args.flags["redact"] === true ? redactor({ home: door.home, secrets: secretsOf(door.env) }) : null;
+  const redact = args.flags["redact"] === true ? redactor({ home: door.home, secrets: secretsIn(door.env) }) : null;
   const whole = { session: wanted, view: found };
   const { session, view } = redact === null ? whole : withoutSecrets(whole, redact);
   const bound = args.flags["whole"] === true ? null : excerptBytes;
@@ -79,12 +79,6 @@ function withoutSecrets(whole: { session: Session; view: TreeView }, redact: Red
 
 function isPicture(value: object): boolean {
   return "mime" in value && "base64" in value && String(value.mime).startsWith("image/") && /^[A-Za-z0-9+/=]*$/.test(String(value.base64));
-}
-
-/** What the environment calls a key is one, whatever it looks like. */
-function secretsOf(env: Door["env"]): string[] {
-  const named = Object.entries(env).filter(([name]) => /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i.test(name));
-  return named.flatMap(([, value]) => (value === undefined || value.length < 8 ? [] : [value]));
 }
 
 /** Null when the data is not there any more, or of a source that keeps none: the excerpt stands for it. */

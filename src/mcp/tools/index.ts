@@ -2,9 +2,12 @@
 import type { Tool, Toolset } from "../tool.ts";
 import { cancelSession } from "./cancel-session.ts";
 import { consultWith } from "./consult-with.ts";
+import { countProjectTokens } from "./count-project-tokens.ts";
+import { describeSession } from "./describe-session.ts";
 import { followSession } from "./follow-session.ts";
 import { groupThink } from "./group-think.ts";
 import { listSessions } from "./list-sessions.ts";
+import { searchProjectHistory } from "./search-project-history.ts";
 import { waitSession } from "./wait-session.ts";
 import { workWith } from "./work-with.ts";
 
@@ -12,7 +15,18 @@ import { workWith } from "./work-with.ts";
 export type AnyTool = Tool<any, any>;
 
 const sets: Record<Toolset, readonly AnyTool[]> = {
-  core: [workWith, consultWith, groupThink, waitSession, cancelSession, followSession, listSessions],
+  core: [
+    workWith,
+    consultWith,
+    groupThink,
+    waitSession,
+    cancelSession,
+    followSession,
+    listSessions,
+    describeSession,
+    searchProjectHistory,
+    countProjectTokens,
+  ],
   team: [],
 };
 

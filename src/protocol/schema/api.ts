@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Api } from "../api.ts";
 import type { RowName } from "../api-rows.ts";
+import { historyKinds } from "../history.ts";
 import { importFormats } from "../import.ts";
 import { unattended } from "../turn-start.ts";
 import { rowOnWire } from "../wire-case.ts";
@@ -108,6 +109,14 @@ const rows = {
   "session.purge": is.fields({ session: is.nameOrNull, older_than_ms: is.count.default(30 * 86_400_000), dry_run: is.on }),
   "session.current": is.fields(directory),
   "session.use": is.fields({ ...session, ...directory }),
+  "session.describe": is.fields({
+    ...session,
+    ...directory,
+    model: is.nameOrNull,
+    instructions: is.textOrNull,
+    anew: is.off,
+    limit_ms: is.milliseconds.default(120_000),
+  }),
   "node.find": is.fields({ wanted: is.name }),
   "node.path": is.fields({ node: is.name }),
   "node.children": is.fields({ node: is.name }),
@@ -138,11 +147,28 @@ const rows = {
     name: is.nameOrNull,
   }),
   "search.find": is.fields({ query: is.name, project: is.pathOrNull, limit: z.number().int().min(1).max(1_000).default(20) }),
+  "history.search": is.fields({
+    query: is.query,
+    ...directory,
+    limit: z.number().int().min(1).max(200).default(40),
+    kinds: z
+      .array(z.enum(historyKinds))
+      .min(1)
+      .max(historyKinds.length)
+      .default([...historyKinds]),
+    asker: is.nameOrNull,
+  }),
   "branch.compare": is.fields({ a: is.name, b: is.name, ...directory }),
   "handle.resolve": is.fields({
     identifier: is.command,
     max_bytes: is.countOrNull.default(1_000_000),
     as: z.enum(["text", "base64"]).default("text"),
+  }),
+  "tokens.count": is.fields({
+    items: is.paths,
+    ...directory,
+    top: z.number().int().min(0).max(1_000).default(10),
+    limit_ms: is.milliseconds.default(30_000),
   }),
   "usage.report": is.fields({ by: z.enum(["day", "agent", "model", "project"]).default("day"), project: is.pathOrNull }),
   "store.verify": is.fields({ repair: is.off }),

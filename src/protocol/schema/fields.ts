@@ -24,6 +24,7 @@ const line = (most: number) =>
 
 /** A session, node, ask, handle, agent or model: an id, the tail of one or a name. */
 export const name = line(1_000);
+export const query = line(4_000);
 export const nameOrNull = name.nullable().default(null);
 export const text = z.string().max(10_000_000);
 export const textOrNull = text.nullable().default(null);
@@ -33,12 +34,14 @@ export const path = z
   .string()
   .max(4_096)
   .regex(/^\/[^\0]*$/, "must be an absolute path");
+export const paths = z.array(line(4_096)).min(1).max(1_000);
 export const pathOrNull = path.nullable().default(null);
 export const count = z.number().int().min(0);
 export const countOrNull = z.number().int().min(1).nullable();
 export const off = z.boolean().default(false);
 export const on = z.boolean().default(true);
 export const time = z.iso.datetime({ error: "must be a time like 2026-01-31T12:00:00.000Z" }).transform((value) => Date.parse(value));
+export const milliseconds = z.number().int().min(1).max(3_600_000);
 export const millisecondsOrNull = z.number().int().min(1).nullable();
 
 export const schemaOrNull = z

@@ -1,6 +1,7 @@
 // What the tools of `skein mcp` take and give: checked when a model calls one, and shown to it in as few tokens as possible.
 import { z } from "zod";
 import { Fault } from "../error.ts";
+import { historyKinds } from "../history.ts";
 import { complaint, type Nearest } from "./complaint.ts";
 
 export type Schema<Value> = z.ZodType<Value>;
@@ -102,6 +103,41 @@ export const listSessionsOutput = z.strictObject({
       task: z.string().nullable(),
     }),
   ),
+});
+
+export const searchHistoryInput = z.strictObject({
+  query: line(4_000).describe("several, separated by ;"),
+  max_results: z.number().int().min(1).max(200).default(40),
+  store_types: z
+    .array(z.enum(historyKinds))
+    .min(1)
+    .max(historyKinds.length)
+    .default([...historyKinds]),
+  session_id: sessionId.optional().describe("leaves out what it was given within 24 h"),
+});
+
+export const searchHistoryOutput = z.looseObject({ hits: z.array(z.looseObject({ text: z.string() })) });
+
+export const describeSessionInput = z.strictObject({
+  session_id: sessionId,
+  summarization_model: line(1_000).optional(),
+  extra_instructions: text.optional(),
+  clear_cache: z.boolean().default(false),
+});
+
+export const describeSessionOutput = z.looseObject({
+  session_id: sessionId,
+  session_type: z.string(),
+});
+
+export const countTokensInput = z.strictObject({
+  items: z.array(line(4_096)).min(1).max(1_000).describe("paths"),
+  top_n: z.number().int().min(0).max(1_000).default(10),
+});
+
+export const countTokensOutput = z.looseObject({
+  total_tokens: z.number().int(),
+  total_files: z.number().int(),
 });
 
 /** As a tool list shows it. What a model can't use (bounds, patterns, defaults of an answer) would only cost tokens. */

@@ -1,0 +1,36 @@
+// count_project_tokens: how much of a model's window files and directories of the project would fill.
+import { groupDigits } from "../../kit/text.ts";
+import { countTokensInput, countTokensOutput } from "../../protocol/schema/mcp.ts";
+import type { TokenCount } from "../../protocol/tokens.ts";
+import { toWire } from "../../protocol/wire-case.ts";
+import { tool } from "../tool.ts";
+import { within } from "../within.ts";
+
+const mostMs = 60_000;
+
+export const countProjectTokens = tool({
+  name: "count_project_tokens",
+  description: "Count the tokens of files and directories before sending them to a model.",
+  input: countTokensInput,
+  output: countTokensOutput,
+  readOnly: true,
+  async run({ items, top_n }, { api, directory, caller }) {
+    const counted = await within(caller, { mostMs, doing: "counting tokens" }, (limitMs) =>
+      api.tokens.count({ items, directory, top: top_n, limitMs }),
+    );
+    const output = toWire(counted) as { total_tokens: number; total_files: number };
+    return { output, text: linesOf(counted).join("\n") };
+  },
+});
+
+function linesOf({ totalTokens, totalFiles, estimatedFiles, largestFiles, largestDirectories, skipped }: TokenCount): string[] {
+  const row = ({ path, tokens }: { path: string; tokens: number }) => `${groupDigits(tokens)} ${path}`;
+  const estimated = estimatedFiles === 0 ? "" : `, ${groupDigits(estimatedFiles)} of them estimated`;
+  const left = Object.entries(skipped).filter(([, count]) => count > 0);
+  return [
+    `${groupDigits(totalTokens)} tokens in ${groupDigits(totalFiles)} files${estimated}`,
+    ...(left.length === 0 ? [] : [`not counted: ${left.map(([what, count]) => `${groupDigits(count)} ${what}`).join(", ")}`]),
+    ...(largestFiles.length === 0 ? [] : ["largest files:", ...largestFiles.map(row)]),
+    ...(largestDirectories.length === 0 ? [] : ["largest directories:", ...largestDirectories.map(row)]),
+  ];
+}

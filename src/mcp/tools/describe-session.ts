@@ -1,0 +1,31 @@
+// describe_session: a session in short. Files, errors and figures are what the store knows; the prose is a model's.
+import type { Description } from "../../protocol/history.ts";
+import { describeSessionInput, describeSessionOutput } from "../../protocol/schema/mcp.ts";
+import { toWire } from "../../protocol/wire-case.ts";
+import { tool } from "../tool.ts";
+import { within } from "../within.ts";
+
+const mostMs = 120_000;
+
+export const describeSession = tool({
+  name: "describe_session",
+  description: "Summarize a session: what it was about, outcomes, files, errors.",
+  input: describeSessionInput,
+  output: describeSessionOutput,
+  async run({ session_id, summarization_model, extra_instructions, clear_cache }, { api, directory, caller }) {
+    const { session, ...described } = await within(caller, { mostMs, doing: `describing ${session_id}` }, (limitMs) =>
+      api.session.describe({
+        session: session_id,
+        directory,
+        model: summarization_model ?? null,
+        instructions: extra_instructions ?? null,
+        anew: clear_cache,
+        limitMs,
+        signal: caller.signal,
+      }),
+    );
+    const told = toWire(described) as Omit<Description, "session" | "sessionType"> & { session_type: string };
+    const output = { session_id: session.name ?? session.id, ...told };
+    return { output, text: JSON.stringify(output, null, 1) };
+  },
+});
