@@ -131,7 +131,7 @@ class Served {
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
     const events = act(full) as AsyncIterable<Event>;
     const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : atOwnPace(events), this.#hello.window);
-    return { ok: true, result: { feed: id }, sent: begin };
+    return { ok: true, result: { feed: id }, sent: begin, unsent: () => this.#feeds.close(id) };
   }
 
   #greet(params: unknown): RpcReply {

@@ -85,6 +85,26 @@ describe("cancellation", () => {
     ]);
   });
 
+  test("after the work was done and before its answer could be sent has what was opened for it closed", async () => {
+    const cancel = { method: "$/cancel", field: "id" };
+    const room = Promise.withResolvers<void>();
+    let wait: Promise<void> | null = null;
+    const log: string[] = [];
+    const onRequest: RpcOptions["onRequest"] = () => {
+      wait = room.promise.then(() => void (wait = null));
+      return { ok: true, result: { feed: 1 }, sent: () => log.push("sent"), unsent: () => log.push("unsent") };
+    };
+    const { left } = pair({ cancel }, { cancel, onRequest, room: () => wait });
+    const stop = new AbortController();
+    const waiting = left.request("watch", {}, stop.signal);
+    await Promise.resolve();
+    stop.abort();
+    room.resolve();
+    expect(await waiting).toEqual(rpcFailure(rpcCodes.cancelled, "cancelled"));
+    expect(await left.request("watch", {})).toMatchObject({ ok: true });
+    expect(log).toEqual(["unsent", "sent"]);
+  });
+
   test("before it is sent sends nothing", async () => {
     const { left, sent } = pair();
     expect(await left.request("work", {}, AbortSignal.abort())).toMatchObject({ ok: false });

@@ -2,8 +2,11 @@
 // transport and no protocol on top of it; frames are whole texts, and too large ones are refused. Nothing here throws.
 
 export type RpcError = { code: number; message: string; data?: unknown };
-/** `sent` is called when the answer is on its way: what belongs after it can follow. */
-export type RpcReply = { ok: true; result: unknown; sent?: () => void } | { ok: false; error: RpcError };
+/**
+ * `sent` is called when the answer is on its way: what belongs after it can follow. `unsent` is called instead when the
+ * request was taken back by then: what was opened for it can be closed.
+ */
+export type RpcReply = { ok: true; result: unknown; sent?: () => void; unsent?: () => void } | { ok: false; error: RpcError };
 
 export type RpcOptions = {
   /** One frame; how frames are told apart is the transport's. */
@@ -134,7 +137,9 @@ export class Rpc {
     for (let wait = room(); wait !== null; wait = room()) await wait;
     if (!this.#running.delete(id)) return;
     this.#reply(id, stop.signal.aborted ? cancelled : reply);
-    if (reply.ok && !stop.signal.aborted) reply.sent?.();
+    if (!reply.ok) return;
+    if (stop.signal.aborted) reply.unsent?.();
+    else reply.sent?.();
   }
 
   #reply(id: Id | null, reply: RpcReply): void {
