@@ -1,29 +1,49 @@
-// What a group's turn has come to, as data: who disagrees, who could not be heard, what all of it cost. Read from the
+// What a group's work has come to, as data: who disagrees, who could not be heard, what all of it cost. Read from the
 // session, so that whoever collects it later gets the same.
-import { lastGroup, outcomeOf, type GroupOutcome } from "../protocol/group.ts";
+import { groupOn, lastGroup, outcomeOf, type GroupOutcome, type Statement } from "../protocol/group.ts";
+import { textOf, type Node } from "../protocol/node.ts";
+import type { Session } from "../protocol/turn.ts";
+import { bounded } from "./long-answer.ts";
+import { nameOf } from "./session-name.ts";
 import type { Answer, Place } from "./tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 
-export type GroupOutput = Omit<TurnOutput, "cost_usd"> &
-  Partial<Pick<GroupOutcome, "dissent" | "participants" | "rounds">> & { cost_usd?: number | null };
-
-/** Other turns are told as they are. */
-export async function withGroup(answer: Answer<TurnOutput>, place: Place): Promise<Answer<GroupOutput>> {
-  if (answer.output.agent !== "group") return answer;
-  const { dissent, participants, rounds, costUsd } = await outcomeIn(answer.output.session_id, place);
-  return { ...answer, output: { ...answer.output, dissent, participants, rounds, cost_usd: costUsd } };
-}
-
+type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & { cost_usd: number | null };
 /** The deliverable stands in place of the answer, which says the rest of this in words; one that is too long is shortened. */
-export async function withDeliverable(answer: Answer<TurnOutput>, place: Place): Promise<Answer<Omit<GroupOutput, "answer">>> {
-  const { output, ...rest } = await withGroup(answer, place);
-  const { answer: words, ...told } = output;
-  const { deliverable } = await outcomeIn(output.session_id, place);
-  const shown = output.answer_file === undefined ? deliverable : words;
-  return { ...rest, output: { ...told, ...(deliverable === null ? {} : { deliverable: shown }) } };
+type GroupOutput = Omit<TurnOutput, "answer" | "cost_usd"> & GroupData & { deliverable?: string };
+
+/** A turn that a group took, as whoever collects it is told; any other stays as it is. */
+export async function withGroup(answer: Answer<TurnOutput>, place: Place): Promise<Answer<Omit<TurnOutput, "cost_usd">>> {
+  if (answer.output.agent !== "group") return answer;
+  const path = await pathOf(answer.output.session_id, place);
+  return { ...answer, output: { ...answer.output, ...dataOf(lastGroup(path)) } };
 }
 
-async function outcomeIn(sessionId: string, { api, directory }: Place): Promise<GroupOutcome> {
+/** A turn of the group that works on this objective. */
+export async function groupAnswer({ output, ...rest }: Answer<TurnOutput>, objective: string, place: Place): Promise<Answer<GroupOutput>> {
+  const { answer: words, ...told } = output;
+  const { said } = groupOn(await pathOf(output.session_id, place), objective);
+  const { deliverable } = outcomeOf(said);
+  const written = deliverable === null ? {} : { deliverable: output.answer_file === undefined ? deliverable : (words ?? "") };
+  return { ...rest, output: { ...told, ...dataOf(said), ...written } };
+}
+
+/** What was finished before, as it was; null when it was not. */
+export async function finishedGroup(session: Session, objective: string, { api }: Place): Promise<Answer<GroupOutput> | null> {
+  const { said, answer } = groupOn(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
+  if (answer === null) return null;
+  const { text, file } = await bounded(textOf(answer), session, { id: answer.turn ?? answer.id });
+  const deliverable = file === null ? (outcomeOf(said).deliverable ?? "") : text;
+  const whole = file === null ? {} : { answer_file: file };
+  return { output: { status: "ok", session_id: nameOf(session), deliverable, ...whole, ...dataOf(said) }, text };
+}
+
+function dataOf(said: Statement[]): GroupData {
+  const { dissent, participants, rounds, costUsd } = outcomeOf(said);
+  return { dissent, participants, rounds, cost_usd: costUsd };
+}
+
+async function pathOf(sessionId: string, { api, directory }: Place): Promise<Node[]> {
   const { tip } = await api.session.find({ wanted: sessionId, directory });
-  return outcomeOf(tip === null ? [] : lastGroup(await api.node.path({ node: tip })));
+  return tip === null ? [] : api.node.path({ node: tip });
 }

@@ -10,7 +10,7 @@ const surelyLongBytes = 1_000_000;
 
 export type Bounded = { text: string; file: string | null };
 
-export async function bounded(text: string, session: Session, turn: Turn): Promise<Bounded> {
+export async function bounded(text: string, session: Session, turn: Pick<Turn, "id">): Promise<Bounded> {
   if (!(await isLong(text))) return { text, file: null };
   const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;
   if (file !== null && !existsSync(file)) writeFileSync(file, text, { mode: 0o600 });

@@ -71,8 +71,8 @@ export type GroupRecord = {
   /** The node that asks it; null when it was not asked yet. */
   asked: string | null;
   said: Statement[];
-  /** The whole answer, once it is there. */
-  answer: string | null;
+  /** The node of the whole answer, once it is there. */
+  answer: Node | null;
   /** All else on the path: the conversation around it. */
   around: Node[];
 };
@@ -83,8 +83,8 @@ export function groupOn(path: Node[], objective: string): GroupRecord {
   const own = path.filter((node) => saidOn(node)?.asked === asked);
   const last = own.at(-1);
   const after = last === undefined ? undefined : path[path.indexOf(last) + 1];
-  const answer = after?.author === "agent" ? textOf(after) : null;
-  const around = path.filter((node) => node.id !== asked && saidOn(node) === null && (answer === null || node !== after));
+  const answer = after?.author === "agent" ? after : null;
+  const around = path.filter((node) => node.id !== asked && saidOn(node) === null && node !== answer);
   return { asked, said: own.flatMap(statementOf), answer, around };
 }
 

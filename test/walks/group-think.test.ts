@@ -127,12 +127,20 @@ test("four participants of whom one fails and one is an agent: the deliverable, 
 
   // Once more asks nobody; the next in the session knows the answer, not the discussion.
   const before = asked(server);
+  const turns = (await house.run(["usage", "--json"])).out;
   expect((await talk.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }))).text).toBe(done.text);
   expect(asked(server)).toBe(before);
+  expect((await house.run(["usage", "--json"])).out).toBe(turns);
   await talk.call("consult_with", { model: gpt, question: "and now?", session_id: "queue" });
   const next = server.main().at(-1)!.text;
   expect(next).toContain(`refinement by ${gpt}`);
   expect(next).not.toContain(`discussion by ${sonnet}`);
+
+  // Another objective in the session is another matter.
+  const cache = input({ objective: "Choose a cache", models: [gpt], discussion_turns: 1, validation_rounds: 0 });
+  expect((await talk.call("group_think", cache)).output).toMatchObject({ status: "ok", dissent: [], rounds: { validation: 0 } });
+  const again = await talk.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }));
+  expect(again.output).toMatchObject({ deliverable: output.deliverable, dissent: output.dissent, cost_usd: output.cost_usd });
   expect(talk.said()).toBe("");
 }, 60_000);
 

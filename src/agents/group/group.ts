@@ -3,7 +3,7 @@
 import { createFeed } from "../../kit/feed.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { objectiveText, groupOn, outcomeOf, type GroupOutcome, type GroupRecord, type GroupThink } from "../../protocol/group.ts";
-import type { NewNode, Node } from "../../protocol/node.ts";
+import { textOf, type NewNode, type Node } from "../../protocol/node.ts";
 import type { Enforced, Policy } from "../../protocol/policy.ts";
 import type { Agent, AgentEvent, PlannedTurn, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
@@ -54,7 +54,7 @@ async function* takeTurn(parts: GroupParts, input: TurnInput, context: TurnConte
 async function think(parts: GroupParts, { group, path }: TurnInput, context: TurnContext, add: Add): Promise<TurnEnd> {
   if (group === null) throw new Fault("internal", "a turn of the agent group has no objective");
   const found = groupOn(path, objectiveText(group));
-  if (found.answer !== null) return { status: "ok", answer: found.answer };
+  if (found.answer !== null) return { status: "ok", answer: textOf(found.answer) };
   const ended = await work(parts, group, found, context, add);
   const outcome = outcomeOf(found.said);
   if (ended !== null) return { ...ended, answer: outcome.deliverable ?? "" };

@@ -1,12 +1,13 @@
 // group_think: one objective for several models and agents, who discuss it, write one deliverable and judge that.
 import { Fault } from "../../protocol/error.ts";
+import { objectiveText, type GroupThink } from "../../protocol/group.ts";
 import { groupThinkInput, groupThinkOutput } from "../../protocol/schema/mcp.ts";
 import { settledTurn } from "../../protocol/turn-start.ts";
-import { contextPaths } from "../context-paths.ts";
-import { withDeliverable } from "../group-answer.ts";
+import { contextPaths, type ContextPath } from "../context-paths.ts";
+import { finishedGroup, groupAnswer } from "../group-answer.ts";
 import { modelMeant } from "../model-name.ts";
 import { planFiles, sendFiles } from "../send-files.ts";
-import { takeTurn } from "../take-turn.ts";
+import { sessionNamed, takeTurn } from "../take-turn.ts";
 import { tool, type Place } from "../tool.ts";
 
 const usual = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
@@ -20,35 +21,45 @@ export const groupThink = tool({
   async run(input, place) {
     const files = planFiles(contextPaths(input.context, place));
     const agents = (await place.api.agents.list()).map(({ name }) => name);
-    const participants = await Promise.all(input.models.map((name) => participantMeant(name, agents, place)));
-    const { synthesis_model: writer, max_cost_usd: maxBudgetUsd } = input;
+    const group = await groupOf(input, [...files.whole, ...files.named], agents, place);
+    const objective = objectiveText(group);
+    const known = await sessionNamed(place.api, input.session_id, place.directory);
+    const finished = known === null ? null : await finishedGroup(known, objective, place);
+    if (finished !== null) return finished;
     const { limits } = settledTurn(await place.api.config.values());
-    const group = {
-      objective: input.objective,
-      outputFormat: input.output_format,
-      userInput: input.user_input ?? null,
-      context: [...files.whole, ...files.named].map(({ path }) => path),
-      participants,
-      discussionRounds: input.discussion_turns ?? usual.discussionRounds,
-      validationRounds: input.validation_rounds ?? usual.validationRounds,
-      synthesizer: writer === undefined ? null : await participantMeant(writer, agents, place),
-      parallelLimit: usual.parallelLimit,
-    };
+    const { max_cost_usd: maxBudgetUsd = limits.maxBudgetUsd } = input;
     const answer = await takeTurn(
       {
         sessionId: input.session_id,
         prompt: input.objective,
         // Whom a new session belongs to afterwards: an agent that takes part, else the project's model.
-        agent: participants.find((name) => agents.includes(name)) ?? "native",
+        agent: group.participants.find((name) => agents.includes(name)) ?? "native",
         model: null,
-        turn: { group, steerable: false, limits: maxBudgetUsd === undefined ? limits : { ...limits, maxBudgetUsd } },
+        turn: { group, steerable: false, limits: { ...limits, maxBudgetUsd } },
         prepare: (session) => sendFiles(place.api, session, files),
       },
       place,
     );
-    return withDeliverable(answer, place);
+    return groupAnswer(answer, objective, place);
   },
 });
+
+type Input = ReturnType<typeof groupThinkInput.parse>;
+
+async function groupOf(input: Input, files: ContextPath[], agents: string[], place: Place): Promise<GroupThink> {
+  const meant = (name: string) => participantMeant(name, agents, place);
+  return {
+    objective: input.objective,
+    outputFormat: input.output_format,
+    userInput: input.user_input ?? null,
+    context: files.map(({ path }) => path),
+    participants: await Promise.all(input.models.map(meant)),
+    discussionRounds: input.discussion_turns ?? usual.discussionRounds,
+    validationRounds: input.validation_rounds ?? usual.validationRounds,
+    synthesizer: input.synthesis_model === undefined ? null : await meant(input.synthesis_model),
+    parallelLimit: usual.parallelLimit,
+  };
+}
 
 /** Agents by their names, models also by what they are called from memory. */
 async function participantMeant(name: string, agents: string[], { api }: Place): Promise<string> {
