@@ -71,7 +71,8 @@ for (const era of ["legacy", "modern"] as const) {
     const shown = await house.run(["show", "matter"]);
     for (const word of ["question-one", "task-two", "question-three", "task-four"])
       expect(timesIn(shown.out, [word])).toEqual({ [word]: 1 });
-    expect((await house.run(["run", "question-five", "--session", "matter", "-a", "native", "-m", "openai/gpt-5.2"])).code).toBe(0);
+    expect((await house.run(["chat", "matter"], { stdin: "question-five\n" })).code).toBe(0);
+    expect(house.started().at(-1)).toMatchObject({ name: "claude", how: "resume" });
     await talk.call("consult_with", { model: "gpt-5.2", question: "question-six", session_id: "matter" });
     expect(timesIn(server.main().at(-1)?.text, ["question-five", "question-six", "task-four"])).toEqual({
       "question-five": 1,
