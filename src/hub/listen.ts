@@ -25,7 +25,7 @@ export function listenOwn(address: string, accept: Accept): Listener {
   const directory = dirname(address);
   ownDirectory(directory);
   const listener = listenUnix(address, accept);
-  void sweep(directory);
+  sweep(directory).catch(() => {}); // the next process sweeps too
   return {
     close() {
       listener.close();
