@@ -2,7 +2,7 @@
 // token, answers that are too long, and every kind of bad input in one clear line.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, test } from "bun:test";
-import { mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
@@ -105,36 +105,73 @@ test("a client that can't ask is told the question, and answers with the next ta
   expect(server.main().at(-1)?.text).toContain("green");
 });
 
+type OverHttp = { url: string; authorization: string; tokenFile: string } & AsyncDisposable;
+
+async function overHttp(house: TemporaryHouse): Promise<OverHttp> {
+  const child = house.start(["mcp", "--http"]);
+  const url = new TextDecoder().decode((await child.stdout.getReader().read()).value).trim();
+  const tokenFile = join(house.env["SKEIN_HOME"]!, "state", "mcp.token");
+  return {
+    url,
+    tokenFile,
+    authorization: `Bearer ${readFileSync(tokenFile, "utf8").trim()}`,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      expect(await child.exited).toBe(0);
+    },
+  };
+}
+
+async function httpClient({ url, authorization }: OverHttp, mode: "legacy" | { pin: string }): Promise<Client> {
+  const client = new Client({ name: "walk", version: "1" }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization } } }));
+  return client;
+}
+
+const generations = ["legacy", { pin: "2026-07-28" }] as const;
+
+test("who hangs up on HTTP has stopped nothing; cancel_session does", async () => {
+  await using server = serverWith(shellScript(["touch begun; while [ ! -e go ]; do sleep 0.05; done"], "went"));
+  await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+  await using web = await overHttp(house);
+  for (const [at, mode] of generations.entries()) {
+    const client = await httpClient(web, mode);
+    const session_id = `web-${at}`;
+    const hangUp = new AbortController();
+    const work = { agent: "native", task: "wait", session_id };
+    const calling = client.callTool({ name: "work_with", arguments: work }, { signal: hangUp.signal });
+    while (!existsSync(join(house.project, "begun"))) await Bun.sleep(20);
+    hangUp.abort("bye");
+    await expect(calling).rejects.toThrow();
+    const ask = async (name: string, more = {}) => resultOf(await client.callTool({ name, arguments: { session_id, ...more } })).output;
+    expect(await ask("wait_session", { timeout_s: 0.5 })).toMatchObject({ status: "running" });
+    expect(await ask("cancel_session")).toMatchObject({ status: "cancelled" });
+    rmSync(join(house.project, "begun"));
+    await client.close();
+  }
+});
+
 test("over HTTP both generations are served on loopback, with the token and from no web page", async () => {
   await using server = serverWith({ steps: [], final: "an opinion" });
   await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
-  const child = house.start(["mcp", "--http"]);
-  try {
-    const out = child.stdout.getReader();
-    const url = new TextDecoder().decode((await out.read()).value).trim();
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
-    const tokenFile = join(house.env["SKEIN_HOME"]!, "state", "mcp.token");
-    expect(statSync(tokenFile).mode & 0o777).toBe(0o600);
-    const authorization = `Bearer ${readFileSync(tokenFile, "utf8").trim()}`;
-    for (const mode of ["legacy", { pin: "2026-07-28" }] as const) {
-      const client = new Client({ name: "walk", version: "1" }, { versionNegotiation: { mode } });
-      await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization } } }));
-      const asked = { model: "gpt-5.2", question: "what do you think?", session_id: "web" };
-      expect(resultOf(await client.callTool({ name: "consult_with", arguments: asked }))).toMatchObject({ text: "an opinion" });
-      await client.close();
-    }
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
-    const status = async (headers: Record<string, string>) =>
-      (await fetch(url, { method: "POST", body, headers: { "content-type": "application/json", ...headers } })).status;
-    expect(await status({})).toBe(401);
-    expect(await status({ authorization: "Bearer wrong" })).toBe(401);
-    expect(await status({ authorization, origin: "https://evil.example" })).toBe(403);
-    expect(await status({ authorization, host: "evil.example" })).toBe(403);
-    expect((await fetch(new URL("/", url), { headers: { authorization } })).status).toBe(404);
-  } finally {
-    child.kill("SIGTERM");
-    expect(await child.exited).toBe(0);
+  await using web = await overHttp(house);
+  const { url, authorization } = web;
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+  expect(statSync(web.tokenFile).mode & 0o777).toBe(0o600);
+  for (const mode of generations) {
+    const client = await httpClient(web, mode);
+    const asked = { model: "gpt-5.2", question: "what do you think?", session_id: "web" };
+    expect(resultOf(await client.callTool({ name: "consult_with", arguments: asked }))).toMatchObject({ text: "an opinion" });
+    await client.close();
   }
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+  const status = async (headers: Record<string, string>) =>
+    (await fetch(url, { method: "POST", body, headers: { "content-type": "application/json", ...headers } })).status;
+  expect(await status({})).toBe(401);
+  expect(await status({ authorization: "Bearer wrong" })).toBe(401);
+  expect(await status({ authorization, origin: "https://evil.example" })).toBe(403);
+  expect(await status({ authorization, host: "evil.example" })).toBe(403);
+  expect((await fetch(new URL("/", url), { headers: { authorization } })).status).toBe(404);
 });
 
 test("an answer over 10,000 tokens is kept whole in a file and given shortened, with its path", async () => {
@@ -203,7 +240,11 @@ const wrong: [tool: string, input: Record<string, unknown>, says: RegExp][] = [
   ["work_with", { ...work, agent: "deepseek/deepseek-chat" }, /has no agent of its own.*\nask it with consult_with/],
   ["work_with", { ...work, agent: "cluade" }, /no agent or model "cluade"; did you mean claude\?/],
   ["work_with", { ...work, agent: "claude" }, /claude/],
-  ["work_with", { ...work, agent: "gemini", reasoning_effort: "xhigh" }, /^gemini can't be told the effort xhigh\nit takes low, medium, high$/],
+  [
+    "work_with",
+    { ...work, agent: "gemini", reasoning_effort: "xhigh" },
+    /^gemini can't be told the effort xhigh\nit takes low, medium, high$/,
+  ],
   ["work_with", { ...work, context: ["../outside.txt"] }, /^context: \.\.\/outside\.txt is outside of the project\npaths must be inside /],
   ["work_with", { ...work, context: ["link.txt"] }, /^context: link\.txt is outside of the project/],
   ["work_with", { ...work, context: ["/etc/passwd"] }, /outside of the project/],
