@@ -232,6 +232,7 @@ describe("commands", () => {
     [["mcp", "serve"], /mcp knows install, not "serve"/],
     [["mcp", "--remove"], /--remove goes with mcp install/],
     [["mcp", "install"], /mcp install needs a client: claude, claude-desktop, codex/],
+    [["mcp", "install", "claude", "--http"], /--http does not go with mcp install/],
     [["mcp", "install", "claud"], /did you mean "claude"/],
     [["mcp", "install", "claude", "codex"], /takes at most 2/],
     [["mcp", "install", "zed", "--project", "nowhere"], /--project: no directory/],

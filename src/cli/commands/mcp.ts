@@ -73,6 +73,8 @@ function portIn(text: string): number {
 }
 
 async function install(args: Args, door: Door): Promise<number> {
+  const misplaced = ["http", "port"].find((flag) => args.flags[flag] !== undefined);
+  if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with mcp install: clients start it on stdio`);
   const { toolset, project } = partsOf(args, door);
   const handBack = args.flags["hand-back-after"];
   const serverArgs = [
