@@ -27,7 +27,7 @@ export async function listFiles({ items, directory, ...place }: ListFiles): Prom
   const found = new Set(named.filter(({ isFile }) => isFile).map(({ path }) => path));
   const folders = named.filter(({ isFile }) => !isFile).map(({ path }) => path);
   if (folders.length === 0) return [...found];
-  const all = (await fromGit(place)) ?? [...new Set(folders.flatMap((folder) => walk(place.project, folder)))];
+  const all = (await fromGit(place)) ?? (await walk(place.project, folders));
   for (const path of all) if (folders.some((folder) => folder === "" || path.startsWith(`${folder}/`))) found.add(path);
   return [...found];
 }
@@ -57,24 +57,32 @@ async function fromGit(place: ProjectGit): Promise<string[] | null> {
   const ours = "--exclude=**/.skein/sessions/";
   const read = await readProjectGit(place, ["ls-files", "-z", "--cached", "--others", "--exclude-standard", ours], bounds);
   if (read === null) return null;
-  if (read.isCut) throw new Fault("usage", "the project has too many files to list", { hint: "name directories below it" });
+  if (read.isCut) throw tooMany();
   // A file in conflict is listed once for each side.
   return [...new Set(splitZeros(read.bytes))].map(readablePath);
 }
 
-function walk(project: string, folder: string): string[] {
+/** Lets others work in between, however much there is. */
+async function walk(project: string, folders: string[]): Promise<string[]> {
   const files: string[] = [];
-  const waiting = [folder];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  const waiting = [...folders];
+  const giveUpAt = performance.now() + bounds.limitMs;
+  for (let next = waiting.pop(), turn = 1; next !== undefined; next = waiting.pop(), turn += 1) {
+    if (turn % foldersAtOnce === 0) await Bun.sleep(0);
     for (const entry of entriesOf(join(project, next))) {
       const path = next === "" ? entry.name : `${next}/${entry.name}`;
       if (entry.isDirectory() && !leftOut.has(entry.name)) waiting.push(path);
       if (entry.isFile()) files.push(path);
     }
-    if (files.length > bounds.files)
-      throw new Fault("usage", "the project has too many files to list", { hint: "name directories below it" });
+    if (files.length > bounds.files || performance.now() > giveUpAt) throw tooMany();
   }
   return files;
+}
+
+const foldersAtOnce = 50;
+
+function tooMany(): Fault {
+  return new Fault("usage", "the project has too many files to list", { hint: "name directories below it" });
 }
 
 /** A directory that can't be opened has nothing that could be counted. */

@@ -14,6 +14,7 @@ export async function countTokens(ground: Ground, { items, directory, top, limit
   const { paths, env, self } = ground;
   const began = performance.now();
   const project = findProject(directory, paths.home);
+  if (project === "/") throw new Fault("usage", "the whole machine is no project", { hint: "name a directory of a project" });
   const all = await listFiles({ items, directory, project, path: programsIn(env) });
   const hidden = [...secretPlaces({ home: paths.home, isRoot: process.getuid?.() === 0, env }), paths.data, paths.state, paths.config];
   const isHidden = hiddenBy(hidden, project);

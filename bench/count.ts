@@ -1,0 +1,78 @@
+// What counting a project's tokens costs, and how long the process that asks for it is held up meanwhile. Writes
+// COUNT.md; `-- --quick` does not.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { countFiles } from "../src/files/count-files.ts";
+import { listFiles } from "../src/files/list-files.ts";
+
+const rounds = 3;
+const root = mkdtempSync(join(tmpdir(), "skein-bench-count-"));
+process.on("exit", () => rmSync(root, { recursive: true, force: true }));
+const command = [process.execPath, join(import.meta.dir, "..", "src", "main.ts"), "__count"];
+const path = process.env["PATH"] ?? "";
+
+const rows: string[] = [];
+for (const [files, lines] of [
+  [100, 20],
+  [10_000, 20],
+  [100_000, 3],
+] as const)
+  rows.push(await measure(files, lines));
+const report = `# What counting tokens costs
+
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:count\`; Bun ${Bun.version} from source, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end. Files of 20 lines, and of 3 lines where there are 100,000, in a git repository; the best of ${rounds}.
+
+| files | tokens | list, ms | count, ms | event loop held at most, ms |
+|---:|---:|---:|---:|---:|
+${rows.join("\n")}
+`;
+console.log(report);
+if (!process.argv.includes("--quick")) await Bun.write(join(import.meta.dir, "COUNT.md"), report);
+
+async function measure(files: number, lines: number): Promise<string> {
+  const project = makeProject(files, lines);
+  const best = { list: Infinity, count: Infinity, held: Infinity };
+  let tokens = 0;
+  for (let n = 0; n < rounds; n++) {
+    const stall = watchEventLoop();
+    const began = performance.now();
+    const all = await listFiles({ items: ["."], directory: project, project, path });
+    const listed = performance.now();
+    const counted = await countFiles({ command, project, files: all, top: 10, limitMs: 600_000 });
+    best.count = Math.min(best.count, performance.now() - listed);
+    best.list = Math.min(best.list, listed - began);
+    best.held = Math.min(best.held, stall.stop());
+    if (counted.totalFiles !== files) throw new Error(`${counted.totalFiles} files were counted instead of ${files}`);
+    tokens = counted.totalTokens;
+  }
+  const cells = [files, tokens].map((count) => count.toLocaleString("en-US"));
+  return `| ${[...cells, ...[best.list, best.count, best.held].map((ms) => ms.toFixed(0))].join(" | ")} |`;
+}
+
+function makeProject(files: number, lines: number): string {
+  const project = join(root, `p${files}`);
+  for (let n = 0; n < files; n++) {
+    const directory = join(project, `d${n % 25}`, `s${n % 500}`);
+    if (n < 500) mkdirSync(directory, { recursive: true });
+    const line = (at: number) => `export const value${n}_${at} = compute(${n * 7919}, "a line about value ${at}");\n`;
+    writeFileSync(join(directory, `f${n}.ts`), Array.from({ length: lines }, (_, at) => line(at)).join(""));
+  }
+  Bun.spawnSync(["git", "init", "-q"], { cwd: project });
+  return project;
+}
+
+function watchEventLoop(): { stop: () => number } {
+  let longest = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last - 1);
+    last = performance.now();
+  }, 1);
+  return {
+    stop() {
+      clearInterval(timer);
+      return longest;
+    },
+  };
+}
