@@ -10,7 +10,6 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  unlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -22,11 +21,11 @@ import type { Ground } from "../house.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Enforced, Policy, SessionMark } from "../protocol/policy.ts";
 import type { Executor, TurnInput } from "../protocol/ports.ts";
-import { makeGuardable } from "../sandbox/git-places.ts";
 import { enforcedBy, type Machine, walledCommand } from "../sandbox/start.ts";
 import { boundsOf, byDepth, isTooWide, planFile, type Rule, type Walls, wallsFor } from "../sandbox/walls.ts";
 import { markVariables } from "../sandbox/within.ts";
 import { version } from "../version.ts";
+import { guardRepository } from "./guards.ts";
 import { keptExecutors } from "./kept-executors.ts";
 
 export type Executors = {
@@ -149,7 +148,7 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanu
   const { temp, copies } = makeTemp(ground, turn, atEnd);
   const canGuard = policy.name === "workspace" && (machine.tier === "namespaces" || machine.tier === "seatbelt");
   const written = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
-  for (const file of written.flatMap(makeGuardable)) atEnd.push(() => unlinkSync(file));
+  for (const place of written) atEnd.push(guardRepository(ground.paths.state, place));
   if (written.length > 0 && !isTooWide(project, ground.paths.home)) holdPlace(join(project, ".skein"), atEnd);
   const { home, config, data, state, cache } = ground.paths;
   const own = { config, data, state, cache };

@@ -102,13 +102,14 @@ export type TurnContext = {
   pausable: (part: Pausable) => () => void;
 };
 
-/** The call is null when another agent's command line asks by its own means. */
-export type AskWish = { call: string | null; question: string; options: string[] };
 /** What a request will probably count. The cost is null when no price is known. */
 export type Estimate = { tokens: number; costUsd: number | null };
 
 /** Called when the request is over, with what it really used. */
 export type Settle = (spent: Spent) => void;
+
+/** The call is null when another agent's command line asks by its own means. */
+export type AskWish = { call: string | null; question: string; options: string[] };
 
 /** `later`: nobody is waited for; the turn is to end as `needs-input`, and the answer comes with the next one. */
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
