@@ -20,7 +20,7 @@ async function bundle(): Promise<void> {
   await build(["--target=bun", "--format=cjs", "--bytecode", "--minify", "--outdir", "dist"]);
 }
 
-/** Built, tried, and built again with what was used in front: each process of a run has 3 to 5 MB less (`npm run bench`). */
+/** Built, tried, and built again with what was used in front: skein has 5 MB less then and its executor 2.5 (`npm run bench`). */
 async function compile(outfile: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "skein-build-"));
   try {
