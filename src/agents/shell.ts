@@ -92,7 +92,9 @@ async function execute(
   if (handle === null) return { author: "user", parts: [{ kind: "text", text: excerpt }] };
   return {
     author: "user",
-    parts: [{ kind: "handle", handle: copies === undefined ? handle : copyOf(handle, copies), excerpt: excerpt + whereWhole(handle, sentBytes) }],
+    parts: [
+      { kind: "handle", handle: copies === undefined ? handle : copyOf(handle, copies), excerpt: excerpt + whereWhole(handle, sentBytes) },
+    ],
   };
 }
 

@@ -32,7 +32,9 @@ export function chooseAgent(name: string, model: string | null, others: { agents
   if (model !== null) throw new Fault("usage", `-a ${name} names a model already; leave -m out`);
   const row = externalAgents.find((candidate) => candidate.vendor === named.vendor);
   if (row !== undefined) return { agent: row.name, model: named.model };
-  throw new Fault("model-api-only", `${name} has no agent of its own: it can only be asked over the API`, { hint: `use -m ${named.model}` });
+  throw new Fault("model-api-only", `${name} has no agent of its own: it can only be asked over the API`, {
+    hint: `use -m ${named.model}`,
+  });
 }
 
 /** The model of an agent that brings its own; null leaves it to that agent. */
