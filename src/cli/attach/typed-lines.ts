@@ -2,7 +2,8 @@
 // what is being typed. Knows keys and rows, not what is said.
 import type { Door, Screen } from "../command.ts";
 import { keyDecoder, type Key } from "../repl/keys.ts";
-import { below, inView, layOut, repaint, rewrapped, type Layout } from "../repl/paint.ts";
+import { inView, layOut, type Layout } from "../../kit/lay-out.ts";
+import { below, repaint, rewrapped } from "../repl/paint.ts";
 import { freshPrompt, press, type Prompt } from "../repl/prompt.ts";
 import type { RawTerminal } from "../terminal.ts";
 

@@ -1,8 +1,9 @@
 // Keys, lines and their place on a terminal.
 import { describe, expect, test } from "bun:test";
-import { edits, emptyLine, insert, moveRow } from "./edit.ts";
+import { edits, emptyLine, insert, moveRow } from "../../kit/line-edit.ts";
 import { keyDecoder } from "./keys.ts";
-import { inView, layOut, repaint } from "./paint.ts";
+import { inView, layOut } from "../../kit/lay-out.ts";
+import { repaint } from "./paint.ts";
 
 const line = (text: string, cursor = text.length) => ({ text, cursor });
 

@@ -1,6 +1,6 @@
 // One entry at the prompt, key by key: the line, the way through history, and what only the outside can do
 // (complete, stop, leave). Pure.
-import { edits, emptyLine, insert, moveRow, type Edit, type Line } from "./edit.ts";
+import { edits, emptyLine, insert, moveRow, type Edit, type Line } from "../../kit/line-edit.ts";
 import type { Key } from "./keys.ts";
 
 export type Prompt = {

@@ -3,11 +3,12 @@
 import type { Door } from "../command.ts";
 import type { RawTerminal } from "../terminal.ts";
 import type { Completion } from "./complete.ts";
-import { insert, type Line } from "./edit.ts";
+import { insert, type Line } from "../../kit/line-edit.ts";
 import type { History } from "./history.ts";
 import type { AnswerInput, Input } from "./input.ts";
 import { keyDecoder, type Key } from "./keys.ts";
-import { below, inColumns, inView, layOut, repaint, rewrapped, type Layout } from "./paint.ts";
+import { inView, layOut, type Layout } from "../../kit/lay-out.ts";
+import { below, inColumns, repaint, rewrapped } from "./paint.ts";
 import { freshPrompt, press, type Prompt } from "./prompt.ts";
 
 export type TerminalOptions = { history: History; complete: (line: Line) => Promise<Completion> };
