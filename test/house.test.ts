@@ -24,7 +24,8 @@ const mayImport: Record<string, string[]> = {
   engine: [...floor1, "store"],
   hub: floor1,
   mcp: floor1,
-  cli: [...floor1, "hub", "mcp"],
+  tui: floor1,
+  cli: [...floor1, "hub", "mcp", "tui"],
   house: [...floor1, "config", "store", "models", "executor", "sandbox", "skills", "files", "agents", "engine", "house", "version"],
   version: [],
   // main finds the project before the house is built, and is the executor, the launcher or who counts when re-executed as such

@@ -1,7 +1,8 @@
-// Builds skein: `dist/skein`, one self-contained executable, and with --bundle `dist/main.js` with its bytecode,
-// which is what the npm package carries; --outfile <path> puts the executable elsewhere and leaves `dist` alone.
-// None of them loads a directory's .env, bunfig.toml or tsconfig.json.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+// Builds skein: `dist/skein`, one self-contained executable, and with --bundle `dist/main.js` with its bytecode and the
+// screen beside it, which is what the npm package carries; --outfile <path> puts the executable elsewhere and leaves
+// `dist` alone. None of them loads a directory's .env, bunfig.toml or tsconfig.json.
+import type { BunPlugin } from "bun";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { recordOrder } from "./bytecode-order.ts";
@@ -10,14 +11,36 @@ const root = `${import.meta.dir}/..`;
 const wantsBundle = process.argv.includes("--bundle");
 const given = process.argv.indexOf("--outfile");
 
+/** The screen's highlighter, which we do not use, and the native library of other machines. */
+const leftOut = ["*.scm", "*.wasm"];
+const nativeLibraries = "darwin-x64 darwin-arm64 linux-x64 linux-x64-musl linux-arm64 linux-arm64-musl win32-x64 win32-arm64"
+  .split(" ")
+  .map((platform) => `@opentui/core-${platform}`);
+
 if (given > 0) await compile(resolve(process.argv[given + 1] ?? "skein"));
 else {
   mkdirSync(`${root}/dist`, { recursive: true });
   await (wantsBundle ? bundle() : compile(`${root}/dist/skein`));
 }
 
+/**
+ * The screen is a file of its own: its library awaits at the top level, which bytecode can't. Its native library is found
+ * in node_modules, where npm puts the one of the machine.
+ */
 async function bundle(): Promise<void> {
-  await build(["--target=bun", "--format=cjs", "--bytecode", "--minify", "--outdir", "dist"]);
+  const beside: BunPlugin = {
+    name: "the screen is beside it",
+    setup: (builder) => void builder.onResolve({ filter: /\/tui\/app\.ts$/ }, () => ({ path: "./tui.js", external: true })),
+  };
+  const all = { target: "bun", minify: true, outdir: `${root}/dist` } as const;
+  await Bun.build({ ...all, entrypoints: [`${root}/src/main.ts`], format: "cjs", bytecode: true, plugins: [beside] });
+  await Bun.build({
+    ...all,
+    entrypoints: [`${root}/src/tui/app.ts`],
+    format: "esm",
+    naming: { entry: "tui.js", asset: "tui-[name].[ext]" },
+    external: [...leftOut, ...nativeLibraries],
+  });
 }
 
 /** Built, tried, and built again with what was used in front: skein has 5 MB less then and its executor 2.5 (`npm run bench`). */
@@ -48,9 +71,14 @@ async function buildExecutable(outfile: string, orders: string[]): Promise<void>
     "--compile-jit-policy=30",
     ...closed,
     ...orders.map((order) => `--bytecode-order=${order}`),
+    ...[...leftOut, ...nativeLibraries.filter(isMissing)].flatMap((name) => ["--external", name]),
     "--outfile",
     outfile,
   ]);
+}
+
+function isMissing(library: string): boolean {
+  return !existsSync(`${root}/node_modules/${library}`);
 }
 
 async function build(flags: string[]): Promise<void> {

@@ -15,7 +15,7 @@ export async function runCli(argv: string[], door: Door): Promise<number> {
 }
 
 async function dispatch(argv: string[], door: Door): Promise<number> {
-  const [first, ...rest] = argv;
+  const [first, ...rest] = argv.length === 0 && isWatched(door) ? ["tui"] : argv;
   if (first === undefined || first === "help" || first === "--help" || first === "-h") return help(rest[0], door, first === undefined);
   if (first === "--version" || first === "-V") {
     door.out.write(`skein ${door.version}\n`);
@@ -28,6 +28,11 @@ async function dispatch(argv: string[], door: Door): Promise<number> {
   const own = first.startsWith("-") ? argv : rest;
   if (asksForHelp(own)) return help(name, door, false);
   return command.run(parseArgs(command, own), door);
+}
+
+/** A person sits at a terminal that can show more than lines. */
+function isWatched({ stdin, out, env }: Door): boolean {
+  return stdin.isTty && out.isTty && env["TERM"] !== "dumb";
 }
 
 function asksForHelp(argv: string[]): boolean {

@@ -5,6 +5,7 @@ type Row = { names: string[]; load: () => Promise<Command> };
 
 export const commandTable: readonly Row[] = [
   { names: ["run", "spawn"], load: async () => (await import("./commands/run.ts")).run },
+  { names: ["tui"], load: async () => (await import("./commands/tui.ts")).tui },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).chat },
   { names: ["ps"], load: async () => (await import("./commands/ps.ts")).ps },
   { names: ["attach"], load: async () => (await import("./commands/attach.ts")).attach },

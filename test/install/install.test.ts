@@ -7,7 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
+import { model, walk } from "../support/chat-walk.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
+import { openTerminal } from "../support/tmux.ts";
 
 const root = join(import.meta.dir, "..", "..");
 const minutes = 60_000;
@@ -67,6 +69,7 @@ describe("the package", () => {
         "bin/find-bun.sh",
         "dist/main.js",
         "dist/main.js.jsc",
+        "dist/tui.js",
         "docs/CONFIG.md",
         "docs/JSON.md",
         "docs/SKILLS.md",
@@ -122,6 +125,21 @@ describe("installed globally from the tarball", () => {
     } finally {
       await server.stop();
     }
+  });
+});
+
+describe("the screen of the package", () => {
+  test("opens, takes a message and leaves", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house, { columns: 80, rows: 24 }, [at("global", "bin", "skein")]);
+      const { press, until } = terminal;
+      await press(`skein tui ${model.join(" ")}`, "Enter");
+      await until("[INSERT] [idle]");
+      await press("hello", "Enter");
+      await until(/You said: hello[^]*── ok/);
+      await press("C-c", "C-c");
+      await until("Resume with: skein tui");
+    });
   });
 });
 

@@ -14,10 +14,10 @@ export type Terminal = {
 };
 
 /** Runs a shell in the house's project, in which `skein` is the program. */
-export async function openTerminal(house: TemporaryHouse, size = { columns: 80, rows: 50 }): Promise<Terminal> {
+export async function openTerminal(house: TemporaryHouse, size = { columns: 80, rows: 50 }, program = skeinCommand()): Promise<Terminal> {
   const env = { ...house.env, TERM: "xterm-256color", TMUX_TMPDIR: house.root, NO_COLOR: "1" };
   const rc = join(house.root, "rc");
-  await Bun.write(rc, `PS1='$ '\nskein() { ${skeinCommand().join(" ")} "$@"; }\n`);
+  await Bun.write(rc, `PS1='$ '\nskein() { ${program.join(" ")} "$@"; }\n`);
   async function tmux(...args: string[]): Promise<string> {
     const child = Bun.spawn(["tmux", "-f", "/dev/null", ...args], {
       cwd: house.project,

@@ -164,6 +164,7 @@ describe("run", () => {
 const wrongCommands: Record<string, [string[], RegExp]> = {
   run: [["run", "--nope"], /no flag "--nope"/],
   chat: [["chat", "talk", "--continue"], /exclude each other/],
+  tui: [["tui", "talk", "--new"], /exclude each other/],
   ps: [["ps", "all"], /takes no arguments/],
   attach: [["attach", "nope"], /no session "nope"/],
   logs: [["logs", "nope", "--limit", "0"], /whole number above 0/],
@@ -236,6 +237,8 @@ describe("commands", () => {
     [["mcp", "install", "claud"], /did you mean "claude"/],
     [["mcp", "install", "claude", "codex"], /takes at most 2/],
     [["mcp", "install", "zed", "--project", "nowhere"], /--project: no directory/],
+    [["tui"], /the screen needs a terminal/],
+    [["tui", "--inlien"], /--help/],
     [["hub", "start", "--port", "70000"], /--port is a number from 1 to 65535/],
     [["hub", "stop", "--wait", "long"], /--wait can't be "long"/],
     [["hub", "status", "--wait", "1s"], /--wait goes with hub stop/],

@@ -1,0 +1,71 @@
+// skein tui: the full screen in the current project, and `skein` alone in a terminal. The screen is loaded only here.
+import { Fault, messageOf } from "../../protocol/error.ts";
+import { shortId } from "../../protocol/node.ts";
+import { refuseNesting } from "../../protocol/nesting.ts";
+import type { Session } from "../../protocol/turn.ts";
+import type { Args, Command, Door } from "../command.ts";
+import { runFlags } from "../run-flags.ts";
+import { readFlags, sessionFrom, turnFrom } from "./run.ts";
+
+const taken = new Set(["model", "agent", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
+
+export const tui: Command = {
+  name: "tui",
+  summary: "work in a full screen: transcript, composer and status bar",
+  usage: "[session] [--new] [flags]",
+  positionals: { min: 0, max: 1 },
+  flags: [
+    { name: "new", summary: "begin a new session instead of going on with the project's current one" },
+    ...runFlags.filter((flag) => taken.has(flag.name)),
+  ],
+  notes: `\`skein\` alone in a terminal does the same. It shows the project's current session, or
+begins one with the first message. docs/KEYS.md has its keys; in it, ? shows them.`,
+  run: runTui,
+};
+
+async function runTui(args: Args, door: Door): Promise<number> {
+  const flags = readFlags(args, door);
+  const [wanted] = args.positionals;
+  if (wanted !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
+  if (!door.stdin.isTty || !door.out.isTty || door.env["TERM"] === "dumb")
+    throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
+  refuseNesting(door.around());
+  const { directory, trust } = flags;
+  const api = await door.api({ ...(trust === null ? {} : { trust }), cwd: directory });
+  const settings = await api.config.values();
+  const turn = { ...turnFrom(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
+  const open = sessionFrom(flags, settings, null, turn.toolLevel);
+  const session = await sessionFor(wanted);
+  await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
+  const { openScreen } = await loadScreen();
+  let last: Session | null = session;
+  let signal: "SIGINT" | "SIGTERM" | null = null;
+  try {
+    const onStop = (stop: () => void) =>
+      door.onStop((by) => {
+        signal = by;
+        stop();
+      });
+    const onSession = (shown: Session) => void (last = shown);
+    await openScreen({ api, directory, turn, open, session, color: door.out.color, onSession, onStop });
+  } finally {
+    if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${shortId(last.id)}\n`);
+  }
+  return signal === null ? 0 : signal === "SIGINT" ? 130 : 143;
+
+  async function sessionFor(name: string | undefined): Promise<Session | null> {
+    if (name !== undefined) return api.session.find({ wanted: name, directory });
+    return flags.on("new") ? null : api.session.current({ directory });
+  }
+}
+
+async function loadScreen() {
+  try {
+    return await import("../../tui/app.ts");
+  } catch (error) {
+    throw new Fault("not-installed", `the screen can't be loaded: ${messageOf(error)}`, {
+      hint: "`skein chat` talks without it",
+      cause: error,
+    });
+  }
+}

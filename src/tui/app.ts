@@ -1,0 +1,98 @@
+// The screen as a door: keys and events go to `update`, the state goes to the picture, effects to the Api. It owns the
+// terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
+import { createCliRenderer, decodePasteBytes, type CliRenderer } from "@opentui/core";
+import type { Api, SessionOpen, TurnStart } from "../protocol/api.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
+import type { Session } from "../protocol/turn.ts";
+import { Canvas, keyOf } from "./canvas.ts";
+import { doEffect, enter, type Doing } from "./effects.ts";
+import { firstState, type Message } from "./state.ts";
+import { update } from "./update.ts";
+import { pictureOf } from "./views/screen.ts";
+
+export type ScreenParts = {
+  api: Api;
+  directory: string;
+  turn: Omit<TurnStart, "session" | "prompt">;
+  open: SessionOpen;
+  session: Session | null;
+  color: boolean;
+  /** Told of each session that is shown. */
+  onSession: (session: Session) => void;
+  onStop: (stop: () => void) => void;
+};
+
+/** Runs until the person leaves, or a signal comes. */
+export async function openScreen(parts: ScreenParts): Promise<void> {
+  const renderer = await ownTerminal();
+  const giveBack = () => renderer.destroy();
+  process.once("exit", giveBack);
+  try {
+    await runScreen(parts, renderer);
+  } finally {
+    giveBack();
+    await renderer.closed;
+    process.off("exit", giveBack);
+  }
+}
+
+/** The same on any renderer: tests bring one without a terminal. */
+export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const size = () => ({ columns: renderer.width, rows: renderer.height });
+  let state = firstState({ size: size(), net: parts.turn.policy.net, sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on" });
+  const canvas = new Canvas(renderer, { color: parts.color, onWheel: (by) => send({ type: "wheel", by }) });
+  const doing: Doing = { ...parts, send, quit: over.resolve };
+  let isDrawn = false;
+
+  function send(message: Message): void {
+    try {
+      const next = update(state, message);
+      state = next.state;
+      draw();
+      for (const effect of next.effects) void doEffect(doing, effect);
+    } catch (error) {
+      over.reject(error);
+    }
+  }
+  /** Once for all that arrives together. */
+  function draw(): void {
+    if (isDrawn) return;
+    isDrawn = true;
+    queueMicrotask(() => {
+      isDrawn = false;
+      if (!renderer.isDestroyed) canvas.show(pictureOf(state));
+    });
+  }
+
+  renderer.root.add(canvas);
+  renderer.keyInput.on("keypress", (event) => {
+    const key = keyOf(event);
+    if (key !== null) send({ type: "key", key, at: performance.now() });
+  });
+  renderer.keyInput.on("paste", ({ bytes }) => send({ type: "paste", text: decodePasteBytes(bytes).replace(/\r\n?/g, "\n") }));
+  renderer.on("resize", () => send({ type: "resized", size: size() }));
+  process.on("uncaughtException", over.reject);
+  process.on("unhandledRejection", over.reject);
+  parts.onStop(over.resolve);
+  try {
+    await enter(doing, parts.session);
+    draw();
+    await over.promise;
+  } finally {
+    process.off("uncaughtException", over.reject);
+    process.off("unhandledRejection", over.reject);
+  }
+}
+
+async function ownTerminal(): Promise<CliRenderer> {
+  try {
+    // Its own console and its own way out would hide what went wrong from us.
+    return await createCliRenderer({ exitOnCtrlC: false, exitSignals: [], consoleMode: "disabled", openConsoleOnError: false });
+  } catch (error) {
+    throw new Fault("not-installed", `the screen can't be opened: ${messageOf(error)}`, {
+      hint: "`skein chat` talks without it",
+      cause: error,
+    });
+  }
+}

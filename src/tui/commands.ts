@@ -1,0 +1,109 @@
+// Every command of the screen, in one table: the keys, the colon commands, the leader, the help overlay and
+// docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
+import { edits, emptyLine } from "../kit/line-edit.ts";
+import { moveFocus, scrollBy, scrollPage, toggleAll, toggleFocused } from "./scroll.ts";
+import { step, type State, type Step } from "./state.ts";
+
+export type ScreenCommand = {
+  summary: string;
+  /** In Normal mode. Two characters are pressed one after the other. */
+  keys?: readonly string[];
+  /** Whether these keys also work while a message is being typed. */
+  everywhere?: boolean;
+  /** After the colon, with what may follow. */
+  typed?: { name: string; usage: string };
+  /** After Space. */
+  leader?: string;
+  run: (state: State, argument: string) => Step;
+};
+
+export const screenCommands: readonly ScreenCommand[] = [
+  { summary: "type a message", keys: ["i", "a"], run: (state) => step(insertMode(state)) },
+  {
+    summary: "type at the start of the message",
+    keys: ["I"],
+    run: (state) => step(insertMode({ ...state, draft: { ...state.draft, cursor: 0 } })),
+  },
+  { summary: "type at the end of the message", keys: ["A"], run: (state) => step(insertMode(atEnd(state))) },
+  { summary: "one row down", keys: ["j", "down"], run: (state) => step(scrollBy(state, 1)) },
+  { summary: "one row up", keys: ["k", "up"], run: (state) => step(scrollBy(state, -1)) },
+  { summary: "half a page down", keys: ["ctrl+d"], run: (state) => step(scrollPage(state, 0.5)) },
+  { summary: "half a page up", keys: ["ctrl+u"], run: (state) => step(scrollPage(state, -0.5)) },
+  { summary: "a page down", keys: ["pagedown"], everywhere: true, run: (state) => step(scrollPage(state, 1)) },
+  { summary: "a page up", keys: ["pageup"], everywhere: true, run: (state) => step(scrollPage(state, -1)) },
+  { summary: "to the beginning", keys: ["gg"], run: (state) => step({ ...state, top: 0 }) },
+  { summary: "to the end, and follow what is added", keys: ["G"], run: (state) => step({ ...state, top: "end" }) },
+  { summary: "to the block before", keys: ["["], run: (state) => step(moveFocus(state, -1)) },
+  { summary: "to the next block", keys: ["]"], run: (state) => step(moveFocus(state, 1)) },
+  { summary: "open or fold the block; without one, type", keys: ["enter", "o"], run: openBlock },
+  { summary: "open or fold all blocks", keys: ["ctrl+o"], everywhere: true, run: (state) => step(toggleAll(state)) },
+  { summary: "type a command", keys: [":"], run: (state) => step({ ...state, mode: "command", commandLine: emptyLine }) },
+  {
+    summary: "network for the tools, from the next turn on",
+    leader: "n",
+    typed: { name: "net", usage: "[on|off]" },
+    run: switchNet,
+  },
+  {
+    summary: "a new branch from the beginning; this one stays",
+    leader: "c",
+    typed: { name: "clear", usage: "" },
+    run: (state) => step(state, { type: "clear" }),
+  },
+  {
+    summary: "a new session from here; this one stays",
+    leader: "f",
+    typed: { name: "fork", usage: "[name]" },
+    run: (state, name) => step(state, { type: "fork", name: name === "" ? null : name }),
+  },
+  {
+    summary: "which model answers; another one from now on",
+    leader: "m",
+    typed: { name: "model", usage: "[vendor/id]" },
+    run: (state, name) => step(state, { type: "model", name: name === "" ? null : name }),
+  },
+  {
+    summary: "who takes the turns; another one from now on",
+    typed: { name: "agent", usage: "[name]" },
+    run: (state, name) => step(state, { type: "agent", name: name === "" ? null : name }),
+  },
+  {
+    summary: "this list, until Esc",
+    keys: ["?"],
+    leader: "?",
+    typed: { name: "help", usage: "" },
+    run: (state) => step({ ...state, help: 0 }),
+  },
+  { summary: "leave; the session stays", typed: { name: "quit", usage: "" }, run: (state) => step(state, { type: "quit" }) },
+];
+
+/** Keys that mean something before any command does; for the help only. */
+export const fixedKeys: readonly { keys: string; summary: string }[] = [
+  { keys: "Esc", summary: "leave a mode, an overlay or a block" },
+  { keys: "Ctrl+C", summary: "stop the turn; again within 2 seconds leave" },
+  { keys: "Space", summary: "in Normal or on an empty prompt: see below" },
+  { keys: "Enter", summary: "while typing: send, also to a running turn" },
+  { keys: "Alt+Enter, Ctrl+J", summary: "while typing: a line break" },
+];
+
+function insertMode(state: State): State {
+  return { ...state, mode: "insert", focus: null };
+}
+
+function atEnd(state: State): State {
+  return { ...state, draft: edits.end({ ...state.draft, cursor: state.draft.text.length }) };
+}
+
+function openBlock(state: State): Step {
+  return step(state.focus === null ? insertMode(state) : toggleFocused(state));
+}
+
+function switchNet(state: State, wanted: string): Step {
+  if (wanted !== "" && wanted !== "on" && wanted !== "off")
+    return step({ ...state, notice: { text: `:net takes on or off, not "${wanted}"`, isError: true } });
+  const net = wanted === "" ? (state.net === "on" ? "off" : "on") : wanted;
+  return step(
+    { ...state, net, notice: { text: `the network is ${net} for the tools of the next turn`, isError: false } },
+    { type: "net", net },
+  );
+}

@@ -1,0 +1,112 @@
+// All that the screen shows, as data. Nothing in here is changed in place; `update` makes the next state from it.
+import { emptyLine, type Line } from "../kit/line-edit.ts";
+import type { Ask, QueuedInput } from "../protocol/control.ts";
+import type { Event } from "../protocol/event.ts";
+import type { Node } from "../protocol/node.ts";
+import type { Session, Turn } from "../protocol/turn.ts";
+import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
+import type { Block } from "./blocks.ts";
+
+export type Mode = "normal" | "insert" | "command";
+
+export type State = {
+  size: Size;
+  mode: Mode;
+  /** Null until the first message: a look around leaves nothing behind. */
+  session: Session | null;
+  blocks: readonly Block[];
+  allOpen: boolean;
+  /** Blocks that are not as `allOpen` and their kind would have them. */
+  toggled: ReadonlySet<string>;
+  focus: string | null;
+  /** The first row of the transcript in view; "end" follows what is added. */
+  top: number | "end";
+  draft: Line;
+  /** What follows the colon. */
+  commandLine: Line;
+  /** What the turn is doing; null when none runs. */
+  activity: string | null;
+  usage: Usage;
+  total: Spent;
+  net: "on" | "off";
+  sandbox: "on" | "off" | "partly";
+  asks: readonly Ask[];
+  answer: Line;
+  queue: readonly QueuedInput[];
+  leader: { since: number; isShown: boolean } | null;
+  /** The first key of a pair: `g` of `gg`. */
+  pending: string | null;
+  /** The first line of the help in view; null when it is closed. */
+  help: number | null;
+  notice: { text: string; isError: boolean } | null;
+  /** When Ctrl+C was pressed last. */
+  stoppedAt: number | null;
+};
+
+export type Size = { columns: number; rows: number };
+
+/** `name` is the key ("a", "G", "enter", "ctrl+c"), `text` what it types, if anything. */
+export type Key = { name: string; text: string };
+
+export type Message =
+  | { type: "key"; key: Key; at: number }
+  | { type: "paste"; text: string }
+  | { type: "wheel"; by: number }
+  | { type: "resized"; size: Size }
+  /** Some time passed that an effect asked to be told of. */
+  | { type: "tick"; at: number }
+  | { type: "opened"; session: Session | null; nodes: readonly Node[]; turns: readonly Turn[] }
+  /** The first message opened it. */
+  | { type: "begun"; session: Session }
+  | { type: "event"; event: Event }
+  | { type: "turn over"; session: string }
+  | { type: "told"; text: string }
+  | { type: "failed"; text: string; hint: string | null }
+  | { type: "refused"; draft: string; text: string; hint: string | null };
+
+export type Effect =
+  | { type: "start"; prompt: string }
+  | { type: "steer"; session: string; text: string }
+  | { type: "cancel"; session: string }
+  | { type: "answer"; ask: string; text: string }
+  /** A sub-session may ask something, too. */
+  | { type: "watch"; session: string }
+  | { type: "clear" }
+  | { type: "fork"; name: string | null }
+  | { type: "net"; net: "on" | "off" }
+  | { type: "model"; name: string | null }
+  | { type: "agent"; name: string | null }
+  | { type: "wake"; afterMs: number }
+  | { type: "quit" };
+
+export type Step = { state: State; effects: Effect[] };
+
+export function step(state: State, ...effects: Effect[]): Step {
+  return { state, effects };
+}
+
+export function firstState(parts: { size: Size; net: "on" | "off"; sandbox: State["sandbox"] }): State {
+  return {
+    ...parts,
+    mode: "insert",
+    session: null,
+    blocks: [],
+    allOpen: false,
+    toggled: new Set(),
+    focus: null,
+    top: "end",
+    draft: emptyLine,
+    commandLine: emptyLine,
+    activity: null,
+    usage: noUsage,
+    total: nothingSpent,
+    asks: [],
+    answer: emptyLine,
+    queue: [],
+    leader: null,
+    pending: null,
+    help: null,
+    notice: null,
+    stoppedAt: null,
+  };
+}

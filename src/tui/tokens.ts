@@ -1,0 +1,12 @@
+// Token counts as the status bar and the line after a turn show them. Input is all that was sent, the cached part beside it.
+import type { Usage } from "../protocol/usage.ts";
+
+export function inputOf(usage: Usage): number {
+  return usage.input + usage.cacheRead + usage.cacheWrite;
+}
+
+/** `i:1234(c:800) o:567` */
+export function tokensText(usage: Usage): string {
+  const cached = usage.cacheRead > 0 ? `(c:${usage.cacheRead})` : "";
+  return `i:${inputOf(usage)}${cached} o:${usage.output}`;
+}

@@ -1,0 +1,83 @@
+// What a turn tells, on the screen. Events of sessions other than the one shown only matter where they ask something.
+import { plainText } from "../kit/ansi.ts";
+import { emptyLine } from "../kit/line-edit.ts";
+import { oneLine } from "../kit/text.ts";
+import type { Ask } from "../protocol/control.ts";
+import type { Event } from "../protocol/event.ts";
+import type { Enforced } from "../protocol/policy.ts";
+import { addSpent, addUsage, noUsage } from "../protocol/usage.ts";
+import { turnBlocks, withDelta, withNode, withOutput, withoutLive } from "./blocks.ts";
+import { step, type State, type Step } from "./state.ts";
+
+export function updateByEvent(state: State, event: Event): Step {
+  if (event.type === "ask.opened" || event.type === "ask.closed") return step(withAsk(state, event));
+  if (event.sessionId !== state.session?.id) return step(state);
+  if (event.type === "session.spawned") {
+    const task = plainText(event.task);
+    const blocks = [...state.blocks, { id: event.session, kind: "session" as const, agent: oneLine(event.agent, 60), task }];
+    return step({ ...state, blocks, activity: "sub-session" }, { type: "watch", session: event.session });
+  }
+  return step(shown(state, event));
+}
+
+function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
+  const { blocks } = state;
+  switch (event.type) {
+    case "turn.started":
+      return { ...state, session: event.session, activity: "waiting", usage: noUsage };
+    case "node.added": {
+      const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
+      return { ...state, blocks: withNode(blocks, event.node), usage };
+    }
+    case "text.delta":
+      return { ...state, blocks: withDelta(blocks, "text", event.text), activity: "writing" };
+    case "thinking.delta":
+      return { ...state, blocks: withDelta(blocks, "thinking", event.text), activity: "thinking" };
+    case "call.started":
+    case "tool.started":
+      return { ...state, activity: oneLine(event.name, 20) };
+    case "tool.output":
+      return { ...state, blocks: withOutput(blocks, event.call, event.text) };
+    case "tool.denied":
+      return { ...state, notice: { text: oneLine(event.text, 300), isError: true } };
+    case "model.retried":
+      return {
+        ...state,
+        blocks: withoutLive(blocks),
+        activity: "retrying",
+        notice: { text: oneLine(event.error.message, 300), isError: true },
+      };
+    case "warning.raised":
+      return { ...state, blocks: [...blocks, { id: `warning-${blocks.length}`, kind: "note", text: plainText(event.message) }] };
+    case "turn.paused":
+      return { ...state, activity: "paused" };
+    case "turn.resumed":
+      return { ...state, activity: "waiting" };
+    case "draft.shown":
+      return event.key === "text" || event.key === "thinking" ? { ...state, blocks: withDelta(blocks, event.key, event.text) } : state;
+    case "queue.changed":
+      return { ...state, queue: event.queue };
+    case "turn.ended":
+      return {
+        ...state,
+        session: event.session,
+        blocks: [...withoutLive(blocks), ...turnBlocks(event.turn)],
+        activity: null,
+        usage: event.turn.usage,
+        total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: noUsage, costUsd: 0 }),
+        sandbox: event.turn.enforced === null ? state.sandbox : walls(event.turn.enforced),
+      };
+  }
+}
+
+function withAsk(state: State, { type, ask }: { type: string; ask: Ask }): State {
+  const others = state.asks.filter((other) => other.id !== ask.id);
+  if (type === "ask.opened") return { ...state, asks: [...others, ask], answer: state.asks.length === 0 ? emptyLine : state.answer };
+  const isCurrent = state.asks[0]?.id === ask.id;
+  return { ...state, asks: others, answer: isCurrent ? emptyLine : state.answer };
+}
+
+/** What the kernel really held in that turn. */
+function walls({ tier, missing }: Enforced): State["sandbox"] {
+  return tier === "none" ? "off" : missing.length > 0 ? "partly" : "on";
+}

@@ -1,0 +1,146 @@
+// What a key does, by mode. Overlays come first, then Ctrl+C and Esc, then the leader, then the mode.
+import { edits, emptyLine, insert, moveRow, type Edit, type Line } from "../kit/line-edit.ts";
+import { beginsPair, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
+import { helpLines } from "./views/overlays.ts";
+import { step, type Key, type State, type Step } from "./state.ts";
+
+export const whichKeyAfterMs = 200;
+export const leaderEndsAfterMs = 1000;
+const quitWithinMs = 2000;
+
+export function pressKey(before: State, key: Key, at: number): Step {
+  const state = { ...before, notice: null };
+  if (key.name === "ctrl+c") return stopOrQuit(state, at);
+  if (state.help !== null) return step({ ...state, help: helpAfter(state.help, key) });
+  if (state.asks[0] !== undefined) return answering(state, state.asks[0].id, key);
+  if (state.leader !== null) return afterLeader(state, key, at);
+  if (key.name === "escape") return step(leaveMode(state));
+  if (key.name === "space" && (state.mode === "normal" || (state.mode === "insert" && state.draft.text === "")))
+    return step(
+      { ...state, leader: { since: at, isShown: false } },
+      { type: "wake", afterMs: whichKeyAfterMs },
+      { type: "wake", afterMs: leaderEndsAfterMs },
+    );
+  if (state.mode === "normal") return normalKey(state, key);
+  const everywhere = commandOfKey(key.name);
+  if (everywhere?.everywhere === true) return everywhere.run(state, "");
+  return state.mode === "command" ? commandKey(state, key) : insertKey(state, key);
+}
+
+function stopOrQuit(state: State, at: number): Step {
+  if (state.stoppedAt !== null && at - state.stoppedAt <= quitWithinMs) return step(state, { type: "quit" });
+  const stopped = { ...state, stoppedAt: at, leader: null };
+  const { session } = state;
+  if (state.activity === null || session === null) return step(tell(stopped, "Ctrl+C again leaves"));
+  return step(tell({ ...stopped, activity: "stopping" }, "stopping the turn; Ctrl+C again leaves"), {
+    type: "cancel",
+    session: session.id,
+  });
+}
+
+function helpAfter(line: number, { name }: Key): number | null {
+  if (name === "escape" || name === "q") return null;
+  const by = { j: 1, down: 1, k: -1, up: -1, pagedown: 10, pageup: -10 }[name] ?? 0;
+  return Math.max(0, Math.min(helpLines().length - 1, line + by));
+}
+
+function leaveMode(state: State): State {
+  return { ...state, mode: "normal", focus: state.mode === "normal" ? null : state.focus, pending: null, commandLine: emptyLine };
+}
+
+/** The leader's second key. On a prompt, what means nothing was typed: the space, too. */
+function afterLeader(state: State, key: Key, at: number): Step {
+  const { leader } = state;
+  const isLate = leader !== null && at - leader.since >= leaderEndsAfterMs;
+  const command = isLate ? undefined : commandOfLeader(key.name);
+  if (command !== undefined) return command.run({ ...state, leader: null }, "");
+  if (key.name === "escape") return step({ ...state, leader: null });
+  const ended = endLeader(state);
+  return state.mode === "normal" ? step(ended) : pressKey(ended, key, at);
+}
+
+export function endLeader(state: State): State {
+  if (state.leader === null) return state;
+  const draft = state.mode === "insert" ? insert(state.draft, " ") : state.draft;
+  return { ...state, leader: null, draft };
+}
+
+export function leaderTick(state: State, at: number): State {
+  if (state.leader === null) return state;
+  const passed = at - state.leader.since;
+  if (passed >= leaderEndsAfterMs) return endLeader(state);
+  return passed >= whichKeyAfterMs ? { ...state, leader: { ...state.leader, isShown: true } } : state;
+}
+
+function normalKey(state: State, key: Key): Step {
+  const name = state.pending === null ? key.name : state.pending + key.name;
+  const next = { ...state, pending: null };
+  const command = commandOfKey(name);
+  if (command !== undefined) return command.run(next, "");
+  return step(state.pending === null && beginsPair(key.name) ? { ...state, pending: key.name } : next);
+}
+
+function insertKey(state: State, key: Key): Step {
+  if (key.name === "enter") return send(state);
+  if (key.name === "up" || key.name === "down")
+    return step({ ...state, draft: moveRow(state.draft, key.name === "up" ? -1 : 1) ?? state.draft });
+  return step({ ...state, draft: edited(state.draft, key) });
+}
+
+function send(state: State): Step {
+  const text = state.draft.text.trim();
+  if (text === "") return step(state);
+  const sent: State = { ...state, draft: emptyLine, top: "end" };
+  if (state.activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text });
+  if (state.session === null) return step(tell(state, "one moment: the turn is just starting"));
+  return step(sent, { type: "steer", session: state.session.id, text });
+}
+
+function commandKey(state: State, key: Key): Step {
+  if (key.name === "backspace" && state.commandLine.text === "") return step(leaveMode(state));
+  if (key.name !== "enter") return step({ ...state, commandLine: edited(state.commandLine, key) });
+  const [word = "", ...rest] = state.commandLine.text.trim().split(/\s+/);
+  const left = leaveMode(state);
+  if (word === "") return step(left);
+  const command = commandOfWord(word);
+  if ("run" in command) return command.run(left, rest.join(" "));
+  return step({
+    ...left,
+    notice: {
+      text: `no command :${word}${command.near === null ? "; :help lists them" : `; did you mean :${command.near}?`}`,
+      isError: true,
+    },
+  });
+}
+
+function answering(state: State, ask: string, key: Key): Step {
+  const text = state.answer.text.trim();
+  if (key.name === "enter") return text === "" ? step(state) : step({ ...state, answer: emptyLine }, { type: "answer", ask, text });
+  if (key.name === "pageup" || key.name === "pagedown") return commandOfKey(key.name)?.run(state, "") ?? step(state);
+  return step({ ...state, answer: edited(state.answer, key) });
+}
+
+const editKeys: Record<string, Edit> = {
+  left: edits.left,
+  right: edits.right,
+  home: edits.home,
+  "ctrl+a": edits.home,
+  end: edits.end,
+  "ctrl+e": edits.end,
+  "ctrl+left": edits["word-left"],
+  "ctrl+right": edits["word-right"],
+  backspace: edits.backspace,
+  delete: edits.delete,
+  "ctrl+w": edits["kill-word"],
+  "ctrl+u": edits["kill-start"],
+  "ctrl+k": edits["kill-end"],
+};
+
+function edited(line: Line, key: Key): Line {
+  const edit = editKeys[key.name];
+  return edit === undefined ? insert(line, key.text) : edit(line);
+}
+
+function tell(state: State, text: string): State {
+  return { ...state, notice: { text, isError: false } };
+}

@@ -1,0 +1,77 @@
+// What happens to the state: a message in, the next state and what is to be done outside. Pure: no clock, no Api, no screen.
+import { plainText } from "../kit/ansi.ts";
+import { insert } from "../kit/line-edit.ts";
+import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
+import { blocksOfPath, type Block } from "./blocks.ts";
+import { scrollBy } from "./scroll.ts";
+import { step, type Message, type State, type Step } from "./state.ts";
+import { updateByEvent } from "./update-by-event.ts";
+import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
+
+export function update(state: State, message: Message): Step {
+  switch (message.type) {
+    case "key":
+      return pressKey(state, message.key, message.at);
+    case "paste":
+      return step(paste(endLeader(state), plainText(message.text)));
+    case "wheel":
+      return step(scrollBy(state, message.by));
+    case "resized":
+      return step({ ...state, size: message.size });
+    case "tick":
+      return step(leaderTick(state, message.at));
+    case "opened":
+      return step(opened(state, message));
+    case "begun":
+      return step({ ...state, session: message.session });
+    case "event":
+      return updateByEvent(state, message.event);
+    case "turn over":
+      return step(state.session?.id === message.session ? { ...state, activity: null, asks: [] } : state);
+    case "told":
+      return step({ ...state, notice: { text: message.text, isError: false } });
+    case "failed":
+      return step(failed(state, message));
+    case "refused":
+      return step({ ...failed(state, message), activity: null, draft: restored(state, message.draft) });
+  }
+}
+
+function paste(state: State, text: string): State {
+  if (state.asks.length > 0) return { ...state, answer: insert(state.answer, text) };
+  if (state.mode === "command") return { ...state, commandLine: insert(state.commandLine, text.replace(/\s+/g, " ")) };
+  return { ...state, mode: "insert", draft: insert(state.draft, text) };
+}
+
+function opened(state: State, { session, nodes, turns }: Extract<Message, { type: "opened" }>): State {
+  const ended = turns.filter((turn) => turn.endedAt !== null);
+  const total = ended.reduce((sum, turn) => addSpent(sum, turn), nothingSpent);
+  return {
+    ...state,
+    session,
+    blocks: blocksOfPath(nodes, turns),
+    toggled: new Set(),
+    focus: null,
+    top: "end",
+    activity: null,
+    queue: [],
+    asks: [],
+    usage: ended.at(-1)?.usage ?? noUsage,
+    total,
+  };
+}
+
+function failed(state: State, { text, hint }: { text: string; hint: string | null }): State {
+  const block: Block = {
+    id: `failed-${state.blocks.length}`,
+    kind: "error",
+    text: plainText(text),
+    hint: hint === null ? null : plainText(hint),
+  };
+  return { ...state, blocks: [...state.blocks, block] };
+}
+
+/** A message that was not taken is typed again, before what has been typed since. */
+function restored({ draft }: State, text: string): State["draft"] {
+  return { text: text + draft.text, cursor: text.length + draft.cursor };
+}

@@ -1,0 +1,76 @@
+// The whole screen as rows, from the state alone: the transcript's window, the queue, a rule with what there is to say,
+// the composer and the status bar, and an overlay over the transcript.
+import { oneLine } from "../../kit/text.ts";
+import { inView, layOut } from "../../kit/lay-out.ts";
+import { fit, type Row } from "../cards/wrap.ts";
+import type { State } from "../state.ts";
+import { composerPrompt, composerRows, rowsOf, shownQueue, startsOf, topRow, transcriptHeight } from "./layout.ts";
+import { overlayOf } from "./overlays.ts";
+import { statusRow } from "./status.ts";
+
+export type Picture = { rows: Row[]; cursor: { row: number; column: number } | null };
+
+export function pictureOf(state: State): Picture {
+  const height = transcriptHeight(state);
+  const overlay = overlayOf(state, height);
+  const behind = transcriptRows(state, height);
+  const covered = Math.min(height, overlay?.rows.length ?? 0);
+  const transcript = [...behind.slice(0, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
+  const queue = shownQueue(state).map(({ text }): Row => [
+    { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), look: { color: 5 } },
+  ]);
+  const composer = composerOf(state);
+  const above = [...transcript, ...queue, ruleRow(state)];
+  const rows = [...above, ...composer.rows.map((text): Row => [{ text, look: {} }]), statusRow(state)];
+  if (overlay !== null) return { rows, cursor: overlay.cursor === null ? null : shifted(overlay.cursor, height - covered) };
+  return { rows, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
+}
+
+/** Only blocks in view are looked at more closely than for their height. */
+function transcriptRows(state: State, height: number): Row[] {
+  if (state.blocks.length === 0) return padded([[{ text: "  Type a message; Esc and ? show the keys.", look: { dim: true } }]], height);
+  const starts = startsOf(state);
+  const top = topRow(state, starts);
+  const first = Math.max(
+    0,
+    starts.findLastIndex((start) => start <= top),
+  );
+  const rows: Row[] = [];
+  for (let at = first; at < state.blocks.length && (starts[at] ?? 0) < top + height; at += 1) {
+    const block = state.blocks[at];
+    if (block === undefined) break;
+    const mark = block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} };
+    rows.push(...rowsOf(state, block).map((row): Row => (row.length === 0 ? row : [mark, ...row])));
+  }
+  const hidden = top - (starts[first] ?? 0);
+  return padded(rows.slice(hidden, hidden + height), height);
+}
+
+function padded(rows: Row[], height: number): Row[] {
+  return [...rows, ...Array.from({ length: Math.max(0, height - rows.length) }, (): Row => [])];
+}
+
+function ruleRow(state: State): Row {
+  const { columns } = state.size;
+  const { notice } = state;
+  const name = state.session === null ? "new session" : (state.session.name ?? state.session.id.slice(-8));
+  const text = fit(notice === null ? `── ${oneLine(name, 40)} ` : `── ${notice.text} `, columns);
+  const more = state.top === "end" ? "" : " more below ──";
+  const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
+  return [
+    { text, look: notice?.isError === true ? { color: 1 } : { dim: notice === null } },
+    { text: `${"─".repeat(rest)}${rest > 0 ? more : ""}`, look: { dim: true } },
+  ];
+}
+
+function composerOf(state: State) {
+  const [prompt, line] = state.mode === "command" ? [":", state.commandLine] : [composerPrompt, state.draft];
+  const height = composerRows(state, state.draft);
+  const shown = inView(layOut(prompt, line, state.size.columns), height);
+  const rows = [...shown.rows, ...Array.from({ length: height - shown.rows.length }, () => "")];
+  return { rows, cursor: shown.cursor };
+}
+
+function shifted({ row, column }: { row: number; column: number }, by: number) {
+  return { row: row + by, column };
+}

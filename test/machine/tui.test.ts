@@ -1,0 +1,79 @@
+// The full screen in a real terminal of 80 × 24. Needs tmux, so it is run by .ci/run and is no part of npm test.
+import { describe, expect, test } from "bun:test";
+import { list, main, model, walk } from "../support/chat-walk.ts";
+import { leftOf, processesOf } from "../support/processes.ts";
+import { openTerminal } from "../support/tmux.ts";
+
+const size = { columns: 80, rows: 24 };
+const ready = /\[INSERT\] \[idle\]/;
+
+describe("the screen", () => {
+  test("takes a message, shows what comes of it, and leaves the terminal as it was", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house, size);
+      const { press, until } = terminal;
+      await press(`skein tui ${model.join(" ")}`, "Enter");
+      await until(ready);
+      await press(list, "Enter");
+      const answered = await until(/── ok · 2 steps[^]*\[INSERT\] \[idle\]/);
+      expect(answered).toContain(`▌ ${list}`);
+      expect(answered).toMatch(/> bash\(ls src\/\*\.py\) -- src\/config\.py src\/main\.py src\/utils\.py/);
+      expect(answered).toContain("• config.py");
+      expect(answered).toMatch(/\[i:\d+(\(c:\d+\))? o:\d+ \| total i:\d+ o:\d+ \$\d+\.\d\d\] \[NET: off\] \[SANDBOX: \w+\]/);
+      await press("Escape");
+      await until("[NORMAL]");
+      await press("[", "[", "[", "Enter");
+      await until(/v bash\(ls src\/\*\.py\)[^]*│ src\/main\.py/);
+      await press(":quit", "Enter");
+      const left = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
+      expect(left).not.toContain("[NORMAL]");
+      await press("stty -a", "Enter");
+      expect(await until(/ -?echo /)).toMatch(/ icanon [^]* echo /);
+      await press("clear; skein", "Enter");
+      await until(/• config\.py[^]*\[INSERT\] \[idle\]/);
+      await press("C-c", "C-c");
+      await until("Resume with: skein tui");
+    });
+  });
+
+  test("Ctrl+C stops the turn, and the conversation goes on", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house, size);
+      const { press, until } = terminal;
+      await press(`skein tui ${model.join(" ")}`, "Enter");
+      await until(ready);
+      await press("take your time", "Enter");
+      await until(/> bash\(sleep 300\) -- …[^]*\[bash\]/);
+      await press("and this one waits", "Enter");
+      await until("queued: and this one waits");
+      await press("C-c");
+      await until(/── cancelled · 1 step/);
+      await press(":x");
+      await until("> :x");
+      await press("C-u", main, "Enter");
+      const shown = await until(/You said: and this one waits[^]*── ok/);
+      expect(shown).toContain(`▌ ${main}`);
+      await terminal.resize(60, 16);
+      await until(/── ok · 1 step [^]*\[INSERT\] \[idle\]/);
+      await press("C-c", "C-c");
+      await until("Resume with: skein tui");
+      await terminal[Symbol.asyncDispose]();
+      expect(await leftOf(house.root)).toEqual([]);
+    });
+  });
+
+  test("a signal ends it, and the terminal is given back", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house, size);
+      const { press, until } = terminal;
+      await press(`skein tui ${model.join(" ")}; echo "code $?"`, "Enter");
+      await until(ready);
+      const screens = processesOf(house.root).filter(({ command }) => command.includes(` tui ${model.join(" ")}`));
+      expect(screens).toHaveLength(1);
+      process.kill(screens[0]?.pid ?? 0, "SIGTERM");
+      await until("code 143");
+      await press("clear; stty -a", "Enter");
+      expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
+    });
+  });
+});
