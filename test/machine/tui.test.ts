@@ -1,7 +1,9 @@
 // The full screen in a real terminal of 80 × 24. Needs tmux, so it is run by .ci/run and is no part of npm test.
 import { describe, expect, test } from "bun:test";
+import { startModelServer } from "../../src/agents/contract/server.ts";
 import { list, main, model, walk } from "../support/chat-walk.ts";
 import { leftOf, processesOf } from "../support/processes.ts";
+import { temporaryHouse, vendorEnv } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -75,5 +77,24 @@ describe("the screen", () => {
       await press("clear; stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     });
+  });
+
+  test("a question is answered where it is asked", async () => {
+    const calls = [{ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }];
+    const server = startModelServer({ steps: [{ calls }], final: "Thanks." });
+    using house = temporaryHouse(vendorEnv(server.url));
+    try {
+      await using terminal = await openTerminal(house, size);
+      const { press, until } = terminal;
+      await press(`skein tui ${model.join(" ")}`, "Enter");
+      await until(ready);
+      await press("go", "Enter");
+      await until(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*\[asking\]/);
+      await press("2", "Enter");
+      const shown = await until(/Thanks\.[^]*── ok[^]*\[INSERT\] \[idle\]/);
+      expect(shown).toMatch(/> ask_user\(Which colour\?\) -- .*blue/);
+    } finally {
+      await server.stop();
+    }
   });
 });
