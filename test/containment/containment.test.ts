@@ -32,7 +32,7 @@ const stops: readonly Stop[] = [
   { name: "Ctrl-C", act: async (_house, { run }) => run.child.kill("SIGINT"), code: 130 },
   { name: "the run's time limit", flags: (seconds) => ["--timeout", `${seconds}s`], act: async () => {}, code: 124 },
   { name: "a tool's time limit", toolSeconds: (seconds) => seconds, act: timedOut, code: null },
-  { name: "skein kill", act: killed, code: 143 },
+  { name: "skein kill", act: killed, code: 130 },
   { name: "kill -9 of skein", act: async (_house, { run }) => run.child.kill("SIGKILL"), code: 137 },
 ];
 
