@@ -164,3 +164,9 @@ function escapeAround(text: string, index: number): { start: number; end: number
   const end = start + whole[0].length;
   return end > index ? { start, end } : null;
 }
+
+/** 1234 is 1.2k. */
+export function shortCount(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 999_950 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+}

@@ -6,7 +6,7 @@ export function inputOf(usage: Usage): number {
 }
 
 /** `i:1234(c:800) o:567` */
-export function tokensText(usage: Usage): string {
-  const cached = usage.cacheRead > 0 ? `(c:${usage.cacheRead})` : "";
-  return `i:${inputOf(usage)}${cached} o:${usage.output}`;
+export function tokensText(usage: Usage, count: (tokens: number) => string = String): string {
+  const cached = usage.cacheRead > 0 ? `(c:${count(usage.cacheRead)})` : "";
+  return `i:${count(inputOf(usage))}${cached} o:${count(usage.output)}`;
 }

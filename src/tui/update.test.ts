@@ -108,10 +108,19 @@ describe("a turn", () => {
   });
   test("adds up in the status bar", () => {
     const usage = { input: 434, output: 567, cacheRead: 800, cacheWrite: 0 };
-    const ended = tell(started, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
+    const wide = { ...started, size: { ...started.size, columns: 120 } };
+    const ended = tell(wide, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
     expect(statusText(ended)).toBe("[INSERT] [idle] [i:1234(c:800) o:567 | total i:1234 o:567 $0.42] [NET: off] [SANDBOX: on]");
     const twice = tell(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
     expect(statusText(twice)).toContain("| total i:2468 o:1134 $?]");
+  });
+  test("leaves mode and walls in the status bar, however much was used and however narrow it is", () => {
+    const usage = { input: 43_400, output: 25_670, cacheRead: 1_800_000, cacheWrite: 0 };
+    const ended = tell(started, { type: "turn.ended", turn: turn({ usage, costUsd: 12.42 }), session });
+    const at = (columns: number) => statusText({ ...ended, size: { ...ended.size, columns } });
+    expect(at(200)).toBe("[INSERT] [idle] [i:1843400(c:1800000) o:25670 | total i:1843400 o:25670 $12.42] [NET: off] [SANDBOX: on]");
+    expect(at(80)).toBe("[INSERT] [idle] [i:1.8M(c:1.8M) o:25.7k | $12.42] [NET: off] [SANDBOX: on]");
+    expect(at(40)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
   });
   test("that asks is answered in an overlay, and the prompt keeps what was typed", () => {
     const ask = { id: "a1", session: "s-1", question: "Which colour?", options: ["red", "blue"], closedAt: null } as never;

@@ -21,7 +21,7 @@ describe("the screen", () => {
       expect(answered).toContain(`▌ ${list}`);
       expect(answered).toMatch(/> bash\(ls src\/\*\.py\) -- src\/config\.py src\/main\.py src\/utils\.py/);
       expect(answered).toContain("• config.py");
-      expect(answered).toMatch(/\[i:\d+(\(c:\d+\))? o:\d+ \| total i:\d+ o:\d+ \$\d+\.\d\d\] \[NET: off\] \[SANDBOX: \w+\]/);
+      expect(answered).toMatch(/\[i:\S+ o:\S+ \| .*\$\d+\.\d\d\] \[NET: off\] \[SANDBOX: \w+\]/);
       await press("Escape");
       await until("[NORMAL]");
       await press("[", "[", "[", "Enter");

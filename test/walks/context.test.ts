@@ -225,7 +225,9 @@ describe("spawn_session", () => {
       const texts = nodes.flatMap((node) => node.parts).flatMap((part) => (part.kind === "result" ? [part.text] : []));
       const answer = texts[1] as string;
       const [, session, path] =
-        /there are three files[\s\S]*\[session ([0-9a-f-]{36}), ok, \$[\d.]+, [\d,]+ tokens, transcript (.*\.jsonl)\]/.exec(answer) ?? [];
+        /there are three files[\s\S]*\[session ([0-9a-f-]{36}), ok, spent \$[\d.]+, [\d,]+ tokens.*, transcript (.*\.jsonl)\]/.exec(
+          answer,
+        ) ?? [];
       const transcript = readFileSync(path as string, "utf8");
       const header = transcriptHeader.parse(JSON.parse(transcript.split("\n", 1)[0] as string));
       expect(header).toMatchObject({

@@ -1,13 +1,12 @@
 // skein ps: what runs on this machine, in every project and whoever started it; sub-sessions below their parents.
 import { formatDuration } from "../../kit/duration.ts";
-import { oneLine } from "../../kit/text.ts";
+import { oneLine, shortCount } from "../../kit/text.ts";
 import type { TurnRow } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { turnRowRecord } from "../../protocol/records.ts";
 import { countedTokens } from "../../protocol/usage.ts";
 import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
-import { shortCount } from "../print/lines.ts";
 import { plain, styleOf, type Style } from "../style.ts";
 import { tableText } from "../table.ts";
 import { jsonText } from "../json.ts";

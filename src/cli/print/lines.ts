@@ -1,6 +1,6 @@
 // What is told of a run besides the answer, line by line, the same in every place where people read it.
 import { formatDuration } from "../../kit/duration.ts";
-import { oneLine } from "../../kit/text.ts";
+import { oneLine, shortCount } from "../../kit/text.ts";
 import type { Ask, QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
 import { shortId, type ResultPart } from "../../protocol/node.ts";
@@ -119,8 +119,4 @@ export function summaryLine(result: ResultRecord): string {
   const tokens = `in ${shortCount(usage.input + usage.cache_read + usage.cache_write)}${cached} out ${shortCount(usage.output)}`;
   const steps = result.steps === 1 ? "1 step" : `${result.steps} steps`;
   return `${result.status} · ${steps} · ${tokens} · ${cost} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
-}
-
-export function shortCount(tokens: number): string {
-  return tokens < 1000 ? String(tokens) : `${(tokens / 1000).toFixed(1)}k`;
 }

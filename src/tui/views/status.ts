@@ -1,14 +1,24 @@
-// The status bar: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`.
+// The status bar: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`. Where that is
+// too wide the counts get shorter and then fewer; mode and walls always stand there.
+import { shortCount } from "../../kit/text.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
 import { inputOf, tokensText } from "../tokens.ts";
 
 export function statusText(state: State): string {
-  const { usage, costUsd } = state.total;
-  const cost = costUsd === null ? "$?" : `$${costUsd.toFixed(2)}`;
-  const total = `total i:${inputOf(usage)} o:${usage.output} ${cost}`;
   const activity = state.asks.length > 0 ? "asking" : (state.activity ?? "idle");
-  return `[${state.mode.toUpperCase()}] [${activity}] [${tokensText(state.usage)} | ${total}] [NET: ${state.net}] [SANDBOX: ${state.sandbox}]`;
+  const around = (spent: string) =>
+    `[${state.mode.toUpperCase()}] [${activity}] [${spent}] [NET: ${state.net}] [SANDBOX: ${state.sandbox}]`;
+  const texts = spentTexts(state).map(around);
+  return texts.find((text) => text.length <= state.size.columns) ?? texts.at(-1)!;
+}
+
+/** The whole first, then with less and less. */
+function spentTexts({ usage, total }: State): string[] {
+  const cost = total.costUsd === null ? "$?" : `$${total.costUsd.toFixed(2)}`;
+  const both = (count: (tokens: number) => string, word: string) =>
+    `${tokensText(usage, count)} | ${word}i:${count(inputOf(total.usage))} o:${count(total.usage.output)} ${cost}`;
+  return [both(String, "total "), both(shortCount, "total "), both(shortCount, ""), `${tokensText(usage, shortCount)} | ${cost}`, cost];
 }
 
 export function statusRow(state: State): Row {
