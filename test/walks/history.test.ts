@@ -92,6 +92,9 @@ test("a session is described exactly, by a model once, and without one as far as
   expect(server.main().length).toBe(before + 1);
   await talk.call("describe_session", { session_id: "work", summarization_model: model, clear_cache: true });
   expect(server.main().length).toBe(before + 2);
+  const listed = await talk.call("list_sessions", { include_summary: true });
+  expect(listed.output).toMatchObject({ sessions: [{ session_id: "work", summary: "A file was made." }] });
+  expect((await talk.call("list_sessions")).output).not.toHaveProperty("sessions.0.summary");
   expect((await house.run(["list"])).out.trim().split("\n").length).toBe(
     (await house.run(["list", "--all"])).out.trim().split("\n").length,
   );

@@ -90,6 +90,7 @@ export const followSessionOutput = z.strictObject({
 export const listSessionsInput = z.strictObject({
   limit: z.number().int().min(1).max(100).default(5),
   search: line(1_000).optional(),
+  include_summary: z.boolean().default(false),
 });
 
 export const listSessionsOutput = z.strictObject({
@@ -101,6 +102,7 @@ export const listSessionsOutput = z.strictObject({
       model: z.string().nullable(),
       used_at: z.string(),
       task: z.string().nullable(),
+      summary: z.string().optional(),
     }),
   ),
 });
