@@ -79,7 +79,9 @@ describe("the package", () => {
         "examples/skills/web-search/SKILL.md",
       ]),
     );
-    expect(files.filter((file) => /^(src|test|tools|bench|node_modules)\/|\.test\.|\.ts$|^dist\/skein$|^\./.test(file))).toEqual([]);
+    expect(
+      files.filter((file) => /^(src|test|tools|bench|node_modules)\/|\.test\.|^(?!examples\/).*\.ts$|^dist\/skein$|^\./.test(file)),
+    ).toEqual([]);
   });
 });
 
