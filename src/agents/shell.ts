@@ -9,6 +9,7 @@ import type { Enforced, Policy } from "../protocol/policy.ts";
 import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/ports.ts";
 import { createFeed } from "../kit/feed.ts";
 import { outputEvents } from "./native/output-events.ts";
+import { noPreview } from "./no-preview.ts";
 
 const excerptBytes = 32 * 1024;
 const call = "exec";
@@ -28,14 +29,7 @@ export function shellAgent(parts: ShellParts): Agent {
     check: async () => {
       throw new Fault("usage", "the agent shell takes no task", { hint: 'use skein exec <session> "command"' });
     },
-    preview: async ({ path }) => ({
-      model: null,
-      system: "",
-      tools: [],
-      messages: path.map((node) => ({ role: node.author, text: "", tokens: 0 })),
-      tokens: { system: 0, tools: 0, messages: 0 },
-      body: null,
-    }),
+    preview: noPreview,
     takeTurn: (input, context) => runCommand(parts, input, context),
     enforced: parts.enforced,
   };

@@ -9,6 +9,7 @@ import type { Agent, AgentEvent, PlannedTurn, TurnContext, TurnInput } from "../
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { hold } from "./meeting.ts";
 import { seatsOf, synthesizerOf, type Known } from "./seats.ts";
+import { noPreview } from "../no-preview.ts";
 
 export type GroupParts = {
   known: () => Known;
@@ -26,14 +27,7 @@ export function groupAgent(parts: GroupParts): Agent {
       const seats = seatsOf(group.participants, parts.known());
       synthesizerOf(group, seats, parts.known());
     },
-    preview: async ({ path }) => ({
-      model: null,
-      system: "",
-      tools: [],
-      messages: path.map((node) => ({ role: node.author, text: "", tokens: 0 })),
-      tokens: { system: 0, tools: 0, messages: 0 },
-      body: null,
-    }),
+    preview: noPreview,
     takeTurn: (input, context) => takeTurn(parts, input, context),
     enforced: parts.enforced,
   };

@@ -2,29 +2,11 @@ import { expect, test } from "bun:test";
 import type { Settings } from "../api.ts";
 import type { RowName } from "../api-rows.ts";
 import { unattended } from "../turn-start.ts";
+import { nothingConfigured as usual } from "../fixtures/settings.ts";
 import { snakeCase } from "../wire-case.ts";
 import { checkParams } from "./api.ts";
 import { configuredFields } from "./hub-words.ts";
 import { settleParams } from "./settle-params.ts";
-
-const usual: Settings = {
-  model: null,
-  agent: "native",
-  toolLevel: "orchestrator",
-  policy: "workspace",
-  sandbox: null,
-  net: "off",
-  allowWrite: [],
-  maxSteps: null,
-  maxTokens: null,
-  maxBudgetUsd: null,
-  maxChildren: null,
-  timeoutMs: null,
-  idleMs: null,
-  askTimeoutMs: 1_800_000,
-  contextFiles: true,
-  purgeAfterMs: null,
-};
 
 /** Nothing in it is what it is without a configuration. */
 const configured: Settings = {

@@ -1,0 +1,13 @@
+// The preview of an agent that sends no request of its own: the conversation as it stands, and nothing counted.
+import type { Preview, PreviewInput } from "../protocol/ports.ts";
+
+export async function noPreview({ path }: Pick<PreviewInput, "path">): Promise<Preview> {
+  return {
+    model: null,
+    system: "",
+    tools: [],
+    messages: path.map((node) => ({ role: node.author, text: "", tokens: 0 })),
+    tokens: { system: 0, tools: 0, messages: 0 },
+    body: null,
+  };
+}
