@@ -72,7 +72,14 @@ export const screenCommands: readonly ScreenCommand[] = [
     keys: ["?"],
     leader: "?",
     typed: { name: "help", usage: "" },
-    run: (state) => step({ ...state, help: 0 }),
+    run: (state) => step({ ...state, overlay: { kind: "reader", title: "help", lines: null, top: 0 } }),
+  },
+  {
+    summary: "find a command by what it does",
+    keys: ["ctrl+p"],
+    everywhere: true,
+    typed: { name: "palette", usage: "" },
+    run: (state) => step({ ...state, overlay: { kind: "picker", purpose: "palette", items: null, filter: emptyLine, at: 0 } }),
   },
   { summary: "leave; the session stays", typed: { name: "quit", usage: "" }, run: (state) => step(state, { type: "quit" }) },
 ];

@@ -1,5 +1,5 @@
 // Prints docs/KEYS.md from the table of commands. A test holds the file to it.
-import { helpLines } from "./views/overlays.ts";
+import { helpLines } from "./help.ts";
 
 const head = `# Keys of the screen
 

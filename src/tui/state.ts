@@ -6,6 +6,7 @@ import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Block } from "./blocks.ts";
+import type { Overlay } from "./overlays/index.ts";
 
 export type Mode = "normal" | "insert" | "command";
 
@@ -36,8 +37,8 @@ export type State = {
   leader: { since: number; isShown: boolean } | null;
   /** The first key of a pair: `g` of `gg`. */
   pending: string | null;
-  /** The first line of the help in view; null when it is closed. */
-  help: number | null;
+  /** What lies over the transcript and takes all keys. */
+  overlay: Overlay | null;
   notice: { text: string; isError: boolean } | null;
   /** When Ctrl+C was pressed last. */
   stoppedAt: number | null;
@@ -105,7 +106,7 @@ export function firstState(parts: { size: Size; net: "on" | "off"; sandbox: Stat
     queue: [],
     leader: null,
     pending: null,
-    help: null,
+    overlay: null,
     notice: null,
     stoppedAt: null,
   };

@@ -1,7 +1,8 @@
 // What a key does, by mode. Overlays come first, then Ctrl+C and Esc, then the leader, then the mode.
-import { edits, emptyLine, insert, moveRow, type Edit, type Line } from "../kit/line-edit.ts";
+import { emptyLine, insert, moveRow } from "../kit/line-edit.ts";
+import { edited } from "./edit-keys.ts";
 import { beginsPair, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
-import { helpLines } from "./views/overlays.ts";
+import { pressInOverlay } from "./overlays/index.ts";
 import { step, type Key, type State, type Step } from "./state.ts";
 
 export const whichKeyAfterMs = 200;
@@ -11,7 +12,7 @@ const quitWithinMs = 2000;
 export function pressKey(before: State, key: Key, at: number): Step {
   const state = { ...before, notice: null };
   if (key.name === "ctrl+c") return stopOrQuit(state, at);
-  if (state.help !== null) return step({ ...state, help: helpAfter(state.help, key) });
+  if (state.overlay !== null) return pressInOverlay(state, state.overlay, key);
   if (state.asks[0] !== undefined) return answering(state, state.asks[0].id, key);
   if (state.leader !== null) return afterLeader(state, key, at);
   if (key.name === "escape") return step(leaveMode(state));
@@ -36,12 +37,6 @@ function stopOrQuit(state: State, at: number): Step {
     type: "cancel",
     session: session.id,
   });
-}
-
-function helpAfter(line: number, { name }: Key): number | null {
-  if (name === "escape" || name === "q") return null;
-  const by = { j: 1, down: 1, k: -1, up: -1, pagedown: 10, pageup: -10 }[name] ?? 0;
-  return Math.max(0, Math.min(helpLines().length - 1, line + by));
 }
 
 function leaveMode(state: State): State {
@@ -118,27 +113,6 @@ function answering(state: State, ask: string, key: Key): Step {
   if (key.name === "enter") return text === "" ? step(state) : step({ ...state, answer: emptyLine }, { type: "answer", ask, text });
   if (key.name === "pageup" || key.name === "pagedown") return commandOfKey(key.name)?.run(state, "") ?? step(state);
   return step({ ...state, answer: edited(state.answer, key) });
-}
-
-const editKeys: Record<string, Edit> = {
-  left: edits.left,
-  right: edits.right,
-  home: edits.home,
-  "ctrl+a": edits.home,
-  end: edits.end,
-  "ctrl+e": edits.end,
-  "ctrl+left": edits["word-left"],
-  "ctrl+right": edits["word-right"],
-  backspace: edits.backspace,
-  delete: edits.delete,
-  "ctrl+w": edits["kill-word"],
-  "ctrl+u": edits["kill-start"],
-  "ctrl+k": edits["kill-end"],
-};
-
-function edited(line: Line, key: Key): Line {
-  const edit = editKeys[key.name];
-  return edit === undefined ? insert(line, key.text) : edit(line);
 }
 
 function tell(state: State, text: string): State {

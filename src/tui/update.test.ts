@@ -153,12 +153,13 @@ describe("the view", () => {
       { state: press(full, "?").state, text: "" },
     );
     expect(screenCommands.filter((command) => !seen.text.includes(` ${command.summary} `)).map((command) => command.summary)).toEqual([]);
-    expect(press(seen.state, "escape").state.help).toBeNull();
+    expect(press(seen.state, "escape").state.overlay).toBeNull();
   });
+  const help = { kind: "reader" as const, title: "help", lines: null, top: 0 };
   test("is as high and never wider than the terminal, at every size", () => {
     for (const columns of [20, 40, 80, 200])
       for (const rows of [8, 24, 60]) {
-        const picture = pictureOf(apply({ ...full, help: rows === 24 ? 0 : null }, { type: "resized", size: { columns, rows } }));
+        const picture = pictureOf(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));
         expect(picture.rows).toHaveLength(rows);
         expect(picture.rows.filter((row) => Bun.stringWidth(row.map((run) => run.text).join("")) > columns)).toEqual([]);
       }

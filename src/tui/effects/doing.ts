@@ -1,0 +1,37 @@
+// What every effect works with: the Api, how turns are taken, which session is shown, and where messages go.
+import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
+import { Fault, messageOf } from "../../protocol/error.ts";
+import type { Session } from "../../protocol/turn.ts";
+import type { Effect, Message } from "../state.ts";
+
+export type Doing = {
+  api: Api;
+  directory: string;
+  /** How every turn is taken. Who takes it and with which model stays the session's: after a turn both are null again. */
+  turn: Omit<TurnStart, "session" | "prompt">;
+  open: SessionOpen;
+  session: Session | null;
+  /** Told of each session that is shown, for whoever wants to resume it. */
+  onSession: (session: Session) => void;
+  send: (message: Message) => void;
+  quit: () => void;
+};
+
+type ActionOf<T extends Effect["type"]> = (doing: Doing, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
+
+/** What is done for these effects. */
+export type Actions<T extends Effect["type"] = Effect["type"]> = { [K in T]: ActionOf<K> };
+
+export function setSession(doing: Doing, session: Session): void {
+  doing.session = session;
+  doing.onSession(session);
+}
+
+export function spoken({ session }: Doing): Session {
+  if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
+  return session;
+}
+
+export function told(error: unknown): { text: string; hint: string | null } {
+  return { text: messageOf(error), hint: error instanceof Fault ? (error.hint ?? null) : null };
+}

@@ -1,0 +1,21 @@
+// What the screen asks for, done through the Api: one table of effects, each in the file of its area. What comes of it
+// goes back as messages; nothing here is on the screen.
+import type { Effect } from "../state.ts";
+import { told, type Actions, type Doing } from "./doing.ts";
+import { settingActions } from "./settings.ts";
+import { turnActions } from "./turns.ts";
+
+const actions: Actions = {
+  ...turnActions,
+  ...settingActions,
+  wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
+  quit: (doing) => doing.quit(),
+};
+
+export async function doEffect(doing: Doing, effect: Effect): Promise<void> {
+  try {
+    await actions[effect.type](doing, effect as never);
+  } catch (error) {
+    doing.send({ type: "failed", ...told(error) });
+  }
+}

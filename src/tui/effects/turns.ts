@@ -1,0 +1,75 @@
+// A session on the screen: shown as it is stored, its turns started and steered, its branches cleared and forked.
+import type { Session } from "../../protocol/turn.ts";
+import { coalesce } from "../coalesce.ts";
+import { setSession, spoken, told, type Actions, type Doing } from "./doing.ts";
+
+export const turnActions: Actions<"start" | "steer" | "cancel" | "answer" | "watch" | "clear" | "fork"> = {
+  start: (doing, { prompt }) => start(doing, prompt),
+  steer: ({ api }, { session, text }) => api.turn.steer({ session, text }),
+  cancel: ({ api }, { session }) => api.turn.cancel({ session }),
+  answer: ({ api }, { ask, text }) => api.ask.answer({ ask, text }),
+  watch: watchBelow,
+  clear,
+  fork: async (doing, { name }) => enter(doing, await doing.api.session.fork({ session: spoken(doing).id, at: null, name })),
+};
+
+/** Shows a session as it is stored; null is one that is yet to begin. */
+export async function enter(doing: Doing, session: Session | null): Promise<void> {
+  const { api, directory } = doing;
+  if (session === null) return doing.send({ type: "opened", session, nodes: [], turns: [] });
+  setSession(doing, session);
+  await api.session.use({ session: session.id, directory });
+  const nodes = session.tip === null ? [] : await api.node.path({ node: session.tip });
+  const taken = new Set(nodes.map((node) => node.turn));
+  const { turns } = await api.session.tree({ session: session.id, archived: true });
+  doing.send({ type: "opened", session, nodes, turns: turns.filter((turn) => taken.has(turn.id)) });
+}
+
+async function start(doing: Doing, prompt: string): Promise<void> {
+  const { api, directory, send, turn } = doing;
+  const { push, flush } = coalesce((events) => events.forEach((event) => send({ type: "event", event })));
+  let isTaken = false;
+  let session = doing.session;
+  try {
+    if (session === null) {
+      session = await api.session.open({ ...doing.open, task: prompt });
+      await api.session.use({ session: session.id, directory });
+      setSession(doing, session);
+      send({ type: "begun", session });
+    }
+    for await (const event of api.turn.start({ ...turn, session: session.id, prompt })) {
+      isTaken = true;
+      if (event.type === "turn.ended" && event.sessionId === doing.session?.id) setSession(doing, event.session);
+      push(event);
+    }
+    Object.assign(turn, { agent: null, model: null });
+  } catch (error) {
+    flush();
+    send(isTaken ? { type: "failed", ...told(error) } : { type: "refused", draft: prompt, ...told(error) });
+  } finally {
+    flush();
+    if (session !== null) send({ type: "turn over", session: session.id });
+  }
+}
+
+/** A sub-session tells of its own questions; it may not have begun yet. */
+async function watchBelow(doing: Doing, { session }: { session: string }): Promise<void> {
+  let seq = 0;
+  for (let isEnded = false; !isEnded;) {
+    for await (const event of doing.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
+      seq = event.seq;
+      isEnded ||= event.type === "turn.ended";
+      if (event.type === "ask.opened" || event.type === "ask.closed") doing.send({ type: "event", event });
+      if (event.type === "session.spawned")
+        watchBelow(doing, { session: event.session }).catch((error: unknown) => doing.send({ type: "failed", ...told(error) }));
+    }
+    if (!isEnded) await Bun.sleep(100);
+  }
+}
+
+/** What runs in the old branch goes on there, unseen. */
+async function clear(doing: Doing): Promise<void> {
+  const { api } = doing;
+  const forked = await api.session.fork({ session: spoken(doing).id, at: null, name: null });
+  await enter(doing, await api.session.move({ session: forked.id, node: null }));
+}

@@ -1,0 +1,19 @@
+// The table of commands as lines of help: for the overlay, the palette and docs/KEYS.md.
+import { fixedKeys, screenCommands, type ScreenCommand } from "./commands.ts";
+
+/** `key  what it does`, for the help and docs/KEYS.md. */
+export function helpLines(): [keys: string, summary: string][] {
+  const ofCommands = screenCommands.map((command): [string, string] => [waysTo(command), command.summary]);
+  return [...fixedKeys.map(({ keys, summary }): [string, string] => [keys, summary]), ...ofCommands];
+}
+
+/** All ways to a command: `Space m, :model [vendor/id]`. */
+export function waysTo({ keys = [], leader, typed }: ScreenCommand): string {
+  const ways = [...keys.map(keyName), ...(leader === undefined ? [] : [`Space ${leader}`])];
+  return [...ways, ...(typed === undefined ? [] : [`:${typed.name} ${typed.usage}`.trim()])].join(", ");
+}
+
+function keyName(key: string): string {
+  if (key.length === 1 || key[0] === key[1]) return key;
+  return key.replace("page", "page ").replace(/(^|[+ ])[a-z]/g, (start) => start.toUpperCase());
+}
