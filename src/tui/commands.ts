@@ -5,83 +5,93 @@ import { moveFocus, scrollBy, scrollPage, toggleAll, toggleFocused } from "./scr
 import { step, type State, type Step } from "./state.ts";
 
 export type ScreenCommand = {
+  /** What bindings and the colon call it. */
+  name: string;
   summary: string;
   /** In Normal mode. Two characters are pressed one after the other. */
   keys?: readonly string[];
   /** Whether these keys also work while a message is being typed. */
   everywhere?: boolean;
-  /** After the colon, with what may follow. */
-  typed?: { name: string; usage: string };
+  /** What may follow its name after the colon; without it, it can't be typed. */
+  typed?: string;
   /** After Space. */
   leader?: string;
   run: (state: State, argument: string) => Step;
 };
 
 export const screenCommands: readonly ScreenCommand[] = [
-  { summary: "type a message", keys: ["i", "a"], run: (state) => step(insertMode(state)) },
+  { name: "insert", summary: "type a message", keys: ["i", "a"], run: (state) => step(insertMode(state)) },
   {
+    name: "insert-at-start",
     summary: "type at the start of the message",
     keys: ["I"],
     run: (state) => step(insertMode({ ...state, draft: { ...state.draft, cursor: 0 } })),
   },
-  { summary: "type at the end of the message", keys: ["A"], run: (state) => step(insertMode(atEnd(state))) },
-  { summary: "one row down", keys: ["j", "down"], run: (state) => step(scrollBy(state, 1)) },
-  { summary: "one row up", keys: ["k", "up"], run: (state) => step(scrollBy(state, -1)) },
-  { summary: "half a page down", keys: ["ctrl+d"], run: (state) => step(scrollPage(state, 0.5)) },
-  { summary: "half a page up", keys: ["ctrl+u"], run: (state) => step(scrollPage(state, -0.5)) },
-  { summary: "a page down", keys: ["pagedown"], everywhere: true, run: (state) => step(scrollPage(state, 1)) },
-  { summary: "a page up", keys: ["pageup"], everywhere: true, run: (state) => step(scrollPage(state, -1)) },
-  { summary: "to the beginning", keys: ["gg"], run: (state) => step({ ...state, top: 0 }) },
-  { summary: "to the end, and follow what is added", keys: ["G"], run: (state) => step({ ...state, top: "end" }) },
-  { summary: "to the block before", keys: ["["], run: (state) => step(moveFocus(state, -1)) },
-  { summary: "to the next block", keys: ["]"], run: (state) => step(moveFocus(state, 1)) },
-  { summary: "open or fold the block; without one, type", keys: ["enter", "o"], run: openBlock },
-  { summary: "open or fold all blocks", keys: ["ctrl+o"], everywhere: true, run: (state) => step(toggleAll(state)) },
-  { summary: "type a command", keys: [":"], run: (state) => step({ ...state, mode: "command", commandLine: emptyLine }) },
+  { name: "insert-at-end", summary: "type at the end of the message", keys: ["A"], run: (state) => step(insertMode(atEnd(state))) },
+  { name: "row-down", summary: "one row down", keys: ["j", "down"], run: (state) => step(scrollBy(state, 1)) },
+  { name: "row-up", summary: "one row up", keys: ["k", "up"], run: (state) => step(scrollBy(state, -1)) },
+  { name: "half-page-down", summary: "half a page down", keys: ["ctrl+d"], run: (state) => step(scrollPage(state, 0.5)) },
+  { name: "half-page-up", summary: "half a page up", keys: ["ctrl+u"], run: (state) => step(scrollPage(state, -0.5)) },
+  { name: "page-down", summary: "a page down", keys: ["pagedown"], everywhere: true, run: (state) => step(scrollPage(state, 1)) },
+  { name: "page-up", summary: "a page up", keys: ["pageup"], everywhere: true, run: (state) => step(scrollPage(state, -1)) },
+  { name: "to-beginning", summary: "to the beginning", keys: ["gg"], run: (state) => step({ ...state, top: 0 }) },
+  { name: "to-end", summary: "to the end, and follow what is added", keys: ["G"], run: (state) => step({ ...state, top: "end" }) },
+  { name: "block-before", summary: "to the block before", keys: ["["], run: (state) => step(moveFocus(state, -1)) },
+  { name: "block-next", summary: "to the next block", keys: ["]"], run: (state) => step(moveFocus(state, 1)) },
+  { name: "open-block", summary: "open or fold the block; without one, type", keys: ["enter", "o"], run: openBlock },
+  { name: "open-all", summary: "open or fold all blocks", keys: ["ctrl+o"], everywhere: true, run: (state) => step(toggleAll(state)) },
+  { name: "command", summary: "type a command", keys: [":"], run: (state) => step({ ...state, mode: "command", commandLine: emptyLine }) },
   {
+    name: "net",
     summary: "network for the tools, from the next turn on",
     leader: "n",
-    typed: { name: "net", usage: "[on|off]" },
+    typed: "[on|off]",
     run: switchNet,
   },
   {
+    name: "clear",
     summary: "a new branch from the beginning; this one stays",
     leader: "c",
-    typed: { name: "clear", usage: "" },
+    typed: "",
     run: (state) => step(state, { type: "clear" }),
   },
   {
+    name: "fork",
     summary: "a new session from here; this one stays",
     leader: "f",
-    typed: { name: "fork", usage: "[name]" },
+    typed: "[name]",
     run: (state, name) => step(state, { type: "fork", name: name === "" ? null : name }),
   },
   {
+    name: "model",
     summary: "which model answers; another one from now on",
     leader: "m",
-    typed: { name: "model", usage: "[vendor/id]" },
+    typed: "[vendor/id]",
     run: (state, name) => step(state, { type: "model", name: name === "" ? null : name }),
   },
   {
+    name: "agent",
     summary: "who takes the turns; another one from now on",
-    typed: { name: "agent", usage: "[name]" },
+    typed: "[name]",
     run: (state, name) => step(state, { type: "agent", name: name === "" ? null : name }),
   },
   {
+    name: "help",
     summary: "this list, until Esc",
     keys: ["?"],
     leader: "?",
-    typed: { name: "help", usage: "" },
+    typed: "",
     run: (state) => step({ ...state, overlay: { kind: "reader", title: "help", lines: null, top: 0 } }),
   },
   {
+    name: "palette",
     summary: "find a command by what it does",
     keys: ["ctrl+p"],
     everywhere: true,
-    typed: { name: "palette", usage: "" },
+    typed: "",
     run: (state) => step({ ...state, overlay: { kind: "picker", purpose: "palette", items: null, filter: emptyLine, at: 0 } }),
   },
-  { summary: "leave; the session stays", typed: { name: "quit", usage: "" }, run: (state) => step(state, { type: "quit" }) },
+  { name: "quit", summary: "leave; the session stays", typed: "", run: (state) => step(state, { type: "quit" }) },
 ];
 
 /** Keys that mean something before any command does; for the help only. */

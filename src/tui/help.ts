@@ -8,9 +8,9 @@ export function helpLines(): [keys: string, summary: string][] {
 }
 
 /** All ways to a command: `Space m, :model [vendor/id]`. */
-export function waysTo({ keys = [], leader, typed }: ScreenCommand): string {
+export function waysTo({ name, keys = [], leader, typed }: ScreenCommand): string {
   const ways = [...keys.map(keyName), ...(leader === undefined ? [] : [`Space ${leader}`])];
-  return [...ways, ...(typed === undefined ? [] : [`:${typed.name} ${typed.usage}`.trim()])].join(", ");
+  return [...ways, ...(typed === undefined ? [] : [`:${name} ${typed}`.trim()])].join(", ");
 }
 
 function keyName(key: string): string {

@@ -18,8 +18,8 @@ export function beginsPair(name: string): boolean {
 /** Any beginning that means one command is enough: `:q`. */
 export function commandOfWord(word: string): ScreenCommand | { near: string | null } {
   const typed = screenCommands.filter((command) => command.typed !== undefined);
-  const exact = typed.find((command) => command.typed?.name === word);
-  const begun = typed.filter((command) => word !== "" && command.typed?.name.startsWith(word) === true);
-  const names = typed.map((command) => command.typed?.name ?? "");
+  const exact = typed.find((command) => command.name === word);
+  const begun = typed.filter((command) => word !== "" && command.name.startsWith(word));
+  const names = typed.map((command) => command.name);
   return exact ?? (begun.length === 1 && begun[0] !== undefined ? begun[0] : { near: nearestWord(word, names) });
 }

@@ -66,7 +66,9 @@ describe("commands", () => {
       "no command :clera; did you mean :clear?",
     );
   });
-  test("have no key twice", () => {
+  test("have no name and no key twice", () => {
+    const names = screenCommands.map(({ name }) => name);
+    expect(names.filter((name) => !/^[a-z]+(-[a-z]+)*$/.test(name) || names.indexOf(name) !== names.lastIndexOf(name))).toEqual([]);
     const keys = screenCommands.flatMap((command) => command.keys ?? []);
     const leaders = screenCommands.flatMap((command) => command.leader ?? []);
     expect([new Set(keys).size, new Set(leaders).size]).toEqual([keys.length, leaders.length]);
