@@ -1,6 +1,7 @@
 // The nodes of the tree. A node is immutable: nothing in here is ever changed after it was stored.
 import type { Said } from "./group.ts";
 import type { Handle } from "./handle.ts";
+import type { TeamEvent } from "./team.ts";
 import type { Usage } from "./usage.ts";
 
 export type Author = "user" | "agent" | "tool" | "note";
@@ -47,6 +48,8 @@ export type Note =
   | { about: "below"; call: string }
   /** What a participant of a group said: shown, never sent; the group's answer is. */
   | { about: "group"; said: Said }
+  /** What happened to a team: shown, never sent. */
+  | { about: "team"; happened: TeamEvent }
   | { about: "graft"; from: { session: string; node: string } };
 
 /** A node as an agent makes it: the engine gives it an id, a parent and a place. */

@@ -1,0 +1,222 @@
+// A team: several agents on one objective. What is asked, what happens to it as notes of its session, and what follows
+// from them. A pure reading of nodes, so that whoever goes on and whoever shows it see the same.
+import type { TurnStatus } from "./error.ts";
+import type { Sent } from "./team-mail.ts";
+import type { Node } from "./node.ts";
+
+export const strategies = ["parallel", "sequential", "pipeline", "adaptive"] as const;
+export type Strategy = (typeof strategies)[number];
+
+/** Where a member works: a git worktree of its own, the project itself, or a directory with nothing in it. */
+export const workspaceKinds = ["worktree", "project", "plain"] as const;
+export type WorkspaceKind = (typeof workspaceKinds)[number];
+
+export type TeamWish = {
+  objective: string;
+  strategy: Strategy;
+  /** Null leaves it to a planner: one or two phases at a time. */
+  phases: PhasePlan[] | null;
+  workspace: WorkspaceKind;
+  limits: TeamLimits;
+  /** Who plans; null is the session's own agent and model. */
+  planner: { agent: string | null; model: string | null };
+};
+
+export type TeamLimits = { maxAgents: number; maxPerRole: number; maxMemoryMb: number | null };
+
+export const usualLimits: TeamLimits = { maxAgents: 20, maxPerRole: 5, maxMemoryMb: null };
+
+export type PhasePlan = { name: string; goal: string; members: MemberPlan[] };
+
+export type MemberPlan = {
+  /** What others in the plan call it, to depend on it: unique in the team. */
+  key: string;
+  role: string;
+  /** Only for a role that the registry does not know: what it is and does. */
+  description: string | null;
+  agent: string | null;
+  model: string | null;
+  suffix: string | null;
+  task: string;
+  /** Paths below the shared context or the workspace; put into its prompt. */
+  mustRead: string[];
+  /** What must hold before its work counts. */
+  validation: TeamCheck[];
+  /** Keys of members that must have completed; all of an earlier phase have. */
+  dependsOn: string[];
+  /** Null is the team's. */
+  workspace: WorkspaceKind | null;
+};
+
+/** `file`: exists and is not empty, below the shared context or the workspace. `command`: exits 0 in the workspace. */
+export type TeamCheck = { kind: "file"; path: string } | { kind: "command"; command: string };
+
+/** `agent_<role>[_<suffix>]_<instance>_<8 hex>`: a name, never to be taken apart. */
+export type Member = {
+  id: string;
+  plan: MemberPlan;
+  phase: number;
+  instance: number;
+  session: string;
+  agent: string;
+  model: string | null;
+  workspace: { kind: WorkspaceKind; directory: string; branch: string | null; from: string | null };
+};
+
+/** What happened to a team, by the names that its log uses. `at` is the node's. */
+export type TeamEvent =
+  | { event: "session_created"; directory: string; wish: TeamWish }
+  | { event: "phase_planned"; phase: number; plan: PhasePlan; ahead: PhasePlan[]; reason: string }
+  | { event: "agent_spawned"; member: Member }
+  | { event: "agent_started"; agent: string; attempt: number }
+  | { event: "agent_reported"; agent: string; report: Report }
+  | { event: "artifact_created"; agent: string; path: string; description: string }
+  | { event: "message_sent"; message: Sent }
+  | { event: "message_refused"; from: string; file: string; reason: string }
+  | ({ event: "agent_completed"; agent: string; attempt: number } & Ended)
+  | ({ event: "agent_failed"; agent: string; attempt: number; restarts: boolean } & Ended)
+  /** A phase is over: what was brought together, and a bounded account of it for those who come after. */
+  | { event: "checkpoint"; phase: number; name: string; commit: string | null; conflicts: Conflict[]; summary: string }
+  | { event: "session_completed"; summary: string }
+  | { event: "session_failed"; reason: string };
+
+export type Ended = {
+  status: TurnStatus;
+  error: string | null;
+  /** What its work was committed as; null when nothing changed, or there is no repository. */
+  commit: string | null;
+  /** Of its checks: what does not hold. */
+  unmet: string[];
+  costUsd: number | null;
+};
+
+export type Conflict = { agent: string; paths: string[] };
+
+/** Status, artifact, dependency and completion, from a tool call or from `skein report`; never out of prose. */
+export type Report =
+  | { type: "status"; message: string; progress: number | null }
+  | { type: "artifact"; path: string; description: string }
+  | { type: "dependency"; waitingFor: string; reason: string }
+  | { type: "complete"; result: "success" | "failure"; summary: string; outputs: string[] };
+
+export type TeamState = "planning" | "running" | "interrupted" | "completed" | "failed";
+
+/** Everything known of a team, read off the path of its session. */
+export type TeamRecord = {
+  id: string;
+  wish: TeamWish;
+  directory: string;
+  phases: {
+    plan: PhasePlan;
+    members: MemberRecord[];
+    isOver: boolean;
+    commit: string | null;
+    conflicts: Conflict[];
+    summary: string | null;
+  }[];
+  ahead: PhasePlan[];
+  messages: Sent[];
+  refused: { from: string; reason: string }[];
+  end: { event: "session_completed"; summary: string } | { event: "session_failed"; reason: string } | null;
+};
+
+export type MemberRecord = Member & {
+  state: "waiting" | "running" | "completed" | "failed";
+  attempts: number;
+  ended: Ended | null;
+  reports: Report[];
+  artifacts: { path: string; description: string }[];
+};
+
+export function teamOn(path: readonly Node[]): TeamRecord | null {
+  const begun = path.findLastIndex((node) => happenedOn(node)?.event === "session_created");
+  const first = path[begun];
+  const created = first === undefined ? null : happenedOn(first);
+  if (first === undefined || created?.event !== "session_created") return null;
+  const team: TeamRecord = {
+    id: first.session,
+    wish: created.wish,
+    directory: created.directory,
+    phases: [],
+    ahead: [],
+    messages: [],
+    refused: [],
+    end: null,
+  };
+  for (const node of path.slice(begun + 1)) {
+    const happened = happenedOn(node);
+    if (happened !== null) apply(team, happened);
+  }
+  return team;
+}
+
+/** What just happened, added to the record. */
+export function apply(team: TeamRecord, happened: TeamEvent): void {
+  switch (happened.event) {
+    case "session_created":
+      break;
+    case "phase_planned":
+      team.phases[happened.phase] = { plan: happened.plan, members: [], isOver: false, commit: null, conflicts: [], summary: null };
+      team.ahead = happened.ahead;
+      break;
+    case "agent_spawned":
+      team.phases[happened.member.phase]?.members.push({
+        ...happened.member,
+        state: "waiting",
+        attempts: 0,
+        ended: null,
+        reports: [],
+        artifacts: [],
+      });
+      break;
+    case "checkpoint": {
+      const { commit, conflicts, summary } = happened;
+      Object.assign(team.phases[happened.phase] ?? {}, { isOver: true, commit, conflicts, summary });
+      break;
+    }
+    case "message_sent":
+      team.messages.push(happened.message);
+      break;
+    case "message_refused":
+      team.refused.push({ from: happened.from, reason: happened.reason });
+      break;
+    case "session_completed":
+    case "session_failed":
+      team.end = happened;
+      break;
+    default:
+      applyToMember(team, happened);
+  }
+}
+
+type OfMember = Extract<TeamEvent, { agent: string }>;
+
+function applyToMember(team: TeamRecord, happened: OfMember): void {
+  const member = membersOf(team).find(({ id }) => id === happened.agent);
+  if (member === undefined) return;
+  switch (happened.event) {
+    case "agent_started":
+      Object.assign(member, { state: "running", attempts: happened.attempt });
+      break;
+    case "agent_reported":
+      member.reports.push(happened.report);
+      break;
+    case "artifact_created":
+      member.artifacts.push({ path: happened.path, description: happened.description });
+      break;
+    case "agent_completed":
+      Object.assign(member, { state: "completed", ended: happened });
+      break;
+    case "agent_failed":
+      Object.assign(member, { state: happened.restarts ? "waiting" : "failed", ended: happened });
+      break;
+  }
+}
+
+export function membersOf(team: TeamRecord): MemberRecord[] {
+  return team.phases.flatMap(({ members }) => members);
+}
+
+export function happenedOn(node: Pick<Node, "note">): TeamEvent | null {
+  return node.note?.about === "team" ? node.note.happened : null;
+}
