@@ -213,6 +213,14 @@ export const configKeys: readonly ConfigKey[] = [
     description: "Whether the catalog of skills goes into the prompt.",
   },
   {
+    key: "keys",
+    type: "string-map",
+    default: {},
+    project: "trusted",
+    description:
+      'Keys of the screen and the commands they mean, by the names of docs/KEYS.md: `{"ctrl+t": "fork", "Space g": "model", "J": "page-down"}`. `none` takes a key away.',
+  },
+  {
     key: "providers.*.base_url",
     type: "url",
     default: null,

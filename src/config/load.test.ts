@@ -65,6 +65,7 @@ describe("layers", () => {
       purgeAfterMs: null,
       skills: true,
       unixSockets: false,
+      keys: {},
       providers: {},
       agents: {},
     });
@@ -269,6 +270,7 @@ describe("a project that nobody trusts", () => {
       toolEnv: [],
       maxSteps: null,
       timeoutMs: null,
+      keys: {},
       providers: {},
     });
     expect(config.warnings).toHaveLength(1);

@@ -39,6 +39,7 @@ export type ConfigValues = Readonly<{
   purgeAfterMs: number | null;
   skills: boolean;
   unixSockets: boolean;
+  keys: Readonly<Record<string, string>>;
   providers: Readonly<Record<string, ProviderConfig>>;
   agents: Readonly<Record<string, AgentConfig>>;
 }>;
@@ -188,6 +189,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     purgeAfterMs: get<number | null>("purge_after"),
     skills: get<boolean>("skills"),
     unixSockets: get<boolean>("unix_sockets"),
+    keys: Object.freeze({ ...get<Record<string, string>>("keys") }),
     providers: providersOf(entries, options.env, warnings),
     agents: agentsOf(entries, options.env, warnings),
   });

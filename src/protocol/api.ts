@@ -321,6 +321,8 @@ export type Settings = {
   askTimeoutMs: number;
   contextFiles: boolean;
   purgeAfterMs: number | null;
+  /** Keys of the screen and the commands they mean. */
+  keys: Readonly<Record<string, string>>;
 };
 
 export type ConfigRow = {

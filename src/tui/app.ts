@@ -1,9 +1,10 @@
 // The screen as a door: keys and events go to `update`, the state goes to the picture, effects to the Api. It owns the
 // terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
 import { createCliRenderer, decodePasteBytes, type CliRenderer } from "@opentui/core";
-import type { Api, SessionOpen, TurnStart } from "../protocol/api.ts";
+import type { Api, SessionOpen, Settings, TurnStart } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import type { Session } from "../protocol/turn.ts";
+import { bindingsOf, type Bindings } from "./bindings.ts";
 import { Canvas, keyOf } from "./canvas.ts";
 import type { Doing } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
@@ -19,13 +20,15 @@ export type ScreenParts = {
   open: SessionOpen;
   session: Session | null;
   color: boolean;
+  bindings: Bindings;
   /** Told of each session that is shown. */
   onSession: (session: Session) => void;
   onStop: (stop: () => void) => void;
 };
 
 /** Runs until the person leaves, or a signal comes. */
-export async function openScreen(parts: ScreenParts): Promise<void> {
+export async function openScreen({ settings, ...rest }: Omit<ScreenParts, "bindings"> & { settings: Settings }): Promise<void> {
+  const parts = { ...rest, bindings: bindingsOf(settings.keys) };
   const renderer = await ownTerminal();
   const giveBack = () => renderer.destroy();
   process.once("exit", giveBack);
@@ -42,7 +45,12 @@ export async function openScreen(parts: ScreenParts): Promise<void> {
 export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Promise<void> {
   const over = Promise.withResolvers<void>();
   const size = () => ({ columns: renderer.width, rows: renderer.height });
-  let state = firstState({ size: size(), net: parts.turn.policy.net, sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on" });
+  let state = firstState({
+    size: size(),
+    bindings: parts.bindings,
+    net: parts.turn.policy.net,
+    sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
+  });
   const canvas = new Canvas(renderer, { color: parts.color, onWheel: (by) => send({ type: "wheel", by }) });
   const doing: Doing = { ...parts, send, quit: over.resolve };
   let isDrawn = false;

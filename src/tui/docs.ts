@@ -1,5 +1,6 @@
 // Prints docs/KEYS.md from the table of commands. A test holds the file to it.
-import { helpLines } from "./help.ts";
+import { fixedKeys, screenCommands } from "./commands.ts";
+import { waysTo } from "./help.ts";
 
 const head = `# Keys of the screen
 
@@ -7,23 +8,31 @@ const head = `# Keys of the screen
 
 It is modal: in Insert one types a message (it begins there), in Normal one moves, in Command one types what follows a colon. A colon command may be cut short as long as it means one: \`:q\`.
 
-| keys | what they do |
-|---|---|
+| keys | what they do | name |
+|---|---|---|
 `;
 
 const tail = `
+Keys of your own are in the configuration, by these names: \`{"keys": {"ctrl+t": "fork", "Space g": "model", "J": "page-down", "Q": "none"}}\`. A key is a character, one twice (\`gg\`), a name (\`enter\`, \`pagedown\`, \`f2\`), any of them after \`ctrl+\`, or what follows \`Space\`. It stands before what the key means otherwise; \`none\` takes it away. One that types nothing (\`ctrl+…\`, \`f2\`, \`pageup\`) also works while a message is typed. Esc, Ctrl+C and Space stay what they are. In an overlay the keys are its own.
 The status bar reads \`[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]\`: the tokens of this turn (input with what of it came from the cache, output), those of the branch and what they cost (\`$?\` when a price is not known), the network of the next turn's tools, and whether the kernel held all walls (\`on\`), some (\`partly\`) or none (\`off\`) in the last one; before the first turn that is what was asked for.
 
 A question of the agent's, or of one below it, opens over the transcript; what is typed then is the answer, or the number of an option. A message sent while a turn runs is queued above the line until the agent is given it.
 
-Not there yet: search in the transcript, plan mode and its editor (\`p\`, \`x\`, \`e\`, Ctrl+G), the tree and agents panels, pickers, completion and history in the composer, syntax colours, images, Ctrl+Z, keys of one's own, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\`, \`attach\` and \`run --policy plan\` do most of that on the command line. A session that another process is working in is shown as it was when it was opened.
+Not there yet: search in the transcript, plan mode and its editor (\`p\`, \`x\`, \`e\`, Ctrl+G), the tree and agents panels, pickers, completion and history in the composer, syntax colours, images, Ctrl+Z, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\`, \`attach\` and \`run --policy plan\` do most of that on the command line. A session that another process is working in is shown as it was when it was opened.
 
 It runs on Linux with glibc and on macOS; only Linux on x64 is tried by our tests.
 `;
 
 export function printKeysDocs(): string {
-  const rows = helpLines().map(([keys, summary]) => `| ${keys.split(", ").map(quoted).join(", ")} | ${summary} |`);
+  const rows = [
+    ...fixedKeys.map(({ keys, summary }) => row(keys, summary, "")),
+    ...screenCommands.map((command) => row(waysTo(command, {}), command.summary, `\`${command.name}\``)),
+  ];
   return `${head}${rows.join("\n")}\n${tail}`;
+}
+
+function row(keys: string, summary: string, name: string): string {
+  return `| ${keys.split(", ").map(quoted).join(", ")} | ${summary} | ${name} |`;
 }
 
 function quoted(keys: string): string {

@@ -1,15 +1,19 @@
 // The table of commands as lines of help: for the overlay, the palette and docs/KEYS.md.
+import type { Bindings } from "./bindings.ts";
 import { fixedKeys, screenCommands, type ScreenCommand } from "./commands.ts";
+import { keysOf } from "./keymap.ts";
 
 /** `key  what it does`, for the help and docs/KEYS.md. */
-export function helpLines(): [keys: string, summary: string][] {
-  const ofCommands = screenCommands.map((command): [string, string] => [waysTo(command), command.summary]);
+export function helpLines(bindings: Bindings): [keys: string, summary: string][] {
+  const ofCommands = screenCommands.map((command): [string, string] => [waysTo(command, bindings), command.summary]);
   return [...fixedKeys.map(({ keys, summary }): [string, string] => [keys, summary]), ...ofCommands];
 }
 
 /** All ways to a command: `Space m, :model [vendor/id]`. */
-export function waysTo({ name, keys = [], leader, typed }: ScreenCommand): string {
-  const ways = [...keys.map(keyName), ...(leader === undefined ? [] : [`Space ${leader}`])];
+export function waysTo(command: ScreenCommand, bindings: Bindings): string {
+  const { name, typed } = command;
+  const { keys, leaders } = keysOf(bindings, command);
+  const ways = [...keys.map(keyName), ...leaders.map((key) => `Space ${keyName(key)}`)];
   return [...ways, ...(typed === undefined ? [] : [`:${name} ${typed}`.trim()])].join(", ");
 }
 

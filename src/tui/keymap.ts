@@ -1,18 +1,39 @@
-// Which command a key means. Knows the table and nothing of what commands do.
+// Which command a key means: one's own keys first, then those of the table. Knows nothing of what commands do.
 import { nearestWord } from "../kit/nearest.ts";
+import type { Bindings } from "./bindings.ts";
 import { screenCommands, type ScreenCommand } from "./commands.ts";
 
-export function commandOfKey(name: string): ScreenCommand | undefined {
-  return screenCommands.find((command) => command.keys?.includes(name) === true);
+export function commandOfKey(bindings: Bindings, key: string): ScreenCommand | undefined {
+  const own = bindings[key];
+  if (own !== undefined) return screenCommands.find((command) => command.name === own);
+  return screenCommands.find((command) => command.keys?.includes(key) === true);
 }
 
-export function commandOfLeader(name: string): ScreenCommand | undefined {
-  return screenCommands.find((command) => command.leader === name);
+export function commandOfLeader(bindings: Bindings, key: string): ScreenCommand | undefined {
+  const own = bindings[`space ${key}`];
+  if (own !== undefined) return screenCommands.find((command) => command.name === own);
+  return screenCommands.find((command) => command.leader === key);
+}
+
+/** Of the commands whose keys also work while a message is being typed; a key of one's own does if it types nothing. */
+export function commandEverywhere(bindings: Bindings, key: string): ScreenCommand | undefined {
+  const command = commandOfKey(bindings, key);
+  const isOwn = bindings[key] !== undefined && /^(ctrl\+.*|f\d+|page(up|down))$/.test(key);
+  return isOwn || command?.everywhere === true ? command : undefined;
 }
 
 /** Whether this key may be the first of a pair. */
-export function beginsPair(name: string): boolean {
-  return screenCommands.some((command) => command.keys?.some((key) => key.length === 2 && key[0] === name && key[1] === name) === true);
+export function beginsPair(bindings: Bindings, key: string): boolean {
+  return Array.from(key).length === 1 && commandOfKey(bindings, key + key) !== undefined;
+}
+
+/** The keys that mean a command, in Normal mode and after Space. */
+export function keysOf(bindings: Bindings, command: ScreenCommand): { keys: string[]; leaders: string[] } {
+  const own = Object.keys(bindings).filter((key) => bindings[key] === command.name);
+  const leaders = command.leader === undefined ? [] : [`space ${command.leader}`];
+  const all = [...own, ...[...(command.keys ?? []), ...leaders].filter((key) => bindings[key] === undefined)];
+  const [keys, afterSpace] = [all.filter((key) => !key.startsWith("space ")), all.filter((key) => key.startsWith("space "))];
+  return { keys, leaders: afterSpace.map((key) => key.slice("space ".length)) };
 }
 
 /** Any beginning that means one command is enough: `:q`. */

@@ -54,6 +54,7 @@ function parts(): ScreenParts {
     open: {},
     session: null,
     color: true,
+    bindings: {},
     onSession: () => {},
     onStop: () => {},
   } as unknown as ScreenParts;

@@ -5,6 +5,7 @@ import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
+import type { Bindings } from "./bindings.ts";
 import type { Block } from "./blocks.ts";
 import type { Overlay } from "./overlays/index.ts";
 
@@ -12,6 +13,7 @@ export type Mode = "normal" | "insert" | "command";
 
 export type State = {
   size: Size;
+  bindings: Bindings;
   mode: Mode;
   /** Null until the first message: a look around leaves nothing behind. */
   session: Session | null;
@@ -86,8 +88,9 @@ export function step(state: State, ...effects: Effect[]): Step {
   return { state, effects };
 }
 
-export function firstState(parts: { size: Size; net: "on" | "off"; sandbox: State["sandbox"] }): State {
+export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "bindings">>): State {
   return {
+    bindings: {},
     ...parts,
     mode: "insert",
     session: null,

@@ -1,7 +1,7 @@
 // What a key does, by mode. Overlays come first, then Ctrl+C and Esc, then the leader, then the mode.
 import { emptyLine, insert, moveRow } from "../kit/line-edit.ts";
 import { edited } from "./edit-keys.ts";
-import { beginsPair, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
+import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
 import { pressInOverlay } from "./overlays/index.ts";
 import { step, type Key, type State, type Step } from "./state.ts";
 
@@ -23,8 +23,8 @@ export function pressKey(before: State, key: Key, at: number): Step {
       { type: "wake", afterMs: leaderEndsAfterMs },
     );
   if (state.mode === "normal") return normalKey(state, key);
-  const everywhere = commandOfKey(key.name);
-  if (everywhere?.everywhere === true) return everywhere.run(state, "");
+  const everywhere = commandEverywhere(state.bindings, key.name);
+  if (everywhere !== undefined) return everywhere.run(state, "");
   return state.mode === "command" ? commandKey(state, key) : insertKey(state, key);
 }
 
@@ -47,7 +47,7 @@ function leaveMode(state: State): State {
 function afterLeader(state: State, key: Key, at: number): Step {
   const { leader } = state;
   const isLate = leader !== null && at - leader.since >= leaderEndsAfterMs;
-  const command = isLate ? undefined : commandOfLeader(key.name);
+  const command = isLate ? undefined : commandOfLeader(state.bindings, key.name);
   if (command !== undefined) return command.run({ ...state, leader: null }, "");
   if (key.name === "escape") return step({ ...state, leader: null });
   const ended = endLeader(state);
@@ -70,9 +70,9 @@ export function leaderTick(state: State, at: number): State {
 function normalKey(state: State, key: Key): Step {
   const name = state.pending === null ? key.name : state.pending + key.name;
   const next = { ...state, pending: null };
-  const command = commandOfKey(name);
+  const command = commandOfKey(state.bindings, name);
   if (command !== undefined) return command.run(next, "");
-  return step(state.pending === null && beginsPair(key.name) ? { ...state, pending: key.name } : next);
+  return step(state.pending === null && beginsPair(state.bindings, key.name) ? { ...state, pending: key.name } : next);
 }
 
 function insertKey(state: State, key: Key): Step {
@@ -111,7 +111,7 @@ function commandKey(state: State, key: Key): Step {
 function answering(state: State, ask: string, key: Key): Step {
   const text = state.answer.text.trim();
   if (key.name === "enter") return text === "" ? step(state) : step({ ...state, answer: emptyLine }, { type: "answer", ask, text });
-  if (key.name === "pageup" || key.name === "pagedown") return commandOfKey(key.name)?.run(state, "") ?? step(state);
+  if (key.name === "pageup" || key.name === "pagedown") return commandOfKey(state.bindings, key.name)?.run(state, "") ?? step(state);
   return step({ ...state, answer: edited(state.answer, key) });
 }
 

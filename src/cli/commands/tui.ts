@@ -47,7 +47,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
         stop();
       });
     const onSession = (shown: Session) => void (last = shown);
-    await openScreen({ api, directory, turn, open, session, color: door.out.color, onSession, onStop });
+    await openScreen({ api, directory, turn, open, session, color: door.out.color, settings, onSession, onStop });
   } finally {
     if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${shortId(last.id)}\n`);
   }

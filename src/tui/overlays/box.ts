@@ -1,6 +1,10 @@
 // A box with a title, as wide as the screen, and what an overlay looks like to it.
 import type { Look } from "../../kit/ansi.ts";
+import type { Bindings } from "../bindings.ts";
 import { fit, type Row } from "../cards/wrap.ts";
+
+/** What an overlay may fill, and what it must know to tell keys. */
+export type Room = { columns: number; height: number; bindings: Bindings };
 
 export type OverlayView = { rows: Row[]; cursor: { row: number; column: number } | null };
 

@@ -1,12 +1,11 @@
 // What lies over the transcript, as one table: what a key does in it, and how it looks.
 import type { Key, State, Step } from "../state.ts";
-import type { OverlayView } from "./box.ts";
+import type { OverlayView, Room } from "./box.ts";
 import { pickerView, pressInPicker, type Picker } from "./picker.ts";
 import { pressInReader, readerView, type Reader } from "./reader.ts";
 
 export type Overlay = Reader | Picker;
 
-type Room = { columns: number; height: number };
 type Part<O> = { press: (state: State, overlay: O, key: Key) => Step; view: (overlay: O, room: Room) => OverlayView };
 
 export const overlays: { [K in Overlay["kind"]]: Part<Extract<Overlay, { kind: K }>> } = {

@@ -3,8 +3,9 @@
 import { inView, layOut } from "../../kit/lay-out.ts";
 import { edited } from "../edit-keys.ts";
 import type { Line } from "../../kit/line-edit.ts";
+import type { Bindings } from "../bindings.ts";
 import { step, type Key, type State, type Step } from "../state.ts";
-import { boxed, chosen, windowAround, type BoxLine, type OverlayView } from "./box.ts";
+import { boxed, chosen, windowAround, type BoxLine, type OverlayView, type Room } from "./box.ts";
 import { purposes } from "./purposes.ts";
 
 export type Item = {
@@ -31,7 +32,7 @@ const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": 
 
 export function pressInPicker(state: State, picker: Picker, key: Key): Step {
   if (key.name === "escape") return step({ ...state, overlay: null });
-  const items = matching(picker);
+  const items = matching(picker, state.bindings);
   if (key.name === "enter") {
     const item = items[picker.at];
     return item === undefined ? step(state) : purposes[picker.purpose].choose({ ...state, overlay: null }, item);
@@ -42,9 +43,9 @@ export function pressInPicker(state: State, picker: Picker, key: Key): Step {
 }
 
 /** Every word typed must occur; those that begin with it come first. */
-export function matching(picker: Picker): readonly Item[] {
+export function matching(picker: Picker, bindings: Bindings): readonly Item[] {
   const { filter } = picker;
-  const items = itemsOf(picker);
+  const items = itemsOf(picker, bindings);
   const words = filter.text
     .toLowerCase()
     .split(/\s+/)
@@ -56,14 +57,14 @@ export function matching(picker: Picker): readonly Item[] {
   return [...found.filter(begins), ...found.filter((item) => !begins(item))];
 }
 
-function itemsOf({ items, purpose }: Picker): readonly Item[] | null {
-  return items ?? purposes[purpose].items?.() ?? null;
+function itemsOf({ items, purpose }: Picker, bindings: Bindings): readonly Item[] | null {
+  return items ?? purposes[purpose].items?.(bindings) ?? null;
 }
 
-export function pickerView(picker: Picker, { columns, height }: { columns: number; height: number }): OverlayView {
+export function pickerView(picker: Picker, { columns, height, bindings }: Room): OverlayView {
   const inner = columns - 4;
   const input = inView(layOut("> ", picker.filter, inner), 1);
-  const items = matching(picker);
+  const items = matching(picker, bindings);
   const preview = (items[picker.at]?.preview ?? "").split("\n").filter((line) => line !== "");
   const forPreview = Math.min(preview.length, Math.floor(height / 3));
   const { first, shown } = windowAround(items, picker.at, height - 3 - (forPreview === 0 ? 0 : forPreview + 1));
@@ -72,7 +73,7 @@ export function pickerView(picker: Picker, { columns, height }: { columns: numbe
     const text = `${label}${" ".repeat(Math.max(0, labels - Bun.stringWidth(label)))}  ${detail}`;
     return first + at === picker.at ? { text: text.padEnd(inner), look: chosen } : text;
   });
-  const told = itemsOf(picker) === null ? ["looking…"] : lines.length === 0 ? ["nothing like that"] : lines;
+  const told = itemsOf(picker, bindings) === null ? ["looking…"] : lines.length === 0 ? ["nothing like that"] : lines;
   const below = forPreview === 0 ? [] : ["─".repeat(inner), ...preview.slice(0, forPreview)];
   const rows = boxed(purposes[picker.purpose].title, [...input.rows, ...told, ...below], columns);
   return { rows, cursor: { row: 1 + input.cursor.row, column: 2 + input.cursor.column } };

@@ -1,7 +1,8 @@
 // A longer text over the transcript, to be scrolled and closed: the help, a comparison of branches, a preview.
+import type { Bindings } from "../bindings.ts";
 import { helpLines } from "../help.ts";
 import { step, type Key, type State, type Step } from "../state.ts";
-import { boxed, type BoxLine, type OverlayView } from "./box.ts";
+import { boxed, type BoxLine, type OverlayView, type Room } from "./box.ts";
 
 /** Without lines of its own it is the help. */
 export type Reader = { kind: "reader"; title: string; lines: readonly BoxLine[] | null; top: number };
@@ -10,22 +11,22 @@ const moves: Record<string, number> = { j: 1, down: 1, k: -1, up: -1, pagedown: 
 
 export function pressInReader(state: State, reader: Reader, { name }: Key): Step {
   if (name === "escape" || name === "q") return step({ ...state, overlay: null });
-  const last = linesOf(reader).length - 1;
+  const last = linesOf(reader, state.bindings).length - 1;
   const wanted = name === "g" ? 0 : name === "G" ? last : reader.top + (moves[name] ?? 0);
   return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, wanted)) } });
 }
 
-export function readerView(reader: Reader, { columns, height }: { columns: number; height: number }): OverlayView {
+export function readerView(reader: Reader, { columns, height, bindings }: Room): OverlayView {
   const { title, top } = reader;
-  const lines = linesOf(reader);
+  const lines = linesOf(reader, bindings);
   const room = Math.max(1, height - 2);
   const first = Math.min(top, Math.max(0, lines.length - room));
   return { rows: boxed(`${title}: j and k scroll, Esc closes it`, lines.slice(first, first + room), columns), cursor: null };
 }
 
-function linesOf({ lines }: Reader): readonly BoxLine[] {
+function linesOf({ lines }: Reader, bindings: Bindings): readonly BoxLine[] {
   if (lines !== null) return lines;
-  const help = helpLines();
+  const help = helpLines(bindings);
   const keyColumns = Math.max(...help.map(([keys]) => keys.length)) + 2;
   return help.map(([keys, summary]) => keys.padEnd(keyColumns) + summary);
 }

@@ -3,18 +3,19 @@
 import { inView, layOut } from "../../kit/lay-out.ts";
 import { wrapRuns } from "../cards/wrap.ts";
 import { screenCommands } from "../commands.ts";
+import { keysOf } from "../keymap.ts";
 import { boxed, type OverlayView } from "../overlays/box.ts";
 import { viewOfOverlay } from "../overlays/index.ts";
 import type { State } from "../state.ts";
 
 export function overlayOf(state: State, height: number): OverlayView | null {
-  if (state.overlay !== null) return viewOfOverlay(state.overlay, { columns: state.size.columns, height });
+  if (state.overlay !== null) return viewOfOverlay(state.overlay, { columns: state.size.columns, height, bindings: state.bindings });
   if (state.asks.length > 0) return askOverlay(state, height);
-  return state.leader?.isShown === true ? { rows: boxed("Space, then", leaderLines(), state.size.columns), cursor: null } : null;
+  return state.leader?.isShown === true ? { rows: boxed("Space, then", leaderLines(state), state.size.columns), cursor: null } : null;
 }
 
-function leaderLines(): string[] {
-  return screenCommands.flatMap(({ leader, summary }) => (leader === undefined ? [] : [`${leader}  ${summary}`]));
+function leaderLines({ bindings }: State): string[] {
+  return screenCommands.flatMap((command) => keysOf(bindings, command).leaders.map((key) => `${key}  ${command.summary}`));
 }
 
 function askOverlay(state: State, height: number): OverlayView {
