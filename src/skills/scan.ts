@@ -2,9 +2,9 @@
 // wrong with a skill is a problem in the list. A place that does not exist costs one stat.
 import { readdirSync, realpathSync, statSync, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { readFrontmatter } from "../kit/frontmatter.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { SkillList, SkillRow } from "../protocol/api.ts";
-import { readFrontmatter } from "./frontmatter.ts";
 
 export type ScanOptions = {
   /** Where the agent works: it and its parents up to the project may hold `.agents/skills`. */
@@ -20,6 +20,7 @@ type Problem = SkillList["problems"][number];
 
 const maxDepth = 4;
 const maxDirectories = 500;
+const headBytes = 8_192;
 
 export function scanSkills(options: ScanOptions): SkillList {
   const found: SkillRow[] = [];
@@ -105,7 +106,7 @@ function children(path: string, problems: Problem[]): string[] {
 }
 
 function readSkill(file: string, root: Root, problems: Problem[]): SkillRow | null {
-  const { fields, problems: wrong } = readFrontmatter(file);
+  const { fields, problems: wrong } = readFrontmatter(file, headBytes);
   const add = (message: string): number => problems.push({ path: file, message });
   wrong.forEach(add);
   const description = typeof fields["description"] === "string" ? fields["description"].trim() : "";

@@ -1,0 +1,57 @@
+// A Markdown file with fields at its head: the fields, what follows them, or what is wrong. Reads a bounded piece and
+// throws nothing.
+import { closeSync, openSync, readSync } from "node:fs";
+
+export type Frontmatter = { fields: Record<string, unknown>; body: string; problems: string[] };
+
+export function readFrontmatter(path: string, maxBytes: number): Frontmatter {
+  let head: string;
+  try {
+    head = readHead(path, maxBytes);
+  } catch (error) {
+    return { fields: {}, body: "", problems: [`can't be read: ${reasonOf(error)}`] };
+  }
+  const match = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(head);
+  if (match === null)
+    return { fields: {}, body: head, problems: [`has no frontmatter between two lines "---" in its first ${maxBytes} bytes`] };
+  return { ...parseFields(match[1] ?? ""), body: head.slice(match[0].length).trim() };
+}
+
+/** The caller has made sure that it is a file: a pipe would be waited for here. */
+function readHead(path: string, maxBytes: number): string {
+  const fd = openSync(path, "r");
+  try {
+    const buffer = new Uint8Array(maxBytes);
+    return new TextDecoder().decode(buffer.subarray(0, readSync(fd, buffer, 0, maxBytes, 0)));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function parseFields(block: string): Pick<Frontmatter, "fields" | "problems"> {
+  try {
+    const value: unknown = Bun.YAML.parse(block);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return { fields: value as Record<string, unknown>, problems: [] };
+    return { fields: {}, problems: ["its frontmatter holds no fields"] };
+  } catch (error) {
+    const reason = reasonOf(error).replace(/^YAML Parse error: /, "");
+    return { fields: plainFields(block), problems: [`its frontmatter is not valid YAML (${reason}); put texts with a colon into quotes`] };
+  }
+}
+
+/** Fields of one line each, since many files have a colon in an unquoted description; null is one that goes further. */
+function plainFields(block: string): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const line of block.split(/\r?\n/)) {
+    const match = /^([A-Za-z][\w-]*):(?:[ \t]+(\S.*?))?[ \t]*$/.exec(line);
+    if (match?.[1] === undefined) continue;
+    const isNested = match[2] === undefined || /^[>|[{&*!]/.test(match[2]);
+    fields[match[1]] = isNested ? null : match[2] === "true" ? true : match[2]?.replace(/^(["'])(.*)\1$/, "$2");
+  }
+  return fields;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

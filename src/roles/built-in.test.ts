@@ -1,0 +1,36 @@
+import { describe, expect, test } from "bun:test";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { rolePrompt } from "../protocol/role.ts";
+import { builtInRoles } from "./built-in.ts";
+
+test("there are sixteen, and a role that comes without files asks for nobody and nothing special", () => {
+  const names = builtInRoles.map(({ name }) => name).join(" ");
+  expect(names).toBe(
+    "architect engineer researcher qa pm devops security data_scientist ux_designer documenter reviewer analyst tester default planner codereviewer",
+  );
+  for (const role of builtInRoles) expect(role).toMatchObject({ agent: null, model: null, net: null, origin: "built-in", ignored: [] });
+});
+
+describe("what a role costs in every request", () => {
+  test.each(builtInRoles.filter(({ name }) => name !== "default").map((role) => [role.name, role] as const))("%s", (_, role) => {
+    const alone = countTokens(rolePrompt(role, "alone"));
+    expect(alone).toBeGreaterThanOrEqual(50);
+    expect(alone).toBeLessThanOrEqual(100);
+    expect(countTokens(rolePrompt(role, "in-team"))).toBeLessThanOrEqual(160);
+  });
+
+  test("default costs nothing", () => {
+    expect(builtInRoles.filter((role) => rolePrompt(role, "in-team") === "").map(({ name }) => name)).toEqual(["default"]);
+  });
+});
+
+test("places to share are told only in a team, by variables", () => {
+  const engineer = builtInRoles.find(({ name }) => name === "engineer");
+  if (engineer === undefined) throw new Error("no engineer");
+  expect(rolePrompt(engineer, "alone")).not.toContain("$SKEIN_");
+  expect(rolePrompt(engineer, "in-team")).toEndWith(
+    "\nRead first: $SKEIN_SHARED_CONTEXT/architecture/\nResults go to: $SKEIN_WORKSPACE/src/, $SKEIN_WORKSPACE/tests/, $SKEIN_SHARED_CONTEXT/implementation/",
+  );
+  for (const { reads, writes } of builtInRoles)
+    for (const path of [...reads, ...writes]) expect(path).toMatch(/^\$SKEIN_(SHARED_CONTEXT|WORKSPACE)\/[a-z./-]+$/);
+});

@@ -1,0 +1,17 @@
+// What a role of one's own gets where its file says nothing: read from its name and description.
+
+const minute = 60_000;
+
+export type Inferred = { tools: string[]; timeoutMs: number; idleMs: number; maxMemoryMb: number };
+
+export function inferred(name: string, description: string): Inferred {
+  const words = `${name} ${description}`.toLowerCase().replace(/[_-]/g, " ");
+  const says = (pattern: RegExp) => pattern.test(words);
+  const builds = says(/\b(code|coding|coder|implement|engineer|develop|test|qa\b)/);
+  return {
+    tools: ["read", "write", "edit", ...(builds ? ["bash"] : [])],
+    timeoutMs: (says(/\b(architect|design)/) ? 60 : says(/\b(implement|code|coding|coder)/) ? 120 : 45) * minute,
+    idleMs: 10 * minute,
+    maxMemoryMb: 2048,
+  };
+}
