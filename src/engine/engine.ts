@@ -89,6 +89,10 @@ export function createEngine(parts: EngineParts): Api {
       open: (params) => openSession(parts, params),
       list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),
       tree: async ({ session, archived }) => treeOf(await parts.store(), session, archived ?? false),
+      show: async ({ session }) => {
+        const store = await parts.store();
+        return store.sessionView((await store.findSession(session, null)).id);
+      },
       leaves: async ({ session }) => tree.leavesOf((await treeOf(await parts.store(), session, true)).nodes),
       find: ({ wanted, directory }) => tree.findSession(parts, wanted, directory),
       fork: (params) => tree.fork(parts, params),

@@ -41,7 +41,7 @@ async function* watching(parts: EngineParts, { session, afterSeq, until }: Watch
       if (holder !== null && holder.pid !== process.pid) yield* watchThere(parts, session, holder, told, left);
       const isResting = holder === null && !parts.live.isExpected(session);
       if (isResting && until === "idle" && (await store.events(session, told.seq)).length === 0) return;
-      await Bun.sleep(isResting ? idleMs : 10);
+      await Promise.race([Bun.sleep(isResting ? idleMs : 10), tail.arrived()]);
     } finally {
       leave();
     }

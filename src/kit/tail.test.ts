@@ -11,6 +11,16 @@ test("what was pushed comes in order, at once or when it is waited for", async (
   expect(await waiting).toEqual({ items: [3], lags: false });
 });
 
+test("whoever only waits for something takes nothing", async () => {
+  const tail = createTail<number>();
+  const waiting = tail.arrived();
+  tail.push(1, "kept");
+  await waiting;
+  expect(await tail.next()).toEqual({ items: [1], lags: false });
+  tail.end();
+  await tail.arrived();
+});
+
 test("a slow reader loses what may be lost first", async () => {
   const tail = createTail<string>({ lossy: 2, kept: 4 });
   for (const item of ["a", "b", "c"]) tail.push(item, "lossy");

@@ -6,6 +6,8 @@ export type Tail<T> = {
   end: () => void;
   /** What came since, in order. Empty and not lagging: it has ended. */
   next: () => Promise<{ items: T[]; lags: boolean }>;
+  /** Something came, or it has ended; it is still there to be taken. */
+  arrived: () => Promise<void>;
 };
 
 /** `everyMs`: what comes quickly is given in one piece after that time, so that many readers cost little. */
@@ -24,6 +26,9 @@ export function createTail<T>(limits: TailLimits = usual): Tail<T> {
     wake?.();
     wake = null;
   };
+  const arrived = async (): Promise<void> => {
+    while (items.length === 0 && !lags && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+  };
   return {
     push(item, worth) {
       if (hasEnded || lags) return;
@@ -38,8 +43,9 @@ export function createTail<T>(limits: TailLimits = usual): Tail<T> {
       hasEnded = true;
       awaken();
     },
+    arrived,
     async next() {
-      while (items.length === 0 && !lags && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+      await arrived();
       const early = takenAt + everyMs - performance.now();
       if (early > 0 && !lags && !hasEnded) await Bun.sleep(early);
       takenAt = performance.now();

@@ -16,6 +16,7 @@ export const apiRows: { readonly [Name in RowName]: KindOf<Name> } = {
   "session.open": "call",
   "session.list": "call",
   "session.tree": "call",
+  "session.show": "call",
   "session.leaves": "call",
   "session.find": "call",
   "session.fork": "call",

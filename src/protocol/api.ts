@@ -13,7 +13,7 @@ import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
 import type { TokenCount, TokensCount } from "./tokens.ts";
-import type { BranchComparison, FoundNode, HandleContent } from "./tree-views.ts";
+import type { BranchComparison, FoundNode, HandleContent, SessionView } from "./tree-views.ts";
 import type { Plan, Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
@@ -23,6 +23,8 @@ export type Api = {
     list: (params: { project: string | null; archived?: boolean; subSessions?: boolean; limit?: number }) => Promise<Session[]>;
     /** Archived sessions are left out unless asked for. */
     tree: (params: { session: string; archived?: boolean }) => Promise<TreeView>;
+    /** Where it stands, read at one moment: to be shown and followed from there. */
+    show: (params: { session: string }) => Promise<SessionView>;
     /** The ends of all branches of its tree. */
     leaves: (params: { session: string }) => Promise<Node[]>;
     /** By id, tail or name; names of the directory's project come first. */

@@ -1,10 +1,30 @@
 // What is shown of the tree beside the tree itself: found nodes, two branches side by side, the data behind a handle.
+import type { Ask, QueuedInput, TurnState } from "./control.ts";
 import type { TurnStatus } from "./error.ts";
 import type { FileChange } from "./files.ts";
 import type { Node } from "./node.ts";
 import { isoTime, nodeRecord, sessionRecord, usageRecord } from "./records.ts";
-import type { Session } from "./turn.ts";
+import type { Session, Turn } from "./turn.ts";
 import type { Spent } from "./usage.ts";
+
+/** A session as it stands at `seq`: what happens after that, `turn.watch` tells. */
+export type SessionView = {
+  session: Session;
+  seq: number;
+  /** From the root to its tip. */
+  nodes: Node[];
+  /** Those of the path, whichever session took them, and one that is open. */
+  turns: Turn[];
+  /** What the sub-sessions of those turns have used. */
+  below: Spent;
+  /** Questions of this session without an answer. */
+  asks: Ask[];
+  queue: QueuedInput[];
+  open: OpenRun | null;
+};
+
+/** A turn that has not ended: it runs in some process, or its process is gone. Drafts are what that one left. */
+export type OpenRun = { turn: string; state: TurnState; pid: number | null; drafts: { key: string; text: string }[] };
 
 /** A node that was found, in its place. `marks` are [start, end) in the snippet. */
 export type FoundNode = {

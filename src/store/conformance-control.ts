@@ -1,7 +1,7 @@
 // What every store must do with questions, with messages to running turns, and with who runs what.
 import { expect, test } from "bun:test";
 import { begin, faultCode } from "./fixtures/begin.ts";
-import { agent, endedWell } from "./fixtures/samples.ts";
+import { agent, endedWell, usage } from "./fixtures/samples.ts";
 import type { Store } from "./store.ts";
 
 export function describeControl(store: () => Store): void {
@@ -77,5 +77,40 @@ export function describeControl(store: () => Store): void {
     await store().endTurn(again, turn.id, endedWell);
     expect(await store().turnRows(null)).toEqual([]);
     expect(await store().turnRows(0)).toMatchObject([{ state: "ended", pid: null, turn: { status: "ok" } }]);
+  });
+
+  test("where a session stands is its path with all turns on it, what waits, and what a dead process left", async () => {
+    const { session, lease, turn } = await begin(store());
+    await store().appendNode(lease, turn.id, agent("x"));
+    await store().queueInput(lease, "later");
+    await store().openAsk(lease, turn.id, question);
+    await store().saveDraft(lease, turn.id, { key: "text", text: "half" });
+    const view = await store().sessionView(session.id);
+    expect(view).toMatchObject({ session: { id: session.id, tip: view.nodes[1]!.id }, turns: [{ id: turn.id, steps: 1 }] });
+    expect([view.asks.map((ask) => ask.question), view.queue.map(({ text }) => text)]).toEqual([["Which?"], ["later"]]);
+    expect(view.open).toEqual({ turn: turn.id, state: "running", pid: process.pid, drafts: [] });
+    expect(await store().events(session.id, view.seq)).toEqual([]);
+    await store().release(lease);
+    expect((await store().sessionView(session.id)).open).toMatchObject({ state: "interrupted", drafts: [{ key: "text", text: "half" }] });
+    const again = await store().acquire(session.id);
+    await store().endTurn(again, turn.id, endedWell);
+    const fork = await store().forkSession(session.id, view.nodes[1]!.id, { name: null });
+    expect(await store().sessionView(fork.id)).toMatchObject({ nodes: view.nodes, turns: [{ id: turn.id }], seq: 0, asks: [], open: null });
+  });
+
+  test("what sub-sessions of a path's turns used is counted once, and what executes a plan is not", async () => {
+    const { session, lease, turn } = await begin(store());
+    for (const [plan, costUsd] of [
+      [{}, 0.5],
+      [{ plan: "do it" }, 8],
+    ] as const) {
+      const below = await begin(store(), { parentSession: session.id, ...plan });
+      await store().appendNode(below.lease, below.turn.id, agent("y", costUsd));
+      await store().endTurn(below.lease, below.turn.id, endedWell);
+    }
+    await store().endTurn(lease, turn.id, endedWell);
+    expect((await store().sessionView(session.id)).below).toEqual({ usage, costUsd: 0.5 });
+    const apart = await begin(store());
+    expect((await store().sessionView(apart.session.id)).below).toMatchObject({ costUsd: 0 });
   });
 }

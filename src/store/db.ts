@@ -55,6 +55,16 @@ export class Db {
     }
   }
 
+  /** All that is read is as it was at one moment. */
+  read<T>(look: () => T): T {
+    this.query("begin").run();
+    try {
+      return look();
+    } finally {
+      this.query("commit").run();
+    }
+  }
+
   /** Like `write`, and on the disk when it returns: for the beginning and the end of a turn. */
   writeThrough<T>(change: () => T): T {
     this.run("pragma synchronous = full");

@@ -17,14 +17,17 @@ export function turnRows(db: Db, self: Holder, endedSince: number | null): TurnR
       : db
           .query<StoredTurn>(`${selectTurns} where t.ended_at >= ? and t.source is null order by t.ended_at desc limit ?`)
           .all(endedSince, endedLimit);
-  return [...open, ...ended].flatMap((row) => {
-    const session = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(row.session_id);
-    if (session === null) return [];
-    const turn = toTurn(row);
-    const holder = turn.endedAt === null ? livingHolder(db, session.id, self) : null;
-    const state = turn.endedAt !== null ? "ended" : holder === null ? "interrupted" : stateSeen(db, session.n, holder.pid);
-    return [{ session: toSession(session), turn, state, pid: holder?.pid ?? null }];
-  });
+  return [...open, ...ended].flatMap((row) => rowOfTurn(db, self, row) ?? []);
+}
+
+/** Null when its session was purged. */
+export function rowOfTurn(db: Db, self: Holder, row: StoredTurn): TurnRow | null {
+  const session = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(row.session_id);
+  if (session === null) return null;
+  const turn = toTurn(row);
+  const holder = turn.endedAt === null ? livingHolder(db, session.id, self) : null;
+  const state = turn.endedAt !== null ? "ended" : holder === null ? "interrupted" : stateSeen(db, session.n, holder.pid);
+  return { session: toSession(session), turn, state, pid: holder?.pid ?? null };
 }
 
 /** A process that was stopped from outside can't say so itself. */

@@ -14,6 +14,7 @@ import { Output, type OutputBounds, outputBounds } from "./outputs.ts";
 import { purge } from "./purge.ts";
 import { setState, turnRows } from "./running.ts";
 import { indexSome, search } from "./search.ts";
+import { sessionView } from "./session-view.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
 import type { Lease, PurgeWish, Store } from "./store.ts";
 import { noteTold, toldTo } from "./told.ts";
@@ -57,6 +58,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     listSessions: on(listSessions),
     updateSession: on(updateSession),
     forkSession: on(forkSession),
+    sessionView: on((_, id: string) => sessionView(db, holder(), id)),
     acquire: on((_, wanted: string) => {
       const lease = acquire(db, wanted, holder());
       leases.add(lease);

@@ -11,6 +11,7 @@ import type { NewNode, Node } from "../protocol/node.ts";
 import type { AskWish, OutputSink } from "../protocol/ports.ts";
 import type { Enforced } from "../protocol/policy.ts";
 import type { Spent } from "../protocol/usage.ts";
+import type { SessionView } from "../protocol/tree-views.ts";
 import type { CliRecord, NativeStart, Session, Source, Turn } from "../protocol/turn.ts";
 
 export type Store = {
@@ -23,6 +24,9 @@ export type Store = {
   updateSession: (id: string, change: SessionChange) => Promise<Session>;
   /** A new session at an old node. Copies no nodes. */
   forkSession: (from: string, node: string, fork: { id?: string; name: string | null }) => Promise<Session>;
+
+  /** Read at one moment: what happens after its `seq` is in `events`, and nothing else is. */
+  sessionView: (id: string) => Promise<SessionView>;
 
   // writing under a lease: every write checks the lease's epoch in its own transaction
   /** Takes the session, also from a dead holder. Throws `session-busy` naming the holder when it is alive. */

@@ -99,6 +99,7 @@ const rows = {
   }),
   "session.list": is.fields({ project: is.pathOrNull, archived: is.off, sub_sessions: is.off, limit: z.number().int().min(1).optional() }),
   "session.tree": is.fields({ ...session, archived: is.off }),
+  "session.show": is.fields(session),
   "session.leaves": is.fields(session),
   "session.find": is.fields({ wanted: is.name, ...directory }),
   "session.fork": is.fields({ ...session, at: is.nameOrNull, name: is.nameOrNull }),

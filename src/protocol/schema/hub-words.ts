@@ -31,6 +31,11 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     gives: "a tree",
     fields: ["nodes", "sessions", "turns"],
   },
+  "session.show": {
+    does: "Where it stands, read at one moment: its path with the turns on it, what sub-sessions of those used (`below`), what waits, and a turn that has not ended (`open`, with what a dead process had begun to write). `turn.watch` after its `seq` goes on from there.",
+    gives: "a view",
+    fields: ["session", "seq", "nodes", "turns", "below", "asks", "queue", "open"],
+  },
   "session.leaves": { does: "The ends of all branches of its tree.", gives: "nodes" },
   "session.find": { does: "By id, the tail of one or a name; names of the directory's project come first.", gives: "a session" },
   "session.fork": { does: "A new session at an old node, or at the tip; the old one stays where it is.", gives: "a session" },
