@@ -63,7 +63,7 @@ export type EngineParts = {
   /** What a project remembers besides the store, and how it may be told. */
   history: HistoryParts;
   /** Rows that belong to no session; their rooms implement them. */
-  rows: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens">;
+  rows: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
   close: () => Promise<void>;
 };
 

@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensurePlanFile, isPlanFile } from "./plan-file.ts";
+import { mostPlanBytes } from "../protocol/turn.ts";
+import { ensurePlanFile, isPlanFile, readPlanFile } from "./plan-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-plan-file-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -22,6 +23,24 @@ describe("the plan's file", () => {
     const { ino } = statSync(at.file);
     ensurePlanFile(at.path);
     expect([readFileSync(at.file, "utf8"), statSync(at.file).ino]).toEqual(["1. look", ino]);
+  });
+
+  test("is read as it is, without text where there is none, and only when it is a plain file of UTF-8", () => {
+    const at = project();
+    expect(readPlanFile(at.path)).toEqual({ file: at.file, text: "" });
+    ensurePlanFile(at.path);
+    writeFileSync(at.file, "- [ ] 見る\n");
+    expect(readPlanFile(at.path)).toEqual({ file: at.file, text: "- [ ] 見る\n" });
+    writeFileSync(at.file, new Uint8Array([0xff, 0xfe]));
+    expect(() => readPlanFile(at.path)).toThrow("is not UTF-8 text");
+    writeFileSync(at.file, "x".repeat(mostPlanBytes + 1));
+    expect(() => readPlanFile(at.path)).toThrow("a plan may have 100000");
+    const [link, folder] = [project(), project()];
+    mkdirSync(link.folder);
+    symlinkSync(at.file, link.file);
+    symlinkSync(at.folder, folder.folder);
+    expect(() => readPlanFile(link.path)).toThrow("not a plain file of its own");
+    expect(() => readPlanFile(folder.path)).toThrow("not in a directory of the project's own");
   });
 
   test("is no link to somewhere else, whatever the link leads to", () => {

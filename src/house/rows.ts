@@ -5,7 +5,7 @@ import type { Api, AuthRow, ModelRow, Settings } from "../protocol/api.ts";
 import type { Store } from "../store/store.ts";
 import type { BuildInner } from "./try-agents.ts";
 
-type Rows = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens">;
+type Rows = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
 
 export function rowsOf(ground: Ground, store: () => Promise<Store>, build: BuildInner): Rows {
   const { paths, project, config } = ground;
@@ -37,6 +37,14 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>, build: Build
       show: async ({ directory }) => (await import("../config/trust.ts")).trustState(paths, findProject(directory, paths.home)),
       grant: async ({ directory }) => (await import("../config/trust.ts")).grantTrust(paths, findProject(directory, paths.home)),
       revoke: async ({ directory }) => (await import("../config/trust.ts")).revokeTrust(paths, findProject(directory, paths.home)),
+    },
+    plan: {
+      read: async ({ directory }) => (await import("../files/plan-file.ts")).readPlanFile(findProject(directory, paths.home)),
+      async make({ directory }) {
+        const { ensurePlanFile, readPlanFile } = await import("../files/plan-file.ts");
+        ensurePlanFile(findProject(directory, paths.home));
+        return readPlanFile(findProject(directory, paths.home));
+      },
     },
     tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ground, params) },
     doctor: {

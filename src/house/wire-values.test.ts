@@ -114,6 +114,7 @@ test("every answer of a real house survives the wire", { timeout: 60_000 }, asyn
   await ask("branch.compare", { a: session.id, b: forked.id, directory: project });
   await ask("files.diff", { from: session.id, directory: project });
   await ask("session.show", { session: session.id });
+  for (const row of ["plan.make", "plan.read"] as const) await ask(row, { directory: project });
   await ask("session.leaves", { session: session.id });
   await ask("session.find", { wanted: "main", directory: project });
   await ask("session.move", { session: forked.id, node: null });

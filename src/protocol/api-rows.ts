@@ -37,6 +37,8 @@ export const apiRows: { readonly [Name in RowName]: KindOf<Name> } = {
   "files.diff": "call",
   "files.planRestore": "call",
   "files.restore": "call",
+  "plan.read": "call",
+  "plan.make": "call",
   "context.render": "call",
   "context.handles": "call",
   "turn.check": "call",

@@ -65,6 +65,12 @@ export type Api = {
     /** Does what was planned, unless the files have changed since. */
     restore: (params: Pick<FilesPlan, "project" | "from" | "to">) => Promise<void>;
   };
+  plan: {
+    /** The project's own plan as it is now; without text where there is none. */
+    read: (params: { directory: string }) => Promise<Plan>;
+    /** The same, after its file was made where it is missing. */
+    make: (params: { directory: string }) => Promise<Plan>;
+  };
   context: {
     /** Exactly what the session's agent would be sent from this node (its tip when none is named). */
     render: (params: { session: string; node: string | null }) => Promise<ContextView>;

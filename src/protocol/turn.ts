@@ -31,6 +31,9 @@ export type Session = {
 /** A plan as it was when its execution began. The project's own leads back to the session that planned it. */
 export type Plan = { file: string; text: string };
 
+/** A plan is part of every request of the session that executes it. */
+export const mostPlanBytes = 100_000;
+
 /** Where something imported comes from: provenance, never a session to resume. */
 export type Source = {
   /** Whose transcript it was. */

@@ -127,6 +127,8 @@ const rows = {
   "files.diff": is.fields({ from: is.name, to: is.nameOrNull, ...directory }),
   "files.planRestore": is.fields({ to: is.name, ...directory }),
   "files.restore": is.fields({ project: is.path, from: is.name, to: is.name }),
+  "plan.read": is.fields(directory),
+  "plan.make": is.fields(directory),
   "context.render": is.fields({ ...session, node: is.nameOrNull }),
   "context.handles": is.fields({ ...session, node: is.nameOrNull }),
   "turn.check": is.fields({ ...directory, agent: is.name.default("native"), is_new: is.on, ...turn }),
