@@ -64,7 +64,7 @@ async function execute(
       session: input.session,
       turn: input.turn,
       cwd: input.directory,
-      env: { ...parts.toolEnv, SKEIN_SESSION_ID: input.session },
+      env: { ...parts.toolEnv, ...input.env, SKEIN_SESSION_ID: input.session },
       signal: context.signal,
       pausable: context.pausable,
       onOutput: (chunk) => {

@@ -21,13 +21,14 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
 
   async function delegate(request: Delegation): Promise<DelegationResult> {
     const { account, deadline, place, session, recorder } = parent;
-    const policy = narrowed(parent.params.policy, request.sandbox, session);
+    const policy = placed(narrowed(parent.params.policy, request.sandbox, session), request);
     const over = account.takeChild();
     if (over !== null) throw new Fault("usage", over.message, { cause: over });
-    const child = await openChild(parent, request, policy).catch((error: unknown) => {
+    const child = await childFor(parent, request, policy).catch((error: unknown) => {
       account.giveChildBack();
       throw error;
     });
+    await request.onSession?.(child);
     recorder.pass({
       type: "session.spawned",
       call: request.call,
@@ -62,11 +63,23 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
   return { delegate, spent: () => all };
 }
 
+async function childFor(parent: Driven, request: Delegation, policy: Policy): Promise<Session> {
+  if (request.session === undefined) return openChild(parent, request, policy);
+  const known = await parent.store.session(request.session);
+  if (known?.parentSession !== parent.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
+  return known;
+}
+
+/** Where it has a place of its own, it may also write what belongs to that. */
+function placed(policy: Policy, { at }: Delegation): Policy {
+  return at === undefined || policy.name === "full" ? policy : { ...policy, allowWrite: [...policy.allowWrite, ...at.allowWrite] };
+}
+
 function openChild({ parts, params, session, turn }: Driven, request: Delegation, policy: Policy): Promise<Session> {
   const isSameAgent = request.agent === null || request.agent === session.agent;
   return openSession(parts, {
     find: { by: "new" },
-    directory: session.directory,
+    directory: request.at?.directory ?? session.directory,
     task: request.title ?? request.task,
     agent: request.agent ?? session.agent,
     model: request.model ?? (isSameAgent ? turn.model : null),
@@ -92,17 +105,20 @@ function startOf({ params }: Driven, request: Delegation, child: Session, policy
     agentArgs: [],
     model: child.model,
     toolLevel: child.toolLevel,
-    tools: request.toolLevel === "none" ? null : params.tools,
+    tools: request.tools ?? (request.toolLevel === "none" ? null : params.tools),
     spawn: false,
     appendSystem: [params.appendSystem, role].filter((text) => text !== null).join("\n\n") || null,
     policy,
-    limits: { ...params.limits, maxSteps: Math.min(subSessionSteps, params.limits.maxSteps) },
-    timeoutMs: null,
+    limits: { ...params.limits, maxSteps: Math.min(request.limits?.maxSteps ?? subSessionSteps, params.limits.maxSteps) },
+    timeoutMs: request.limits?.timeoutMs ?? null,
+    idleMs: request.limits?.idleMs ?? params.idleMs,
     fresh: false,
-    answerSchema: null,
+    answerSchema: request.answerSchema ?? null,
     command: null,
     group: null,
+    team: null,
     asks: params.group === null ? params.asks : { how: "none" },
+    ...(request.at === undefined ? {} : { env: request.at.env }),
     outputFile: null,
     steerable: request.attachable,
     nesting: false,

@@ -51,8 +51,8 @@ export class Recorder {
     return this.#show(await this.#store.closeAsk(this.#lease, id, close));
   }
 
-  async queueInput(text: string): Promise<QueuedInput> {
-    return this.#show(await this.#store.queueInput(this.#lease, text));
+  async queueInput(text: string, id?: string): Promise<QueuedInput> {
+    return this.#show(await this.#store.queueInput(this.#lease, text, id));
   }
 
   async takeInputs(): Promise<Node[]> {

@@ -39,7 +39,7 @@ async function openCalls(store: Store, session: string): Promise<{ call: CallPar
 
 /** Questions without a call, of the last turn that took a prompt. */
 async function lastAsks(store: Store, session: string): Promise<Ask[]> {
-  const last = (await store.turnsOf(session)).findLast(({ agent }) => agent !== "shell" && agent !== "group");
+  const last = (await store.turnsOf(session)).findLast(({ agent }) => !["shell", "group", "team"].includes(agent));
   return (await store.asks(session)).filter((ask) => ask.call === null && ask.turn === last?.id);
 }
 

@@ -25,7 +25,7 @@ import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
 /** The prompt may be the oldest message that waits for the session. */
-export type TurnWish = TurnStart & { fromQueue?: boolean };
+export type TurnWish = TurnStart & { fromQueue?: boolean; env?: Readonly<Record<string, string>> };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
@@ -45,12 +45,12 @@ export type Place = {
 export type Told = Set<string>;
 
 /** A turn, and one more for every message that came too late to be part of it. */
-export async function runToRest(parts: EngineParts, params: TurnStart, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
+export async function runToRest(parts: EngineParts, params: TurnWish, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
   let ended = await runTurn(parts, params, publish, place);
   while (ended.turn.status === "ok") {
     const [waiting] = await (await parts.store()).queue(params.session);
     if (waiting === undefined) break;
-    ended = await runTurn(parts, { ...params, prompt: waiting.text, images: [], group: null, fromQueue: true }, publish, place);
+    ended = await runTurn(parts, { ...params, prompt: waiting.text, images: [], group: null, team: null, fromQueue: true }, publish, place);
   }
   return ended;
 }
@@ -60,7 +60,8 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
   const store = await parts.store();
   const { session, agent, model } = await takerOf(parts, store, params);
   // One that was named was asked before; only the session or the turn knew this one.
-  if ((params.agent === null && params.command === null) || params.group !== null) await agent.check({ ...params, model });
+  if ((params.agent === null && params.command === null) || params.group !== null || params.team !== null)
+    await agent.check({ ...params, model });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
@@ -119,7 +120,8 @@ async function takerOf(
 ): Promise<{ session: Session; agent: Agent; model: string | null }> {
   const session = await sessionOf(store, params.session);
   if (params.command !== null) return { session, agent: agentNamed(parts, "shell"), model: null };
-  if (params.group !== null) return { session, agent: agentNamed(parts, "group"), model: null };
+  const gathered = gathering(params);
+  if (gathered !== null) return { session, agent: agentNamed(parts, gathered), model: null };
   const chosen = params.agent === null ? { agent: session.agent, model: params.model } : parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = await parts.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
@@ -129,13 +131,19 @@ async function takerOf(
 
 export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
   refuseNesting(parts.around());
-  if (params.group !== null) return agentNamed(parts, "group").check(params);
+  const gathered = gathering(params);
+  if (gathered !== null) return agentNamed(parts, gathered).check(params);
   const chosen = parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);
   await agent.check({ ...params, model });
   await agent.enforced(params.policy, model);
   if (params.policy.name === "plan" && params.isNew) await parts.ensurePlanFile(parts.projectOf(params.directory));
+}
+
+/** The agent that has others work. */
+function gathering({ group, team }: Pick<TurnStart, "group" | "team">): "group" | "team" | null {
+  return group !== null ? "group" : team !== null ? "team" : null;
 }
 
 /** What was asked for and is not held by the kernel is never passed over; on the turn it is recorded. */
@@ -240,6 +248,7 @@ async function turnInput(
     canAsk: params.asks.how !== "none",
     takeInput: () => recorder.takeInputs(),
     pausable: (part) => live.gate.add(part),
+    tell: async (to, { id, text }) => (await driven.parts.live.of(to)?.recorder.queueInput(text, id)) !== undefined,
   };
   return { input, context, spent };
 }
@@ -256,8 +265,8 @@ function touching(sink: OutputSink, deadline: Deadline): OutputSink {
 }
 
 /** Has no prompt: its agent records what it was asked. */
-function isSpecial({ command, group }: TurnStart): boolean {
-  return command !== null || group !== null;
+function isSpecial(params: TurnStart): boolean {
+  return params.command !== null || gathering(params) !== null;
 }
 
 /** Answers to questions that no call waits for come before the prompt, or are it. */

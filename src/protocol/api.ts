@@ -14,6 +14,7 @@ import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
 import type { TokenCount, TokensCount } from "./tokens.ts";
 import type { BranchComparison, FoundNode, HandleContent, SessionView } from "./tree-views.ts";
+import type { TeamWish } from "./team.ts";
 import type { Plan, Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
@@ -197,6 +198,8 @@ export type TurnStart = {
   command: string | null;
   /** An objective instead of a prompt: the agent `group` has several others work on it. */
   group: GroupThink | null;
+  /** An objective for the agent `team`: several others, each in a place of its own. */
+  team: TeamWish | null;
   /** Where questions go: to a person who is waited for that long (null: for good), to one who answers later, or nowhere. */
   asks: { how: "wait"; limitMs: number | null } | { how: "later" } | { how: "none" };
   /** Whether messages can be sent to it while it runs. */

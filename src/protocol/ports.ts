@@ -7,7 +7,8 @@ import type { GroupThink } from "./group.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
 import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
-import type { NativeStart, TurnEnd } from "./turn.ts";
+import type { TeamWish } from "./team.ts";
+import type { NativeStart, Session, TurnEnd } from "./turn.ts";
 import type { Spent } from "./usage.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
@@ -45,8 +46,9 @@ export type TurnInput = {
   limits: Limits;
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
-  /** For the agent `group`: what it is to work on. */
+  /** For the agents `group` and `team`: what they are to work on. */
   group: GroupThink | null;
+  team: TeamWish | null;
   /** Where an agent that keeps sessions of its own goes on; null begins one. */
   native: NativeStart | null;
   /** Passed on to another agent's command line. */
@@ -60,6 +62,8 @@ export type TurnInput = {
   copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
   /** For another agent whose model is left to itself. */
   effort?: string;
+  /** Added to what its tools, or its program, see of the environment. */
+  env?: Readonly<Record<string, string>>;
 };
 
 /** What an agent yields. A `node` is stored before the agent is asked to go on. Exactly one `end`, at the end. */
@@ -100,6 +104,8 @@ export type TurnContext = {
   takeInput: () => Promise<Node[]>;
   /** Something that runs for this turn and can be made to stand still; what comes back ends that. */
   pausable: (part: Pausable) => () => void;
+  /** A message for a sub-session that runs: given to it once, however often it is told. False when nothing runs there. */
+  tell: (session: string, message: { id: string; text: string }) => Promise<boolean>;
 };
 
 /** What a request will probably count. The cost is null when no price is known. */
@@ -131,7 +137,18 @@ export type Delegation = {
   /** Narrows the parent's policy; what is read-only has walls, or does not begin. */
   sandbox: { network?: boolean; extraWritePaths?: string[]; readonly?: boolean };
   /** Leaves it no tools; otherwise they are its parent's, or less. */
-  toolLevel?: "none";
+  toolLevel?: "none" | "readonly" | "minimal";
+  tools?: string[];
+  /** A place of its own, which is never a model's wish: by default it is where its parent is. */
+  at?: { directory: string; allowWrite: string[]; env: Readonly<Record<string, string>> };
+  /** What it may use of its own, besides what all have together. */
+  limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
+  /** JSON schema that its answer must satisfy. */
+  answerSchema?: Record<string, unknown>;
+  /** An earlier sub-session that goes on; a new one otherwise. */
+  session?: string;
+  /** Told of the sub-session before its turn begins. */
+  onSession?: (session: Session) => Promise<void>;
   signal: AbortSignal;
   onEvent: (event: PassingBody) => void;
 };
@@ -150,7 +167,10 @@ export type DelegationResult = {
 export type BudgetLeft = { tokens: number | null; costUsd: number | null; children: number | null };
 
 /** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
-export type PlannedTurn = Pick<TurnInput, "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group"> & {
+export type PlannedTurn = Pick<
+  TurnInput,
+  "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team"
+> & {
   images: readonly ImageData[];
 };
 
@@ -267,3 +287,22 @@ export type Snapshots = {
   /** `now` must have been taken just before. */
   restore: (project: string, now: string, to: string) => Promise<void>;
 };
+
+/** Git worktrees of a project, and what was done in them brought together. Nothing of the person's own is touched. */
+export type Workspaces = {
+  /** What work begins from: the files as they are now, as a commit. Null where there is no repository. */
+  base: (project: string, name: string) => Promise<string | null>;
+  /** A worktree at that commit, on a branch of its own; the same again when it is there already. */
+  open: (project: string, at: { directory: string; branch: string; from: string }) => Promise<void>;
+  /** All that differs from where it began, as one commit on its branch; null when nothing does. */
+  commit: (directory: string, message: string) => Promise<string | null>;
+  /** The work of several joined onto one commit, in order; what can't be joined is left out and named. */
+  join: (project: string, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<Joined>;
+  /** Files that differ between two commits, and how much. */
+  changes: (project: string, from: string, to: string) => Promise<FileChange[]>;
+  patch: (project: string, from: string, to: string) => Promise<string>;
+  /** Takes the worktree away; its branch stays. What was not committed is committed first. */
+  close: (project: string, at: { directory: string; branch: string }) => Promise<void>;
+};
+
+export type Joined = { commit: string; conflicts: { name: string; paths: string[] }[] };

@@ -11,6 +11,7 @@ import type { BudgetLeft } from "./ports.ts";
 import type { ImportReport } from "./import.ts";
 import type { CliRecord, Session, Turn } from "./turn.ts";
 import { addSpent, nothingSpent, type Usage } from "./usage.ts";
+import { toWire } from "./wire-case.ts";
 
 export function isoTime(at: number): string {
   return new Date(at).toISOString();
@@ -68,6 +69,7 @@ export function nodeRecord(node: Node) {
     ...(node.note === undefined ? {} : { note: node.note.about }),
     ...(node.note?.about === "graft" ? { grafted_from: { session_id: node.note.from.session, node_id: node.note.from.node } } : {}),
     ...(node.note?.about === "group" ? { said: saidRecord(node.note.said) } : {}),
+    ...(node.note?.about === "team" ? { happened: toWire(node.note.happened) } : {}),
     ...(node.model === undefined ? {} : { model: node.model }),
     ...(node.usage === undefined ? {} : { usage: usageRecord(node.usage), cost_usd: node.costUsd ?? null }),
   };

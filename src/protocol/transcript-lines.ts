@@ -3,6 +3,7 @@ import type { Handle, HandleMetadata } from "./handle.ts";
 import type { Author, ImageData, Node, Note, Part } from "./node.ts";
 import { saidRecord } from "./records.ts";
 import type { Session } from "./turn.ts";
+import { toWire } from "./wire-case.ts";
 
 export type TranscriptHeader = {
   session_id: string;
@@ -30,7 +31,7 @@ export type TranscriptLine = {
   tool_id?: string;
   is_error?: boolean;
   handle?: { source: string; source_version: string; identifier: string; metadata: Record<string, unknown> };
-  note?: { about: Note["about"]; kept_from?: string | null; said?: ReturnType<typeof saidRecord> };
+  note?: { about: Note["about"]; kept_from?: string | null; said?: ReturnType<typeof saidRecord>; happened?: unknown };
   token_usage?: { input: number; output: number; cache_read: number; cache_write: number };
 };
 
@@ -115,6 +116,7 @@ function snakeCased(metadata: HandleMetadata): Record<string, unknown> {
 
 function noteOf(note: Note): TranscriptLine["note"] {
   if (note.about === "group") return { about: note.about, said: saidRecord(note.said) };
+  if (note.about === "team") return { about: note.about, happened: toWire(note.happened) };
   return note.about === "compaction" ? { about: note.about, kept_from: note.keptFrom } : { about: note.about };
 }
 

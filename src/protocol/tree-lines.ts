@@ -6,7 +6,9 @@ import type { Handle } from "./handle.ts";
 import type { Author, Node, Note, Part } from "./node.ts";
 import { sessionRecord, turnRecord } from "./records.ts";
 import { headerOf, linesOf, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
+import type { TeamEvent } from "./team.ts";
 import type { Session, Turn } from "./turn.ts";
+import { fromWire } from "./wire-case.ts";
 
 export type TreeHeader = TranscriptHeader & { tree: { id: string; sessions: SessionLine[]; turns: TurnLine[] } };
 
@@ -138,6 +140,7 @@ function noteOf(line: TranscriptLine): Note | undefined {
     const { session_id: sessionId, cost_usd: costUsd, ...said } = line.note.said;
     return { about: "group", said: { ...said, sessionId, costUsd } };
   }
+  if (line.note.happened !== undefined) return { about: "team", happened: fromWire(line.note.happened) as TeamEvent };
   return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
 }
 

@@ -12,6 +12,7 @@ export function plainTurn(session: string, policy: Policy): TurnStart {
     prompt: null,
     command: null,
     group: null,
+    team: null,
     agent: null,
     agentArgs: [],
     images: [],

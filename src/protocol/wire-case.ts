@@ -103,7 +103,7 @@ function thingOf(value: Fields, key: string): Thing | undefined {
 /** A node's record only says what its note is about; the rest stands beside it. */
 function withFlatNote({ note, ...node }: Fields): Fields {
   if (!isFields(note)) return node;
-  const { about, keptFrom, call, from, said } = note;
+  const { about, keptFrom, call, from, said, happened } = note;
   return {
     ...node,
     note: about,
@@ -111,10 +111,11 @@ function withFlatNote({ note, ...node }: Fields): Fields {
     ...(call === undefined ? {} : { belowCall: call }),
     ...(from === undefined ? {} : { graftedFrom: from }),
     ...(said === undefined ? {} : { said }),
+    ...(happened === undefined ? {} : { happened }),
   };
 }
 
-function withWholeNote({ note, keptFrom, belowCall, graftedFrom, said, ...node }: Fields): Fields {
+function withWholeNote({ note, keptFrom, belowCall, graftedFrom, said, happened, ...node }: Fields): Fields {
   if (note === undefined) return node;
   return {
     ...node,
@@ -124,6 +125,7 @@ function withWholeNote({ note, keptFrom, belowCall, graftedFrom, said, ...node }
       ...(belowCall === undefined ? {} : { call: belowCall }),
       ...(graftedFrom === undefined ? {} : { from: graftedFrom }),
       ...(said === undefined ? {} : { said }),
+      ...(happened === undefined ? {} : { happened }),
     },
   };
 }

@@ -10,10 +10,11 @@ import { addNode, openTurn } from "./nodes.ts";
 import { sessionRow } from "./rows.ts";
 import type { Lease, Written } from "./store.ts";
 
-export function queueInput(db: Db, lease: Lease, text: string): Written<QueuedInput> {
+export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.randomUUIDv7()): Written<QueuedInput> {
   return db.writeThrough(() => {
     const ground = requireLease(db, lease);
-    const value = { id: Bun.randomUUIDv7(), text, queuedAt: Date.now() };
+    const value = { id, text, queuedAt: Date.now() };
+    if (db.query("select 1 from inputs where id = ?").get(id) !== null) return { value, events: [] };
     db.query("insert into inputs (id, session, text, queued_at, queued_seq) values (?, ?, ?, ?, ?)").run(
       value.id,
       ground.n,

@@ -49,7 +49,8 @@ export type Store = {
   openAsk: (lease: Lease, turn: string, wish: AskWish & { expiresAt: number | null }) => Promise<Written<Ask>>;
   /** Throws `ask-closed` when it was closed before. */
   closeAsk: (lease: Lease, id: string, close: AskClose) => Promise<Written<Ask>>;
-  queueInput: (lease: Lease, text: string) => Promise<Written<QueuedInput>>;
+  /** One with an id that was queued before is not queued again. */
+  queueInput: (lease: Lease, text: string, id?: string) => Promise<Written<QueuedInput>>;
   /** All that waits becomes nodes of this turn; each message is given once. */
   takeInputs: (lease: Lease, turn: string) => Promise<Written<Node[]>>;
   /** Which states of the project's files surround a running turn. */

@@ -31,6 +31,7 @@ const turn: PlannedTurn = {
   images: [],
   agentArgs: [],
   group: null,
+  team: null,
 };
 
 function args(changes: Partial<Recipe>, more: Partial<CliLaunch> = {}): string[] {

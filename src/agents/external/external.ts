@@ -237,6 +237,7 @@ async function start(
       ...environmentOf(parts.env, gate),
       ...env,
       ...adapter.env(launch),
+      ...input.env,
       SKEIN_SESSION_ID: input.session,
     },
     signal: talk?.signal ?? signal,

@@ -28,7 +28,7 @@ export function holds(args: readonly string[], placeholder: string): boolean {
 type Wrong = { key: string; message: string; hint: string };
 
 function problemOf(name: string, { command, args, resumeArgs, output }: Recipe): Wrong | null {
-  const isTaken = ["native", "shell", "group", ...externalAgents.map((row) => row.name)].includes(name);
+  const isTaken = ["native", "shell", "group", "team", ...externalAgents.map((row) => row.name)].includes(name);
   if (isTaken) return { key: "", message: `${name} is an agent that skein brings along`, hint: "give yours another name" };
   if (vendorNamed(name) !== undefined) return { key: "", message: `${name} is a vendor of models`, hint: "give yours another name" };
   if (command === null) return { key: ".command", message: "there is none", hint: "name the program that is started" };

@@ -69,7 +69,7 @@ async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcom
     session: to.input.session,
     turn: to.input.turn,
     cwd: to.input.directory,
-    env: { ...to.toolEnv, SKEIN_SESSION_ID: to.input.session },
+    env: { ...to.toolEnv, ...to.input.env, SKEIN_SESSION_ID: to.input.session },
     signal: to.context.signal,
     pausable: to.context.pausable,
     onOutput: (chunk) => {

@@ -6,7 +6,7 @@ import type { CallPart, Node, Part, ResultPart } from "../../protocol/node.ts";
 export function messagesOf(path: Node[]): Message[] {
   const messages: Message[] = [];
   for (const node of visible(path)) {
-    if (node.note?.about === "below" || node.note?.about === "group") continue;
+    if (node.note !== undefined && ["below", "group", "team"].includes(node.note.about)) continue;
     const role = roleOf(node);
     const last = messages.at(-1);
     if (role !== "tool") settleCalls(messages);

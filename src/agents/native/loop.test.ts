@@ -93,6 +93,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   limits: { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null },
   command: null,
   group: null,
+  team: null,
   native: null,
   agentArgs: [],
   tree: "t",
@@ -115,6 +116,7 @@ const context = {
   canAsk: false,
   takeInput: async () => [],
   pausable: () => () => {},
+  tell: async () => false,
 };
 
 test("calls of one message with the same id each get their own result", async () => {

@@ -178,6 +178,7 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     outputFile: flags.outputFile,
     command: null,
     group: null,
+    team: null,
     // What is not kept can't be answered later.
     asks: isDetached ? { how: "wait", limitMs: settings.askTimeoutMs } : { how: flags.on("ephemeral") ? "none" : "later" },
     steerable: true,
