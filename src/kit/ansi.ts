@@ -10,6 +10,7 @@ export type Look = {
   italic?: boolean;
   underline?: boolean;
   inverse?: boolean;
+  strike?: boolean;
 };
 export type Run = { text: string; look: Look };
 
@@ -68,12 +69,13 @@ function lookAfter(before: Look, codes: number[]): Look {
   return look;
 }
 
-const switches: Record<number, keyof Look> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse" };
+const switches: Record<number, keyof Look> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
 const offs: Record<number, (keyof Look)[]> = {
   22: ["bold", "dim"],
   23: ["italic"],
   24: ["underline"],
   27: ["inverse"],
+  29: ["strike"],
   39: ["color"],
   49: ["background"],
 };

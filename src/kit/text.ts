@@ -111,7 +111,7 @@ const isLow = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff;
 const longestCluster = 256;
 const lookBack = 1024;
 
-function clusterStart(text: string, index: number): number {
+export function clusterStart(text: string, index: number): number {
   const cluster = clusterAround(text, index);
   return cluster && index - cluster.start <= longestCluster ? cluster.start : index;
 }

@@ -51,28 +51,19 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     net: parts.turn.policy.net,
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
-  const canvas = new Canvas(renderer, { color: parts.color, onWheel: (by) => send({ type: "wheel", by }) });
+  const picture = () => pictureOf(state);
+  const canvas = new Canvas(renderer, { color: parts.color, picture, onWheel: (by) => send({ type: "wheel", by }) });
   const doing: Doing = { ...parts, send, quit: over.resolve };
-  let isDrawn = false;
 
   function send(message: Message): void {
     try {
       const next = update(state, message);
       state = next.state;
-      draw();
+      if (!renderer.isDestroyed) canvas.requestRender();
       for (const effect of next.effects) void doEffect(doing, effect);
     } catch (error) {
       over.reject(error);
     }
-  }
-  /** Once for all that arrives together. */
-  function draw(): void {
-    if (isDrawn) return;
-    isDrawn = true;
-    queueMicrotask(() => {
-      isDrawn = false;
-      if (!renderer.isDestroyed) canvas.show(pictureOf(state));
-    });
   }
 
   renderer.root.add(canvas);
@@ -87,7 +78,6 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   parts.onStop(over.resolve);
   try {
     await enter(doing, parts.session);
-    draw();
     await over.promise;
   } finally {
     process.off("uncaughtException", over.reject);

@@ -10,11 +10,14 @@ import {
   type OptimizedBuffer,
 } from "@opentui/core";
 import type { Look } from "../kit/ansi.ts";
+import { cellsOf, clustersOf } from "./cards/cells.ts";
 import type { Key } from "./state.ts";
 import type { Picture } from "./views/screen.ts";
 
 export type CanvasParts = {
   color: boolean;
+  /** Asked once for each frame that is really drawn. */
+  picture: () => Picture;
   onWheel: (rows: number) => void;
 };
 
@@ -23,8 +26,8 @@ const foreground = RGBA.defaultForeground();
 const background = RGBA.defaultBackground();
 
 export class Canvas extends Renderable {
-  private picture: Picture = { rows: [], cursor: null };
   private readonly parts: CanvasParts;
+  private readonly parted = new Map<string, string>();
 
   constructor(renderer: CliRenderer, parts: CanvasParts) {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
@@ -35,23 +38,42 @@ export class Canvas extends Renderable {
     };
   }
 
-  show(picture: Picture): void {
-    this.picture = picture;
-    const { cursor } = picture;
-    this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
-    this.requestRender();
-  }
-
   protected override renderSelf(buffer: OptimizedBuffer): void {
+    const { rows, cursor } = this.parts.picture();
+    this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
     buffer.fillRect(0, 0, this.width, this.height, background);
-    this.picture.rows.slice(0, this.height).forEach((row, y) => {
+    rows.slice(0, this.height).forEach((row, y) => {
       let x = 0;
       for (const { text, look } of row) {
-        buffer.drawText(text, x, y, colorOf(look, this.parts.color), background, attributesOf(look));
-        x += Bun.stringWidth(text);
+        buffer.drawText(this.drawable(buffer, text), x, y, colorOf(look, this.parts.color), background, attributesOf(look));
+        x += cellsOf(text);
       }
     });
   }
+
+  /** Terminals differ in how wide a joined character is: one that would not take the cells it was given is drawn without its joins. */
+  private drawable(buffer: OptimizedBuffer, text: string): string {
+    if (cellsTaken(buffer, text) === cellsOf(text)) return text;
+    return clustersOf(text)
+      .map((cluster) => this.parted.get(cluster.text) ?? this.part(buffer, cluster))
+      .join("");
+  }
+
+  private part(buffer: OptimizedBuffer, { text, cells }: { text: string; cells: number }): string {
+    const [first = ""] = text;
+    const candidates = [text, first, first + " ", ""];
+    const drawn = candidates.find((each) => cellsTaken(buffer, each) === cells) ?? "?".repeat(cells);
+    this.parted.set(text, drawn);
+    return drawn;
+  }
+}
+
+function cellsTaken(buffer: OptimizedBuffer, text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  const encoded = buffer.encodeUnicode(text);
+  const cells = encoded.data.reduce((sum, { width }) => sum + width, 0);
+  buffer.freeUnicode(encoded);
+  return cells;
 }
 
 /** The terminal's own sixteen colours: they are readable on its background, light or dark. */
@@ -59,8 +81,8 @@ function colorOf({ color }: Look, isColored: boolean): RGBA {
   return isColored && typeof color === "number" ? RGBA.fromIndex(color) : foreground;
 }
 
-function attributesOf({ bold = false, dim = false, italic = false, underline = false, inverse = false }: Look): number {
-  return createTextAttributes({ bold, dim, italic, underline, inverse });
+function attributesOf({ bold = false, dim = false, italic = false, underline = false, inverse = false, strike = false }: Look): number {
+  return createTextAttributes({ bold, dim, italic, underline, inverse, strikethrough: strike });
 }
 
 const sameKeys: Record<string, string> = { return: "enter", kpenter: "enter", linefeed: "ctrl+j", esc: "escape" };

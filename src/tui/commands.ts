@@ -1,7 +1,7 @@
 // Every command of the screen, in one table: the keys, the colon commands, the leader, the help overlay and
 // docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
 import { edits, emptyLine } from "../kit/line-edit.ts";
-import { moveFocus, scrollBy, scrollPage, toggleAll, toggleFocused } from "./scroll.ts";
+import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
 import { step, type State, type Step } from "./state.ts";
 
 export type ScreenCommand = {
@@ -34,8 +34,8 @@ export const screenCommands: readonly ScreenCommand[] = [
   { name: "half-page-up", summary: "half a page up", keys: ["ctrl+u"], run: (state) => step(scrollPage(state, -0.5)) },
   { name: "page-down", summary: "a page down", keys: ["pagedown"], everywhere: true, run: (state) => step(scrollPage(state, 1)) },
   { name: "page-up", summary: "a page up", keys: ["pageup"], everywhere: true, run: (state) => step(scrollPage(state, -1)) },
-  { name: "to-beginning", summary: "to the beginning", keys: ["gg"], run: (state) => step({ ...state, top: 0 }) },
-  { name: "to-end", summary: "to the end, and follow what is added", keys: ["G"], run: (state) => step({ ...state, top: "end" }) },
+  { name: "to-beginning", summary: "to the beginning", keys: ["gg"], run: (state) => step(scrollToBeginning(state)) },
+  { name: "to-end", summary: "to the end, and follow what is added", keys: ["G"], run: (state) => step(scrollToEnd(state)) },
   { name: "block-before", summary: "to the block before", keys: ["["], run: (state) => step(moveFocus(state, -1)) },
   { name: "block-next", summary: "to the next block", keys: ["]"], run: (state) => step(moveFocus(state, 1)) },
   { name: "open-block", summary: "open or fold the block; without one, type", keys: ["enter", "o"], run: openBlock },

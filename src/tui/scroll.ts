@@ -1,47 +1,64 @@
 // Moving in the transcript: by rows, to its ends, from block to block. At the end the view follows what is added.
 import type { State } from "./state.ts";
-import { lastTop, startsOf, topRow, transcriptHeight } from "./views/layout.ts";
+import { allBlocks, blockAt, blockCount } from "./transcript.ts";
+import { transcriptHeight } from "./views/layout.ts";
+import { beginning, isBefore, lastTop, moved, topPlace, type Place } from "./views/window.ts";
 
 export function scrollBy(state: State, rows: number): State {
-  const starts = startsOf(state);
-  return scrollTo(state, topRow(state, starts) + rows, starts);
+  return scrollTo(state, moved(state, topPlace(state), rows));
 }
 
 export function scrollPage(state: State, pages: number): State {
   return scrollBy(state, Math.round(pages * transcriptHeight(state)) || Math.sign(pages));
 }
 
-function scrollTo(state: State, row: number, starts: readonly number[]): State {
-  const last = lastTop(state, starts);
-  return { ...state, top: row >= last ? "end" : Math.max(0, row) };
+export function scrollToBeginning(state: State): State {
+  return scrollTo(state, beginning);
+}
+
+export function scrollToEnd(state: State): State {
+  return { ...state, top: "end" };
+}
+
+function scrollTo(state: State, place: Place): State {
+  return { ...state, top: isBefore(place, lastTop(state)) ? place : "end" };
 }
 
 /** The block before or after the one in focus; at first the last or first one in view. */
 export function moveFocus(state: State, by: -1 | 1): State {
-  if (state.blocks.length === 0) return state;
-  const starts = startsOf(state);
-  const top = topRow(state, starts);
-  const bottom = top + transcriptHeight(state);
-  const now = state.blocks.findIndex((block) => block.id === state.focus);
-  const begun = starts.slice(0, -1);
-  const first = by < 0 ? begun.findLastIndex((start) => start < bottom) : begun.findIndex((start) => start >= top);
-  const wanted = now < 0 ? first : now + by;
-  const at = Math.max(0, Math.min(state.blocks.length - 1, wanted));
-  const focused = { ...state, focus: state.blocks[at]?.id ?? null };
-  const [start = 0, end = 0] = [starts[at], starts[at + 1]];
-  if (start < top) return scrollTo(focused, start, starts);
-  if (end > bottom) return scrollTo(focused, Math.min(start, end - transcriptHeight(state)), starts);
-  return focused;
+  if (blockCount(state.transcript) === 0) return state;
+  const now = state.focus === null ? -1 : allBlocks(state.transcript).findIndex((block) => block.id === state.focus);
+  return focusAt(state, now < 0 ? firstInView(state, by) : now + by);
 }
 
-/** Opens or folds the block in focus; its first row stays where it was. */
+function firstInView(state: State, by: -1 | 1): number {
+  const top = topPlace(state);
+  if (by > 0) return top.strip === 0 && top.row === 0 ? top.block : top.block + 1;
+  return moved(state, top, transcriptHeight(state) - 1).block;
+}
+
+/** Brings a block into view, and marks it. */
+export function focusAt(state: State, wanted: number): State {
+  const at = Math.max(0, Math.min(blockCount(state.transcript) - 1, wanted));
+  const focused = { ...state, focus: blockAt(state.transcript, at)?.id ?? null };
+  const [start, end] = [
+    { block: at, strip: 0, row: 0 },
+    { block: at + 1, strip: 0, row: 0 },
+  ];
+  const top = topPlace(state);
+  if (isBefore(start, top)) return scrollTo(focused, start);
+  const bottom = moved(state, top, transcriptHeight(state));
+  if (!isBefore(bottom, end)) return focused;
+  const fitting = moved(state, end, -transcriptHeight(state));
+  return scrollTo(focused, isBefore(start, fitting) ? start : fitting);
+}
+
+/** Opens or folds the block in focus; its first row stays where it was, wherever there is room for that. */
 export function toggleFocused(state: State): State {
   if (state.focus === null) return state;
   const toggled = new Set(state.toggled);
   if (!toggled.delete(state.focus)) toggled.add(state.focus);
-  const top = topRow(state, startsOf(state));
-  const next = { ...state, toggled };
-  return scrollTo(next, state.top === "end" ? Number.MAX_SAFE_INTEGER : top, startsOf(next));
+  return scrollTo({ ...state, toggled }, topPlace(state));
 }
 
 export function toggleAll(state: State): State {

@@ -6,7 +6,8 @@ import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
-import type { Block } from "./blocks.ts";
+import { noBlocks, type Transcript } from "./transcript.ts";
+import type { Place } from "./views/window.ts";
 import type { Overlay } from "./overlays/index.ts";
 
 export type Mode = "normal" | "insert" | "command";
@@ -17,13 +18,13 @@ export type State = {
   mode: Mode;
   /** Null until the first message: a look around leaves nothing behind. */
   session: Session | null;
-  blocks: readonly Block[];
+  transcript: Transcript;
   allOpen: boolean;
   /** Blocks that are not as `allOpen` and their kind would have them. */
   toggled: ReadonlySet<string>;
   focus: string | null;
   /** The first row of the transcript in view; "end" follows what is added. */
-  top: number | "end";
+  top: Place | "end";
   draft: Line;
   /** What follows the colon. */
   commandLine: Line;
@@ -94,7 +95,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     ...parts,
     mode: "insert",
     session: null,
-    blocks: [],
+    transcript: noBlocks,
     allOpen: false,
     toggled: new Set(),
     focus: null,

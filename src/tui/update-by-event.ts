@@ -1,67 +1,77 @@
 // What a turn tells, on the screen. Events of sessions other than the one shown only matter where they ask something.
-import { plainText } from "../kit/ansi.ts";
 import { emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import type { Ask } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Enforced } from "../protocol/policy.ts";
-import { addSpent, addUsage, noUsage } from "../protocol/usage.ts";
-import { turnBlocks, withDelta, withNode, withOutput, withoutLive } from "./blocks.ts";
+import { addSpent, addUsage, nothingSpent, noUsage } from "../protocol/usage.ts";
+import { turnBlocks, type Block } from "./blocks.ts";
 import { step, type State, type Step } from "./state.ts";
+import { blockCount, withBelow, withBlocks, withDelta, withNode, withOutput, withStart, withoutWriting } from "./transcript.ts";
 
 export function updateByEvent(state: State, event: Event): Step {
-  if (event.type === "ask.opened" || event.type === "ask.closed") return step(withAsk(state, event));
-  if (event.sessionId !== state.session?.id) return step(state);
+  const isBelow = event.sessionId !== state.session?.id;
+  const known = isBelow ? withBelow(state.transcript, event) : state.transcript;
+  const told = known === state.transcript ? state : { ...state, transcript: known };
+  if (event.type === "ask.opened" || event.type === "ask.closed") return step(withAsk(told, event));
+  if (isBelow) return step(told);
   if (event.type === "session.spawned") {
-    const task = plainText(event.task);
-    const blocks = [...state.blocks, { id: event.session, kind: "session" as const, agent: oneLine(event.agent, 60), task }];
-    return step({ ...state, blocks, activity: "sub-session" }, { type: "watch", session: event.session });
+    const { session: id, agent, task } = event;
+    const block: Block = { id, kind: "session", agent, task, state: "running", spent: nothingSpent, doing: "" };
+    const transcript = withBlocks(state.transcript, block);
+    return step({ ...state, transcript, activity: "sub-session" }, { type: "watch", session: id });
   }
   return step(shown(state, event));
 }
 
 function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
-  const { blocks } = state;
+  const { transcript } = state;
   switch (event.type) {
     case "turn.started":
       return { ...state, session: event.session, activity: "waiting", usage: noUsage };
     case "node.added": {
       const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
-      return { ...state, blocks: withNode(blocks, event.node), usage };
+      return { ...state, transcript: withNode(transcript, event.node), usage };
     }
     case "text.delta":
-      return { ...state, blocks: withDelta(blocks, "text", event.text), activity: "writing" };
+      return { ...state, transcript: withDelta(transcript, "text", event.text), activity: "writing" };
     case "thinking.delta":
-      return { ...state, blocks: withDelta(blocks, "thinking", event.text), activity: "thinking" };
+      return { ...state, transcript: withDelta(transcript, "thinking", event.text), activity: "thinking" };
     case "call.started":
-    case "tool.started":
       return { ...state, activity: oneLine(event.name, 20) };
+    case "tool.started":
+      return { ...state, transcript: withStart(transcript, event.call, event.at), activity: oneLine(event.name, 20) };
     case "tool.output":
-      return { ...state, blocks: withOutput(blocks, event.call, event.text) };
+      return { ...state, transcript: withOutput(transcript, event.call, event.text) };
     case "tool.denied":
       return { ...state, notice: { text: oneLine(event.text, 300), isError: true } };
     case "model.retried":
       return {
         ...state,
-        blocks: withoutLive(blocks),
+        transcript: withoutWriting(transcript),
         activity: "retrying",
         notice: { text: oneLine(event.error.message, 300), isError: true },
       };
     case "warning.raised":
-      return { ...state, blocks: [...blocks, { id: `warning-${blocks.length}`, kind: "note", text: plainText(event.message) }] };
+      return {
+        ...state,
+        transcript: withBlocks(transcript, { id: `warning-${blockCount(transcript)}`, kind: "note", text: event.message }),
+      };
     case "turn.paused":
       return { ...state, activity: "paused" };
     case "turn.resumed":
       return { ...state, activity: "waiting" };
     case "draft.shown":
-      return event.key === "text" || event.key === "thinking" ? { ...state, blocks: withDelta(blocks, event.key, event.text) } : state;
+      return event.key === "text" || event.key === "thinking"
+        ? { ...state, transcript: withDelta(transcript, event.key, event.text) }
+        : state;
     case "queue.changed":
       return { ...state, queue: event.queue };
     case "turn.ended":
       return {
         ...state,
         session: event.session,
-        blocks: [...withoutLive(blocks), ...turnBlocks(event.turn)],
+        transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
         activity: null,
         usage: event.turn.usage,
         total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: noUsage, costUsd: 0 }),

@@ -6,6 +6,7 @@ import { usualPolicy } from "../protocol/policy.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { screenCommands } from "./commands.ts";
 import { firstState, type Effect, type Message, type State } from "./state.ts";
+import { allBlocks } from "./transcript.ts";
 import { update } from "./update.ts";
 import { pictureOf } from "./views/screen.ts";
 import { statusText } from "./views/status.ts";
@@ -29,7 +30,7 @@ describe("typing", () => {
   });
   test("a message that was not taken is typed again", () => {
     const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", draft: "hi", text: "busy", hint: null });
-    expect([refused.draft.text, refused.activity, refused.blocks.at(-1)?.kind]).toEqual(["hi", null, "error"]);
+    expect([refused.draft.text, refused.activity, refused.transcript.settled.at(-1)?.kind]).toEqual(["hi", null, "error"]);
   });
   test("a paste is text, whatever is in it", () => {
     expect(apply(fresh, { type: "paste", text: " :quit\n" }).draft.text).toBe(" :quit\n");
@@ -89,9 +90,9 @@ describe("a turn", () => {
   const started = apply(fresh, { type: "begun", session });
   test("streams into a block that its node takes the place of", () => {
     const streamed = tell(started, { type: "text.delta", text: "Hel" }, { type: "text.delta", text: "lo" });
-    expect(streamed.blocks).toMatchObject([{ kind: "text", text: "Hello", isLive: true }]);
+    expect(streamed.transcript.writing).toMatchObject([{ kind: "text", text: "Hello", isLive: true }]);
     const recorded = tell(streamed, { type: "node.added", node: node("agent", [{ kind: "text", text: "Hello." }]) });
-    expect(recorded.blocks).toEqual([{ id: "n-1.0", kind: "text", text: "Hello." }]);
+    expect(allBlocks(recorded.transcript)).toEqual([{ id: "n-1.0", kind: "text", text: "Hello." }]);
   });
   test("shows a call on one line with its result, and opens it when it is asked to", () => {
     const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "ls" } };

@@ -5,6 +5,7 @@ import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { blocksOfPath, type Block } from "./blocks.ts";
 import { scrollBy } from "./scroll.ts";
 import { step, type Message, type State, type Step } from "./state.ts";
+import { blockCount, noBlocks, withBlocks } from "./transcript.ts";
 import { updateByEvent } from "./update-by-event.ts";
 import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
 
@@ -49,7 +50,7 @@ function opened(state: State, { session, nodes, turns }: Extract<Message, { type
   return {
     ...state,
     session,
-    blocks: blocksOfPath(nodes, turns),
+    transcript: { ...noBlocks, settled: blocksOfPath(nodes, turns) },
     toggled: new Set(),
     focus: null,
     top: "end",
@@ -62,13 +63,8 @@ function opened(state: State, { session, nodes, turns }: Extract<Message, { type
 }
 
 function failed(state: State, { text, hint }: { text: string; hint: string | null }): State {
-  const block: Block = {
-    id: `failed-${state.blocks.length}`,
-    kind: "error",
-    text: plainText(text),
-    hint: hint === null ? null : plainText(hint),
-  };
-  return { ...state, blocks: [...state.blocks, block] };
+  const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
+  return { ...state, transcript: withBlocks(state.transcript, block) };
 }
 
 /** A message that was not taken is typed again, before what has been typed since. */

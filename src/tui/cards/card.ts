@@ -1,19 +1,30 @@
-// A block as rows of text: folded to a line, or open. What was laid out is kept with the block, so that ten thousand of
-// them cost no more than what changed.
-import type { Look } from "../../kit/ansi.ts";
-import { oneLine } from "../../kit/text.ts";
-import type { Block, ToolBlock } from "../blocks.ts";
-import { markdownRows } from "./markdown.ts";
-import { fit, wrapRuns, type Row } from "./wrap.ts";
+// A block as strips of rows: folded to a line or two, or open. What was laid out of the blocks that were looked at last
+// is kept, so that a frame costs what changed, and memory does not grow with all that was ever in view.
+import type { Look, Run } from "../../kit/ansi.ts";
+import { oneLine, shortCount } from "../../kit/text.ts";
+import type { Block } from "../blocks.ts";
+import { tokensText } from "../tokens.ts";
+import { diff, diffCounts } from "./diff.ts";
+import { imageSize } from "./image-size.ts";
+import { accent, bad, busy, faint, good, proseColumns } from "./looks.ts";
+import { markdown } from "./markdown.ts";
+import { behind, strip, stripsOf, type Strip } from "./strips.ts";
+import { toolStrips } from "./tool.ts";
+import { oneRow } from "./wrap.ts";
 
-const laidOut = new WeakMap<Block, { columns: number; isOpen: boolean; rows: Row[] }>();
+type Card = { block: Block; columns: number; isOpen: boolean; strips: readonly Strip[] };
 
-export function cardRows(block: Block, columns: number, isOpen: boolean): Row[] {
-  const known = laidOut.get(block);
-  if (known !== undefined && known.columns === columns && known.isOpen === isOpen) return known.rows;
-  const rows = [...layOutBlock(block, columns, isOpen), []];
-  laidOut.set(block, { columns, isOpen, rows });
-  return rows;
+const mostKept = 500;
+const kept = new Map<string, Card>();
+
+export function cardStrips(block: Block, columns: number, isOpen: boolean): readonly Strip[] {
+  const known = kept.get(block.id);
+  if (known?.block === block && known.columns === columns && known.isOpen === isOpen) return known.strips;
+  const strips = layOut(block, columns, isOpen);
+  kept.delete(block.id);
+  kept.set(block.id, { block, columns, isOpen, strips });
+  if (kept.size > mostKept) for (const oldest of kept.keys().take(kept.size - mostKept)) kept.delete(oldest);
+  return strips;
 }
 
 /** Whether a block of this kind is open until someone folds it. */
@@ -21,92 +32,81 @@ export function opensItself(block: Block): boolean {
   return !["tool", "thinking", "session"].includes(block.kind);
 }
 
-const faint: Look = { dim: true };
-const accent: Look = { color: 6, bold: true };
+const said = behind({ text: "▌ ", look: accent }, {}, proseColumns);
+const thought = behind({ text: "~ ", look: faint }, { dim: true, italic: true }, proseColumns);
+const noted = behind({ text: "· ", look: faint }, faint, proseColumns);
+const failed = behind({ text: "✗ ", look: { ...bad, bold: true } }, bad, proseColumns);
+const hinted = behind({ text: "  ", look: {} }, faint, proseColumns);
+const delegated = behind({ text: "◆ ", look: accent }, {}, proseColumns);
 
-function layOutBlock(block: Block, columns: number, isOpen: boolean): Row[] {
+function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[] {
   switch (block.kind) {
     case "user":
-      return behind("▌ ", accent, folded(block.text, isOpen), {}, columns);
+      return isOpen ? stripsOf(said, block.text.trimEnd(), columns) : row(columns, { text: "▌ ", look: accent }, first(block.text));
     case "text":
-      return isOpen ? markdownRows(block.text, columns) : line(oneLine(block.text, columns), {}, columns);
+      return isOpen ? stripsOf(markdown, block.text.trimEnd(), columns) : row(columns, first(block.text));
     case "thinking":
       return isOpen
-        ? behind("~ ", faint, block.text.trimEnd(), { dim: true, italic: true }, columns)
-        : line(`~ ${oneLine(block.text, columns)}`, faint, columns);
+        ? stripsOf(thought, block.text.trimEnd(), columns)
+        : row(columns, { text: `~ ${shortOf(block.text, block.isLive === true ? "end" : "start")}`, look: faint });
     case "tool":
-      return toolRows(block, columns, isOpen);
+      return toolStrips(block, columns, isOpen);
     case "diff":
-      return isOpen ? diffRows(block.text, columns) : line(`± ${diffCounts(block.text)}`, faint, columns);
+      return diffStrips(block.text, columns, isOpen);
     case "session":
-      return isOpen
-        ? behind("◆ ", accent, `${block.agent}: ${block.task}`, {}, columns)
-        : line(`◆ ${block.agent}: ${oneLine(block.task, columns)}`, accent, columns);
+      return sessionStrips(block, columns, isOpen);
+    case "image":
+      return row(columns, { text: "▣ ", look: accent }, { text: imageText(block), look: faint });
     case "turn":
-      return line(`── ${block.text}`, faint, columns);
+      return row(columns, { text: `── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), look: faint });
     case "note":
-      return behind("· ", faint, folded(block.text, isOpen), faint, columns);
+      return isOpen ? stripsOf(noted, block.text.trimEnd(), columns) : row(columns, { text: `· ${oneLine(block.text, 400)}`, look: faint });
     case "error":
-      return [
-        ...behind("✗ ", { color: 1, bold: true }, block.text, { color: 1 }, columns),
-        ...(block.hint === null ? [] : behind("  ", {}, block.hint, faint, columns)),
-      ];
+      return [...stripsOf(failed, block.text, columns), ...(block.hint === null ? [] : stripsOf(hinted, block.hint, columns))];
   }
 }
 
-/** `> tool(args) -- result` */
-function toolRows(block: ToolBlock, columns: number, isOpen: boolean): Row[] {
-  const { name, argument, result, output } = block;
-  const bad = result?.isError === true;
-  const look: Look = bad ? { color: 1 } : { color: 3 };
-  const head = `${isOpen ? "v" : ">"} ${name}(`;
-  const room = Math.max(8, Math.floor((columns - head.length - 5) * 0.6));
-  const ending = result === null ? lastLine(output) || "…" : oneLine(result.text, columns) || "(nothing)";
-  const summary = `${head}${fit(argument, room)}) -- ${ending}`;
-  if (!isOpen) return line(summary, look, columns);
-  const body = result === null ? output : result.text;
-  return [
-    ...line(`${head}${fit(argument, columns - head.length - 1)})`, look, columns),
-    ...(block.input === "" ? [] : behind("  ", {}, block.input, faint, columns)),
-    ...behind("  │ ", faint, body.trimEnd(), bad ? { color: 1 } : {}, columns),
+/** Folded, what is being thought shows its end: that is what moves. */
+function shortOf(text: string, from: "start" | "end"): string {
+  return oneLine(from === "end" ? (text.trimEnd().split("\n").at(-1) ?? "") : text, 400);
+}
+
+function first(text: string): Run {
+  return { text: oneLine(text, 400), look: {} };
+}
+
+function diffStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
+  const counts = diffCounts(text);
+  if (counts === null) return stripsOf(noted, text.trimEnd(), columns);
+  const [added = "", gone = ""] = counts.split(" ");
+  const head = row(columns, { text: "± ", look: faint }, { text: added, look: good }, { text: ` ${gone}`, look: bad });
+  return isOpen ? [...head, ...stripsOf(diff, text.trimEnd(), columns)] : head;
+}
+
+const lookOfState: Record<string, Look> = { running: busy, asking: busy, paused: faint, ok: good };
+
+function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: number, isOpen: boolean): readonly Strip[] {
+  const { agent, task, state, spent } = block;
+  const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
+  const doing = oneLine(block.doing.trimEnd().split("\n").at(-1) ?? "", 400);
+  const told: Run[] = [
+    { text: "  ", look: {} },
+    { text: state, look: lookOfState[state] ?? bad },
+    { text: ` · ${tokensText(spent.usage, shortCount)} · ${cost}${doing === "" ? "" : ` · ${doing}`}`, look: faint },
   ];
+  const head = isOpen
+    ? stripsOf(delegated, `${agent}: ${task.trimEnd()}`, columns)
+    : row(columns, { text: `◆ ${oneLine(agent, 60)}: `, look: accent }, first(task));
+  return [...head, ...row(columns, ...told)];
 }
 
-function lastLine(text: string): string {
-  return text.trimEnd().split("\n").at(-1) ?? "";
+function imageText({ image }: Extract<Block, { kind: "image" }>): string {
+  const size = imageSize(image.base64);
+  const bytes = Math.floor((image.base64.length * 3) / 4);
+  const kilobytes = bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KB`;
+  return [`image (${image.mime})`, ...(size === null ? [] : [`${size.width} × ${size.height}`]), kilobytes].join(" · ");
 }
 
-function diffRows(text: string, columns: number): Row[] {
-  const look = (row: string): Look =>
-    /^(\+\+\+|---) /.test(row)
-      ? { bold: true }
-      : row.startsWith("+")
-        ? { color: 2 }
-        : row.startsWith("-")
-          ? { color: 1 }
-          : row.startsWith("@@")
-            ? { color: 6 }
-            : {};
-  return text
-    .trimEnd()
-    .split("\n")
-    .flatMap((row) => wrapRuns([{ text: row, look: look(row) }], columns, 1));
-}
-
-function diffCounts(text: string): string {
-  const count = (sign: string) => text.split("\n").filter((row) => row.startsWith(sign) && !row.startsWith(sign.repeat(3))).length;
-  return `+${count("+")} -${count("-")}`;
-}
-
-function behind(mark: string, markLook: Look, text: string, look: Look, columns: number): Row[] {
-  const inner = wrapRuns([{ text, look }], columns - mark.length);
-  return inner.map((row) => [{ text: mark, look: markLook }, ...row]);
-}
-
-function folded(text: string, isOpen: boolean): string {
-  return isOpen ? text.trimEnd() : oneLine(text, 200);
-}
-
-function line(text: string, look: Look, columns: number): Row[] {
-  return [[{ text: fit(text, columns), look }]];
+function row(columns: number, ...runs: Run[]): Strip[] {
+  return [strip(() => [oneRow(runs, columns)])];
 }

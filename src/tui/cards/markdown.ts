@@ -1,59 +1,98 @@
-// Markdown as a terminal shows it: headings, lists, quotes, fences, emphasis, code and links. What it does not know
-// stays as it was written; half-written text is shown as far as it goes.
-import type { Look, Run } from "../../kit/ansi.ts";
-import { wrapRuns, type Row } from "./wrap.ts";
+// Markdown as a terminal shows it: headings, lists, quotes, fences, tables, rules. What it does not know stays as it was
+// written; half-written text is shown as far as it goes. A line break is kept: text that streams never jumps.
+import type { Look } from "../../kit/ansi.ts";
+import { cellsOf } from "./cells.ts";
+import { inline } from "./inline.ts";
+import { faint, heading, marker, proseColumns } from "./looks.ts";
+import { strip, type Reader, type Strip } from "./strips.ts";
+import { languageNamed, paintLine, type Painting } from "./syntax.ts";
+import { isTableLine, mostTableRows, readTable, tableStrip, type Table } from "./table.ts";
+import { blanks, wrapRuns, type Row } from "./wrap.ts";
 
-const code: Look = { color: 6 };
-const marker: Look = { color: 5 };
-const faint: Look = { dim: true };
+type Fence = { mark: string; painting: Painting };
+type State = { fence: Fence | null; table: Table | null };
 
-export function markdownRows(text: string, columns: number): Row[] {
-  let isFenced = false;
-  return text
-    .replace(/\n+$/, "")
-    .split("\n")
-    .flatMap((line) => {
-      if (/^\s*(```|~~~)/.test(line)) {
-        isFenced = !isFenced;
-        return [[{ text: line, look: faint }]];
-      }
-      return isFenced ? wrapRuns([{ text: line, look: code }], columns) : lineRows(line, columns);
-    });
+const outside: State = { fence: null, table: null };
+
+export const markdown: Reader<State> = {
+  start: outside,
+  line: (line, state, columns) =>
+    state.fence !== null
+      ? fencedLine(line, state.fence, columns)
+      : state.table !== null
+        ? tableLine(line, state.table, columns)
+        : openLine(line, columns),
+  end: ({ table }, columns) => (table === null ? [] : tableStrips(table, columns)),
+};
+
+function openLine(line: string, columns: number): { strips: Strip[]; state: State } {
+  const fence = /^\s*(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/.exec(line);
+  if (fence !== null) {
+    const [, mark = "", name = ""] = fence;
+    const painting = { language: languageNamed(name), until: null };
+    return { strips: [strip(() => edge(`╭─ ${name}`.trimEnd(), columns))], state: { fence: { mark, painting }, table: null } };
+  }
+  if (isTableLine(line)) return { strips: [], state: { fence: null, table: { lines: [line], shape: null } } };
+  return { strips: [strip(() => lineRows(line, columns))], state: outside };
+}
+
+function fencedLine(line: string, { mark, painting }: Fence, columns: number): { strips: Strip[]; state: State } {
+  const closing = line.trim();
+  if (closing.startsWith(mark) && closing === mark.charAt(0).repeat(closing.length))
+    return { strips: [strip(() => edge("╰─", columns))], state: outside };
+  const painted = paintLine(line, painting);
+  const bar = { text: "│ ", look: faint };
+  const rows = strip(() => wrapRuns([bar, ...painted.runs], columns, bar));
+  return { strips: [rows], state: { fence: { mark, painting: painted.painting }, table: null } };
+}
+
+function edge(text: string, columns: number): Row[] {
+  return wrapRuns([{ text, look: faint }], columns);
+}
+
+function tableLine(line: string, table: Table, columns: number): { strips: Strip[]; state: State } {
+  if (!isTableLine(line)) {
+    const next = openLine(line, columns);
+    return { strips: [...tableStrips(table, columns), ...next.strips], state: next.state };
+  }
+  const grown = { ...table, lines: [...table.lines, line] };
+  if (grown.lines.length < mostTableRows) return { strips: [], state: { fence: null, table: grown } };
+  const read = readTable(grown, columns);
+  return { strips: tableStrips(grown, columns), state: read === null ? outside : { fence: null, table: { lines: [], shape: read.shape } } };
+}
+
+/** Lines with bars that make no table are lines. */
+function tableStrips(table: Table, columns: number): Strip[] {
+  const read = readTable(table, columns);
+  return read === null ? table.lines.map((line) => strip(() => lineRows(line, columns))) : [tableStrip(read)];
 }
 
 function lineRows(line: string, columns: number): Row[] {
-  const heading = /^(#{1,6})\s+(.*)$/.exec(line);
-  if (heading !== null) return wrapRuns(inline(heading[2] ?? "", { bold: true, color: 4 }), columns);
-  if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(columns), look: faint }]];
-  const item = /^(\s*)([-*+]|\d+[.)])\s+(.*)$/.exec(line);
-  if (item !== null) {
-    const [, indent = "", sign = "", rest = ""] = item;
-    const head = `${indent}${/\d/.test(sign) ? sign : "•"} `;
-    return wrapRuns([{ text: head, look: marker }, ...inline(rest, {})], columns, head.length);
+  const prose = Math.min(columns, proseColumns);
+  const title = /^ {0,3}(#{1,6})\s+(.*?)(?:\s#+)?\s*$/.exec(line);
+  if (title !== null) {
+    const [, level = "", text = ""] = title;
+    return wrapRuns(inline(text, level.length === 1 ? { ...heading, underline: true } : heading), prose);
   }
-  const quote = /^\s*>\s?(.*)$/.exec(line);
-  if (quote !== null) return wrapRuns([{ text: "│ ", look: marker }, ...inline(quote[1] ?? "", { italic: true })], columns, 2);
-  return wrapRuns(inline(line, {}), columns);
+  if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(prose), look: faint }]];
+  return textRows(line, prose, {});
 }
 
-const marks = /(`+)(.+?)\1|\*\*(.+?)\*\*|__(.+?)__|(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])|\[([^\]]+)\]\(([^)\s]+)\)/g;
-
-function inline(text: string, look: Look): Run[] {
-  const runs: Run[] = [];
-  let from = 0;
-  const push = (piece: string | undefined, style: Look) => {
-    if (piece !== undefined && piece !== "") runs.push({ text: piece, look: style });
-  };
-  for (const found of text.matchAll(marks)) {
-    push(text.slice(from, found.index), look);
-    from = found.index + found[0].length;
-    const [, , quoted, strong, strongToo, emphasis, label, target] = found;
-    push(quoted, { ...look, ...code });
-    push(strong ?? strongToo, { ...look, bold: true });
-    push(emphasis, { ...look, italic: true });
-    push(label, { ...look, underline: true });
-    if (target !== undefined && target !== label) push(` (${target})`, { ...look, ...faint });
+/** A quote, an item of a list, or neither; a quote may hold either, and an item a box to be ticked. */
+function textRows(line: string, columns: number, look: Look): Row[] {
+  const quote = /^\s{0,3}>\s?(.*)$/.exec(line);
+  if (quote !== null && columns > 8) {
+    const bar = { text: "│ ", look: marker };
+    return textRows(quote[1] ?? "", columns - 2, { ...look, italic: true }).map((row) => [bar, ...row]);
   }
-  push(text.slice(from), look);
-  return runs;
+  const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
+  if (item === null) return wrapRuns(inline(line, look), columns);
+  const [, indent = "", sign = "", tick, rest = ""] = item;
+  const box = tick === undefined ? "" : tick === " " ? "[ ] " : "[x] ";
+  const head = { text: `${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, look: marker };
+  return wrapRuns(
+    [head, ...inline(rest, tick === "x" || tick === "X" ? { ...look, ...faint } : look)],
+    columns,
+    blanks(cellsOf(head.text)),
+  );
 }

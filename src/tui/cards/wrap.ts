@@ -1,36 +1,43 @@
 // Runs of text broken into rows of so many columns, at blanks where there are any. Wide characters count for what they take.
 import type { Look, Run } from "../../kit/ansi.ts";
+import { cellsOf, clustersOf, shownText } from "./cells.ts";
 
 export type Row = readonly Run[];
 
-type Word = { text: string; width: number; look: Look; isBlank: boolean };
+type Word = { text: string; cells: number; look: Look; isBlank: boolean };
 
-/** Rows after the first begin with `hang` blanks. A line break in a run begins a row. */
-export function wrapRuns(runs: Row, columns: number, hang = 0): Row[] {
+/** Rows after the first begin with `hang`, blanks or a mark of its own. A line break in a run begins a row. */
+export function wrapRuns(runs: Row, columns: number, hang: Run = noHang): Row[] {
   const width = Math.max(2, columns);
-  const indent = Math.min(hang, width - 2);
+  const indent = cellsOf(hang.text) <= width - 2 ? hang : noHang;
+  const indentCells = cellsOf(indent.text);
   const rows: Row[] = [];
   let row: Run[] = [];
   let used = 0;
-  const breakRow = (next: number) => {
+  const breakRow = () => {
     rows.push(row);
-    row = next > 0 ? [{ text: " ".repeat(next), look: {} }] : [];
-    used = next;
+    row = indentCells > 0 ? [indent] : [];
+    used = indentCells;
   };
-  const put = ({ text, width: wide, look }: Word) => {
+  const breakLine = () => {
+    rows.push(row);
+    row = [];
+    used = 0;
+  };
+  const put = ({ text, cells, look }: Word) => {
     const last = row.at(-1);
     if (last !== undefined && last.look === look) row[row.length - 1] = { text: last.text + text, look };
     else row.push({ text, look });
-    used += wide;
+    used += cells;
   };
   for (const word of runs.flatMap(wordsOf)) {
-    if (word.text === "\n") breakRow(0);
-    else if (used + word.width <= width) put(word);
-    else if (word.isBlank) breakRow(indent);
+    if (word.text === "\n") breakLine();
+    else if (used + word.cells <= width) put(word);
+    else if (word.isBlank) breakRow();
     else {
-      if (used > indent && word.width <= width - indent) breakRow(indent);
-      for (const piece of word.width <= width - used ? [word] : piecesOf(word)) {
-        if (used + piece.width > width) breakRow(indent);
+      if (used > indentCells && word.cells <= width - indentCells) breakRow();
+      for (const piece of word.cells <= width - used ? [word] : piecesOf(word)) {
+        if (used + piece.cells > width) breakRow();
         put(piece);
       }
     }
@@ -38,26 +45,44 @@ export function wrapRuns(runs: Row, columns: number, hang = 0): Row[] {
   return [...rows, row];
 }
 
-function wordsOf({ text, look }: Run): Word[] {
-  const words = text.replaceAll("\t", "  ").match(/\n|[^\S\n]+|\S+/g) ?? [];
-  return words.map((word) => ({ text: word, width: Bun.stringWidth(word), look, isBlank: /^\s/.test(word) }));
+const noHang: Run = { text: "", look: {} };
+
+export function blanks(count: number): Run {
+  return { text: " ".repeat(count), look: noHang.look };
 }
 
-const segmenter = new Intl.Segmenter();
+function wordsOf({ text, look }: Run): Word[] {
+  const words = shownText(text).match(/\n|[^\S\n]+|\S+/g) ?? [];
+  return words.map((word) => ({ text: word, cells: cellsOf(word), look, isBlank: /^\s/.test(word) }));
+}
 
 function piecesOf({ text, look }: Word): Word[] {
-  return [...segmenter.segment(text)].map(({ segment }) => ({ text: segment, width: Bun.stringWidth(segment), look, isBlank: false }));
+  return clustersOf(text).map((cluster) => ({ ...cluster, look, isBlank: false }));
 }
 
-/** Exactly so many columns at most; what is longer ends with an ellipsis. */
-export function fit(text: string, columns: number): string {
-  if (Bun.stringWidth(text) <= columns) return text;
+/** At most so many cells; what is longer ends with an ellipsis. */
+export function fit(text: string, cells: number): string {
+  // What can't be in view is not looked at; a character in view is seldom more than a few units long.
+  const looked = shownText(text.length > cells * 16 + 64 ? text.slice(0, cells * 16 + 64) : text).replaceAll("\n", " ");
+  if (cellsOf(looked) <= cells) return looked;
   let kept = "";
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
-    used += Bun.stringWidth(segment);
-    if (used > columns - 1) break;
-    kept += segment;
+  for (const cluster of clustersOf(looked)) {
+    used += cluster.cells;
+    if (used > cells - 1) break;
+    kept += cluster.text;
   }
-  return columns > 0 ? `${kept}…` : "";
+  return cells > 0 ? `${kept}…` : "";
+}
+
+/** One row; what has no room is not in it. */
+export function oneRow(runs: Row, columns: number): Row {
+  const row: Run[] = [];
+  let room = columns;
+  for (const { text, look } of runs) {
+    const shown = room > 0 ? fit(text, room) : "";
+    if (shown !== "") row.push({ text: shown, look });
+    room -= cellsOf(shown);
+  }
+  return row;
 }

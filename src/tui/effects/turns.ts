@@ -52,17 +52,19 @@ async function start(doing: Doing, prompt: string): Promise<void> {
   }
 }
 
-/** A sub-session tells of its own questions; it may not have begun yet. */
+/** A sub-session tells what it does, and its own questions; it may not have begun yet. */
 async function watchBelow(doing: Doing, { session }: { session: string }): Promise<void> {
+  const { push, flush } = coalesce((events) => events.forEach((event) => doing.send({ type: "event", event })));
   let seq = 0;
   for (let isEnded = false; !isEnded;) {
     for await (const event of doing.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
       seq = event.seq;
       isEnded ||= event.type === "turn.ended";
-      if (event.type === "ask.opened" || event.type === "ask.closed") doing.send({ type: "event", event });
+      push(event);
       if (event.type === "session.spawned")
         watchBelow(doing, { session: event.session }).catch((error: unknown) => doing.send({ type: "failed", ...told(error) }));
     }
+    flush();
     if (!isEnded) await Bun.sleep(100);
   }
 }

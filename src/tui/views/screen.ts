@@ -4,9 +4,11 @@ import { oneLine } from "../../kit/text.ts";
 import { inView, layOut } from "../../kit/lay-out.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
-import { composerPrompt, composerRows, rowsOf, shownQueue, startsOf, topRow, transcriptHeight } from "./layout.ts";
+import { blockCount } from "../transcript.ts";
+import { composerPrompt, composerRows, shownQueue, transcriptHeight } from "./layout.ts";
 import { overlayOf } from "./overlays.ts";
 import { statusRow } from "./status.ts";
+import { rowsInView } from "./window.ts";
 
 export type Picture = { rows: Row[]; cursor: { row: number; column: number } | null };
 
@@ -26,24 +28,14 @@ export function pictureOf(state: State): Picture {
   return { rows, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
 }
 
-/** Only blocks in view are looked at more closely than for their height. */
 function transcriptRows(state: State, height: number): Row[] {
-  if (state.blocks.length === 0) return padded([[{ text: "  Type a message; Esc and ? show the keys.", look: { dim: true } }]], height);
-  const starts = startsOf(state);
-  const top = topRow(state, starts);
-  const first = Math.max(
-    0,
-    starts.findLastIndex((start) => start <= top),
-  );
-  const rows: Row[] = [];
-  for (let at = first; at < state.blocks.length && (starts[at] ?? 0) < top + height; at += 1) {
-    const block = state.blocks[at];
-    if (block === undefined) break;
-    const mark = block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} };
-    rows.push(...rowsOf(state, block).map((row): Row => (row.length === 0 ? row : [mark, ...row])));
-  }
-  const hidden = top - (starts[first] ?? 0);
-  return padded(rows.slice(hidden, hidden + height), height);
+  if (blockCount(state.transcript) === 0)
+    return padded([[{ text: "  Type a message; Esc and ? show the keys.", look: { dim: true } }]], height);
+  const rows = rowsInView(state).map(({ block, row }): Row => {
+    if (row.length === 0) return row;
+    return [block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} }, ...row];
+  });
+  return padded(rows, height);
 }
 
 function padded(rows: Row[], height: number): Row[] {

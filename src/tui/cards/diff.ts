@@ -1,0 +1,66 @@
+// A unified diff in rows: what changed in colour, with the numbers of the lines in the file as it is now (or was, for
+// what is gone). The lines around it are painted as code.
+import type { Run } from "../../kit/ansi.ts";
+import { bad, code, faint, good } from "./looks.ts";
+import { strip, type Reader, type Strip } from "./strips.ts";
+import { languageNamed, paintLine, type Painting } from "./syntax.ts";
+import { blanks, wrapRuns } from "./wrap.ts";
+
+type State = { before: string; old: number; now: number; painting: Painting };
+
+const numberColumns = 5;
+
+export const diff: Reader<State> = {
+  start: { before: "", old: 0, now: 0, painting: { language: null, until: null } },
+  line: (line, state, columns) => {
+    const name = /^(---|\+\+\+) (?:[ab]\/)?(.*?)\t?$/.exec(line);
+    if (name !== null && state.old === 0) return nameLine(name[1] === "---", name[2] ?? "", state, columns);
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/.exec(line);
+    if (hunk !== null) {
+      const [, old = "", now = "", rest = ""] = hunk;
+      const shown = [blanks(numberColumns + 1), { text: `@@${rest}`, look: code }];
+      const next = { ...state, old: Number(old) || 1, now: Number(now) || 1, painting: { ...state.painting, until: null } };
+      return { strips: [strip(() => wrapRuns(shown, columns))], state: next };
+    }
+    // A line of the head of the next file.
+    if (/^(diff |index )/.test(line)) return { strips: [], state: { ...state, old: 0, now: 0 } };
+    return state.old === 0 ? { strips: [plainStrip(line, columns)], state } : changedLine(line, state, columns);
+  },
+};
+
+function nameLine(isOld: boolean, name: string, state: State, columns: number): { strips: Strip[]; state: State } {
+  if (isOld) return { strips: [], state: { ...state, before: name } };
+  const shown = name === "/dev/null" ? `${state.before} (deleted)` : state.before === "/dev/null" ? `${name} (created)` : name;
+  const language = languageNamed(/\.(\w+)$/.exec(name)?.[1] ?? "");
+  return {
+    strips: [strip(() => wrapRuns([{ text: shown, look: { bold: true } }], columns))],
+    state: { ...state, painting: { language: language === "diff" ? null : language, until: null } },
+  };
+}
+
+function changedLine(line: string, state: State, columns: number): { strips: Strip[]; state: State } {
+  const sign = line.charAt(0);
+  const text = line.slice(1);
+  const hang = blanks(numberColumns + 2);
+  const rows = (number: number | null, mark: Run, runs: Run[]) =>
+    strip(() => wrapRuns([{ text: `${number ?? ""} `.padStart(numberColumns), look: faint }, mark, ...runs], columns, hang));
+  if (sign === "+")
+    return { strips: [rows(state.now, { text: "+ ", look: good }, [{ text, look: good }])], state: { ...state, now: state.now + 1 } };
+  if (sign === "-")
+    return { strips: [rows(state.old, { text: "- ", look: bad }, [{ text, look: bad }])], state: { ...state, old: state.old + 1 } };
+  if (sign === "\\") return { strips: [rows(null, { text: "  ", look: faint }, [{ text: line, look: faint }])], state };
+  const painted = paintLine(text, state.painting);
+  const next = { ...state, old: state.old + 1, now: state.now + 1, painting: painted.painting };
+  return { strips: [rows(state.now, { text: "  ", look: faint }, painted.runs)], state: next };
+}
+
+function plainStrip(line: string, columns: number): Strip {
+  return strip(() => wrapRuns([{ text: line, look: faint }], columns));
+}
+
+/** `+3 -1`; null for what is no diff. */
+export function diffCounts(text: string): string | null {
+  if (!/^@@ /m.test(text)) return null;
+  const count = (sign: RegExp) => text.match(sign)?.length ?? 0;
+  return `+${count(/^\+(?!\+\+ )/gm)} -${count(/^-(?!-- )/gm)}`;
+}

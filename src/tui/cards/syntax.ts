@@ -1,0 +1,177 @@
+// The colours of code: comments, strings, numbers and words of a language, from one table. A line is painted by itself,
+// knowing only whether a comment or a string is still open from the line before.
+import type { Look, Run } from "../../kit/ansi.ts";
+import { bad, code, faint, good, marker } from "./looks.ts";
+
+type Language = {
+  names: string;
+  words: string;
+  /** What a comment to the end of the line begins with. */
+  comment?: string;
+  /** What lasts over lines: how it begins, how it ends, how it looks. */
+  spans?: readonly (readonly [begin: string, end: string, look: Look])[];
+  quotes?: string;
+  /** More of a language's own, where a word is not one: tags, keys. */
+  also?: RegExp;
+};
+
+const slashes = { comment: "//", spans: [["/*", "*/", faint]] as const, quotes: `"'` };
+const cWords =
+  "auto break case catch char class const continue default delete do double else enum extern false final float for foreach goto if implements import inline int interface long namespace new null nullptr operator override package private protected public return short signed sizeof static string struct super switch template this throw throws true try typedef typename union unsigned using var virtual void volatile while bool internal readonly sealed async await get set fun val when object data internal companion in is as func let guard extension protocol defer nil self";
+
+const languages: readonly Language[] = [
+  {
+    names: "ts tsx js jsx mjs cjs mts cts typescript javascript",
+    words:
+      "abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in infer instanceof interface is keyof let namespace never new null number object of private protected public readonly return satisfies set static string super switch symbol this throw true try type typeof undefined unknown using var void while with yield",
+    ...slashes,
+    spans: [
+      ["/*", "*/", faint],
+      ["`", "`", good],
+    ],
+  },
+  {
+    names: "py python py3",
+    words:
+      "False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return self try while with yield",
+    comment: "#",
+    spans: [
+      ['"""', '"""', good],
+      ["'''", "'''", good],
+    ],
+    quotes: `"'`,
+  },
+  {
+    names: "go golang",
+    words:
+      "break case chan const continue default defer else fallthrough false for func go goto if import interface map nil package range return select struct switch true type var bool byte error float64 int int64 rune string uint any",
+    ...slashes,
+    spans: [
+      ["/*", "*/", faint],
+      ["`", "`", good],
+    ],
+  },
+  {
+    names: "rs rust",
+    words:
+      "as async await bool break const continue crate dyn else enum extern false fn for i32 i64 if impl in let loop match mod move mut pub ref return self Self static str String struct super trait true type u8 u32 u64 unsafe usize use where while",
+    ...slashes,
+    quotes: '"',
+  },
+  { names: "c h cc cpp hpp cxx java cs csharp kt kotlin swift scala dart php zig proto", words: cWords, ...slashes },
+  {
+    names: "sh bash zsh shell console fish dockerfile docker make makefile",
+    words:
+      "alias break case cd continue do done echo elif else esac eval exec exit export fi for function if in local read return select set shift source then trap unset until while FROM RUN COPY CMD ENV ARG WORKDIR ENTRYPOINT",
+    comment: "#",
+    quotes: `"'`,
+    also: /\$(?:\w+|\{[^}]*\}?|[@#?$!*-])/,
+  },
+  { names: "json jsonc json5", words: "true false null", ...slashes, quotes: '"', also: /"(?:[^"\\]|\\.)*"(?=\s*:)/ },
+  {
+    names: "yaml yml toml ini conf properties env",
+    words: "true false null yes no on off",
+    comment: "#",
+    quotes: `"'`,
+    also: /^\s*(?:- )?[\w."/-]+(?=\s*[:=])|^\s*\[.*\]\s*$/,
+  },
+  { names: "html xml svg vue svelte htm", words: "", spans: [["<!--", "-->", faint]], quotes: `"'`, also: /<\/?[\w:-]+|\/?>/ },
+  { names: "css scss less", words: "important", ...slashes, also: /[@.#]?[\w-]+(?=\s*[:{,])/ },
+  {
+    names: "sql psql mysql sqlite",
+    words:
+      "add all alter and as asc begin between by case check column commit constraint create cross default delete desc distinct drop else end exists false foreign from full group having if in index inner insert integer into is join key left like limit not null offset on or order outer primary references returning right rollback select set table text then true union unique update using values view when where with",
+    comment: "--",
+    spans: [["/*", "*/", faint]],
+    quotes: `"'`,
+  },
+  {
+    names: "rb ruby pl perl lua r ex elixir",
+    words:
+      "alias and begin break class def defmodule do else elsif elseif end ensure false for function if in local module next nil not or redo require rescue retry return self sub super then true undef unless until use when while yield my",
+    comment: "#",
+    quotes: `"'`,
+  },
+];
+
+/** What has been found out so far: the language, and what a line leaves open for the next. */
+export type Painting = { language: Painter | null; until: { end: string; look: Look } | null };
+type Painter = "diff" | { tokens: RegExp; words: ReadonlySet<string>; spans: NonNullable<Language["spans"]>; isCaseless: boolean };
+
+const painters = new Map<string, Painter>([
+  ["diff", "diff"],
+  ["patch", "diff"],
+]);
+for (const language of languages) {
+  const painter = painterOf(language);
+  for (const name of language.names.split(" ")) painters.set(name, painter);
+}
+
+/** By the word behind a fence, or by how a file's name ends. Null: no colours. */
+export function languageNamed(name: string): Painter | null {
+  return painters.get(name.toLowerCase().replace(/^[{.]+|[,}:].*$/g, "")) ?? null;
+}
+
+export function paintLine(line: string, painting: Painting): { runs: Run[]; painting: Painting } {
+  const { language } = painting;
+  if (language === null) return { runs: [{ text: line, look: plain }], painting };
+  if (language === "diff") return { runs: [{ text: line, look: diffLook(line) }], painting };
+  const runs: Run[] = [];
+  let { until } = painting;
+  let at = 0;
+  const push = (end: number, look: Look) => {
+    if (end > at) runs.push({ text: line.slice(at, end), look });
+    at = end;
+  };
+  while (at < line.length) {
+    if (until !== null) {
+      const end = line.indexOf(until.end, at);
+      push(end < 0 ? line.length : end + until.end.length, until.look);
+      if (end >= 0) until = null;
+      continue;
+    }
+    language.tokens.lastIndex = at;
+    const found = language.tokens.exec(line);
+    if (found === null) break;
+    push(found.index, plain);
+    const span = found.groups?.["span"];
+    if (span === undefined) push(found.index + found[0].length, lookOf(found.groups ?? {}, language));
+    else {
+      const [, end = "", look = plain] = language.spans.find(([begin]) => begin === span) ?? [];
+      push(found.index + span.length, look);
+      until = { end, look };
+    }
+  }
+  push(line.length, plain);
+  return { runs, painting: { language, until } };
+}
+
+export function diffLook(line: string): Look {
+  if (/^(\+\+\+|---|diff |index )/.test(line)) return { bold: true };
+  return line.startsWith("+") ? good : line.startsWith("-") ? bad : line.startsWith("@@") ? code : plain;
+}
+
+const plain: Look = {};
+
+function lookOf(found: Record<string, string | undefined>, { words, isCaseless }: Exclude<Painter, "diff">): Look {
+  if (found["comment"] !== undefined) return faint;
+  if (found["quoted"] !== undefined) return good;
+  if (found["also"] !== undefined) return code;
+  if (found["number"] !== undefined) return code;
+  const word = found["word"] ?? "";
+  return words.has(isCaseless ? word.toLowerCase() : word) ? marker : plain;
+}
+
+function painterOf({ names, words, comment, spans = [], quotes = "", also }: Language): Painter {
+  const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
+  const parts = [
+    ...(spans.length === 0 ? [] : [`(?<span>${spans.map(([begin]) => escaped(begin)).join("|")})`]),
+    ...(comment === undefined ? [] : [comment === "#" ? "(?<comment>(?<!\\S)#.*)" : `(?<comment>${escaped(comment)}.*)`]),
+    ...(also === undefined ? [] : [`(?<also>${also.source})`]),
+    ...(quotes === "" ? [] : [`(?<quoted>${Array.from(quotes, (quote) => `${quote}(?:[^${quote}\\\\]|\\\\.)*(?:${quote}|$)`).join("|")})`]),
+    String.raw`(?<number>(?<![\w.])(?:0[xXbBoO][\da-fA-F_]+|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\b)`,
+    String.raw`(?<word>[\p{L}_$][\p{L}\p{N}_$]*)`,
+  ];
+  const isCaseless = names.startsWith("sql");
+  return { tokens: new RegExp(parts.join("|"), "gu"), words: new Set(words.split(" ")), spans, isCaseless };
+}

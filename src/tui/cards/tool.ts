@@ -1,0 +1,71 @@
+// A call of a tool: `> tool(args) -- result` on a line; while it runs the last rows of what it prints stand below, and
+// open it shows all that it was given and gave.
+import type { Look } from "../../kit/ansi.ts";
+import { formatDuration } from "../../kit/duration.ts";
+import { oneLine } from "../../kit/text.ts";
+import type { ToolBlock } from "../blocks.ts";
+import { bad, busy, faint, good } from "./looks.ts";
+import { behind, strip, stripsOf, type Strip } from "./strips.ts";
+import { fit, oneRow } from "./wrap.ts";
+
+const given = behind({ text: "  ", look: {} }, faint);
+const gave = behind({ text: "  │ ", look: faint }, {});
+const gaveError = behind({ text: "  │ ", look: faint }, bad);
+const tailRows = 5;
+
+export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): readonly Strip[] {
+  const { result, input, output, span } = block;
+  const look: Look = result === null ? busy : result.isError ? bad : good;
+  const took = span.tookMs !== null && span.tookMs >= 1000 ? ` · ${formatDuration(span.tookMs)}` : "";
+  const name = oneLine(block.name, 60);
+  const ending = result === null ? "…" : endingOf(result);
+  const head = strip(() => {
+    const room = columns - name.length - took.length - 4;
+    const argument = fit(argumentOf(input), isOpen ? room : Math.max(8, Math.floor((room - 4) * 0.6)));
+    const rest = isOpen ? "" : ` -- ${fit(ending, Math.max(1, room - 4 - Bun.stringWidth(argument)))}`;
+    const told = { text: rest, look: result?.isError === true ? bad : faint };
+    return [
+      oneRow(
+        [{ text: `${isOpen ? "v" : ">"} ${name}`, look }, { text: `(${argument})`, look: {} }, told, { text: took, look: faint }],
+        columns,
+      ),
+    ];
+  });
+  if (!isOpen) return result === null && output !== "" ? [head, tailStrip(output, columns)] : [head];
+  const body = result === null ? output : result.text;
+  return [
+    head,
+    ...stripsOf(given, inputText(input), columns),
+    ...(body.trim() === "" ? [] : stripsOf(result?.isError === true ? gaveError : gave, body.trimEnd(), columns)),
+  ];
+}
+
+function tailStrip(output: string, columns: number): Strip {
+  return strip(() =>
+    stripsOf(gave, output.trimEnd(), columns)
+      .slice(-tailRows)
+      .flatMap((each) => each())
+      .slice(-tailRows),
+  );
+}
+
+/** Why it failed stands at the end of what it gave. */
+function endingOf({ text, isError }: { text: string; isError: boolean }): string {
+  const whole = oneLine(text, 400) || "(nothing)";
+  const last = isError ? /\n([^\n]{1,100})$/.exec(text.slice(-200))?.[1] : undefined;
+  return last === undefined ? whole : `${last}: ${whole}`;
+}
+
+function argumentOf(input: ToolBlock["input"]): string {
+  if (typeof input === "string") return oneLine(input, 400);
+  const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
+  if (typeof main === "string") return oneLine(main, 400);
+  return Object.keys(input).length === 0 ? "" : oneLine(JSON.stringify(input), 400);
+}
+
+function inputText(input: ToolBlock["input"]): string {
+  if (typeof input === "string") return input.trimEnd();
+  return Object.entries(input)
+    .map(([key, value]) => `${key}: ${typeof value === "string" ? value.trimEnd() : JSON.stringify(value)}`)
+    .join("\n");
+}

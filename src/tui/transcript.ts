@@ -1,0 +1,122 @@
+// All blocks in their order. What streams is kept apart from what is settled: a delta copies what it changes, never
+// the whole. Nothing in here is changed in place.
+import type { Event } from "../protocol/event.ts";
+import type { Node } from "../protocol/node.ts";
+import { addUsage } from "../protocol/usage.ts";
+import { placeParts, type Block, type SessionBlock } from "./blocks.ts";
+
+export type Transcript = {
+  /** Recorded, or told once. */
+  readonly settled: readonly Block[];
+  /** Calls and sub-sessions that still change, by id: as they are now, in place of the settled ones. */
+  readonly running: ReadonlyMap<string, Block>;
+  /** What is being written, behind all others, until its node takes its place. */
+  readonly writing: readonly Block[];
+};
+
+export const noBlocks: Transcript = { settled: [], running: new Map(), writing: [] };
+
+export function blockCount({ settled, writing }: Transcript): number {
+  return settled.length + writing.length;
+}
+
+export function blockAt({ settled, running, writing }: Transcript, at: number): Block | undefined {
+  const block = settled[at];
+  return block === undefined ? writing[at - settled.length] : (running.get(block.id) ?? block);
+}
+
+/** As an array, for whoever looks through them all; a frame never does. */
+export function allBlocks(transcript: Transcript): Block[] {
+  return Array.from({ length: blockCount(transcript) }, (_, at) => blockAt(transcript, at)!);
+}
+
+export function withBlocks(transcript: Transcript, ...blocks: Block[]): Transcript {
+  return { ...transcript, settled: [...transcript.settled, ...blocks] };
+}
+
+/** What was being written becomes what was recorded; a result goes to its call. */
+export function withNode(transcript: Transcript, node: Node): Transcript {
+  const settled = [...transcript.settled];
+  placeParts(settled, node, transcript.running);
+  const running = new Map(transcript.running);
+  for (const part of node.parts) if (part.kind === "result") running.delete(part.call);
+  return { settled, running, writing: node.author === "agent" ? [] : transcript.writing };
+}
+
+/** A piece of text that is just being written. */
+export function withDelta(transcript: Transcript, kind: "text" | "thinking", text: string): Transcript {
+  const { writing } = transcript;
+  const last = writing.at(-1);
+  if (last?.kind === kind) return { ...transcript, writing: [...writing.slice(0, -1), { ...last, text: last.text + text }] };
+  return { ...transcript, writing: [...writing, { id: `live-${blockCount(transcript)}`, kind, text, isLive: true }] };
+}
+
+/** What a request that failed had begun is not part of the answer. */
+export function withoutWriting(transcript: Transcript): Transcript {
+  return { ...transcript, writing: [] };
+}
+
+export function withStart(transcript: Transcript, call: string, startedAt: number): Transcript {
+  return withRunning(transcript, call, (block) => (block.kind === "tool" ? { ...block, span: { startedAt, tookMs: null } } : block));
+}
+
+const keptOutput = 4000;
+
+/** The end of what a call has printed so far, from the beginning of a line. */
+export function withOutput(transcript: Transcript, call: string, text: string): Transcript {
+  return withRunning(transcript, call, (block) => {
+    if (block.kind !== "tool") return block;
+    const output = block.output + text;
+    const tail = output.slice(-keptOutput);
+    return { ...block, output: tail.length === output.length ? output : tail.slice(tail.indexOf("\n") + 1) };
+  });
+}
+
+/** What a sub-session tells, in the block that stands for it. */
+export function withBelow(transcript: Transcript, event: Event): Transcript {
+  return withRunning(transcript, event.sessionId, (block) => (block.kind === "session" ? { ...block, ...below(block, event) } : block));
+}
+
+const keptDoing = 400;
+
+function below({ doing, spent }: SessionBlock, event: Event): Partial<SessionBlock> {
+  switch (event.type) {
+    case "text.delta":
+    case "thinking.delta":
+      return { state: "running", doing: (doing + event.text).slice(-keptDoing) };
+    case "tool.started":
+      return { state: "running", doing: `\n${event.name}(…)\n` };
+    case "tool.output":
+      return { doing: (doing + event.text).slice(-keptDoing) };
+    case "node.added":
+      return event.node.usage === undefined
+        ? {}
+        : {
+            doing: `${doing}\n`,
+            spent: {
+              usage: addUsage(spent.usage, event.node.usage),
+              costUsd: spent.costUsd === null || event.node.costUsd == null ? null : spent.costUsd + event.node.costUsd,
+            },
+          };
+    case "ask.opened":
+      return { state: "asking" };
+    case "ask.closed":
+    case "turn.started":
+    case "turn.resumed":
+      return { state: "running" };
+    case "turn.paused":
+      return { state: "paused" };
+    case "turn.ended":
+      return { state: event.turn.status ?? "broken", spent: { usage: event.turn.usage, costUsd: event.turn.costUsd } };
+    default:
+      return {};
+  }
+}
+
+/** Looks from the end, where what runs is; one that is not there changes nothing. */
+function withRunning(transcript: Transcript, id: string, change: (block: Block) => Block): Transcript {
+  const now = transcript.running.get(id) ?? transcript.settled.findLast((block) => block.id === id);
+  if (now === undefined) return transcript;
+  const next = change(now);
+  return next === now ? transcript : { ...transcript, running: new Map(transcript.running).set(id, next) };
+}

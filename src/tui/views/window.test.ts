@@ -1,0 +1,128 @@
+// What a frame costs, counted in what is laid out for it: never more than is in view, however long the transcript is.
+import { afterEach, describe, expect, spyOn, test } from "bun:test";
+import type { Event } from "../../protocol/event.ts";
+import type { Node, Part } from "../../protocol/node.ts";
+import type { Session } from "../../protocol/turn.ts";
+import * as wrap from "../cards/wrap.ts";
+import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleFocused } from "../scroll.ts";
+import { firstState, type State } from "../state.ts";
+import { update } from "../update.ts";
+import { pictureOf } from "./screen.ts";
+
+const size = { columns: 80, rows: 24 };
+const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
+const laid = spyOn(wrap, "wrapRuns");
+afterEach(() => void laid.mockClear());
+
+describe("ten thousand blocks", () => {
+  const full = opened(Array.from({ length: 10_000 }, (_, at) => node(at, { kind: "text", text: `block ${at}\n\nwith **three** lines` })));
+
+  test("cost what is in view, wherever that is", () => {
+    expect(inView(full)).toContain("block 9999");
+    expect(laid.mock.calls.length).toBeLessThan(size.rows * 2);
+    for (const move of [
+      (state: State) => scrollPage(state, -1),
+      (state: State) => scrollBy(state, -1),
+      scrollToBeginning,
+      (state: State) => scrollPage(state, 2.5),
+      (state: State) => moveFocus(state, 1),
+      toggleFocused,
+      scrollToEnd,
+    ]) {
+      laid.mockClear();
+      inView(move(full));
+      expect(laid.mock.calls.length).toBeLessThan(size.rows * 3);
+    }
+  });
+
+  test("are scrolled row by row, down and up again, without a row left out or shown twice", () => {
+    let state = scrollToBeginning(full);
+    const seen = [...rowsOf(state)];
+    const height = seen.length;
+    for (let at = 0; at < 500; at += 1) {
+      state = scrollBy(state, 1);
+      seen.push(rowsOf(state).at(-1) ?? "");
+    }
+    expect(seen.slice(0, 9)).toEqual(["block 0", "", "with three lines", "", "block 1", "", "with three lines", "", "block 2"]);
+    expect(seen.filter((row) => row.startsWith("block"))).toEqual(
+      Array.from({ length: Math.ceil(seen.length / 4) }, (_, at) => `block ${at}`),
+    );
+    for (let at = 500; at > 0; at -= 1) {
+      expect(rowsOf(state)).toEqual(seen.slice(at, at + height));
+      state = scrollBy(state, -1);
+    }
+  });
+
+  test("that stream cost their last line, and copy nothing that is settled", () => {
+    let state = tell(full, "text.delta", "# A title\n\n```ts\nlet a = 1;\n```\n");
+    inView(state);
+    for (let at = 0; at < 200; at += 1) {
+      const before = state;
+      state = tell(state, "text.delta", at % 10 === 9 ? "end.\n" : "some **more** words ");
+      laid.mockClear();
+      inView(state);
+      expect(laid.mock.calls.length).toBeLessThan(4);
+      expect(state.transcript.settled).toBe(before.transcript.settled);
+    }
+    expect(inView(state).at(-1)).toBe(`words ${"some more words ".repeat(4)}end.`);
+  });
+});
+
+describe("a block of its own size", () => {
+  test("of ten megabytes in one line is laid out only where one looks", () => {
+    const state = opened([node(0, { kind: "text", text: "word ".repeat(2_000_000) })]);
+    inView(state);
+    inView(scrollToBeginning(state));
+    inView(scrollBy(state, -1000));
+    expect(laid.mock.calls.length).toBeLessThan(100);
+  });
+  test("that is folded while one looks at its end shows its beginning", () => {
+    const state = opened([node(0, { kind: "text", text: "line\n".repeat(100) }), node(1, { kind: "text", text: "last" })]);
+    const folded = toggleFocused(moveFocus(moveFocus(scrollToEnd(state), -1), -1));
+    expect(inView(folded).filter((row) => row !== "")).toEqual([
+      "┃ line line line line line line line line line line line line line line line li…",
+      "last",
+    ]);
+  });
+});
+
+test("what a call prints is shown by its last rows while it runs, and kept in bounds", () => {
+  let state = opened([node(0, { kind: "call", id: "c", name: "bash", input: { command: "make" } })]);
+  for (let at = 0; at < 1000; at += 1) state = tell(state, "tool.output", `line ${at} ${"x".repeat(50)}\n`, { call: "c" });
+  expect(inView(state)).toEqual(["> bash(make) -- …", ...[995, 996, 997, 998, 999].map((at) => `  │ line ${at} ${"x".repeat(50)}`)]);
+  const [block] = state.transcript.running.values();
+  expect(block?.kind === "tool" && block.output.length).toBeLessThan(4001);
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+function opened(nodes: Node[]): State {
+  const fresh = firstState({ size, net: "off", sandbox: "on" });
+  return { ...update(fresh, { type: "opened", session, nodes, turns: [] }).state, mode: "normal" };
+}
+
+function node(at: number, part: Part): Node {
+  return { id: `n${at}`, parent: null, tree: "t", session: "s-1", turn: null, at: 0, author: "agent", parts: [part] };
+}
+
+function tell(state: State, type: "text.delta" | "tool.output", text: string, more = {}): State {
+  return update(state, { type: "event", event: { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0, type, text, ...more } as Event })
+    .state;
+}
+
+function rowsOf(state: State): string[] {
+  const rows = pictureOf(state).rows.slice(0, -3);
+  const texts = rows.map((row) =>
+    row
+      .map((run) => run.text)
+      .join("")
+      .trimEnd(),
+  );
+  return texts.map((text) => (text.startsWith("┃ ") ? text : text.slice(2)));
+}
+
+/** Without the empty rows below its end. */
+function inView(state: State): string[] {
+  const rows = rowsOf(state);
+  return rows.slice(0, rows.findLastIndex((text) => text !== "") + 1);
+}

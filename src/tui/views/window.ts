@@ -1,0 +1,105 @@
+// Which rows of the transcript are in view. A place in it is named by block, strip and row, never by a number of rows
+// from the beginning: only what is in view is ever laid out, however long the transcript is.
+import type { Block } from "../blocks.ts";
+import { cardStrips, opensItself } from "../cards/card.ts";
+import { strip, type Strip } from "../cards/strips.ts";
+import type { Row } from "../cards/wrap.ts";
+import type { State } from "../state.ts";
+import { blockAt, blockCount } from "../transcript.ts";
+import { textColumns, transcriptHeight } from "./layout.ts";
+
+export type Place = { block: number; strip: number; row: number };
+
+export const beginning: Place = { block: 0, strip: 0, row: 0 };
+
+export function isOpen(state: State, block: Block): boolean {
+  return (state.allOpen || opensItself(block)) !== state.toggled.has(block.id);
+}
+
+const gap: Strip = strip(() => [[]]);
+
+/** With an empty row before it, unless it is a folded call below another one. */
+export function stripsAt(state: State, at: number): readonly Strip[] {
+  const block = blockAt(state.transcript, at);
+  if (block === undefined) return [];
+  const strips = cardStrips(block, textColumns(state), isOpen(state, block));
+  const before = at === 0 ? undefined : blockAt(state.transcript, at - 1);
+  return before === undefined || (isFoldedCall(state, block) && isFoldedCall(state, before)) ? strips : [gap, ...strips];
+}
+
+function isFoldedCall(state: State, block: Block): boolean {
+  return block.kind === "tool" && !isOpen(state, block);
+}
+
+/** So many rows further down, or up; at most to the end, which is behind the last block. */
+export function moved(state: State, from: Place, by: number): Place {
+  return by < 0 ? movedUp(state, from, -by) : movedDown(state, from, by);
+}
+
+function movedDown(state: State, { block, strip: first, row }: Place, by: number): Place {
+  let left = by + row;
+  for (let at = block, from = first; at < blockCount(state.transcript); at += 1, from = 0) {
+    const strips = stripsAt(state, at);
+    for (let index = from; index < strips.length; index += 1) {
+      const rows = strips[index]?.().length ?? 0;
+      if (left < rows) return { block: at, strip: index, row: left };
+      left -= rows;
+    }
+  }
+  return endOf(state);
+}
+
+function movedUp(state: State, { block, strip: first, row }: Place, by: number): Place {
+  let left = by - row;
+  if (left <= 0) return { block, strip: first, row: -left };
+  for (let at = block, end = first; at >= 0; at -= 1, end = Number.POSITIVE_INFINITY) {
+    const strips = stripsAt(state, at);
+    for (let index = Math.min(end, strips.length) - 1; index >= 0; index -= 1) {
+      left -= strips[index]?.().length ?? 0;
+      if (left <= 0) return { block: at, strip: index, row: -left };
+    }
+  }
+  return beginning;
+}
+
+export function endOf(state: State): Place {
+  return { block: blockCount(state.transcript), strip: 0, row: 0 };
+}
+
+export function isBefore(a: Place, b: Place): boolean {
+  return a.block !== b.block ? a.block < b.block : a.strip !== b.strip ? a.strip < b.strip : a.row < b.row;
+}
+
+/** The first row when the last one is at the bottom. */
+export function lastTop(state: State): Place {
+  return moved(state, endOf(state), -transcriptHeight(state));
+}
+
+/** The first row in view. A place that is no longer there, because a block was folded or has become shorter, is the nearest before it. */
+export function topPlace(state: State): Place {
+  const last = lastTop(state);
+  if (state.top === "end") return last;
+  const { block, strip: wanted } = state.top;
+  const strips = stripsAt(state, block);
+  const index = Math.min(wanted, Math.max(0, strips.length - 1));
+  const rows = strips[index]?.().length ?? 1;
+  const top = { block, strip: index, row: index < wanted ? 0 : Math.min(state.top.row, Math.max(0, rows - 1)) };
+  return isBefore(top, last) ? top : last;
+}
+
+export type ShownRow = { block: Block; row: Row };
+
+export function rowsInView(state: State): ShownRow[] {
+  const { block: from, strip: first, row } = topPlace(state);
+  const wanted = transcriptHeight(state) + row;
+  const shown: ShownRow[] = [];
+  for (let at = from, index = first; shown.length < wanted; at += 1, index = 0) {
+    const block = blockAt(state.transcript, at);
+    if (block === undefined) break;
+    for (const each of stripsAt(state, at).slice(index)) {
+      if (shown.length >= wanted) break;
+      for (const laid of each()) shown.push({ block, row: laid });
+    }
+  }
+  return shown.slice(row, wanted);
+}
