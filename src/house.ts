@@ -17,6 +17,7 @@ import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
 import { executorsOf } from "./house/executors.ts";
 import { configuredRows, externalAgents } from "./house/external-agents.ts";
+import { fileFinder } from "./house/find-files.ts";
 import { historyOf } from "./house/history.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
@@ -142,6 +143,7 @@ export function buildHouse(input: HouseInput): Api {
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
     copyTranscript,
     readTranscript: async (...params) => (await import("./agents/external/import/read.ts")).readTranscript(...params),
+    listFiles: fileFinder(ground),
     warn: input.warn,
     history: historyOf(ground),
     rows: rowsOf(ground, store, (inner, cwd) => buildHouse({ ...input, ...apart, env: inner, cwd, startedIn: cwd })),

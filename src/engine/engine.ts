@@ -1,5 +1,6 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
 import type { Api } from "../protocol/api.ts";
+import type { FilesList, FoundFiles } from "../protocol/files.ts";
 import type { CommitLog } from "../protocol/history.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
 import type { Around } from "../protocol/policy.ts";
@@ -57,6 +58,8 @@ export type EngineParts = {
   transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => string | null;
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
+  /** The files of a project, by letters of their paths. */
+  listFiles: (params: FilesList) => Promise<FoundFiles>;
   warn: (message: string) => void;
   /** A file of ours or of another agent as sessions, turns and nodes. */
   readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
@@ -115,6 +118,7 @@ export function createEngine(parts: EngineParts): Api {
     },
     graft: { make: (params) => graft(parts, params) },
     files: {
+      list: (params) => parts.listFiles(params),
       diff: (params) => diffFiles(parts, params),
       planRestore: (params) => planRestore(parts, params),
       restore: (params) => restoreFiles(parts, params),

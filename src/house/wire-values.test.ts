@@ -111,6 +111,7 @@ test("every answer of a real house survives the wire", { timeout: 60_000 }, asyn
   await ask("history.search", { query: "look; nothing like it", directory: project, asker: "wire" });
   await ask("session.describe", { session: session.id, directory: project });
   await ask("tokens.count", { items: ["."], directory: project });
+  await ask("files.list", { directory: project, query: "s" });
   await ask("branch.compare", { a: session.id, b: forked.id, directory: project });
   await ask("files.diff", { from: session.id, directory: project });
   await ask("session.show", { session: session.id });

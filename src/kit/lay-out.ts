@@ -2,42 +2,55 @@
 // long lines wrap as a terminal wraps them.
 import type { Line } from "./line-edit.ts";
 
-export type Layout = { rows: string[]; cursor: { row: number; column: number } };
+export type Layout = { rows: string[]; cursor: Place };
+
+type Place = { row: number; column: number };
 
 /** The rows of `prompt` + text; following rows of a text of several lines are indented as far as the prompt. */
 export function layOut(prompt: string, line: Line, columns: number): Layout {
+  const { rows, places } = placesOf(prompt, line.text, columns);
+  return { rows, cursor: (places.findLast(({ at }) => at <= line.cursor) ?? places[0])!.place };
+}
+
+/** The same column one row up or down, as it is laid out; null when there is no such row. */
+export function rowMove({ prompt, line, columns, by }: { prompt: string; line: Line; columns: number; by: -1 | 1 }): Line | null {
+  const { places } = placesOf(prompt, line.text, columns);
+  const from = places.findLast(({ at }) => at <= line.cursor)?.place;
+  const inRow = places.filter(({ place }) => place.row === (from?.row ?? 0) + by);
+  const found = inRow.findLast(({ place }) => place.column <= (from?.column ?? 0)) ?? inRow[0];
+  return found === undefined ? null : { text: line.text, cursor: found.at };
+}
+
+/** Where the cursor stands before each character, and behind the last. */
+function placesOf(prompt: string, text: string, columns: number): { rows: string[]; places: { at: number; place: Place }[] } {
   const width = Math.max(2, columns);
   const indent = " ".repeat(Math.min(Bun.stringWidth(prompt), width - 2));
   const rows: string[] = [];
+  const places: { at: number; place: Place }[] = [];
   let row = prompt;
   let column = Bun.stringWidth(prompt);
-  let cursor = { row: 0, column };
-  let at = 0;
   const breakRow = (next: string) => {
     rows.push(row);
     row = next;
     column = Bun.stringWidth(next);
   };
-  for (const { segment } of segmenter.segment(line.text)) {
-    if (at === line.cursor) cursor = { row: rows.length, column };
-    at += segment.length;
-    if (segment === "\n") {
-      breakRow(indent);
-      continue;
-    }
+  for (const { segment, index } of segmenter.segment(text)) {
+    const isBreak = segment === "\n";
     const shown = segment === "\t" ? "  " : segment.replace(/\p{Cc}/gu, "");
     const wide = Bun.stringWidth(shown);
-    if (column + wide > width) {
-      if (at - segment.length === line.cursor) cursor = { row: rows.length + 1, column: 0 };
-      breakRow("");
+    if (!isBreak && column + wide > width) breakRow("");
+    places.push({ at: index, place: { row: rows.length, column } });
+    if (isBreak) {
+      breakRow(indent);
+      continue;
     }
     row += shown;
     column += wide;
   }
   // A full row leaves the cursor in no column: the next row begins here.
   if (column >= width) breakRow("");
-  if (line.cursor >= at) cursor = { row: rows.length, column };
-  return { rows: [...rows, row], cursor };
+  places.push({ at: text.length, place: { row: rows.length, column } });
+  return { rows: [...rows, row], places };
 }
 
 const segmenter = new Intl.Segmenter();

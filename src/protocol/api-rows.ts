@@ -34,6 +34,7 @@ export const apiRows: { readonly [Name in RowName]: KindOf<Name> } = {
   "node.add": "call",
   "node.addSession": "call",
   "graft.make": "call",
+  "files.list": "call",
   "files.diff": "call",
   "files.planRestore": "call",
   "files.restore": "call",

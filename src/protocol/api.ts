@@ -4,7 +4,7 @@ import type { AgentRow, AgentsReport, ContractProgress } from "./agents.ts";
 import type { Ask, Health, PauseReport, QueuedInput, TurnRow } from "./control.ts";
 import type { TurnStatus } from "./error.ts";
 import type { Event } from "./event.ts";
-import type { FileChange } from "./files.ts";
+import type { FileChange, FilesList, FoundFiles } from "./files.ts";
 import type { GroupThink } from "./group.ts";
 import type { Handle } from "./handle.ts";
 import type { DescribeSession, Description, HistoryAnswer, HistorySearch } from "./history.ts";
@@ -60,6 +60,8 @@ export type Api = {
     make: (params: { from: string; into: string }) => Promise<Node>;
   };
   files: {
+    /** By a few letters, for those who type a path. */
+    list: (params: FilesList) => Promise<FoundFiles>;
     /** What changed from one moment to another, or to now. A moment is a node, a session (its tip) or `snapshot:<id>`. */
     diff: (params: { from: string; to: string | null; directory: string }) => Promise<FilesDiff>;
     planRestore: (params: { to: string; directory: string }) => Promise<FilesPlan>;

@@ -14,3 +14,14 @@ export type FileChange = {
 
 /** The ids of the project's states around a turn; `after` is null until the turn ended. */
 export type TurnFiles = { project: string; before: string; after: string | null };
+
+/** Files of the directory's project, without what .gitignore leaves out. */
+export type FilesList = {
+  directory: string;
+  /** Letters of their paths, in this order; none is every file. */
+  query: string;
+  limit: number;
+};
+
+/** Relative to the directory, the best first; and how many files there are in all. */
+export type FoundFiles = { files: string[]; total: number };

@@ -6,7 +6,7 @@ import { Fault, messageOf } from "../protocol/error.ts";
 import type { Session } from "../protocol/turn.ts";
 import { bindingsOf, type Bindings } from "./bindings.ts";
 import { Canvas, keyOf } from "./canvas.ts";
-import type { Doing } from "./effects/doing.ts";
+import type { Doing, OwnThings } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
 import { enter } from "./effects/turns.ts";
 import { firstState, type Message } from "./state.ts";
@@ -21,6 +21,7 @@ export type ScreenParts = {
   session: Session | null;
   color: boolean;
   bindings: Bindings;
+  own: OwnThings;
   /** Told of each session that is shown. */
   onSession: (session: Session) => void;
   onStop: (stop: () => void) => void;
@@ -53,7 +54,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   });
   const picture = () => pictureOf(state);
   const canvas = new Canvas(renderer, { color: parts.color, picture, onWheel: (by) => send({ type: "wheel", by }) });
-  const doing: Doing = { ...parts, send, quit: over.resolve };
+  const doing: Doing = { ...parts, pasted: new Map(), files: { isAsking: false, query: null }, send, quit: over.resolve };
 
   function send(message: Message): void {
     try {
@@ -77,6 +78,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   process.on("unhandledRejection", over.reject);
   parts.onStop(over.resolve);
   try {
+    send({ type: "history", entries: parts.own.history.entries });
     await enter(doing, parts.session);
     await over.promise;
   } finally {

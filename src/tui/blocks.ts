@@ -1,7 +1,7 @@
 // What the transcript is made of, and how nodes become it. A block never changes: a changed one is another object, so
 // that what was laid out for it can be kept with it. Texts are as they came; cards clean what they show.
 import { oneLine } from "../kit/text.ts";
-import type { ImageData, Node, Part } from "../protocol/node.ts";
+import type { HandlePart, ImageData, Node, Part } from "../protocol/node.ts";
 import type { TurnStatus } from "../protocol/error.ts";
 import type { Turn } from "../protocol/turn.ts";
 import type { Spent } from "../protocol/usage.ts";
@@ -79,12 +79,21 @@ function place(blocks: Block[], id: string, node: Node, part: Part, running: Rea
       blocks.push({ id, kind: "image", image: { mime: part.mime, base64: part.base64 } });
       break;
     case "handle":
-      blocks.push({ id, kind: "note", text: `${part.handle.source}: ${oneLine(part.handle.identifier, 200)}` });
+      if (part.handle.source === "bash" && part.handle.metadata.command !== undefined) blocks.push(commandBlock(id, part));
+      else blocks.push({ id, kind: "note", text: `${part.handle.source}: ${oneLine(part.handle.identifier, 200)}` });
       break;
   }
 }
 
-function toolBlock(id: string, name: string, input: Record<string, unknown> | string): ToolBlock {
+/** A command of the person's: what it printed is what the agent is sent, without the line that names it. */
+function commandBlock(id: string, { handle, excerpt }: HandlePart): Block {
+  const { command = "", exitCode, durationMs } = handle.metadata;
+  const text = excerpt.slice(excerpt.indexOf(command) + command.length).replace(/^\n/, "");
+  const span = { startedAt: null, tookMs: durationMs ?? null };
+  return { ...toolBlock(id, "bash", { command }), span, result: { text, isError: exitCode !== 0 } };
+}
+
+export function toolBlock(id: string, name: string, input: Record<string, unknown> | string): ToolBlock {
   return { id, kind: "tool", name, input, output: "", span: { startedAt: null, tookMs: null }, result: null };
 }
 
@@ -94,6 +103,8 @@ function speaker(node: Node): "user" | "text" | "note" {
 
 /** How a turn ended, and what it used. */
 export function turnBlocks(turn: Turn): Block[] {
+  // A command of the person's asked no model.
+  if (turn.agent === "shell" && turn.status === "ok") return [];
   const steps = `${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`;
   const cost = turn.costUsd === null ? "cost unknown" : `$${turn.costUsd.toFixed(4)}`;
   const line: Block = {

@@ -94,7 +94,7 @@ export function keyOf(event: KeyEvent): Key | null {
   if (name === "ctrl+j" || (event.ctrl && name === "j") || (name === "enter" && (isAlt || event.shift)))
     return { name: "newline", text: "\n" };
   if (event.ctrl) return { name: `ctrl+${name}`, text: "" };
-  if (isAlt) return null;
+  if (isAlt) return { name: `alt+${name}`, text: "" };
   const typed = /^\P{Cc}+$/u.test(event.sequence) ? event.sequence : "";
   if (name === "space") return { name, text: " " };
   return typed === "" ? { name, text: "" } : { name: typed, text: typed };

@@ -1,6 +1,7 @@
 // Every command of the screen, in one table: the keys, the colon commands, the leader, the help overlay and
 // docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
 import { edits, emptyLine } from "../kit/line-edit.ts";
+import { oneLine } from "../kit/text.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
 import { step, type State, type Step } from "./state.ts";
 
@@ -91,17 +92,42 @@ export const screenCommands: readonly ScreenCommand[] = [
     typed: "",
     run: (state) => step({ ...state, overlay: { kind: "picker", purpose: "palette", items: null, filter: emptyLine, at: 0 } }),
   },
+  {
+    name: "history",
+    summary: "find what was sent before in this project",
+    keys: ["ctrl+r"],
+    everywhere: true,
+    typed: "",
+    run: openHistory,
+  },
   { name: "quit", summary: "leave; the session stays", typed: "", run: (state) => step(state, { type: "quit" }) },
 ];
 
 /** Keys that mean something before any command does; for the help only. */
 export const fixedKeys: readonly { keys: string; summary: string }[] = [
-  { keys: "Esc", summary: "leave a mode, an overlay or a block" },
+  { keys: "Esc", summary: "leave a mode, overlay or block; then stop the turn" },
   { keys: "Ctrl+C", summary: "stop the turn; again within 2 seconds leave" },
   { keys: "Space", summary: "in Normal or on an empty prompt: see below" },
   { keys: "Enter", summary: "while typing: send, also to a running turn" },
   { keys: "Alt+Enter, Ctrl+J", summary: "while typing: a line break" },
+  { keys: "Up, Down", summary: "while typing: by rows; at the edge, sent before" },
+  { keys: "Alt+B, Alt+F", summary: "while typing: a word back, a word on" },
+  { keys: "Ctrl+W, Ctrl+U, Ctrl+K", summary: "while typing: delete a word, to the start, the end" },
+  { keys: "Ctrl+_", summary: "while typing: take the last change back" },
+  { keys: "@", summary: "while typing: the path of a file" },
+  { keys: "/", summary: "at the start of a message: a command" },
+  { keys: "!", summary: "at the start of a message: run it in a shell" },
 ];
+
+function openHistory(state: State): Step {
+  const { history } = state.composer;
+  const items = history
+    .map((text, at) => ({ id: String(at), label: oneLine(text, 200), detail: "", preview: text }))
+    .filter(({ preview }, at) => history.lastIndexOf(preview) === at)
+    .toReversed();
+  if (items.length === 0) return step({ ...state, notice: { text: "nothing was sent yet in this project", isError: false } });
+  return step({ ...state, overlay: { kind: "picker", purpose: "history", items, filter: emptyLine, at: 0 } });
+}
 
 function insertMode(state: State): State {
   return { ...state, mode: "insert", focus: null };

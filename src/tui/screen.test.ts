@@ -55,6 +55,7 @@ function parts(): ScreenParts {
     session: null,
     color: true,
     bindings: {},
+    own: { history: { entries: [], add: () => {} }, readImage: () => ({ mime: "image/png", base64: "" }) },
     onSession: () => {},
     onStop: () => {},
   } as unknown as ScreenParts;

@@ -6,6 +6,7 @@ import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
+import { emptyComposer, type Composer } from "./composer/composer.ts";
 import { noBlocks, type Transcript } from "./transcript.ts";
 import type { Place } from "./views/window.ts";
 import type { Overlay } from "./overlays/index.ts";
@@ -26,6 +27,7 @@ export type State = {
   /** The first row of the transcript in view; "end" follows what is added. */
   top: Place | "end";
   draft: Line;
+  composer: Composer;
   /** What follows the colon. */
   commandLine: Line;
   /** What the turn is doing; null when none runs. */
@@ -64,12 +66,23 @@ export type Message =
   | { type: "begun"; session: Session }
   | { type: "event"; event: Event }
   | { type: "turn over"; session: string }
+  /** What was sent in this project before. */
+  | { type: "history"; entries: readonly string[] }
+  | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
+  /** What a pasted path is: an image, or only text. */
+  | { type: "attached"; path: string | null; text: string; problem: string | null }
   | { type: "told"; text: string }
   | { type: "failed"; text: string; hint: string | null }
   | { type: "refused"; draft: string; text: string; hint: string | null };
 
 export type Effect =
-  | { type: "start"; prompt: string }
+  /** Images by the paths they were pasted as. */
+  | { type: "start"; prompt: string; images: readonly string[] }
+  /** A command of the person's; its output becomes part of the conversation. */
+  | { type: "execute"; command: string; draft: string }
+  | { type: "remember"; text: string }
+  | { type: "attach"; path: string; text: string }
+  | { type: "find files"; query: string }
   | { type: "steer"; session: string; text: string }
   | { type: "cancel"; session: string }
   | { type: "answer"; ask: string; text: string }
@@ -101,6 +114,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     focus: null,
     top: "end",
     draft: emptyLine,
+    composer: emptyComposer,
     commandLine: emptyLine,
     activity: null,
     usage: noUsage,

@@ -3,7 +3,7 @@
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
 import { addUsage } from "../protocol/usage.ts";
-import { placeParts, type Block, type SessionBlock } from "./blocks.ts";
+import { placeParts, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
 
 export type Transcript = {
   /** Recorded, or told once. */
@@ -40,7 +40,8 @@ export function withNode(transcript: Transcript, node: Node): Transcript {
   placeParts(settled, node, transcript.running);
   const running = new Map(transcript.running);
   for (const part of node.parts) if (part.kind === "result") running.delete(part.call);
-  return { settled, running, writing: node.author === "agent" ? [] : transcript.writing };
+  const takesOver = node.author === "agent" || node.parts.some((part) => part.kind === "handle");
+  return { settled, running, writing: takesOver ? [] : transcript.writing };
 }
 
 /** A piece of text that is just being written. */
@@ -56,9 +57,13 @@ export function withoutWriting(transcript: Transcript): Transcript {
   return { ...transcript, writing: [] };
 }
 
-export function withStart(transcript: Transcript, call: string, startedAt: number): Transcript {
-  return withRunning(transcript, call, (block) => (block.kind === "tool" ? { ...block, span: { startedAt, tookMs: null } } : block));
+/** A call that no node tells of is a command of the person's: it is being written until its node is there. */
+export function withStart(transcript: Transcript, { call, name, input, at: startedAt }: Started): Transcript {
+  const known = hasBlock(transcript, call) ? transcript : { ...transcript, writing: [...transcript.writing, toolBlock(call, name, input)] };
+  return withRunning(known, call, (block) => (block.kind === "tool" ? { ...block, span: { startedAt, tookMs: null } } : block));
 }
+
+type Started = Extract<Event, { type: "tool.started" }>;
 
 const keptOutput = 4000;
 
@@ -113,8 +118,14 @@ function below({ doing, spent }: SessionBlock, event: Event): Partial<SessionBlo
   }
 }
 
+function hasBlock({ settled, running, writing }: Transcript, id: string): boolean {
+  return running.has(id) || [settled, writing].some((blocks) => blocks.findLast((block) => block.id === id) !== undefined);
+}
+
 /** Looks from the end, where what runs is; one that is not there changes nothing. */
 function withRunning(transcript: Transcript, id: string, change: (block: Block) => Block): Transcript {
+  if (transcript.writing.some((block) => block.id === id))
+    return { ...transcript, writing: transcript.writing.map((block) => (block.id === id ? change(block) : block)) };
   const now = transcript.running.get(id) ?? transcript.settled.findLast((block) => block.id === id);
   if (now === undefined) return transcript;
   const next = change(now);

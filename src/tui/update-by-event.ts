@@ -40,7 +40,7 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
     case "call.started":
       return { ...state, activity: oneLine(event.name, 20) };
     case "tool.started":
-      return { ...state, transcript: withStart(transcript, event.call, event.at), activity: oneLine(event.name, 20) };
+      return { ...state, transcript: withStart(transcript, event), activity: oneLine(event.name, 20) };
     case "tool.output":
       return { ...state, transcript: withOutput(transcript, event.call, event.text) };
     case "tool.denied":

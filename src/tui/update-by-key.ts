@@ -1,5 +1,7 @@
 // What a key does, by mode. Overlays come first, then Ctrl+C and Esc, then the leader, then the mode.
-import { emptyLine, insert, moveRow } from "../kit/line-edit.ts";
+import { emptyLine, insert } from "../kit/line-edit.ts";
+import { isMenuKey } from "./composer/menu.ts";
+import { typeKey } from "./composer/type.ts";
 import { edited } from "./edit-keys.ts";
 import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
 import { pressInOverlay } from "./overlays/index.ts";
@@ -15,7 +17,8 @@ export function pressKey(before: State, key: Key, at: number): Step {
   if (state.overlay !== null) return pressInOverlay(state, state.overlay, key);
   if (state.asks[0] !== undefined) return answering(state, state.asks[0].id, key);
   if (state.leader !== null) return afterLeader(state, key, at);
-  if (key.name === "escape") return step(leaveMode(state));
+  if (isMenuKey(state, key)) return typeKey(state, key);
+  if (key.name === "escape") return leaveOrStop(state);
   if (key.name === "space" && (state.mode === "normal" || (state.mode === "insert" && state.draft.text === "")))
     return step(
       { ...state, leader: { since: at, isShown: false } },
@@ -25,7 +28,7 @@ export function pressKey(before: State, key: Key, at: number): Step {
   if (state.mode === "normal") return normalKey(state, key);
   const everywhere = commandEverywhere(state.bindings, key.name);
   if (everywhere !== undefined) return everywhere.run(state, "");
-  return state.mode === "command" ? commandKey(state, key) : insertKey(state, key);
+  return state.mode === "command" ? commandKey(state, key) : typeKey(state, key);
 }
 
 function stopOrQuit(state: State, at: number): Step {
@@ -37,6 +40,14 @@ function stopOrQuit(state: State, at: number): Step {
     type: "cancel",
     session: session.id,
   });
+}
+
+/** In Normal mode, with nothing left to leave, Esc stops the turn. */
+function leaveOrStop(state: State): Step {
+  const { session, activity } = state;
+  const isRunning = session !== null && activity !== null && activity !== "stopping";
+  if (!isRunning || state.mode !== "normal" || state.focus !== null || state.pending !== null) return step(leaveMode(state));
+  return step(tell({ ...state, activity: "stopping" }, "stopping the turn"), { type: "cancel", session: session.id });
 }
 
 function leaveMode(state: State): State {
@@ -73,22 +84,6 @@ function normalKey(state: State, key: Key): Step {
   const command = commandOfKey(state.bindings, name);
   if (command !== undefined) return command.run(next, "");
   return step(state.pending === null && beginsPair(state.bindings, key.name) ? { ...state, pending: key.name } : next);
-}
-
-function insertKey(state: State, key: Key): Step {
-  if (key.name === "enter") return send(state);
-  if (key.name === "up" || key.name === "down")
-    return step({ ...state, draft: moveRow(state.draft, key.name === "up" ? -1 : 1) ?? state.draft });
-  return step({ ...state, draft: edited(state.draft, key) });
-}
-
-function send(state: State): Step {
-  const text = state.draft.text.trim();
-  if (text === "") return step(state);
-  const sent: State = { ...state, draft: emptyLine, top: "end" };
-  if (state.activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text });
-  if (state.session === null) return step(tell(state, "one moment: the turn is just starting"));
-  return step(sent, { type: "steer", session: state.session.id, text });
 }
 
 function commandKey(state: State, key: Key): Step {

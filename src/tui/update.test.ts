@@ -20,13 +20,16 @@ describe("typing", () => {
     const { state, effects } = press(fresh, "h", "i", "enter");
     expect({ text: state.draft.text, effects, activity: state.activity }).toEqual({
       text: "",
-      effects: [{ type: "start", prompt: "hi" }],
+      effects: [
+        { type: "start", prompt: "hi", images: [] },
+        { type: "remember", text: "hi" },
+      ],
       activity: "starting",
     });
   });
   test("a message to a turn that runs is steered into it", () => {
     const running = { ...fresh, session, activity: "writing" };
-    expect(press(running, "x", "enter").effects).toEqual([{ type: "steer", session: "s-1", text: "x" }]);
+    expect(press(running, "x", "enter").effects[0]).toEqual({ type: "steer", session: "s-1", text: "x" });
   });
   test("a message that was not taken is typed again", () => {
     const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", draft: "hi", text: "busy", hint: null });

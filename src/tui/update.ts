@@ -2,6 +2,9 @@
 import { plainText } from "../kit/ansi.ts";
 import { insert } from "../kit/line-edit.ts";
 import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
+import { expanded } from "./composer/chips.ts";
+import { withFiles } from "./composer/menu.ts";
+import { attach, paste } from "./composer/type.ts";
 import { blocksOfPath, type Block } from "./blocks.ts";
 import { scrollBy } from "./scroll.ts";
 import { step, type Message, type State, type Step } from "./state.ts";
@@ -14,7 +17,7 @@ export function update(state: State, message: Message): Step {
     case "key":
       return pressKey(state, message.key, message.at);
     case "paste":
-      return step(paste(endLeader(state), plainText(message.text)));
+      return pasted(endLeader(state), plainText(message.text));
     case "wheel":
       return step(scrollBy(state, message.by));
     case "resized":
@@ -29,19 +32,29 @@ export function update(state: State, message: Message): Step {
       return updateByEvent(state, message.event);
     case "turn over":
       return step(state.session?.id === message.session ? { ...state, activity: null, asks: [] } : state);
+    case "history":
+      return step({ ...state, composer: { ...state.composer, history: message.entries } });
+    case "found files":
+      return step(withFiles(state, message));
+    case "attached":
+      return attach(message.problem === null ? state : { ...state, notice: { text: message.problem, isError: true } }, message);
     case "told":
       return step({ ...state, notice: { text: message.text, isError: false } });
     case "failed":
       return step(failed(state, message));
     case "refused":
-      return step({ ...failed(state, message), activity: null, draft: restored(state, message.draft) });
+      return step({ ...restored(failed(state, message), message.draft), activity: null });
   }
 }
 
-function paste(state: State, text: string): State {
-  if (state.asks.length > 0) return { ...state, answer: insert(state.answer, text) };
-  if (state.mode === "command") return { ...state, commandLine: insert(state.commandLine, text.replace(/\s+/g, " ")) };
-  return { ...state, mode: "insert", draft: insert(state.draft, text) };
+function pasted(state: State, text: string): Step {
+  const line = text.replace(/\s+/g, " ");
+  const { overlay } = state;
+  if (overlay?.kind === "picker") return step({ ...state, overlay: { ...overlay, filter: insert(overlay.filter, line), at: 0 } });
+  if (overlay !== null) return step(state);
+  if (state.asks.length > 0) return step({ ...state, answer: insert(state.answer, text) });
+  if (state.mode === "command") return step({ ...state, commandLine: insert(state.commandLine, line) });
+  return paste(state, text);
 }
 
 function opened(state: State, { session, nodes, turns }: Extract<Message, { type: "opened" }>): State {
@@ -67,7 +80,16 @@ function failed(state: State, { text, hint }: { text: string; hint: string | nul
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }
 
-/** A message that was not taken is typed again, before what has been typed since. */
-function restored({ draft }: State, text: string): State["draft"] {
-  return { text: text + draft.text, cursor: text.length + draft.cursor };
+/** A message that was not taken is typed again, as it was, before what has been typed since. */
+function restored(state: State, text: string): State {
+  const { draft, composer } = state;
+  const { sent } = composer;
+  const isSame = sent !== null && expanded(sent.draft.text, sent.chips).trim() === text;
+  const typed = isSame ? sent.draft.text : text;
+  const chips = isSame ? [...sent.chips, ...composer.chips] : composer.chips;
+  return {
+    ...state,
+    draft: { text: typed + draft.text, cursor: typed.length + draft.cursor },
+    composer: { ...composer, chips, undo: [], sent: null },
+  };
 }

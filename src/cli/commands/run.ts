@@ -5,7 +5,6 @@ import { parseDuration } from "../../kit/duration.ts";
 import { absolutePath } from "../../kit/paths.ts";
 import type { Api, SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
-import type { ImageData } from "../../protocol/node.ts";
 import { toolNames, type ToolLevel } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { unattended } from "../../protocol/turn-start.ts";
@@ -15,6 +14,7 @@ import { followTurn } from "../follow-turn.ts";
 import { planTask, readPlan } from "../plan-flag.ts";
 import { policyFrom, readPolicyFlags } from "../policy-flags.ts";
 import { printerFor, type OutputFormat } from "../print/printer.ts";
+import { readImage } from "../read-image.ts";
 import { runFlags } from "../run-flags.ts";
 
 export const run: Command = {
@@ -125,7 +125,7 @@ export function readFlags(args: Args, door: Door) {
     policy: readPolicyFlags(args, door),
     plan: mapped(path("plan"), readPlan),
     schema: mapped(path("json-schema"), readSchema),
-    images: all("image").map((value) => readImage(absolutePath(value, { cwd, home }))),
+    images: all("image").map((value) => readImage(absolutePath(value, { cwd, home }), "--image: ")),
     outputFile: mapped(path("output-file"), (file) => writableFile("output-file", file)),
     transcriptDir: mapped(path("transcript-dir"), (folder) => writableFolder("transcript-dir", folder)),
   };
@@ -276,23 +276,6 @@ function readSchema(path: string): Record<string, unknown> {
     throw problem(`${path} is not JSON: ${messageOf(error)}`);
   }
   throw problem(`${path} does not hold a JSON object`);
-}
-
-const imageKinds: [string, string][] = [
-  ["89504e47", "image/png"],
-  ["ffd8ff", "image/jpeg"],
-  ["47494638", "image/gif"],
-  ["52494646", "image/webp"],
-];
-
-function readImage(path: string): ImageData {
-  if (!statOrNull(path)?.isFile()) throw new Fault("usage", `--image: no file ${path}`);
-  const bytes = readFileSync(path);
-  const head = bytes.subarray(0, 4).toString("hex");
-  const mime = imageKinds.find(([magic]) => head.startsWith(magic))?.[1];
-  if (mime === undefined) throw new Fault("usage", `--image: ${path} is no png, jpeg, gif or webp`);
-  if (bytes.length > 5_000_000) throw new Fault("usage", `--image: ${path} is larger than 5 MB`);
-  return { mime, base64: bytes.toString("base64") };
 }
 
 function statOrNull(path: string): Stats | null {

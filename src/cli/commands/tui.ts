@@ -1,9 +1,12 @@
 // skein tui: the full screen in the current project, and `skein` alone in a terminal. The screen is loaded only here.
+import { absolutePath } from "../../kit/paths.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Args, Command, Door } from "../command.ts";
+import { readImage } from "../read-image.ts";
+import { historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
 import { readFlags, sessionFrom, turnFrom } from "./run.ts";
 
@@ -37,6 +40,10 @@ async function runTui(args: Args, door: Door): Promise<number> {
   const open = sessionFrom(flags, settings, null, turn.toolLevel);
   const session = await sessionFor(wanted);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
+  const own = {
+    history: openHistory(historyFile((await api.config.paths()).state, door.project)),
+    readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: door.home })),
+  };
   const { openScreen } = await loadScreen();
   let last: Session | null = session;
   let signal: "SIGINT" | "SIGTERM" | null = null;
@@ -47,7 +54,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
         stop();
       });
     const onSession = (shown: Session) => void (last = shown);
-    await openScreen({ api, directory, turn, open, session, color: door.out.color, settings, onSession, onStop });
+    await openScreen({ api, directory, turn, open, session, color: door.out.color, settings, own, onSession, onStop });
   } finally {
     if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${shortId(last.id)}\n`);
   }

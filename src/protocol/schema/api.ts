@@ -126,6 +126,7 @@ const rows = {
   "node.add": is.fields({ ...session, text: is.text }),
   "node.addSession": is.fields({ ...session, from: is.name }),
   "graft.make": is.fields({ from: is.name, into: is.name }),
+  "files.list": is.fields({ ...directory, query: is.text.max(1_000).default(""), limit: z.number().int().min(1).max(1_000).default(50) }),
   "files.diff": is.fields({ from: is.name, to: is.nameOrNull, ...directory }),
   "files.planRestore": is.fields({ to: is.name, ...directory }),
   "files.restore": is.fields({ project: is.path, from: is.name, to: is.name }),

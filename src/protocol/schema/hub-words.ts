@@ -120,6 +120,11 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     gives: "the data",
     fields: ["content", "bytes", "cut_bytes"],
   },
+  "files.list": {
+    does: "Files of the directory's project by letters of their paths, the best first; what .gitignore leaves out is left out.",
+    gives: "files, relative to the directory, and how many there are",
+    fields: ["files", "total"],
+  },
   "files.diff": {
     does: "What changed from one moment to another, or to now. A moment is a node, a session (its tip) or `snapshot:<id>`.",
     gives: "what changed (`files diff` in JSON.md)",

@@ -1,8 +1,15 @@
 // What every effect works with: the Api, how turns are taken, which session is shown, and where messages go.
 import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
+import type { ImageData } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Effect, Message } from "../state.ts";
+
+/** What only the person's own machine has, wherever the Api lives. */
+export type OwnThings = {
+  history: { entries: readonly string[]; add: (text: string) => void };
+  readImage: (path: string) => ImageData;
+};
 
 export type Doing = {
   api: Api;
@@ -11,6 +18,11 @@ export type Doing = {
   turn: Omit<TurnStart, "session" | "prompt">;
   open: SessionOpen;
   session: Session | null;
+  own: OwnThings;
+  /** Images that were pasted, by path: a screenshot may be gone before it is sent. */
+  pasted: Map<string, ImageData>;
+  /** The files that are asked for next, while others are being looked for. */
+  files: { isAsking: boolean; query: string | null };
   /** Told of each session that is shown, for whoever wants to resume it. */
   onSession: (session: Session) => void;
   send: (message: Message) => void;

@@ -4,10 +4,12 @@ import type { Effect } from "../state.ts";
 import { told, type Actions, type Doing } from "./doing.ts";
 import { settingActions } from "./settings.ts";
 import { turnActions } from "./turns.ts";
+import { typingActions } from "./typing.ts";
 
 const actions: Actions = {
   ...turnActions,
   ...settingActions,
+  ...typingActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   quit: (doing) => doing.quit(),
 };

@@ -31,6 +31,6 @@ async function setAgent(doing: Doing, { name }: { name: string | null }): Promis
   send({ type: "told", text: `${name === null ? "" : "from now on "}${oneLine(takerOf(doing), 100)} takes the turns` });
 }
 
-function takerOf({ turn, session, open }: Doing): string {
+export function takerOf({ turn, session, open }: Doing): string {
   return turn.agent ?? session?.agent ?? open.agent;
 }

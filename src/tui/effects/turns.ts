@@ -1,10 +1,16 @@
 // A session on the screen: shown as it is stored, its turns started and steered, its branches cleared and forked.
+import type { Event } from "../../protocol/event.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { coalesce } from "../coalesce.ts";
 import { setSession, spoken, told, type Actions, type Doing } from "./doing.ts";
+import { imageAt } from "./typing.ts";
 
-export const turnActions: Actions<"start" | "steer" | "cancel" | "answer" | "watch" | "clear" | "fork"> = {
-  start: (doing, { prompt }) => start(doing, prompt),
+export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "answer" | "watch" | "clear" | "fork"> = {
+  start,
+  execute: (doing, { command, draft }) =>
+    take(doing, { draft, task: command }, (session) =>
+      doing.api.bash.execute({ session, command, timeoutMs: doing.turn.timeoutMs, policy: doing.turn.policy }),
+    ),
   steer: ({ api }, { session, text }) => api.turn.steer({ session, text }),
   cancel: ({ api }, { session }) => api.turn.cancel({ session }),
   answer: ({ api }, { ask, text }) => api.ask.answer({ ask, text }),
@@ -25,19 +31,31 @@ export async function enter(doing: Doing, session: Session | null): Promise<void
   doing.send({ type: "opened", session, nodes, turns: turns.filter((turn) => taken.has(turn.id)) });
 }
 
-async function start(doing: Doing, prompt: string): Promise<void> {
+async function start(doing: Doing, { prompt, images }: { prompt: string; images: readonly string[] }): Promise<void> {
+  const { api, turn } = doing;
+  await take(doing, { draft: prompt, task: prompt }, (session) =>
+    api.turn.start({ ...turn, session, prompt, images: images.map((path) => imageAt(doing, path)) }),
+  );
+}
+
+/** A turn in the session that is shown, or in one that it begins. */
+async function take(
+  doing: Doing,
+  { draft, task }: { draft: string; task: string },
+  begin: (session: string) => AsyncIterable<Event>,
+): Promise<void> {
   const { api, directory, send, turn } = doing;
   const { push, flush } = coalesce((events) => events.forEach((event) => send({ type: "event", event })));
   let isTaken = false;
   let session = doing.session;
   try {
     if (session === null) {
-      session = await api.session.open({ ...doing.open, task: prompt });
+      session = await api.session.open({ ...doing.open, task });
       await api.session.use({ session: session.id, directory });
       setSession(doing, session);
       send({ type: "begun", session });
     }
-    for await (const event of api.turn.start({ ...turn, session: session.id, prompt })) {
+    for await (const event of begin(session.id)) {
       isTaken = true;
       if (event.type === "turn.ended" && event.sessionId === doing.session?.id) setSession(doing, event.session);
       push(event);
@@ -45,7 +63,7 @@ async function start(doing: Doing, prompt: string): Promise<void> {
     Object.assign(turn, { agent: null, model: null });
   } catch (error) {
     flush();
-    send(isTaken ? { type: "failed", ...told(error) } : { type: "refused", draft: prompt, ...told(error) });
+    send(isTaken ? { type: "failed", ...told(error) } : { type: "refused", draft, ...told(error) });
   } finally {
     flush();
     if (session !== null) send({ type: "turn over", session: session.id });

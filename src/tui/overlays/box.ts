@@ -6,7 +6,12 @@ import { fit, type Row } from "../cards/wrap.ts";
 /** What an overlay may fill, and what it must know to tell keys. */
 export type Room = { columns: number; height: number; bindings: Bindings };
 
-export type OverlayView = { rows: Row[]; cursor: { row: number; column: number } | null };
+export type OverlayView = {
+  rows: Row[];
+  cursor: { row: number; column: number } | null;
+  /** The message is still being typed. */
+  isBeside?: true;
+};
 
 /** A line of a box; one that is chosen stands out. */
 export type BoxLine = string | { text: string; look: Look };

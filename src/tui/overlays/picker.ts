@@ -26,7 +26,7 @@ export type Picker = {
   at: number;
 };
 
-export type Purpose = "palette";
+export type Purpose = "palette" | "history";
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1, pagedown: 10, pageup: -10 };
 

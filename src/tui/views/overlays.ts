@@ -3,6 +3,7 @@
 import { inView, layOut } from "../../kit/lay-out.ts";
 import { wrapRuns } from "../cards/wrap.ts";
 import { screenCommands } from "../commands.ts";
+import { menuView } from "../composer/menu.ts";
 import { keysOf } from "../keymap.ts";
 import { boxed, type OverlayView } from "../overlays/box.ts";
 import { viewOfOverlay } from "../overlays/index.ts";
@@ -11,7 +12,8 @@ import type { State } from "../state.ts";
 export function overlayOf(state: State, height: number): OverlayView | null {
   if (state.overlay !== null) return viewOfOverlay(state.overlay, { columns: state.size.columns, height, bindings: state.bindings });
   if (state.asks.length > 0) return askOverlay(state, height);
-  return state.leader?.isShown === true ? { rows: boxed("Space, then", leaderLines(state), state.size.columns), cursor: null } : null;
+  if (state.leader?.isShown !== true) return menuView(state, height);
+  return { rows: boxed("Space, then", leaderLines(state), state.size.columns), cursor: null };
 }
 
 function leaderLines({ bindings }: State): string[] {

@@ -24,7 +24,8 @@ export function pictureOf(state: State): Picture {
   const composer = composerOf(state);
   const above = [...transcript, ...queue, ruleRow(state)];
   const rows = [...above, ...composer.rows.map((text): Row => [{ text, look: {} }]), statusRow(state)];
-  if (overlay !== null) return { rows, cursor: overlay.cursor === null ? null : shifted(overlay.cursor, height - covered) };
+  if (overlay !== null && overlay.isBeside !== true)
+    return { rows, cursor: overlay.cursor === null ? null : shifted(overlay.cursor, height - covered) };
   return { rows, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
 }
 

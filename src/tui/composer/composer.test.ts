@@ -1,0 +1,193 @@
+// What is typed: keys in, the draft and what is to be done out.
+import { describe, expect, test } from "bun:test";
+import { firstState, type Effect, type Message, type State } from "../state.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { update } from "../update.ts";
+import { pictureOf } from "../views/screen.ts";
+
+const fresh = firstState({ size: { columns: 80, rows: 24 }, bindings: {}, net: "off", sandbox: "on" });
+const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
+
+describe("history", () => {
+  const sent = apply(fresh, { type: "history", entries: ["one", "two\nlines", "three"] });
+  test("comes back with Up from the first row and goes with Down from the last, and the draft is kept", () => {
+    const typing = press(sent, "x").state;
+    expect(drafts(typing, "up", "up", "up", "up", "up", "down", "down", "down", "down")).toEqual([
+      "three",
+      "two\nlines",
+      "two\nlines", // to its first row
+      "one",
+      "one",
+      "two\nlines",
+      "three",
+      "x",
+      "x",
+    ]);
+  });
+  test("moves by the rows that are seen in a message of one long line", () => {
+    const long = apply(sent, { type: "paste", text: "w".repeat(200) });
+    const up = press(long, "up");
+    expect([up.state.draft.text, up.state.draft.cursor]).toEqual([long.draft.text, 120]);
+    expect(press(up.state, "up", "up").state.draft.text).toBe("three");
+  });
+  test("is added to by what is sent, and found again by Ctrl+R", () => {
+    const { state, effects } = press(sent, "n", "e", "w", "enter");
+    expect(effects.at(-1)).toEqual({ type: "remember", text: "new" });
+    const found = press(state, "ctrl+r", "l", "i", "n");
+    expect(textOf(found.state)).toContain("two lines");
+    expect(press(found.state, "enter").state.draft.text).toBe("two\nlines");
+    expect(press(fresh, "ctrl+r").state.notice?.text).toBe("nothing was sent yet in this project");
+  });
+});
+
+describe("undo", () => {
+  test("takes back a word at a time, a deletion and a paste", () => {
+    const typed = press(fresh, ..."one two".split(""), "ctrl+w").state;
+    const steps = drafts(apply(typed, { type: "paste", text: "ABC" }), "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_");
+    expect(steps).toEqual(["one ", "one two", "one ", "one", ""]);
+  });
+});
+
+describe("a long paste", () => {
+  const text = Array.from({ length: 340 }, (_, at) => `row ${at}`).join("\n");
+  const pasted = apply(press(fresh, "a", "space").state, { type: "paste", text });
+  test("is a label that is sent as what it stands for", () => {
+    expect(pasted.draft.text).toBe("a [pasted 340 lines]");
+    const twice = apply(pasted, { type: "paste", text });
+    expect(twice.draft.text).toBe("a [pasted 340 lines][pasted 340 lines, 2]");
+    expect(press(pasted, "!", "enter").effects[0]).toEqual({ type: "start", prompt: `a ${text}!`, images: [] });
+  });
+  test("goes as a whole with one key, and comes back when the message is refused", () => {
+    expect(press(pasted, "backspace").state.draft.text).toBe("a ");
+    const sent = press(pasted, "enter").state;
+    const refused = apply(sent, { type: "refused", draft: `a ${text}`, text: "busy", hint: null });
+    expect([refused.draft.text, press(refused, "enter").effects[0]]).toEqual([
+      "a [pasted 340 lines]",
+      { type: "start", prompt: `a ${text}`, images: [] },
+    ]);
+  });
+  test("of one line tells its characters", () => {
+    expect(apply(fresh, { type: "paste", text: "x".repeat(2001) }).draft.text).toBe("[pasted 2001 characters]");
+  });
+});
+
+describe("an image's path", () => {
+  test("is attached when it is pasted alone, however it was written", () => {
+    const shapes = ["/tmp/a b.png", "'/tmp/a b.png'", "/tmp/a\\ b.png", "file:///tmp/a%20b.png"];
+    const effects = shapes.map((text) => update(fresh, { type: "paste", text }).effects[0]);
+    expect(effects.map((effect) => (effect?.type === "attach" ? effect.path : null))).toEqual([
+      null,
+      ...shapes.slice(1).map(() => "/tmp/a b.png"),
+    ]);
+    expect(update(fresh, { type: "paste", text: "look at /tmp/a.png" }).effects).toEqual([]);
+  });
+  test("goes with the message, and not when its label was deleted", () => {
+    const attached = apply(fresh, { type: "attached", path: "/tmp/a.png", text: "/tmp/a.png", problem: null });
+    expect(attached.draft.text).toBe("[image a.png]");
+    expect(press(attached, "?", "enter").effects[0]).toEqual({ type: "start", prompt: "[image a.png]?", images: ["/tmp/a.png"] });
+    expect(press(attached, "backspace", "x", "enter").effects[0]).toEqual({ type: "start", prompt: "x", images: [] });
+    const running = press({ ...attached, session, activity: "writing" }, "enter");
+    expect([running.effects, running.state.draft.text]).toEqual([[], "[image a.png]"]);
+  });
+  test("stays text when there is no such image", () => {
+    const text = apply(fresh, { type: "attached", path: null, text: "/x.png", problem: "no file /x.png" });
+    expect([text.draft.text, text.notice?.text]).toEqual(["/x.png", "no file /x.png"]);
+  });
+});
+
+describe("completion", () => {
+  test("of a file is asked for with every letter, and only the answer to the latest is shown", () => {
+    const typed = press(fresh, "s", "e", "e", "space", "@", "a", "p");
+    expect(typed.effects).toEqual(["", "a", "ap"].map((query) => ({ type: "find files", query })));
+    expect(textOf(typed.state)).toContain("looking…");
+    const late = apply(typed.state, { type: "found files", query: "a", files: ["a.ts"], problem: null });
+    expect(late).toBe(typed.state);
+    const found = apply(typed.state, { type: "found files", query: "ap", files: ["src/app.ts", "a pie.ts"], problem: null });
+    expect(textOf(found)).toMatch(/@src\/app\.ts/);
+    expect(press(found, "tab").state.draft.text).toBe("see @src/app.ts ");
+    expect(press(found, "down", "enter").state.draft.text).toBe('see @"a pie.ts" ');
+    expect(pictureOf(found).cursor).toEqual({ row: 22, column: 9 });
+  });
+  test("is shut by Esc until another word is begun, and never in the way of an address", () => {
+    const open = apply(press(fresh, "@", "a").state, { type: "found files", query: "a", files: ["a.ts"], problem: null });
+    const shut = press(open, "escape").state;
+    expect([shut.mode, textOf(shut).includes("@a.ts"), textOf(press(shut, "b").state).includes("files")]).toEqual(["insert", false, false]);
+    expect(press(shut, "enter").effects[0]).toMatchObject({ type: "start", prompt: "@a" });
+    expect(press(shut, "space", "@").effects.at(-1)).toEqual({ type: "find files", query: "" });
+    expect(press(fresh, ..."a@b".split("")).effects).toEqual([]);
+  });
+  test("of a command begins with a slash and runs it by Enter", () => {
+    const typed = press(fresh, "/", "q", "u");
+    expect(textOf(typed.state)).toMatch(/\/quit +leave; the session stays/);
+    expect(press(typed.state, "enter")).toMatchObject({ state: { draft: { text: "" } }, effects: [{ type: "quit" }] });
+    expect(press(typed.state, "tab").state.draft.text).toBe("/quit ");
+  });
+});
+
+describe("a message that begins with", () => {
+  test("a slash is a command when there is one, and else text", () => {
+    expect(press(fresh, ..."/net on".split(""), "enter").state.net).toBe("on");
+    const path = "/etc/hosts is a file";
+    expect(press(fresh, ...path.split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: path });
+    const near = press(fresh, ..."/modle x".split(""), "enter");
+    expect([near.effects, near.state.notice?.text, near.state.draft.text]).toEqual([
+      [],
+      "no command /modle; did you mean /model? With a space before it, it is sent",
+      "/modle x",
+    ]);
+    expect(press(fresh, ..."/xylophone".split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: "/xylophone" });
+  });
+  test("an exclamation mark runs in a shell, but not while a turn runs", () => {
+    expect(press(fresh, ..."!ls -l".split(""), "enter").effects[0]).toEqual({ type: "execute", command: "ls -l", draft: "!ls -l" });
+    const running = press({ ...fresh, session, activity: "writing" }, "!", "l", "s", "enter");
+    expect([running.effects, running.state.draft.text]).toEqual([[], "!ls"]);
+  });
+});
+
+describe("Esc", () => {
+  test("leaves Insert first, then the block in focus, then stops the turn", () => {
+    const running = { ...fresh, session, activity: "writing", focus: "x" };
+    const first = press(running, "escape");
+    const second = press(first.state, "escape");
+    const third = press(second.state, "escape");
+    expect([first, second, third].map(({ state, effects }) => [state.mode, state.focus, effects])).toEqual([
+      ["normal", "x", []],
+      ["normal", null, []],
+      ["normal", null, [{ type: "cancel", session: "s-1" }]],
+    ]);
+    expect(press(third.state, "escape").effects).toEqual([]);
+  });
+});
+
+test("the draft stays when another session is opened", () => {
+  const typing = press(fresh, "h", "i").state;
+  expect(apply(typing, { type: "opened", session, nodes: [], turns: [] }).draft.text).toBe("hi");
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+function apply(state: State, message: Message): State {
+  return update(state, message).state;
+}
+
+function press(state: State, ...keys: string[]): { state: State; effects: Effect[] } {
+  return keys.reduce<{ state: State; effects: Effect[] }>(
+    (before, name) => {
+      const text = name === "space" || name === " " ? " " : name.length === 1 ? name : "";
+      const next = update(before.state, { type: "key", key: { name: name === " " ? "space" : name, text }, at: 0 });
+      return { state: next.state, effects: [...before.effects, ...next.effects] };
+    },
+    { state, effects: [] },
+  );
+}
+
+/** The draft after each key. */
+function drafts(state: State, ...keys: string[]): string[] {
+  return keys.map((_, at) => press(state, ...keys.slice(0, at + 1)).state.draft.text);
+}
+
+function textOf(state: State): string {
+  return pictureOf(state)
+    .rows.map((row) => row.map((run) => run.text).join(""))
+    .join("\n");
+}

@@ -1,0 +1,79 @@
+// Typing a message: what each key does to the draft, and what goes with every change of it.
+import { rowMove } from "../../kit/lay-out.ts";
+import { insert, type Line } from "../../kit/line-edit.ts";
+import { edited } from "../edit-keys.ts";
+import { step, type Key, type State, type Step } from "../state.ts";
+import { composerPrompt } from "../views/layout.ts";
+import { imageChip, imagePathIn, pasteChip, withoutChip, type Chip } from "./chips.ts";
+import { recall, undone, withUndo } from "./composer.ts";
+import { menuFor, pressInMenu } from "./menu.ts";
+import { send } from "./send.ts";
+
+export function typeKey(state: State, key: Key): Step {
+  const { draft, composer } = state;
+  const inMenu = pressInMenu(state, key);
+  if (inMenu !== null) return "complete" in inMenu ? changed(state, inMenu.complete) : inMenu;
+  switch (key.name) {
+    case "enter":
+      return send(state);
+    case "up":
+    case "down":
+      return moveOrRecall(state, key.name === "up" ? -1 : 1);
+    case "ctrl+_": {
+      const back = undone(composer);
+      return back === null ? step({ ...state, notice: { text: "nothing to take back", isError: false } }) : step({ ...state, ...back });
+    }
+    case "backspace":
+      return changed(state, withoutChip(draft, composer.chips, "before") ?? edited(draft, key));
+    case "delete":
+      return changed(state, withoutChip(draft, composer.chips, "after") ?? edited(draft, key));
+    default:
+      return changed(state, edited(draft, key));
+  }
+}
+
+/** The draft as a person left it: it can be taken back, and the word at the cursor may be completed. */
+export function changed(state: State, draft: Line): Step {
+  const composer = withUndo(state.composer, state.draft, draft);
+  const recalled = draft.text === state.draft.text ? composer.recalled : null;
+  return menuFor({ ...state, draft, composer: { ...composer, recalled } });
+}
+
+/** Text that is not typed letter by letter; a long one shows as a label. */
+export function paste(state: State, text: string): Step {
+  const path = imagePathIn(text);
+  const typing: State = { ...state, mode: "insert" };
+  if (path !== null) return step(typing, { type: "attach", path, text });
+  const chip = pasteChip(text, state.composer.chips);
+  return changed(withChip(typing, chip), insert(state.draft, chip?.label ?? text));
+}
+
+/** An image that was found at a pasted path; without one the path is text. */
+export function attach(state: State, { text, path }: { text: string; path: string | null }): Step {
+  const chip = path === null ? null : imageChip(path, state.composer.chips);
+  return changed(withChip(state, chip), insert(state.draft, chip?.label ?? text));
+}
+
+function withChip(state: State, chip: Chip | null): State {
+  return chip === null ? state : { ...state, composer: { ...state.composer, chips: [...state.composer.chips, chip] } };
+}
+
+function moveOrRecall(state: State, by: -1 | 1): Step {
+  const { draft, composer } = state;
+  const moved = rowMove({ prompt: composerPrompt, line: draft, columns: state.size.columns, by });
+  if (moved !== null) return step({ ...state, draft: moved });
+  const found = recall(composer, draft, by);
+  if (found === null) return step(state);
+  if ("cursor" in found) return step({ ...state, draft: found, composer: { ...composer, recalled: null } });
+  const placed = withText(state, found.text);
+  return step({ ...placed, composer: { ...placed.composer, recalled: found.recalled } });
+}
+
+/** A message from before in the place of what was typed. */
+export function withText(state: State, text: string): State {
+  const chip = pasteChip(text, state.composer.chips);
+  const shown = chip?.label ?? text;
+  const draft = { text: shown, cursor: shown.length };
+  const placed = withChip(state, chip);
+  return { ...placed, draft, composer: { ...withUndo(placed.composer, state.draft, draft), menu: null } };
+}

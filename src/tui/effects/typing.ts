@@ -1,0 +1,52 @@
+// What typing needs from outside: what was sent before, files to name, images at pasted paths.
+import type { ImageData } from "../../protocol/node.ts";
+import { told, type Actions, type Doing } from "./doing.ts";
+import { takerOf } from "./settings.ts";
+
+const mostFiles = 50;
+/** What is longer is a document, and stays in its session. */
+const longestKept = 20_000;
+
+export const typingActions: Actions<"remember" | "attach" | "find files"> = {
+  remember: ({ own }, { text }) => (text.length > longestKept ? undefined : own.history.add(text)),
+  attach,
+  "find files": findFiles,
+};
+
+/** Only the native agent is sent images; to others a path is text like any other. */
+function attach(doing: Doing, { path, text }: { path: string; text: string }): void {
+  const agent = takerOf(doing);
+  const asText = (problem: string | null) => doing.send({ type: "attached", path: null, text, problem });
+  if (agent !== "native") return asText(`${agent} is sent text: the path of the image stays text`);
+  try {
+    doing.pasted.set(path, doing.own.readImage(path));
+  } catch (error) {
+    return asText(`the path stays text: ${told(error).text}`);
+  }
+  doing.send({ type: "attached", path, text, problem: null });
+}
+
+export function imageAt({ own, pasted }: Doing, path: string): ImageData {
+  return pasted.get(path) ?? own.readImage(path);
+}
+
+/** One question at a time; of those that came meanwhile only the latest is asked. */
+async function findFiles(doing: Doing, { query }: { query: string }): Promise<void> {
+  const { api, directory, files, send } = doing;
+  files.query = query;
+  if (files.isAsking) return;
+  files.isAsking = true;
+  try {
+    for (let asked: string | null = query; asked !== null; asked = files.query) {
+      files.query = null;
+      try {
+        const { files: found } = await api.files.list({ directory, query: asked, limit: mostFiles });
+        send({ type: "found files", query: asked, files: found, problem: null });
+      } catch (error) {
+        send({ type: "found files", query: asked, files: [], problem: told(error).text });
+      }
+    }
+  } finally {
+    files.isAsking = false;
+  }
+}
