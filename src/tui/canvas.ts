@@ -94,6 +94,8 @@ export function keyOf(event: KeyEvent): Key | null {
   if (name === "ctrl+j" || (event.ctrl && name === "j") || (name === "enter" && (isAlt || event.shift)))
     return { name: "newline", text: "\n" };
   if (event.ctrl) return { name: `ctrl+${name}`, text: "" };
+  // Two in quick succession arrive as one.
+  if (name === "escape") return { name, text: "" };
   if (isAlt) return { name: `alt+${name}`, text: "" };
   const typed = /^\P{Cc}+$/u.test(event.sequence) ? event.sequence : "";
   if (name === "space") return { name, text: " " };

@@ -105,14 +105,14 @@ export const screenCommands: readonly ScreenCommand[] = [
 
 /** Keys that mean something before any command does; for the help only. */
 export const fixedKeys: readonly { keys: string; summary: string }[] = [
-  { keys: "Esc", summary: "leave a mode, overlay or block; then stop the turn" },
+  { keys: "Esc", summary: "leave a mode, overlay, block; then stop the turn" },
   { keys: "Ctrl+C", summary: "stop the turn; again within 2 seconds leave" },
   { keys: "Space", summary: "in Normal or on an empty prompt: see below" },
   { keys: "Enter", summary: "while typing: send, also to a running turn" },
   { keys: "Alt+Enter, Ctrl+J", summary: "while typing: a line break" },
   { keys: "Up, Down", summary: "while typing: by rows; at the edge, sent before" },
   { keys: "Alt+B, Alt+F", summary: "while typing: a word back, a word on" },
-  { keys: "Ctrl+W, Ctrl+U, Ctrl+K", summary: "while typing: delete a word, to the start, the end" },
+  { keys: "Ctrl+W, Ctrl+U, Ctrl+K", summary: "while typing: delete word, to start, to end" },
   { keys: "Ctrl+_", summary: "while typing: take the last change back" },
   { keys: "@", summary: "while typing: the path of a file" },
   { keys: "/", summary: "at the start of a message: a command" },

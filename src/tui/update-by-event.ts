@@ -73,6 +73,7 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
         session: event.session,
         transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
         activity: null,
+        notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
         total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: noUsage, costUsd: 0 }),
         sandbox: event.turn.enforced === null ? state.sandbox : walls(event.turn.enforced),
