@@ -16,6 +16,7 @@ import { pictureOf } from "./views/screen.ts";
 export type ScreenParts = {
   api: Api;
   directory: string;
+  project: string;
   turn: Omit<TurnStart, "session" | "prompt">;
   open: SessionOpen;
   session: Session | null;
@@ -54,7 +55,8 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   });
   const picture = () => pictureOf(state);
   const canvas = new Canvas(renderer, { color: parts.color, picture, onWheel: (by) => send({ type: "wheel", by }) });
-  const doing: Doing = { ...parts, pasted: new Map(), files: { isAsking: false, query: null }, send, quit: over.resolve };
+  const copy = (text: string) => renderer.copyToClipboardOSC52(text);
+  const doing: Doing = { ...parts, pasted: new Map(), files: { isAsking: false, query: null }, send, copy, quit: over.resolve };
 
   function send(message: Message): void {
     try {

@@ -2,6 +2,7 @@
 // docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
 import { edits, emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
+import { openTree } from "./overlays/tree.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
 import { step, type State, type Step } from "./state.ts";
 
@@ -62,6 +63,19 @@ export const screenCommands: readonly ScreenCommand[] = [
     leader: "f",
     typed: "[name]",
     run: (state, name) => step(state, { type: "fork", name: name === "" ? null : name }),
+  },
+  { name: "tree", summary: "the tree: walk, fork, compare, graft", leader: "t", typed: "", run: openTree },
+  {
+    name: "switch",
+    summary: "to a session, or this one to a node; files stay",
+    typed: "<session|node>",
+    run: (state, wanted) => (wanted === "" ? wants(state, ":switch takes a session or a node") : step(state, { type: "switch", wanted })),
+  },
+  {
+    name: "rename",
+    summary: "another name for this session",
+    typed: "<name>",
+    run: (state, name) => (name === "" ? wants(state, ":rename takes a name") : step(state, { type: "rename", name })),
   },
   {
     name: "model",
@@ -127,6 +141,10 @@ function openHistory(state: State): Step {
     .toReversed();
   if (items.length === 0) return step({ ...state, notice: { text: "nothing was sent yet in this project", isError: false } });
   return step({ ...state, overlay: { kind: "picker", purpose: "history", items, filter: emptyLine, at: 0 } });
+}
+
+function wants(state: State, text: string): Step {
+  return step({ ...state, notice: { text, isError: true } });
 }
 
 function insertMode(state: State): State {

@@ -1,6 +1,6 @@
 // Prints docs/KEYS.md from the table of commands. A test holds the file to it.
 import { fixedKeys, screenCommands } from "./commands.ts";
-import { waysTo } from "./help.ts";
+import { panelHelp, waysTo } from "./help.ts";
 
 const head = `# Keys of the screen
 
@@ -20,7 +20,7 @@ A question of the agent's, or of one below it, opens over the transcript; what i
 
 A message may have several lines, and Enter sends it. What was sent before in this project, here or in \`skein chat\`, comes back with Up and is searched with Ctrl+R. \`@\` and a few letters of a path list the project's files, without those of .gitignore; the path stays text, and the agent reads the file with its tools. \`!command\` runs under the policy of the next turn; what it prints is shown, recorded and sent to the agent with the next message. \`/model\` is \`:model\`; any other text that begins with a slash is a message. A paste of more than 10 lines or 2,000 characters shows as \`[pasted 340 lines]\` and is sent whole; the path of an image (png, jpeg, gif, webp; up to 5 MB), pasted or dropped, becomes \`[image shot.png]\` and the image goes along, where the native agent is the one who answers. Backspace takes such a label away as a whole.
 
-Not there yet: search in the transcript, plan mode and its editor (\`p\`, \`x\`, \`e\`, Ctrl+G), the tree and agents panels, pickers, syntax colours, images in the transcript, Ctrl+Z, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\`, \`attach\` and \`run --policy plan\` do most of that on the command line. A session that another process is working in is shown as it was when it was opened.
+Not there yet: search in the transcript, plan mode and its editor (\`p\`, \`x\`, \`e\`, Ctrl+G), the agents panel, pickers, syntax colours, images in the transcript, Ctrl+Z, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\`, \`attach\` and \`run --policy plan\` do most of that on the command line. A session that another process is working in is shown as it was when it was opened.
 
 It runs on Linux with glibc and on macOS; only Linux on x64 is tried by our tests.
 `;
@@ -30,7 +30,14 @@ export function printKeysDocs(): string {
     ...fixedKeys.map(({ keys, summary }) => row(keys, summary, "")),
     ...screenCommands.map((command) => row(waysTo(command, {}), command.summary, `\`${command.name}\``)),
   ];
-  return `${head}${rows.join("\n")}\n${tail}`;
+  const panels = panelHelp.map(
+    ({ title, lines }) => `\n## ${title}\n\n| keys | what they do |\n|---|---|\n${lines.map(panelRow).join("\n")}\n`,
+  );
+  return `${head}${rows.join("\n")}\n${tail}${panels.join("")}`;
+}
+
+function panelRow([keys, summary]: [string, string]): string {
+  return `| ${keys.split(", ").map(quoted).join(", ")} | ${summary} |`;
 }
 
 function row(keys: string, summary: string, name: string): string {

@@ -2,6 +2,7 @@
 import type { Bindings } from "./bindings.ts";
 import { fixedKeys, screenCommands, type ScreenCommand } from "./commands.ts";
 import { keysOf } from "./keymap.ts";
+import { treeKeys } from "./overlays/tree.ts";
 
 /** `key  what it does`, for the help and docs/KEYS.md. */
 export function helpLines(bindings: Bindings): [keys: string, summary: string][] {
@@ -15,6 +16,15 @@ export function waysTo(command: ScreenCommand, bindings: Bindings): string {
   const { keys, leaders } = keysOf(bindings, command);
   const ways = [...keys.map(keyName), ...leaders.map((key) => `Space ${keyName(key)}`)];
   return [...ways, ...(typed === undefined ? [] : [`:${name} ${typed}`.trim()])].join(", ");
+}
+
+/** The keys within each panel. */
+export const panelHelp: readonly { title: string; lines: [keys: string, summary: string][] }[] = [
+  { title: "In the tree", lines: linesOf(treeKeys) },
+];
+
+function linesOf(table: readonly { keys: readonly string[]; summary: string }[]): [string, string][] {
+  return table.map(({ keys, summary }) => [keys.map(keyName).join(", "), summary]);
 }
 
 function keyName(key: string): string {

@@ -3,13 +3,15 @@ import { emptyLine, type Line } from "../kit/line-edit.ts";
 import type { Ask, QueuedInput } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
+import type { BranchComparison } from "../protocol/tree-views.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
 import { emptyComposer, type Composer } from "./composer/composer.ts";
 import { noBlocks, type Transcript } from "./transcript.ts";
 import type { Place } from "./views/window.ts";
-import type { Overlay } from "./overlays/index.ts";
+import type { Overlay, PanelMessage } from "./overlays/index.ts";
+import type { TreeEffect } from "./overlays/tree.ts";
 
 export type Mode = "normal" | "insert" | "command";
 
@@ -72,6 +74,11 @@ export type Message =
   /** What a pasted path is: an image, or only text. */
   | { type: "attached"; path: string | null; text: string; problem: string | null }
   | { type: "told"; text: string }
+  /** One is somewhere else now: what was chosen from is closed. */
+  | { type: "went"; text: string }
+  | { type: "renamed"; session: Session }
+  | { type: "compared"; comparison: BranchComparison }
+  | PanelMessage
   | { type: "failed"; text: string; hint: string | null }
   | { type: "refused"; draft: string; text: string; hint: string | null };
 
@@ -89,7 +96,15 @@ export type Effect =
   /** A sub-session may ask something, too. */
   | { type: "watch"; session: string }
   | { type: "clear" }
-  | { type: "fork"; name: string | null }
+  /** Where the session is, unless a node is named. */
+  | { type: "fork"; name: string | null; at?: string }
+  /** This session, unless one is named. */
+  | { type: "rename"; name: string; session?: string }
+  /** To a session, or with this one to a node: a name, an id or its tail. */
+  | { type: "switch"; wanted: string }
+  /** Into the terminal's clipboard. */
+  | { type: "copy"; text: string }
+  | TreeEffect
   | { type: "net"; net: "on" | "off" }
   | { type: "model"; name: string | null }
   | { type: "agent"; name: string | null }

@@ -10,3 +10,8 @@ export function tokensText(usage: Usage, count: (tokens: number) => string = Str
   const cached = usage.cacheRead > 0 ? `(c:${count(usage.cacheRead)})` : "";
   return `i:${count(inputOf(usage))}${cached} o:${count(usage.output)}`;
 }
+
+/** `$?` where a price was not known. */
+export function costText(costUsd: number | null, digits = 4): string {
+  return costUsd === null ? "$?" : `$${costUsd.toFixed(digits)}`;
+}

@@ -1,11 +1,14 @@
 // What happens to the state: a message in, the next state and what is to be done outside. Pure: no clock, no Api, no screen.
 import { plainText } from "../kit/ansi.ts";
 import { insert } from "../kit/line-edit.ts";
+import { oneLine } from "../kit/text.ts";
 import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { expanded } from "./composer/chips.ts";
 import { withFiles } from "./composer/menu.ts";
 import { attach, paste } from "./composer/type.ts";
 import { blocksOfPath, type Block } from "./blocks.ts";
+import { comparing } from "./overlays/comparison.ts";
+import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
 import { scrollBy } from "./scroll.ts";
 import { step, type Message, type State, type Step } from "./state.ts";
 import { blockCount, noBlocks, withBlocks } from "./transcript.ts";
@@ -19,11 +22,11 @@ export function update(state: State, message: Message): Step {
     case "paste":
       return pasted(endLeader(state), plainText(message.text));
     case "wheel":
-      return step(scrollBy(state, message.by));
+      return state.overlay === null ? step(scrollBy(state, message.by)) : wheelInOverlay(state, state.overlay, message.by);
     case "resized":
       return step({ ...state, size: message.size });
     case "tick":
-      return step(leaderTick(state, message.at));
+      return step(leaderTick(slowOverlay(state), message.at));
     case "opened":
       return step(opened(state, message));
     case "begun":
@@ -38,6 +41,14 @@ export function update(state: State, message: Message): Step {
       return step(withFiles(state, message));
     case "attached":
       return attach(message.problem === null ? state : { ...state, notice: { text: message.problem, isError: true } }, message);
+    case "went":
+      return step({ ...state, overlay: null, notice: { text: message.text, isError: false } });
+    case "renamed":
+      return step(state.session?.id === message.session.id ? { ...state, session: message.session } : state);
+    case "compared":
+      return step(comparing(state, message.comparison));
+    case "tree":
+      return takeInOverlay(state, message);
     case "told":
       return step({ ...state, notice: { text: message.text, isError: false } });
     case "failed":
@@ -49,9 +60,7 @@ export function update(state: State, message: Message): Step {
 
 function pasted(state: State, text: string): Step {
   const line = text.replace(/\s+/g, " ");
-  const { overlay } = state;
-  if (overlay?.kind === "picker") return step({ ...state, overlay: { ...overlay, filter: insert(overlay.filter, line), at: 0 } });
-  if (overlay !== null) return step(state);
+  if (state.overlay !== null) return pressInOverlay(state, state.overlay, { name: "paste", text: line });
   if (state.asks.length > 0) return step({ ...state, answer: insert(state.answer, text) });
   if (state.mode === "command") return step({ ...state, commandLine: insert(state.commandLine, line) });
   return paste(state, text);
@@ -76,6 +85,7 @@ function opened(state: State, { session, nodes, turns }: Extract<Message, { type
 }
 
 function failed(state: State, { text, hint }: { text: string; hint: string | null }): State {
+  if (state.overlay !== null) return { ...state, notice: { text: oneLine(hint === null ? text : `${text}: ${hint}`, 300), isError: true } };
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }

@@ -1,5 +1,6 @@
 // skein diff: two branches side by side: where they part, and what each did after that.
 import { groupDigits, oneLine } from "../../kit/text.ts";
+import { branchFigures, branchName, changeSigns } from "../../protocol/branch-figures.ts";
 import { shortId } from "../../protocol/node.ts";
 import { type BranchComparison, type BranchSide, comparisonRecord } from "../../protocol/tree-views.ts";
 import { jsonFlag } from "../args.ts";
@@ -34,38 +35,18 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, door: Doo
     fork === null
       ? "the two share nothing"
       : `they part after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${mark(fork)} ${plain(oneLine(summary(fork), 2 * columns))}`, columns))}`;
-  const rows = figures.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
-  const table = tableText([["", style.green(nameOf(a)), style.green(nameOf(b))], ...rows], { columns: [{}, {}, {}] });
+  const rows = branchFigures.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
+  const table = tableText([["", style.green(plain(branchName(a))), style.green(plain(branchName(b)))], ...rows], { columns: [{}, {}, {}] });
   return [`${parting}\n`, table, ...[a, b].map((side) => sideText(side, style, columns))].join("\n");
 }
 
-type Figure = [string, (side: BranchSide) => string];
-
-const figures: Figure[] = [
-  ["messages", (side) => String(side.messages)],
-  ["tool calls", (side) => `${side.toolCalls}${side.failedCalls === 0 ? "" : ` (${side.failedCalls} failed)`}`],
-  ["turns", (side) => String(side.turns)],
-  ["input tokens", ({ usage }) => groupDigits(usage.input + usage.cacheRead + usage.cacheWrite)],
-  ["output tokens", ({ usage }) => groupDigits(usage.output)],
-  ["cost", ({ costUsd }) => (costUsd === null ? "unknown" : `$${costUsd.toFixed(costUsd > 0 && costUsd < 1 ? 4 : 2)}`)],
-  ["ended", (side) => side.status ?? (side.nodes === 0 ? "-" : "open")],
-  ["files", ({ files }) => (files === null ? "not recorded" : String(files.length))],
-];
-
 function sideText(side: BranchSide, style: Style, columns: number): string {
-  const head = style.green(nameOf(side));
+  const head = style.green(plain(branchName(side)));
   if (side.nodes === 0) return `${head}\n  nothing after that\n`;
   const lines = [
     ...(side.firstMessage === null ? [] : [`  ○ ${plain(oneLine(side.firstMessage, 2 * columns))}`]),
     ...(side.answer === null ? [] : [`  ● ${plain(oneLine(side.answer, 2 * columns))}`]),
-    ...(side.files ?? []).map((file) => `  ${signs[file.kind]} ${plain(file.path)} +${file.added} -${file.removed}`),
+    ...(side.files ?? []).map((file) => `  ${changeSigns[file.kind]} ${plain(file.path)} +${file.added} -${file.removed}`),
   ];
   return `${[head, ...lines.map((line) => fit(line, columns))].join("\n")}\n`;
-}
-
-const signs = { added: "A", modified: "M", deleted: "D" };
-
-function nameOf(side: BranchSide): string {
-  const { session, tip } = side;
-  return session === null ? `node ${tip === null ? "?" : shortId(tip)}` : plain(session.name ?? shortId(session.id));
 }

@@ -4,6 +4,7 @@ import { oneLine, shortCount } from "../../kit/text.ts";
 import type { TurnRow } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { turnRowRecord } from "../../protocol/records.ts";
+import { underParents } from "../../protocol/turn-rows.ts";
 import { countedTokens } from "../../protocol/usage.ts";
 import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
@@ -43,21 +44,6 @@ async function runPs(args: Args, door: Door): Promise<number> {
   const cells = table.map((line) => shown.map((at) => line[at] as string));
   door.out.write(tableText(cells, { columns: shown.map((at) => columns[at]!), width: door.out.columns, paintTitle: style.dim }));
   return 0;
-}
-
-type Indented = { row: TurnRow; depth: number };
-
-/** Each turn below the turn of the session that spawned its own, as far as that is shown. */
-export function underParents(rows: readonly TurnRow[]): Indented[] {
-  const latest = new Map<string, TurnRow>();
-  for (const row of rows) if (!latest.has(row.session.id)) latest.set(row.session.id, row);
-  const parentOf = ({ session }: TurnRow) => (session.parentSession === null ? undefined : latest.get(session.parentSession));
-  const children = Map.groupBy(rows, parentOf);
-  const walk = (row: TurnRow, depth: number): Indented[] => [
-    { row, depth },
-    ...(children.get(row) ?? []).flatMap((child) => walk(child, depth + 1)),
-  ];
-  return (children.get(undefined) ?? []).flatMap((row) => walk(row, 0));
 }
 
 type Cell = { depth: number; style: Style; home: string };

@@ -54,7 +54,8 @@ async function runTui(args: Args, door: Door): Promise<number> {
         stop();
       });
     const onSession = (shown: Session) => void (last = shown);
-    await openScreen({ api, directory, turn, open, session, color: door.out.color, settings, own, onSession, onStop });
+    const project = door.projectOf(directory);
+    await openScreen({ api, directory, project, turn, open, session, color: door.out.color, settings, own, onSession, onStop });
   } finally {
     if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${shortId(last.id)}\n`);
   }

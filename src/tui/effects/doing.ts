@@ -1,7 +1,9 @@
 // What every effect works with: the Api, how turns are taken, which session is shown, and where messages go.
+import { plainText } from "../../kit/ansi.ts";
+import { oneLine } from "../../kit/text.ts";
 import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
-import type { ImageData } from "../../protocol/node.ts";
+import { shortId, type ImageData } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Effect, Message } from "../state.ts";
 
@@ -14,6 +16,8 @@ export type OwnThings = {
 export type Doing = {
   api: Api;
   directory: string;
+  /** The one that the directory belongs to. */
+  project: string;
   /** How every turn is taken. Who takes it and with which model stays the session's: after a turn both are null again. */
   turn: Omit<TurnStart, "session" | "prompt">;
   open: SessionOpen;
@@ -26,6 +30,8 @@ export type Doing = {
   /** Told of each session that is shown, for whoever wants to resume it. */
   onSession: (session: Session) => void;
   send: (message: Message) => void;
+  /** Into the terminal's clipboard, where it has one; whether it was sent. */
+  copy: (text: string) => boolean;
   quit: () => void;
 };
 
@@ -46,4 +52,8 @@ export function spoken({ session }: Doing): Session {
 
 export function told(error: unknown): { text: string; hint: string | null } {
   return { text: messageOf(error), hint: error instanceof Fault ? (error.hint ?? null) : null };
+}
+
+export function nameOf({ name, id }: Session): string {
+  return oneLine(plainText(name ?? shortId(id)), 60);
 }

@@ -3,6 +3,7 @@
 import type { Effect } from "../state.ts";
 import { told, type Actions, type Doing } from "./doing.ts";
 import { settingActions } from "./settings.ts";
+import { treeActions } from "./tree.ts";
 import { turnActions } from "./turns.ts";
 import { typingActions } from "./typing.ts";
 
@@ -10,6 +11,7 @@ const actions: Actions = {
   ...turnActions,
   ...settingActions,
   ...typingActions,
+  ...treeActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   quit: (doing) => doing.quit(),
 };

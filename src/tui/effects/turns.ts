@@ -2,7 +2,7 @@
 import type { Event } from "../../protocol/event.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { coalesce } from "../coalesce.ts";
-import { setSession, spoken, told, type Actions, type Doing } from "./doing.ts";
+import { nameOf, setSession, spoken, told, type Actions, type Doing } from "./doing.ts";
 import { imageAt } from "./typing.ts";
 
 export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "answer" | "watch" | "clear" | "fork"> = {
@@ -16,7 +16,7 @@ export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "an
   answer: ({ api }, { ask, text }) => api.ask.answer({ ask, text }),
   watch: watchBelow,
   clear,
-  fork: async (doing, { name }) => enter(doing, await doing.api.session.fork({ session: spoken(doing).id, at: null, name })),
+  fork,
 };
 
 /** Shows a session as it is stored; null is one that is yet to begin. */
@@ -85,6 +85,12 @@ async function watchBelow(doing: Doing, { session }: { session: string }): Promi
     flush();
     if (!isEnded) await Bun.sleep(100);
   }
+}
+
+async function fork(doing: Doing, { name, at = null }: { name: string | null; at?: string | null }): Promise<void> {
+  const forked = await doing.api.session.fork({ session: spoken(doing).id, at, name });
+  await enter(doing, forked);
+  doing.send({ type: "went", text: `now in the fork ${nameOf(forked)}; files stay as they are` });
 }
 
 /** What runs in the old branch goes on there, unseen. */

@@ -1,6 +1,7 @@
 // A box with a title, as wide as the screen, and what an overlay looks like to it.
-import type { Look } from "../../kit/ansi.ts";
+import type { Look, Run } from "../../kit/ansi.ts";
 import type { Bindings } from "../bindings.ts";
+import { cellsOf } from "../cards/cells.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 
 /** What an overlay may fill, and what it must know to tell keys. */
@@ -14,7 +15,7 @@ export type OverlayView = {
 };
 
 /** A line of a box; one that is chosen stands out. */
-export type BoxLine = string | { text: string; look: Look };
+export type BoxLine = string | Run | Row;
 
 export const chosen: Look = { inverse: true };
 
@@ -22,26 +23,40 @@ export function boxed(title: string, lines: readonly BoxLine[], columns: number)
   const inner = Math.max(1, columns - 4);
   const head = fit(` ${title} `, inner);
   const edge = { color: 6 };
-  const row = (line: BoxLine): Row => {
-    const { text, look } = typeof line === "string" ? { text: line, look: {} } : line;
-    const shown = fit(text, inner);
-    const rest = " ".repeat(Math.max(0, inner - Bun.stringWidth(shown)));
-    return [
-      { text: "│ ", look: edge },
-      { text: shown + rest, look },
-      { text: " │", look: edge },
-    ];
-  };
+  const row = (line: BoxLine): Row => [{ text: "│ ", look: edge }, ...filled(runsOf(line), inner), { text: " │", look: edge }];
   return [
-    [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - Bun.stringWidth(head) - 3))}┐`, look: edge }],
+    [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, look: edge }],
     ...lines.map(row),
     [{ text: `└${"─".repeat(Math.max(0, columns - 2))}┘`, look: edge }],
   ];
 }
 
+function runsOf(line: BoxLine): Row {
+  if (typeof line === "string") return [{ text: line, look: {} }];
+  return "text" in line ? [line] : line;
+}
+
+/** Exactly so many columns: cut, or filled with blanks; those of a chosen line stand out with it. */
+export function filled(row: Row, columns: number): Row {
+  const runs: Run[] = [];
+  let left = columns;
+  for (const { text, look } of row) {
+    if (left === 0) break;
+    const shown = fit(text, left);
+    runs.push({ text: shown, look });
+    left -= cellsOf(shown);
+  }
+  return left > 0 ? [...runs, { text: " ".repeat(left), look: runs.at(-1)?.look.inverse === true ? chosen : {} }] : runs;
+}
+
+/** The first of so many lines around the one that is chosen. */
+export function firstInView(count: number, at: number, height: number): number {
+  return Math.max(0, Math.min(at - Math.floor(height / 2), count - height));
+}
+
 /** So many lines around the one that is chosen; the first of them, too. */
 export function windowAround<T>(lines: readonly T[], at: number, height: number): { first: number; shown: readonly T[] } {
   const room = Math.max(1, height);
-  const first = Math.max(0, Math.min(at - Math.floor(room / 2), lines.length - room));
+  const first = firstInView(lines.length, at, room);
   return { first, shown: lines.slice(first, first + room) };
 }

@@ -3,7 +3,7 @@
 import { shortCount } from "../../kit/text.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
-import { inputOf, tokensText } from "../tokens.ts";
+import { costText, inputOf, tokensText } from "../tokens.ts";
 
 export function statusText(state: State): string {
   const activity = state.asks.length > 0 ? "asking" : (state.activity ?? "idle");
@@ -15,7 +15,7 @@ export function statusText(state: State): string {
 
 /** The whole first, then with less and less. */
 function spentTexts({ usage, total }: State): string[] {
-  const cost = total.costUsd === null ? "$?" : `$${total.costUsd.toFixed(2)}`;
+  const cost = costText(total.costUsd, 2);
   const both = (count: (tokens: number) => string, word: string) =>
     `${tokensText(usage, count)} | ${word}i:${count(inputOf(total.usage))} o:${count(total.usage.output)} ${cost}`;
   return [both(String, "total "), both(shortCount, "total "), both(shortCount, ""), `${tokensText(usage, shortCount)} | ${cost}`, cost];

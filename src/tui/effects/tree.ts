@@ -1,0 +1,93 @@
+// The tree panel's questions and what is done to branches, through the Api. Files are never touched by any of it.
+import { Fault } from "../../protocol/error.ts";
+import type { TurnRow } from "../../protocol/control.ts";
+import { shortId } from "../../protocol/node.ts";
+import type { Session } from "../../protocol/turn.ts";
+import type { TreePanel } from "../overlays/tree.ts";
+import { nameOf, setSession, spoken, type Actions, type Doing } from "./doing.ts";
+import { enter } from "./turns.ts";
+
+export const treeActions: Actions<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
+  "read tree": readTree,
+  go: async (doing, { session, node }) =>
+    session === null ? moveTo(doing, node) : goInto(doing, await doing.api.session.find({ wanted: session, directory: doing.directory })),
+  switch: switchTo,
+  compare: async ({ api, directory, send }, { a, b }) =>
+    send({ type: "compared", comparison: await api.branch.compare({ a, b, directory }) }),
+  graft,
+  rename,
+  archive,
+  copy: ({ copy, send }, { text }) =>
+    send({ type: "told", text: copy(text) ? `${text} is in the clipboard` : `the terminal takes no text to copy: ${text}` }),
+};
+
+const mostSessions = 500;
+
+/** The whole tree is only read when a turn began or ended, or a session that rests was moved, made, renamed or archived. */
+async function readTree(doing: Doing, { reading, known, afterMs }: { reading: number; known: string; afterMs: number }): Promise<void> {
+  const { api, send, project } = doing;
+  if (afterMs > 0) await Bun.sleep(afterMs);
+  const session = spoken(doing);
+  const open = (await api.turn.list({ endedSince: null })).filter((row) => row.session.tree === session.tree);
+  const states = Object.fromEntries(open.map((row) => [row.session.id, row.state]));
+  const sessions = (await api.session.list({ project, limit: mostSessions })).filter(({ tree }) => tree === session.tree);
+  const seen = signature(sessions, states);
+  const now = Date.now();
+  if (seen === known) return send({ type: "tree", told: { what: "unchanged", reading, now } });
+  const view = await api.session.tree({ session: session.id });
+  send({ type: "tree", told: { what: "read", reading, view, states, known: seen, now } });
+}
+
+function signature(sessions: readonly Session[], states: TreePanel["states"]): string {
+  const rests = sessions.map(({ id, name, tip }) => [id, name, id in states ? "" : tip]);
+  return JSON.stringify([rests, Object.entries(states).map(([id, state]: [string, TurnRow["state"]]) => [id, state])]);
+}
+
+async function goInto(doing: Doing, session: Session): Promise<void> {
+  await enter(doing, session);
+  doing.send({ type: "went", text: `now in session ${nameOf(session)}; files stay as they are` });
+}
+
+async function moveTo(doing: Doing, node: string | null): Promise<void> {
+  await enter(doing, await doing.api.session.move({ session: spoken(doing).id, node }));
+  const where = node === null ? "the beginning" : shortId(node);
+  doing.send({ type: "went", text: `moved to ${where}; files stay as they are` });
+}
+
+/** A session comes before a node of the same name. */
+async function switchTo(doing: Doing, { wanted }: { wanted: string }): Promise<void> {
+  const { api, directory, session } = doing;
+  try {
+    return await goInto(doing, await api.session.find({ wanted, directory }));
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "session-unknown" || session === null || !/^[0-9a-f-]{4,36}$/.test(wanted)) throw error;
+  }
+  const node = await api.node.find({ wanted });
+  if (node.tree !== session.tree)
+    throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, { hint: "Space t shows the nodes of this one" });
+  await moveTo(doing, node.id);
+}
+
+async function graft(doing: Doing, { from }: { from: string }): Promise<void> {
+  const { api, directory, send } = doing;
+  const into = spoken(doing).id;
+  const node = await api.graft.make({ from, into });
+  const session = await api.session.find({ wanted: into, directory });
+  await enter(doing, session);
+  send({ type: "went", text: `grafted into ${nameOf(session)} as ${shortId(node.id)}; the next turn is given it` });
+}
+
+async function rename(doing: Doing, effect: { name: string; session?: string }): Promise<void> {
+  const { api, send } = doing;
+  const session = await api.session.rename({ session: effect.session ?? spoken(doing).id, name: effect.name });
+  if (session.id === doing.session?.id) setSession(doing, session);
+  send({ type: "renamed", session });
+  send({ type: "tree", told: { what: "changed" } });
+  send({ type: "told", text: `it is called ${nameOf(session)} now` });
+}
+
+async function archive({ api, send }: Doing, { session }: { session: string }): Promise<void> {
+  const archived = await api.session.archive({ session });
+  send({ type: "tree", told: { what: "changed" } });
+  send({ type: "told", text: `${nameOf(archived)} is archived; \`skein restore ${shortId(archived.id)}\` brings it back` });
+}

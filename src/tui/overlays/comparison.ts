@@ -1,0 +1,52 @@
+// Two branches side by side, as lines to be read: where they part, what each did and cost after that, and its files.
+import { plainText } from "../../kit/ansi.ts";
+import { groupDigits, oneLine } from "../../kit/text.ts";
+import { branchFigures, branchName, changeSigns } from "../../protocol/branch-figures.ts";
+import { shortId, textOf } from "../../protocol/node.ts";
+import type { BranchComparison, BranchSide } from "../../protocol/tree-views.ts";
+import type { State } from "../state.ts";
+import type { BoxLine } from "./box.ts";
+
+const name = { color: 2, bold: true };
+const faint = { dim: true };
+const nameColumns = 16;
+const sideColumns = 28;
+
+/** Over what it was asked for from, which comes back when it is closed. */
+export function comparing(state: State, comparison: BranchComparison): State {
+  const under = state.overlay === null ? {} : { under: state.overlay };
+  return { ...state, overlay: { kind: "reader", title: "two branches", lines: comparisonLines(comparison), top: 0, ...under } };
+}
+
+function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
+  const figures = branchFigures.map(([figure, tell]): BoxLine => [
+    { text: figure.padEnd(nameColumns), look: faint },
+    { text: tell(a).padEnd(sideColumns), look: {} },
+    { text: tell(b), look: {} },
+  ]);
+  const titles = [a, b].map((side) => oneLine(plainText(branchName(side)), sideColumns - 2).padEnd(sideColumns));
+  return [
+    ...(fork === null
+      ? ["the two share nothing"]
+      : [`they part after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: said(textOf(fork)), look: faint }]),
+    "",
+    { text: `${" ".repeat(nameColumns)}${titles.join("")}`, look: name },
+    ...figures,
+    ...[a, b].flatMap(sideLines),
+  ];
+}
+
+function sideLines(side: BranchSide): BoxLine[] {
+  const head: BoxLine[] = ["", { text: oneLine(plainText(branchName(side)), 60), look: name }];
+  if (side.nodes === 0) return [...head, "nothing after that"];
+  return [
+    ...head,
+    ...(side.firstMessage === null ? [] : [`○ ${said(side.firstMessage)}`]),
+    ...(side.answer === null ? [] : [`● ${said(side.answer)}`]),
+    ...(side.files ?? []).map((file) => `${changeSigns[file.kind]} ${plainText(file.path)} +${file.added} -${file.removed}`),
+  ];
+}
+
+function said(text: string): string {
+  return oneLine(plainText(text), 400) || "(no text)";
+}

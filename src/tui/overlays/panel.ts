@@ -1,0 +1,100 @@
+// What the tree, the agents and the sessions have in common: a list with one line chosen, what is known of it beside the
+// list (below it on a narrow screen), a line of keys or of typing at the foot, and a table of keys.
+import { inView, layOut } from "../../kit/lay-out.ts";
+import type { Line } from "../../kit/line-edit.ts";
+import { markdown } from "../cards/markdown.ts";
+import { stripsOf } from "../cards/strips.ts";
+import type { Row } from "../cards/wrap.ts";
+import { step, type Key, type State, type Step } from "../state.ts";
+import { boxed, chosen, filled, firstInView, type OverlayView, type Room } from "./box.ts";
+
+/** A key of a panel, for the help too. Two characters are pressed one after the other. */
+export type PanelKey<P> = { keys: readonly string[]; summary: string; run: (state: State, panel: P) => Step };
+
+export function pressByTable<P>(table: readonly PanelKey<P>[], state: State, panel: P, { name }: Key): Step {
+  const typed = (state.pending ?? "") + name;
+  const next = { ...state, pending: null };
+  const row = table.find(({ keys }) => keys.includes(typed));
+  if (row !== undefined) return row.run(next, panel);
+  const begins = state.pending === null && table.some(({ keys }) => keys.some((key) => key.length === 2 && key === name + name));
+  return step(begins ? { ...state, pending: name } : next);
+}
+
+export type PanelParts = {
+  title: string;
+  count: number;
+  at: number;
+  /** Only asked for lines that are in view. */
+  line: (at: number, columns: number) => Row;
+  /** Where there is nothing in the list. */
+  empty: string;
+  preview: (columns: number) => readonly Row[];
+  /** Above the list. */
+  head?: (columns: number) => readonly Row[];
+  keys: string;
+  /** What is being typed, instead of the keys. */
+  typing: { label: string; line: Line } | null;
+};
+
+const wide = 120;
+const fewestRows = 12;
+
+export function panelView(parts: PanelParts, { columns, height }: Room): OverlayView {
+  const inner = Math.max(1, columns - 4);
+  const room = Math.max(3, height - 3);
+  const foot = parts.typing === null ? null : inView(layOut(`${parts.typing.label} > `, parts.typing.line, inner), 1);
+  const body = columns >= wide ? besides(parts, inner, room) : stacked(parts, inner, room);
+  const last: Row = foot === null ? [{ text: parts.keys, look: { dim: true } }] : [{ text: foot.rows[0] ?? "", look: {} }];
+  const rows = boxed(parts.title, [...body, last], columns);
+  return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
+}
+
+function besides(parts: PanelParts, inner: number, room: number): Row[] {
+  const left = Math.floor(inner * 0.6);
+  const right = inner - left - 3;
+  const preview = parts.preview(right);
+  const rows = Math.min(room, Math.max(fewestRows, parts.count + 1, preview.length));
+  const list = listRows(parts, left, rows);
+  const line: Row = [{ text: " │ ", look: { dim: true } }];
+  return Array.from({ length: rows }, (_, at) => [...filled(list[at] ?? [], left), ...line, ...filled(preview[at] ?? [], right)]);
+}
+
+/** The preview has its room whatever is chosen, so that the list stays where it is. */
+function stacked(parts: PanelParts, inner: number, room: number): Row[] {
+  const head = parts.head?.(inner).length ?? 0;
+  const forPreview = room < 8 ? 0 : Math.floor(room * 0.4);
+  const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, parts.count) + head));
+  const list = listRows(parts, inner, rows);
+  if (forPreview === 0) return list;
+  const preview = parts.preview(inner);
+  const rule: Row = [{ text: "─".repeat(inner), look: { dim: true } }];
+  return [...list, rule, ...Array.from({ length: forPreview }, (_, at) => preview[at] ?? [])];
+}
+
+function listRows(parts: PanelParts, columns: number, rows: number): Row[] {
+  const head = parts.head?.(columns) ?? [];
+  if (parts.count === 0) return [...head, [{ text: parts.empty, look: { dim: true } }]];
+  const room = Math.max(1, rows - head.length);
+  const first = firstInView(parts.count, parts.at, room);
+  const lines = Array.from({ length: Math.min(room, parts.count - first) }, (_, offset): Row => {
+    const line = filled(parts.line(first + offset, columns), columns);
+    return first + offset === parts.at ? line.map(({ text, look }) => ({ text, look: { ...look, ...chosen } })) : line;
+  });
+  return [...head, ...lines];
+}
+
+/** How far a key moves in a list. */
+export const listMoves: Record<string, number> = { down: 1, up: -1, pagedown: 10, pageup: -10, "ctrl+d": 10, "ctrl+u": -10 };
+
+export function movedBy(at: number, by: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, at + by));
+}
+
+const proseChars = 8000;
+/** Its own, so that what streams in the transcript is not read anew. */
+const prose = { ...markdown };
+
+/** The beginning of a message, as the transcript shows it. */
+export function proseRows(text: string, columns: number): Row[] {
+  return stripsOf(prose, text.slice(0, proseChars), columns).flatMap((strip) => strip());
+}

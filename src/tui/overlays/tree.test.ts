@@ -1,0 +1,172 @@
+// The tree panel: state, keys, state, and how it looks at two sizes.
+import { describe, expect, test } from "bun:test";
+import type { TreeView } from "../../protocol/api.ts";
+import type { Node } from "../../protocol/node.ts";
+import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
+import { firstState, type Message, type State } from "../state.ts";
+import { outlineOf, shownRows } from "./tree-outline.ts";
+
+const ours = sessionNamed("ours", { tip: "n6" });
+const other = sessionNamed("other", { tip: "n8" });
+const call = { kind: "call" as const, id: "c", name: "bash", input: { command: "ls" } };
+const result = { kind: "result" as const, call: "c", name: "bash", text: "a.py", isError: false };
+
+/** Two messages and their answers; from the first answer a second branch. */
+const nodes: Node[] = [
+  nodeOf("n1", null, "user", "list the files"),
+  nodeOf("n2", "n1", "agent", [call]),
+  nodeOf("n3", "n2", "tool", [result]),
+  { ...nodeOf("n4", "n3", "agent", "There is **a.py**."), usage: { input: 9, output: 2, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.5 },
+  nodeOf("n5", "n4", "user", "show it"),
+  nodeOf("n6", "n5", "agent", "print()"),
+  nodeOf("n7", "n4", "user", "delete it"),
+  nodeOf("n8", "n7", "agent", "deleted"),
+];
+const view: TreeView = { nodes, sessions: [ours, other], turns: [] };
+const size = { columns: 80, rows: 24 };
+const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
+
+function read(of: TreeView, reading = 0, states = {}): Message {
+  return { type: "tree", told: { what: "read", reading, view: of, states, known: "k", now: 60_000 } };
+}
+const open = apply(press(normal, "space", "t").state, read(view));
+
+describe("the outline", () => {
+  test("is what was said, with calls folded away, branches to the right and sessions at their tips", () => {
+    const { rows } = outlineOf(view);
+    expect(rows.map(({ lead, words, calls, sessions }) => [`${lead}${words}`, calls, sessions.map(({ id }) => id).join()])).toEqual([
+      ["list the files", 0, ""],
+      ["There is **a.py**.", 1, ""],
+      ["├─show it", 0, ""],
+      ["│ print()", 0, "ours"],
+      ["└─delete it", 0, ""],
+      ["  deleted", 0, "other"],
+    ]);
+  });
+  test("begins before the first message where a session rests there, or where there are several", () => {
+    const cleared = sessionNamed("cleared");
+    const [first, ...rest] = outlineOf({ ...view, sessions: [ours, cleared] }).rows;
+    expect([first?.node, first?.sessions, rest[0]?.lead]).toEqual([null, [cleared], "└─"]);
+  });
+  test("of ten thousand nodes, each a branch of the one before, is made without running out of stack", () => {
+    const deep = Array.from({ length: 5000 }, (_, at) => [
+      nodeOf(`a${at}`, at === 0 ? null : `a${at - 1}`, "user", `go ${at}`),
+      nodeOf(`b${at}`, at === 0 ? null : `a${at - 1}`, "user", `stay ${at}`),
+    ]).flat();
+    const outline = outlineOf({ nodes: deep, sessions: [], turns: [] });
+    expect(outline.rows).toHaveLength(10_001);
+    expect(Math.max(...outline.rows.map(({ lead }) => lead.length))).toBeLessThan(45);
+    expect(shownRows(outline, new Set([""]), "")).toEqual([0]);
+    expect(shownRows(outline, new Set(["a0"]), "")).toHaveLength(3);
+    const large = apply(press(normal, "space", "t").state, read({ nodes: deep, sessions: [], turns: [] }));
+    expect(textOf(press(large, "G").state)).toContain("stay 0");
+    expect(misfits(press(large, "pagedown").state)).toEqual([]);
+  });
+});
+
+describe("in the tree", () => {
+  test("one is where one was, and j, k, gg and G go elsewhere", () => {
+    const at = (...keys: string[]) => chosen(press(open, ...keys).state);
+    expect([at(), at("k"), at("k", "j", "j"), at("g", "g"), at("G"), at("g", "j"), at("pageup")]).toEqual([
+      "print()",
+      "show it",
+      "delete it",
+      "list the files",
+      "deleted",
+      "print()",
+      "list the files",
+    ]);
+  });
+  test("h folds the branch, then the one above; l unfolds it", () => {
+    const folded = press(open, "h").state;
+    expect(textOf(folded)).toContain("├─○ show it +1 folded");
+    expect(chosen(press(folded, "h").state)).toBe("list the files");
+    const all = press(folded, "h", "h").state;
+    expect(textOf(all)).toContain("○ list the files +5 folded");
+    expect(textOf(press(all, "l", "j", "j", "l").state)).toContain("│ ● print() [ours] ← here");
+  });
+  test("a filter shows the lines that have its words, until Esc", () => {
+    const found = press(open, "/", ...Array.from("DELETE"), "enter").state;
+    expect(textOf(found)).toMatch(/those with "DELETE"[^]*│ ○ delete it[^]*│ ● deleted \[other\]/);
+    expect(textOf(found)).not.toContain("○ list the files");
+    expect(textOf(press(found, "escape").state)).toContain("○ list the files");
+    expect(press(found, "escape", "escape").state.overlay).toBeNull();
+    expect(textOf(press(open, "/", ...Array.from("none")).state)).toContain("nothing like that");
+  });
+  test("Enter goes to the session that rests there, or has this one moved", () => {
+    expect(effectsOf(open, "G", "enter")).toEqual([{ type: "go", session: "other", node: "n8" }]);
+    expect(effectsOf(open, "k", "s")).toEqual([{ type: "go", session: null, node: "n5" }]);
+    expect(press(open, "enter").state.notice?.text).toBe("you are here already");
+    expect(apply(open, { type: "went", text: "now in other" }).overlay).toBeNull();
+  });
+  test("f forks at the line under a name, or none", () => {
+    expect(effectsOf(open, "k", "f", ...Array.from("try"), "enter")).toEqual([{ type: "fork", at: "n5", name: "try" }]);
+    expect(effectsOf(open, "f", "enter")).toEqual([{ type: "fork", at: "n6", name: null }]);
+    expect(effectsOf(open, "f", "x", "escape", "enter")).toEqual([]);
+    expect(textOf(apply(press(open, "f").state, { type: "paste", text: "a\nb" }))).toContain("name of the fork, or none > a b");
+  });
+  test("d on two lines compares them, and the comparison gives the tree back", () => {
+    expect(effectsOf(open, "d", "G", "d")).toEqual([{ type: "compare", a: "ours", b: "other" }]);
+    expect(effectsOf(open, "d", "d", "d", "k", "d")).toEqual([{ type: "compare", a: "ours", b: "n5" }]);
+    const spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.25 };
+    const counts = { nodes: 2, messages: 2, toolCalls: 3, failedCalls: 1, turns: 1, steps: 1, startedAt: 0, endedAt: 0 };
+    const side = { ...spent, ...counts, tip: "n6", status: "ok" as const, firstMessage: "show it", answer: "print()", files: [] };
+    const comparison = { fork: nodes[3]!, sharedNodes: 4, a: { ...side, session: ours }, b: { ...side, session: other } };
+    const compared = apply(open, { type: "compared", comparison });
+    expect(textOf(compared)).toMatch(/they part after n4 \(4 shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);
+    const known = apply(compared, read(view, 1));
+    expect(press(known, "escape").state.overlay).toMatchObject({ kind: "tree", reading: 2 });
+  });
+  test("p grafts another branch, r renames, x twice archives; what can't be done is said", () => {
+    expect(effectsOf(open, "G", "p")).toEqual([{ type: "graft", from: "other" }]);
+    expect(effectsOf(open, "G", "k", "p")).toEqual([{ type: "graft", from: "other" }]);
+    expect(press(open, "p").state.notice?.text).toContain("choose another one to graft");
+    expect(effectsOf(open, "r", "ctrl+u", ...Array.from("mine"), "enter")).toEqual([{ type: "rename", session: "ours", name: "mine" }]);
+    expect(effectsOf(open, "G", "x", "x")).toEqual([{ type: "archive", session: "other" }]);
+    expect(effectsOf(open, "G", "x", "k", "x")).toEqual([]);
+    expect(press(open, "x").state.notice?.text).toContain("go to another one first");
+    expect(press(open, "g", "g", "x").state.notice?.text).toBe("no session rests on this branch");
+    expect(effectsOf(open, "y")).toEqual([{ type: "copy", text: "n6" }]);
+    const failed = apply(press(open, "G").state, { type: "failed", text: "it runs", hint: "stop it" });
+    expect(failed.notice).toEqual({ text: "it runs: stop it", isError: true });
+  });
+});
+
+describe("the tree", () => {
+  test("is read when it is opened, and again every second while it is open", () => {
+    const opened = press(normal, "space", "t");
+    expect(opened.effects).toContainEqual({ type: "read tree", reading: 0, known: "", afterMs: 0 });
+    expect(open.overlay).toMatchObject({ reading: 1 });
+    const changed = apply(press(open, "k").state, { type: "tree", told: { what: "changed" } });
+    expect(changed.overlay).toMatchObject({ reading: 2, known: "" });
+    expect(apply(changed, read(view, 1))).toBe(changed);
+    expect(chosen(apply(changed, read({ ...view, nodes: [...nodes, nodeOf("n9", "n8", "user", "why")] }, 2)))).toBe("show it");
+    expect(apply(normal, read(view))).toEqual(normal);
+  });
+  test("shows what runs, and says that it is being read only when that takes long", () => {
+    expect(textOf(apply(press(normal, "space", "t").state, read(view, 0, { other: "running" })))).toContain("● deleted [other · running]");
+    const waiting = press(normal, "space", "t").state;
+    expect([
+      textOf(waiting).includes("reading the tree"),
+      textOf(apply(waiting, { type: "tick", at: 150 })).includes("reading the tree"),
+    ]).toEqual([false, true]);
+    expect(textOf(press({ ...normal, session: null }, "space", "t").state)).toContain("nothing was said yet");
+  });
+  test("stands above the chosen message at 80 × 24, beside it on a wide screen, and fits everywhere", () => {
+    const answer = press(open, "g", "g", "j").state;
+    expect(textOf(answer)).toMatch(
+      /● There is \*\*a\.py\*\*\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
+    );
+    const wide = { ...answer, size: { columns: 200, rows: 60 } };
+    expect(textOf(wide)).toMatch(
+      /○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is \*\*a\.py\*\*\. 1 call +│ There is a\.py\./,
+    );
+    for (const columns of [44, 80, 119, 120, 200])
+      for (const rows of [8, 12, 24, 60]) expect(misfits({ ...answer, size: { columns, rows } })).toEqual([]);
+  });
+});
+
+/** The words of the line that stands out. */
+function chosen({ overlay }: State): string | undefined {
+  return overlay?.kind === "tree" ? overlay.outline?.rows[overlay.shown[overlay.at] ?? -1]?.words : undefined;
+}
