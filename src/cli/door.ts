@@ -103,7 +103,7 @@ function writeAll(fd: number, text: string): void {
 function wantsColor(env: NodeJS.ProcessEnv, terminal: boolean): boolean {
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"] && env["FORCE_COLOR"] !== "0") return true;
-  return terminal && env["TERM"] !== "dumb";
+  return terminal && !/^(dumb|vt\d)/.test(env["TERM"] ?? "");
 }
 
 /** A character device other than /dev/null. node:tty would tell it too, for 2.4 MB more. */

@@ -1,5 +1,6 @@
 // Every configuration key, once: parsing, `skein config`, the JSON schema and docs/CONFIG.md come from this table.
 // It holds data only; reading files and variables is done in load.ts.
+import { notifyWays } from "../protocol/api.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/policy.ts";
 
 export type KeyType =
@@ -219,6 +220,16 @@ export const configKeys: readonly ConfigKey[] = [
     project: "trusted",
     description:
       'Keys of the screen and the commands they mean, by the names of docs/KEYS.md: `{"ctrl+t": "fork", "Space g": "model", "J": "page-down"}`. `none` takes a key away.',
+  },
+  {
+    key: "notify",
+    type: "choice",
+    choices: notifyWays,
+    default: "auto",
+    env: "SKEIN_NOTIFY",
+    project: "yes",
+    description:
+      "How the screen tells you, while you look elsewhere, that a turn of 10 s or more is over or that the agent asks: as the terminal can, else by its bell (`auto`); by its bell; by a message to the terminal (`osc`); not at all.",
   },
   {
     key: "providers.*.base_url",

@@ -66,6 +66,7 @@ describe("layers", () => {
       skills: true,
       unixSockets: false,
       keys: {},
+      notify: "auto",
       providers: {},
       agents: {},
     });

@@ -1,6 +1,7 @@
 // The layers of the configuration: defaults < user < project < environment; flags are put on top by the caller.
 // On the road to the first request: synchronous, nothing heavy, one stat for a file that is not there.
 import { join } from "node:path";
+import type { NotifyWay } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/policy.ts";
 import { nearestWord } from "../kit/nearest.ts";
@@ -40,6 +41,7 @@ export type ConfigValues = Readonly<{
   skills: boolean;
   unixSockets: boolean;
   keys: Readonly<Record<string, string>>;
+  notify: NotifyWay;
   providers: Readonly<Record<string, ProviderConfig>>;
   agents: Readonly<Record<string, AgentConfig>>;
 }>;
@@ -189,6 +191,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     purgeAfterMs: get<number | null>("purge_after"),
     skills: get<boolean>("skills"),
     unixSockets: get<boolean>("unix_sockets"),
+    notify: get<NotifyWay>("notify"),
     keys: Object.freeze({ ...get<Record<string, string>>("keys") }),
     providers: providersOf(entries, options.env, warnings),
     agents: agentsOf(entries, options.env, warnings),

@@ -336,7 +336,12 @@ export type Settings = {
   purgeAfterMs: number | null;
   /** Keys of the screen and the commands they mean. */
   keys: Readonly<Record<string, string>>;
+  notify: NotifyWay;
 };
+
+export const notifyWays = ["auto", "bell", "osc", "off"] as const;
+/** How a person who looks elsewhere is told that something happened. */
+export type NotifyWay = (typeof notifyWays)[number];
 
 export type ConfigRow = {
   key: string;

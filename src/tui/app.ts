@@ -1,15 +1,16 @@
 // The screen as a door: keys and events go to `update`, the state goes to the picture, effects to the Api. It owns the
 // terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
-import { createCliRenderer, decodePasteBytes, type CliRenderer } from "@opentui/core";
+import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Api, SessionOpen, Settings, TurnStart } from "../protocol/api.ts";
-import { Fault, messageOf } from "../protocol/error.ts";
 import type { Session } from "../protocol/turn.ts";
+import { titleOf } from "./attention.ts";
 import { bindingsOf, type Bindings } from "./bindings.ts";
 import { Canvas, keyOf } from "./canvas.ts";
 import type { Doing, OwnThings } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
 import { enter } from "./effects/turns.ts";
 import { firstState, type Message } from "./state.ts";
+import { takeTerminal, type Terminal, type TerminalParts } from "./terminal.ts";
 import { update } from "./update.ts";
 import { pictureOf } from "./views/screen.ts";
 
@@ -26,21 +27,35 @@ export type ScreenParts = {
   /** Told of each session that is shown. */
   onSession: (session: Session) => void;
   onStop: (stop: () => void) => void;
-};
+} & Pick<Terminal, "notify" | "setTitle">;
 
-/** Runs until the person leaves, or a signal comes. */
-export async function openScreen({ settings, ...rest }: Omit<ScreenParts, "bindings"> & { settings: Settings }): Promise<void> {
-  const parts = { ...rest, bindings: bindingsOf(settings.keys) };
-  const renderer = await ownTerminal();
-  const giveBack = () => renderer.destroy();
-  process.once("exit", giveBack);
+export type OpenParts = Omit<ScreenParts, "bindings" | "notify" | "setTitle"> & Pick<TerminalParts, "env"> & { settings: Settings };
+
+/** Signals besides those that end every command; the terminal that went away is one of them. */
+export type LastSignal = "SIGHUP" | "SIGQUIT";
+
+/** Runs until the person leaves, or a signal comes; of those it sees itself it tells which. */
+export async function openScreen({ settings, env, ...rest }: OpenParts): Promise<LastSignal | null> {
+  const bindings = bindingsOf(settings.keys);
+  const terminal = await takeTerminal({ how: settings.notify, env });
+  let signal: LastSignal | null = null;
+  let stop = () => {};
+  const stopBy = (by: LastSignal) => {
+    signal = by;
+    stop();
+  };
+  const onStop = (end: () => void) => rest.onStop((stop = end));
+  const hungUp = () => stopBy("SIGHUP");
+  const quit = () => stopBy("SIGQUIT");
+  // For good: a shell that goes away tells more than once, and the turn's end must still be recorded.
+  process.on("SIGHUP", hungUp).on("SIGQUIT", quit);
+  process.stdin.on("end", hungUp).on("error", hungUp);
   try {
-    await runScreen(parts, renderer);
+    await runScreen({ ...rest, ...terminal, bindings, onStop }, terminal.renderer);
   } finally {
-    giveBack();
-    await renderer.closed;
-    process.off("exit", giveBack);
+    await terminal.giveBack({ isGone: signal === "SIGHUP" });
   }
+  return signal;
 }
 
 /** The same on any renderer: tests bring one without a terminal. */
@@ -57,12 +72,14 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   const canvas = new Canvas(renderer, { color: parts.color, picture, onWheel: (by) => send({ type: "wheel", by }) });
   const copy = (text: string) => renderer.copyToClipboardOSC52(text);
   const doing: Doing = { ...parts, pasted: new Map(), files: { isAsking: false, query: null }, send, copy, quit: over.resolve };
+  let title = "";
 
   function send(message: Message): void {
     try {
       const next = update(state, message);
       state = next.state;
       if (!renderer.isDestroyed) canvas.requestRender();
+      if (titleOf(state) !== title) parts.setTitle((title = titleOf(state)));
       for (const effect of next.effects) void doEffect(doing, effect);
     } catch (error) {
       over.reject(error);
@@ -75,6 +92,10 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     if (key !== null) send({ type: "key", key, at: performance.now() });
   });
   renderer.keyInput.on("paste", ({ bytes }) => send({ type: "paste", text: decodePasteBytes(bytes).replace(/\r\n?/g, "\n") }));
+  renderer.on("focus", () => send({ type: "in front", isInFront: true }));
+  renderer.on("blur", () => send({ type: "in front", isInFront: false }));
+  renderer.on("render:error", ({ error }: { error: unknown }) => over.reject(error));
+  renderer.on("handler:error", ({ error }: { error: unknown }) => over.reject(error));
   renderer.on("resize", () => send({ type: "resized", size: size() }));
   process.on("uncaughtException", over.reject);
   process.on("unhandledRejection", over.reject);
@@ -86,17 +107,5 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   } finally {
     process.off("uncaughtException", over.reject);
     process.off("unhandledRejection", over.reject);
-  }
-}
-
-async function ownTerminal(): Promise<CliRenderer> {
-  try {
-    // Its own console and its own way out would hide what went wrong from us.
-    return await createCliRenderer({ exitOnCtrlC: false, exitSignals: [], consoleMode: "disabled", openConsoleOnError: false });
-  } catch (error) {
-    throw new Fault("not-installed", `the screen can't be opened: ${messageOf(error)}`, {
-      hint: "`skein chat` talks without it",
-      cause: error,
-    });
   }
 }

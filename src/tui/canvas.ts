@@ -41,14 +41,15 @@ export class Canvas extends Renderable {
   protected override renderSelf(buffer: OptimizedBuffer): void {
     const { rows, cursor } = this.parts.picture();
     this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
-    buffer.fillRect(0, 0, this.width, this.height, background);
-    rows.slice(0, this.height).forEach((row, y) => {
+    for (let y = 0; y < this.height; y += 1) {
       let x = 0;
-      for (const { text, look } of row) {
+      for (const { text, look } of rows[y] ?? []) {
         buffer.drawText(this.drawable(buffer, text), x, y, colorOf(look, this.parts.color), background, attributesOf(look));
         x += cellsOf(text);
       }
-    });
+      // A rectangle that is filled would have a colour of its own.
+      if (x < this.width) buffer.drawText(" ".repeat(this.width - x), x, y, foreground, background);
+    }
   }
 
   /** Terminals differ in how wide a joined character is: one that would not take the cells it was given is drawn without its joins. */

@@ -22,6 +22,10 @@ A message may have several lines, and Enter sends it. What was sent before in th
 
 Not there yet: search in the transcript, plan mode and its editor (\`p\`, \`x\`, \`e\`, Ctrl+G), the agents panel, pickers, syntax colours, images in the transcript, Ctrl+Z, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\`, \`attach\` and \`run --policy plan\` do most of that on the command line. A session that another process is working in is shown as it was when it was opened.
 
+However it ends (\`:quit\`, Ctrl+C twice, a signal, a fault, a window that is closed), the turn that runs in it is stopped and recorded as cancelled, the terminal is as it was before, with its title, and what to type to go on is told. A fault that nobody foresaw is told in a line; its report is in \`crashes.log\` in the state directory. Only after a \`kill -9\` is the terminal left as it is: \`reset\` mends it, and the next start finds the session.
+
+The picture has the sixteen colours of your terminal and no others, so your theme decides, light or dark; with \`NO_COLOR\`, or on a terminal of the vt100 family, it has none. A turn of 10 s or more that ends while you look elsewhere is told as the configuration key \`notify\` says, and so is a question; where the terminal does not say whether it is looked at, always. In tmux \`osc\` needs \`allow-passthrough\`, and \`focus-events\` lets it say so.
+
 It runs on Linux with glibc and on macOS; only Linux on x64 is tried by our tests.
 `;
 

@@ -33,6 +33,31 @@ test("a paste of several lines is one message, and wide characters keep their co
   });
 });
 
+test("whatever breaks ends it with that error", async () => {
+  const broken: [string, (parts: ScreenParts) => void][] = [
+    ["a turn that tells nonsense", ({ api }) => (api.turn.start = () => nonsense())],
+    ["a session that is none", (screen) => (screen.session = {} as Session)],
+  ];
+  for (const [, spoil] of broken) {
+    await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
+    const spoilt = parts();
+    spoil(spoilt);
+    const over = runScreen(spoilt, setup.renderer);
+    await setup.mockInput.typeText("x");
+    setup.mockInput.pressEnter();
+    expect(
+      await over.then(
+        () => null,
+        (error: unknown) => error,
+      ),
+    ).toBeInstanceOf(Error);
+  }
+});
+
+async function* nonsense(): AsyncGenerator<Event> {
+  yield { seq: 1, n: 0, sessionId: session.id, turnId: "t", at: 0, type: "node.added" } as unknown as Event;
+}
+
 async function onScreen(walk: (setup: TestRendererSetup) => Promise<void>): Promise<void> {
   await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
   const over = runScreen(parts(), setup.renderer);
@@ -56,6 +81,8 @@ function parts(): ScreenParts {
     color: true,
     bindings: {},
     own: { history: { entries: [], add: () => {} }, readImage: () => ({ mime: "image/png", base64: "" }) },
+    notify: () => {},
+    setTitle: () => {},
     onSession: () => {},
     onStop: () => {},
   } as unknown as ScreenParts;

@@ -18,6 +18,8 @@ export type Mode = "normal" | "insert" | "command";
 export type State = {
   size: Size;
   bindings: Bindings;
+  /** Whether the terminal has said that it is being looked at. */
+  isInFront: boolean;
   mode: Mode;
   /** Null until the first message: a look around leaves nothing behind. */
   session: Session | null;
@@ -61,6 +63,7 @@ export type Message =
   | { type: "paste"; text: string }
   | { type: "wheel"; by: number }
   | { type: "resized"; size: Size }
+  | { type: "in front"; isInFront: boolean }
   /** Some time passed that an effect asked to be told of. */
   | { type: "tick"; at: number }
   | { type: "opened"; session: Session | null; nodes: readonly Node[]; turns: readonly Turn[] }
@@ -109,6 +112,7 @@ export type Effect =
   | { type: "model"; name: string | null }
   | { type: "agent"; name: string | null }
   | { type: "wake"; afterMs: number }
+  | { type: "notify"; text: string }
   | { type: "quit" };
 
 export type Step = { state: State; effects: Effect[] };
@@ -121,6 +125,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
   return {
     bindings: {},
     ...parts,
+    isInFront: false,
     mode: "insert",
     session: null,
     transcript: noBlocks,

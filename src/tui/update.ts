@@ -6,6 +6,7 @@ import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { expanded } from "./composer/chips.ts";
 import { withFiles } from "./composer/menu.ts";
 import { attach, paste } from "./composer/type.ts";
+import { withAttention } from "./attention.ts";
 import { blocksOfPath, type Block } from "./blocks.ts";
 import { comparing } from "./overlays/comparison.ts";
 import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
@@ -25,6 +26,8 @@ export function update(state: State, message: Message): Step {
       return state.overlay === null ? step(scrollBy(state, message.by)) : wheelInOverlay(state, state.overlay, message.by);
     case "resized":
       return step({ ...state, size: message.size });
+    case "in front":
+      return step({ ...state, isInFront: message.isInFront });
     case "tick":
       return step(leaderTick(slowOverlay(state), message.at));
     case "opened":
@@ -32,7 +35,7 @@ export function update(state: State, message: Message): Step {
     case "begun":
       return step({ ...state, session: message.session });
     case "event":
-      return updateByEvent(state, message.event);
+      return withAttention(updateByEvent(state, message.event), message.event);
     case "turn over":
       return step(state.session?.id === message.session ? { ...state, activity: null, asks: [] } : state);
     case "history":

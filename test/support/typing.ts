@@ -3,24 +3,36 @@ import { skeinCommand, type TemporaryHouse } from "./skein.ts";
 
 export type Typing = {
   type: (text: string) => void;
-  /** All that was written so far, without escape sequences. */
+  /** All that was written so far, as it was written. */
+  written: () => string;
+  /** The same without escape sequences. */
   shown: () => string;
   until: (wanted: string | RegExp) => Promise<string>;
+  /** As a window that is closed does. */
+  hangUp: () => void;
   exited: Promise<number>;
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export function typing(house: TemporaryHouse, args: string[]): Typing {
+type TypingOptions = { env?: Record<string, string>; program?: string[]; size?: { columns: number; rows: number } };
+
+export function typing(house: TemporaryHouse, args: string[], options: TypingOptions = {}): Typing {
+  const { env = { NO_COLOR: "1" }, program = skeinCommand(), size = { columns: 80, rows: 24 } } = options;
   const decoder = new TextDecoder();
   let written = "";
-  const child = Bun.spawn([...skeinCommand(), ...args], {
+  const child = Bun.spawn([...program, ...args], {
     cwd: house.project,
-    env: { ...house.env, TERM: "xterm-256color", NO_COLOR: "1" },
-    terminal: { cols: 80, rows: 24, data: (_terminal, bytes) => void (written += decoder.decode(bytes, { stream: true })) },
+    env: { ...house.env, TERM: "xterm-256color", ...env },
+    terminal: {
+      cols: size.columns,
+      rows: size.rows,
+      data: (_terminal, bytes) => void (written += decoder.decode(bytes, { stream: true })),
+    },
   });
   const shown = () => Bun.stripANSI(written).replaceAll("\r", "");
   return {
     type: (text) => void child.terminal?.write(text),
+    written: () => written,
     shown,
     async until(wanted) {
       const giveUpAt = performance.now() + 20_000;
@@ -31,6 +43,7 @@ export function typing(house: TemporaryHouse, args: string[]): Typing {
         await Bun.sleep(10);
       }
     },
+    hangUp: () => child.terminal?.close(),
     exited: child.exited,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) child.kill("SIGKILL");

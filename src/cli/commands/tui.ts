@@ -5,12 +5,15 @@ import { shortId } from "../../protocol/node.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Args, Command, Door } from "../command.ts";
+import { keepReport } from "../crash-report.ts";
 import { readImage } from "../read-image.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
 import { readFlags, sessionFrom, turnFrom } from "./run.ts";
 
 const taken = new Set(["model", "agent", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
+
+const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 
 export const tui: Command = {
   name: "tui",
@@ -46,7 +49,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
   };
   const { openScreen } = await loadScreen();
   let last: Session | null = session;
-  let signal: "SIGINT" | "SIGTERM" | null = null;
+  let signal: keyof typeof exitCodes | null = null;
   try {
     const onStop = (stop: () => void) =>
       door.onStop((by) => {
@@ -54,12 +57,16 @@ async function runTui(args: Args, door: Door): Promise<number> {
         stop();
       });
     const onSession = (shown: Session) => void (last = shown);
+    const { color } = door.out;
     const project = door.projectOf(directory);
-    await openScreen({ api, directory, project, turn, open, session, color: door.out.color, settings, own, onSession, onStop });
+    const parts = { api, directory, project, turn, open, session, color, settings, own, env: door.env, onSession, onStop };
+    signal = (await openScreen(parts)) ?? signal;
+  } catch (error) {
+    throw error instanceof Fault ? error : keepReport(error, door);
   } finally {
     if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${shortId(last.id)}\n`);
   }
-  return signal === null ? 0 : signal === "SIGINT" ? 130 : 143;
+  return signal === null ? 0 : exitCodes[signal];
 
   async function sessionFor(name: string | undefined): Promise<Session | null> {
     if (name !== undefined) return api.session.find({ wanted: name, directory });

@@ -32,6 +32,7 @@ export type Doing = {
   send: (message: Message) => void;
   /** Into the terminal's clipboard, where it has one; whether it was sent. */
   copy: (text: string) => boolean;
+  notify: (text: string) => void;
   quit: () => void;
 };
 

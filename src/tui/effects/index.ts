@@ -13,6 +13,7 @@ const actions: Actions = {
   ...typingActions,
   ...treeActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
+  notify: ({ notify }, { text }) => notify(text),
   quit: (doing) => doing.quit(),
 };
 

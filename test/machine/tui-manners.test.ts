@@ -1,0 +1,111 @@
+// How the screen treats the terminal: what it sends, and what it leaves behind however it ends. Real terminals, their bytes.
+import { describe, expect, test } from "bun:test";
+import { model, walk } from "../support/chat-walk.ts";
+import { leftOf, processesOf } from "../support/processes.ts";
+import { skeinCommand, type TemporaryHouse } from "../support/skein.ts";
+import { typing, type Typing } from "../support/typing.ts";
+
+const ready = /\[INSERT\] \[idle\]/;
+/** What is between words may have been there before, and is not sent again. */
+const running = /bash\(sleep ?300\)/;
+const words = ["tui", ...model];
+/** Tells the exit code, and then what state the terminal is in. */
+const inShell = ["sh", "-c", '"$@"; echo "code $?"; stty -a; echo over', "sh", ...skeinCommand()];
+
+const endings: { how: string; end: (screen: Typing, house: TemporaryHouse) => Promise<void>; code: number }[] = [
+  {
+    how: ":quit",
+    async end({ type, until }) {
+      type("\x1b");
+      await until("NORMAL");
+      type(":quit\r");
+    },
+    code: 0,
+  },
+  { how: "Ctrl+C twice", end: async ({ type }) => type("\x03\x03"), code: 0 },
+  ...Object.entries({ SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 }).map(([signal, code]) => ({
+    how: signal,
+    end: async (_: Typing, house: TemporaryHouse) => void process.kill(screenIn(house), signal),
+    code,
+  })),
+];
+
+describe("the terminal", () => {
+  for (const { how, end, code } of endings)
+    test(`is as it was after ${how}, with a turn running, and the way back is told`, async () => {
+      await walk(async ({ house }) => {
+        await using screen = typing(house, words, { program: inShell });
+        await screen.until(ready);
+        screen.type("take your time\r");
+        await screen.until(running);
+        await end(screen, house);
+        const shown = await screen.until("over\n");
+        expect(shown).toMatch(new RegExp(`Resume with: skein tui [0-9a-f]{8}\\ncode ${code}\\n`));
+        expect(shown).toMatch(/ icanon [^]* echo /);
+        expect(modesLeft(screen.written())).toEqual([]);
+        expect(await leftOf(house.root)).toEqual([]);
+        expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+      });
+    });
+
+  test("that goes away ends the turn with it, and nothing is left", async () => {
+    await walk(async ({ house }) => {
+      await using screen = typing(house, words);
+      await screen.until(ready);
+      screen.type("take your time\r");
+      await screen.until(running);
+      screen.hangUp();
+      expect(await screen.exited).toBe(129);
+      expect(await leftOf(house.root)).toEqual([]);
+      expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+    });
+  });
+
+  test("gets its own sixteen colours and no others, and none where none are wanted", async () => {
+    await walk(async ({ house }) => {
+      const sent = async (env: Record<string, string>) => {
+        await using screen = typing(house, words, { env });
+        await screen.until(ready);
+        screen.type("hello\r");
+        await screen.until(/You ?said: ?hello[^]*── ?ok/);
+        return colorsIn(screen.written());
+      };
+      const [rich, poor, none, hardware] = await Promise.all(
+        ["COLORTERM=truecolor", "TERM=linux", "NO_COLOR=1", "TERM=vt220"].map((one) =>
+          sent(Object.fromEntries([one.split("=")]) as Record<string, string>),
+        ),
+      );
+      expect([rich, poor].map((colors) => colors?.filter((color) => !/^38;5;(\d|1[0-5])$/.test(color)))).toEqual([[], []]);
+      expect(rich?.length).toBeGreaterThan(0);
+      expect([none, hardware]).toEqual([[], []]);
+    });
+  });
+});
+
+function screenIn(house: TemporaryHouse): number {
+  const screens = processesOf(house.root).filter(
+    ({ command }) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "),
+  );
+  expect(screens).toHaveLength(1);
+  return screens[0]?.pid ?? 0;
+}
+
+/** Modes that were set and not set back, by number; the cursor is one that has to be there. */
+function modesLeft(written: string): string[] {
+  const last = new Map<string, string>();
+  // oxlint-disable-next-line no-control-regex
+  for (const [, mode = "", how = ""] of written.matchAll(/\x1b\[\?(\d+)([hl])/g)) last.set(mode, how);
+  const titles = written.split("\x1b[22;0t").length === written.split("\x1b[23;0t").length ? [] : ["title"];
+  // Characters that are clusters stay whole: terminals that know mode 2027 are meant to be in it.
+  return [...last]
+    .filter(([mode, how]) => mode !== "2027" && how !== (mode === "25" ? "h" : "l"))
+    .map(([mode]) => mode)
+    .concat(titles);
+}
+
+/** The colours of all sequences that set one, without the default ones. */
+function colorsIn(written: string): string[] {
+  // oxlint-disable-next-line no-control-regex
+  const codes = [...written.matchAll(/\x1b\[([\d;]*)m/g)].map(([, code = ""]) => code);
+  return [...new Set(codes.filter((code) => /^(3[0-8]|4[0-8]|9\d|10\d)(;|$)/.test(code)))];
+}
