@@ -4,6 +4,7 @@ import { edits, emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { openTree } from "./overlays/tree.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
+import { beginSearch, searchOn } from "./search/search.ts";
 import { step, type State, type Step } from "./state.ts";
 
 export type ScreenCommand = {
@@ -42,6 +43,9 @@ export const screenCommands: readonly ScreenCommand[] = [
   { name: "block-next", summary: "to the next block", keys: ["]"], run: (state) => step(moveFocus(state, 1)) },
   { name: "open-block", summary: "open or fold the block; without one, type", keys: ["enter", "o"], run: openBlock },
   { name: "open-all", summary: "open or fold all blocks", keys: ["ctrl+o"], everywhere: true, run: (state) => step(toggleAll(state)) },
+  { name: "search", summary: "find words in the transcript; Esc goes back", keys: ["/"], run: (state) => step(beginSearch(state)) },
+  { name: "search-next", summary: "to the next place that was found", keys: ["n"], run: (state) => step(searchOn(state, 1)) },
+  { name: "search-before", summary: "to the place found before", keys: ["N"], run: (state) => step(searchOn(state, -1)) },
   { name: "command", summary: "type a command", keys: [":"], run: (state) => step({ ...state, mode: "command", commandLine: emptyLine }) },
   {
     name: "net",

@@ -53,6 +53,13 @@ export function focusAt(state: State, wanted: number): State {
   return scrollTo(focused, isBefore(start, fitting) ? start : fitting);
 }
 
+/** A row that is not in view comes to the upper third. */
+export function bringIntoView(state: State, place: Place): State {
+  const top = topPlace(state);
+  if (!isBefore(place, top) && isBefore(place, moved(state, top, transcriptHeight(state)))) return state;
+  return scrollTo(state, moved(state, place, -Math.floor(transcriptHeight(state) / 3)));
+}
+
 /** Opens or folds the block in focus; its first row stays where it was, wherever there is room for that. */
 export function toggleFocused(state: State): State {
   if (state.focus === null) return state;

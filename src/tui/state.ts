@@ -8,12 +8,13 @@ import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
 import { emptyComposer, type Composer } from "./composer/composer.ts";
+import type { Search } from "./search/search.ts";
 import { noBlocks, type Transcript } from "./transcript.ts";
 import type { Place } from "./views/window.ts";
 import type { Overlay, PanelMessage } from "./overlays/index.ts";
 import type { TreeEffect } from "./overlays/tree.ts";
 
-export type Mode = "normal" | "insert" | "command";
+export type Mode = "normal" | "insert" | "command" | "search";
 
 export type State = {
   size: Size;
@@ -32,6 +33,8 @@ export type State = {
   top: Place | "end";
   draft: Line;
   composer: Composer;
+  /** What was searched for last. */
+  search: Search | null;
   /** What follows the colon. */
   commandLine: Line;
   /** What the turn is doing; null when none runs. */
@@ -135,6 +138,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     top: "end",
     draft: emptyLine,
     composer: emptyComposer,
+    search: null,
     commandLine: emptyLine,
     activity: null,
     usage: noUsage,

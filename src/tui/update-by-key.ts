@@ -5,6 +5,7 @@ import { typeKey } from "./composer/type.ts";
 import { edited } from "./edit-keys.ts";
 import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
 import { pressInOverlay } from "./overlays/index.ts";
+import { searchKey } from "./search/search.ts";
 import { step, type Key, type State, type Step } from "./state.ts";
 
 export const whichKeyAfterMs = 200;
@@ -18,6 +19,7 @@ export function pressKey(before: State, key: Key, at: number): Step {
   if (state.asks[0] !== undefined) return answering(state, state.asks[0].id, key);
   if (state.leader !== null) return afterLeader(state, key, at);
   if (isMenuKey(state, key)) return typeKey(state, key);
+  if (state.mode === "search" && state.search !== null) return searchKey(state, state.search, key);
   if (key.name === "escape") return leaveOrStop(state);
   if (key.name === "space" && (state.mode === "normal" || (state.mode === "insert" && state.draft.text === "")))
     return step(
@@ -44,7 +46,8 @@ function stopOrQuit(state: State, at: number): Step {
 
 /** In Normal mode, with nothing left to leave, Esc stops the turn. */
 function leaveOrStop(state: State): Step {
-  const { session, activity } = state;
+  const { session, activity, search } = state;
+  if (state.mode === "normal" && search?.isShown === true) return step({ ...leaveMode(state), search: { ...search, isShown: false } });
   const isRunning = session !== null && activity !== null && activity !== "stopping";
   if (!isRunning || state.mode !== "normal" || state.focus !== null || state.pending !== null) return step(leaveMode(state));
   return step(tell({ ...state, activity: "stopping" }, "stopping the turn"), { type: "cancel", session: session.id });

@@ -13,6 +13,7 @@ import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./ov
 import { scrollBy } from "./scroll.ts";
 import { step, type Message, type State, type Step } from "./state.ts";
 import { blockCount, noBlocks, withBlocks } from "./transcript.ts";
+import { searchFor } from "./search/search.ts";
 import { updateByEvent } from "./update-by-event.ts";
 import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
 
@@ -66,6 +67,7 @@ function pasted(state: State, text: string): Step {
   if (state.overlay !== null) return pressInOverlay(state, state.overlay, { name: "paste", text: line });
   if (state.asks.length > 0) return step({ ...state, answer: insert(state.answer, text) });
   if (state.mode === "command") return step({ ...state, commandLine: insert(state.commandLine, line) });
+  if (state.mode === "search" && state.search !== null) return step(searchFor(state, state.search, insert(state.search.line, line.trim())));
   return paste(state, text);
 }
 
@@ -78,6 +80,7 @@ function opened(state: State, { session, nodes, turns }: Extract<Message, { type
     transcript: { ...noBlocks, settled: blocksOfPath(nodes, turns) },
     toggled: new Set(),
     focus: null,
+    search: null,
     top: "end",
     activity: null,
     queue: [],

@@ -2,6 +2,8 @@
 // the composer and the status bar, and an overlay over the transcript.
 import { oneLine } from "../../kit/text.ts";
 import { inView, layOut } from "../../kit/lay-out.ts";
+import type { Line } from "../../kit/line-edit.ts";
+import { highlighted, patternOf } from "../search/find.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
 import { blockCount } from "../transcript.ts";
@@ -32,8 +34,10 @@ export function pictureOf(state: State): Picture {
 function transcriptRows(state: State, height: number): Row[] {
   if (blockCount(state.transcript) === 0)
     return padded([[{ text: "  Type a message; Esc and ? show the keys.", look: { dim: true } }]], height);
-  const rows = rowsInView(state).map(({ block, row }): Row => {
-    if (row.length === 0) return row;
+  const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
+  const rows = rowsInView(state).map(({ block, row: plain }): Row => {
+    if (plain.length === 0) return plain;
+    const row = pattern === null ? plain : highlighted(plain, pattern);
     return [block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} }, ...row];
   });
   return padded(rows, height);
@@ -46,8 +50,7 @@ function padded(rows: Row[], height: number): Row[] {
 function ruleRow(state: State): Row {
   const { columns } = state.size;
   const { notice } = state;
-  const name = state.session === null ? "new session" : (state.session.name ?? state.session.id.slice(-8));
-  const text = fit(notice === null ? `── ${oneLine(name, 40)} ` : `── ${notice.text} `, columns);
+  const text = fit(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, columns);
   const more = state.top === "end" ? "" : " more below ──";
   const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
   return [
@@ -56,12 +59,29 @@ function ruleRow(state: State): Row {
   ];
 }
 
+function sessionText({ session }: State): string {
+  return session === null ? "new session" : oneLine(session.name ?? session.id.slice(-8), 40);
+}
+
+/** Which of the blocks with the words one is at. */
+function searchText({ search, mode }: State): string | null {
+  if (search === null || !search.isShown || search.line.text === "") return null;
+  const { found } = search;
+  const keys = mode === "normal" ? "; n and N go on, Esc ends it" : "";
+  return found === null ? `nothing has "${search.line.text}"` : `"${search.line.text}" in block ${found.block} of ${found.of}${keys}`;
+}
+
 function composerOf(state: State) {
-  const [prompt, line] = state.mode === "command" ? [":", state.commandLine] : [composerPrompt, state.draft];
+  const [prompt, line] = typedIn(state);
   const height = composerRows(state, state.draft);
   const shown = inView(layOut(prompt, line, state.size.columns), height);
   const rows = [...shown.rows, ...Array.from({ length: height - shown.rows.length }, () => "")];
   return { rows, cursor: shown.cursor };
+}
+
+function typedIn({ mode, commandLine, search, draft }: State): [prompt: string, line: Line] {
+  if (mode === "command") return [":", commandLine];
+  return mode === "search" && search !== null ? ["/", search.line] : [composerPrompt, draft];
 }
 
 function shifted({ row, column }: { row: number; column: number }, by: number) {

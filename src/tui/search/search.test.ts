@@ -1,0 +1,112 @@
+// Searching the transcript: keys in, what is in view and what stands out.
+import { describe, expect, test } from "bun:test";
+import type { Node, Part } from "../../protocol/node.ts";
+import type { Session } from "../../protocol/turn.ts";
+import { firstState, type State } from "../state.ts";
+import { update } from "../update.ts";
+import { pictureOf } from "../views/screen.ts";
+import { highlighted } from "./find.ts";
+
+const session = { id: "s-1", name: "talk", tip: null, agent: "native", model: null } as Session;
+const long = `${"filler\n".repeat(40)}a needle, deep\n${"filler\n".repeat(40)}another needle`;
+const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "grep x" } };
+const result: Part = { kind: "result", call: "c1", name: "bash", text: "folded Needle here", isError: false };
+const nodes = [
+  node(0, "user", { kind: "text", text: "first needle" }),
+  node(1, "agent", call),
+  node(2, "tool", result),
+  ...Array.from({ length: 50 }, (_, at) => node(at + 3, "user", { kind: "text", text: `line ${at}` })),
+  node(60, "agent", { kind: "text", text: long }),
+  node(61, "user", { kind: "text", text: "last **needle** of all" }),
+];
+const full = opened(nodes);
+
+describe("a search", () => {
+  test("shows the nearest place while it is typed, and Esc goes back to where one was", () => {
+    const typed = press(full, "/", ...Array.from("needle"));
+    expect(lines(typed)).toContain('── "needle" in block 3 of 4 ');
+    expect(lines(typed)).toMatch(/another needle[^]*\/needle\n\[SEARCH\]/);
+    expect(marked(typed)).toEqual(["needle", "needle"]);
+    const first = press({ ...full, top: { block: 0, strip: 0, row: 0 } }, "/", ...Array.from("needle"));
+    expect(lines(first)).toContain("block 1 of 4");
+    expect(picture(press(typed, "escape"))).toBe(picture(full));
+    expect(picture(press(typed, ...Array.from("needle!", () => "backspace")))).toBe(picture(full));
+  });
+  test("goes on with n and N, opens what is folded as long as one is there, and tells when it begins anew", () => {
+    const there = press(full, "/", ...Array.from("needle"), "enter");
+    const places = ["n", "n", "n", "n", "n"].map((_, at, keys) => lines(press(there, ...keys.slice(0, at + 1))));
+    expect(places.map((shown) => /block \d of \d|on from the \w+/.exec(shown)?.[0])).toEqual([
+      "block 4 of 4",
+      "on from the beginning",
+      "block 2 of 4",
+      "block 3 of 4",
+      "block 3 of 4",
+    ]);
+    expect(places[2]).toMatch(/v bash\(grep x\)[^]*folded Needle here/);
+    expect(places[3]).toContain("a needle, deep");
+    expect(press(there, "n", "n", "n", "n").toggled.size).toBe(0);
+    expect(lines(press(there, "n", "n", "N"))).toContain("on from the end");
+  });
+  test("ends with Esc where it is, and n takes it up again", () => {
+    const ended = press(full, "/", ...Array.from("needle"), "enter", "N", "escape");
+    expect([marked(ended), ended.mode, lines(ended).includes("a needle, deep")]).toEqual([[], "normal", true]);
+    expect(marked(press(ended, "n")).length).toBeGreaterThan(0);
+  });
+  test("takes capitals as they are, and tells when there is nothing", () => {
+    expect(lines(press(full, "/", ...Array.from("Needle")))).toContain('"Needle" in block 1 of 1');
+    const none = press(full, "/", ...Array.from("haystack"));
+    expect(lines(none)).toContain('── nothing has "haystack"');
+    expect(lines(press(none, "enter"))).toContain('nothing has "haystack"');
+    expect(picture(press(none, "enter", "j"))).toBe(picture(press(full, "j")));
+    expect(lines(press(full, "n"))).toContain("nothing was searched for yet");
+  });
+  test("takes a paste, and is over when another session is shown", () => {
+    const pasted = update(press(full, "/"), { type: "paste", text: "deep\n" }).state;
+    expect(lines(pasted)).toContain('"deep" in block 1 of 1');
+    expect(opened([], pasted).search).toBeNull();
+  });
+});
+
+test("what was found stands out across runs, and nothing else changes", () => {
+  const row = [
+    { text: "a nee", look: { bold: true } },
+    { text: "dle b", look: {} },
+  ];
+  expect(highlighted(row, /needle/gi)).toEqual([
+    { text: "a ", look: { bold: true } },
+    { text: "nee", look: { bold: true, inverse: true } },
+    { text: "dle", look: { inverse: true } },
+    { text: " b", look: {} },
+  ]);
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+function node(at: number, author: Node["author"], part: Part): Node {
+  return { id: `n${at}`, parent: null, tree: "t", session: "s-1", turn: null, at, author, parts: [part] };
+}
+
+function opened(shown: Node[], state = firstState({ size: { columns: 80, rows: 24 }, bindings: {}, net: "off", sandbox: "on" })): State {
+  return update({ ...state, mode: "normal" }, { type: "opened", session, nodes: shown, turns: [] }).state;
+}
+
+function press(state: State, ...keys: string[]): State {
+  return keys.reduce((now, name) => update(now, { type: "key", key: { name, text: name.length === 1 ? name : "" }, at: 0 }).state, state);
+}
+
+function picture(state: State): string {
+  return JSON.stringify(pictureOf(state));
+}
+
+function lines(state: State): string {
+  return pictureOf(state)
+    .rows.map((row) => row.map((run) => run.text).join(""))
+    .join("\n");
+}
+
+/** What stands out in the transcript. */
+function marked(state: State): string[] {
+  return pictureOf(state)
+    .rows.slice(0, -1)
+    .flatMap((row) => row.filter((run) => run.look.inverse === true).map((run) => run.text));
+}
