@@ -65,14 +65,11 @@ function place(blocks: Block[], id: string, node: Node, part: Part, running: Rea
       const known = call?.kind === "tool" ? call : toolBlock(id, part.name, {});
       const { startedAt } = known.span;
       const tookMs = startedAt === null ? null : Math.max(0, node.at - startedAt);
-      blocks[at < 0 ? blocks.length : at] = {
-        ...known,
-        output: "",
-        span: { startedAt, tookMs },
-        result: { text: part.text, isError: part.isError },
-      };
-      if (part.display !== undefined) blocks.push({ id: `${id}.diff`, kind: "diff", text: part.display });
-      for (const [index, image] of (part.images ?? []).entries()) blocks.push({ id: `${id}.image${index}`, kind: "image", image });
+      const ended: Block = { ...known, output: "", span: { startedAt, tookMs }, result: { text: part.text, isError: part.isError } };
+      const shown: Block[] = part.display === undefined ? [] : [{ id: `${id}.diff`, kind: "diff", text: part.display }];
+      const images = (part.images ?? []).map((image, index): Block => ({ id: `${id}.image${index}`, kind: "image", image }));
+      if (at < 0) blocks.push(ended, ...shown, ...images);
+      else blocks.splice(at, 1, ended, ...shown, ...images);
       break;
     }
     case "image":

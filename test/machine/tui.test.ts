@@ -79,6 +79,25 @@ describe("the screen", () => {
     });
   });
 
+  test("keeps its columns, whatever is written in them", async () => {
+    const cells = ["日本語", "👩‍👩‍👧", "👍🏽", "🇩🇪", "⚠️", "e\u0301", "שלום", "\u202eabc", "ก็", "a\u200bb\u00adc", "\u0301x"];
+    const final = ["| what | n |", "|---|---|", ...cells.map((cell, at) => `| ${cell} | ${at} |`)].join("\n");
+    const server = startModelServer({ steps: [], final });
+    using house = temporaryHouse(vendorEnv(server.url));
+    try {
+      await using terminal = await openTerminal(house, size);
+      const { press, until } = terminal;
+      await press(`skein tui ${model.join(" ")}`, "Enter");
+      await until(ready);
+      await press("go", "Enter");
+      const shown = await until(/── ok · 1 step/);
+      const bars = shown.split("\n").flatMap((row) => (/[│┼]/.test(row) ? [Bun.stringWidth(row.slice(0, row.search(/[│┼]/)))] : []));
+      expect(bars).toEqual(Array.from({ length: cells.length + 2 }, () => 9));
+    } finally {
+      await server.stop();
+    }
+  });
+
   test("a question is answered where it is asked", async () => {
     const calls = [{ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }];
     const server = startModelServer({ steps: [{ calls }], final: "Thanks." });

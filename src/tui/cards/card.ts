@@ -3,6 +3,7 @@
 import type { Look, Run } from "../../kit/ansi.ts";
 import { oneLine, shortCount } from "../../kit/text.ts";
 import type { Block } from "../blocks.ts";
+import { noUsage } from "../../protocol/usage.ts";
 import { tokensText } from "../tokens.ts";
 import { diff, diffCounts } from "./diff.ts";
 import { imageSize } from "./image-size.ts";
@@ -78,9 +79,15 @@ function first(text: string): Run {
 function diffStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
   const counts = diffCounts(text);
   if (counts === null) return stripsOf(noted, text.trimEnd(), columns);
-  const [added = "", gone = ""] = counts.split(" ");
-  const head = row(columns, { text: "± ", look: faint }, { text: added, look: good }, { text: ` ${gone}`, look: bad });
-  return isOpen ? [...head, ...stripsOf(diff, text.trimEnd(), columns)] : head;
+  const head = row(
+    columns,
+    { text: "± ", look: faint },
+    { text: counts.name, look: { bold: true } },
+    { text: ` +${counts.added}`, look: good },
+    { text: ` -${counts.gone}`, look: bad },
+  );
+  // Its first strip would be the name of the file.
+  return isOpen ? [...head, ...stripsOf(diff, text.trimEnd(), columns).slice(1)] : head;
 }
 
 const lookOfState: Record<string, Look> = { running: busy, asking: busy, paused: faint, ok: good };
@@ -89,10 +96,12 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
   const { agent, task, state, spent } = block;
   const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
   const doing = oneLine(block.doing.trimEnd().split("\n").at(-1) ?? "", 400);
+  const used = spent.usage === noUsage ? [] : [tokensText(spent.usage, shortCount), cost];
+  const rest = [...used, ...(doing === "" ? [] : [doing])].map((each) => ` · ${each}`).join("");
   const told: Run[] = [
     { text: "  ", look: {} },
     { text: state, look: lookOfState[state] ?? bad },
-    { text: ` · ${tokensText(spent.usage, shortCount)} · ${cost}${doing === "" ? "" : ` · ${doing}`}`, look: faint },
+    { text: rest, look: faint },
   ];
   const head = isOpen
     ? stripsOf(delegated, `${agent}: ${task.trimEnd()}`, columns)
@@ -102,7 +111,7 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
 
 function imageText({ image }: Extract<Block, { kind: "image" }>): string {
   const size = imageSize(image.base64);
-  const bytes = Math.floor((image.base64.length * 3) / 4);
+  const bytes = Buffer.byteLength(image.base64, "base64");
   const kilobytes = bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KB`;
   return [`image (${image.mime})`, ...(size === null ? [] : [`${size.width} × ${size.height}`]), kilobytes].join(" · ");
 }

@@ -23,14 +23,15 @@ export const diff: Reader<State> = {
       return { strips: [strip(() => wrapRuns(shown, columns))], state: next };
     }
     // A line of the head of the next file.
-    if (/^(diff |index )/.test(line)) return { strips: [], state: { ...state, old: 0, now: 0 } };
+    if (/^(diff|index|new file|deleted file|old mode|new mode|similarity|rename) /.test(line))
+      return { strips: [], state: { ...state, old: 0, now: 0 } };
     return state.old === 0 ? { strips: [plainStrip(line, columns)], state } : changedLine(line, state, columns);
   },
 };
 
 function nameLine(isOld: boolean, name: string, state: State, columns: number): { strips: Strip[]; state: State } {
   if (isOld) return { strips: [], state: { ...state, before: name } };
-  const shown = name === "/dev/null" ? `${state.before} (deleted)` : state.before === "/dev/null" ? `${name} (created)` : name;
+  const shown = shownName(state.before, name);
   const language = languageNamed(/\.(\w+)$/.exec(name)?.[1] ?? "");
   return {
     strips: [strip(() => wrapRuns([{ text: shown, look: { bold: true } }], columns))],
@@ -58,9 +59,16 @@ function plainStrip(line: string, columns: number): Strip {
   return strip(() => wrapRuns([{ text: line, look: faint }], columns));
 }
 
-/** `+3 -1`; null for what is no diff. */
-export function diffCounts(text: string): string | null {
-  if (!/^@@ /m.test(text)) return null;
+/** What it is about, and how many lines came and went; null for what is no diff of files. */
+export function diffCounts(text: string): { name: string; added: number; gone: number } | null {
+  const names = /^--- (?:a\/)?(.*)\n\+\+\+ (?:b\/)?(.*)$/m.exec(text);
+  if (names === null) return null;
   const count = (sign: RegExp) => text.match(sign)?.length ?? 0;
-  return `+${count(/^\+(?!\+\+ )/gm)} -${count(/^-(?!-- )/gm)}`;
+  const name = shownName(names[1] ?? "", names[2] ?? "");
+  return { name, added: count(/^\+(?!\+\+ )/gm), gone: count(/^-(?!-- )/gm) };
+}
+
+function shownName(before: string, after: string): string {
+  if (after === "/dev/null") return `${before} (deleted)`;
+  return before === "/dev/null" ? `${after} (created)` : after;
 }

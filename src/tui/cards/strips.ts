@@ -63,9 +63,11 @@ export function strip(layOut: () => readonly Row[]): Strip {
 
 /** Text of one look behind a mark on every row. */
 export function behind(mark: Run, look: Look, most = Number.POSITIVE_INFINITY): Reader<null> {
-  const line = (text: string, columns: number) => wrapRuns([{ text, look }], Math.min(columns, most) - cellsOf(mark.text));
-  return {
-    start: null,
-    line: (text, state, columns) => ({ strips: [strip(() => line(text, columns).map((row) => [mark, ...row]))], state }),
+  const markCells = cellsOf(mark.text);
+  const rows = (text: string, columns: number): Row[] => {
+    const room = Math.min(columns, most) - markCells;
+    // Where there is no room for both, the text is what matters.
+    return room < 2 ? wrapRuns([{ text, look }], columns) : wrapRuns([{ text, look }], room).map((row) => [mark, ...row]);
   };
+  return { start: null, line: (text, state, columns) => ({ strips: [strip(() => rows(text, columns))], state }) };
 }

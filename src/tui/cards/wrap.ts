@@ -4,7 +4,9 @@ import { cellsOf, clustersOf, shownText } from "./cells.ts";
 
 export type Row = readonly Run[];
 
-type Word = { text: string; cells: number; look: Look; isBlank: boolean };
+type Piece = { text: string; cells: number; look: Look };
+/** What is not broken if it fits in a row: letters without a blank between them, of whatever looks, or blanks. */
+type Word = { pieces: Piece[]; cells: number; kind: "letters" | "blank" | "break" };
 
 /** Rows after the first begin with `hang`, blanks or a mark of its own. A line break in a run begins a row. */
 export function wrapRuns(runs: Row, columns: number, hang: Run = noHang): Row[] {
@@ -24,19 +26,19 @@ export function wrapRuns(runs: Row, columns: number, hang: Run = noHang): Row[] 
     row = [];
     used = 0;
   };
-  const put = ({ text, cells, look }: Word) => {
+  const put = ({ text, cells, look }: Piece) => {
     const last = row.at(-1);
     if (last !== undefined && last.look === look) row[row.length - 1] = { text: last.text + text, look };
     else row.push({ text, look });
     used += cells;
   };
-  for (const word of runs.flatMap(wordsOf)) {
-    if (word.text === "\n") breakLine();
-    else if (used + word.cells <= width) put(word);
-    else if (word.isBlank) breakRow();
+  for (const word of wordsOf(runs)) {
+    if (word.kind === "break") breakLine();
+    else if (used + word.cells <= width) word.pieces.forEach(put);
+    else if (word.kind === "blank") breakRow();
     else {
       if (used > indentCells && word.cells <= width - indentCells) breakRow();
-      for (const piece of word.cells <= width - used ? [word] : piecesOf(word)) {
+      for (const piece of word.cells <= width - used ? word.pieces : word.pieces.flatMap(lettersOf)) {
         if (used + piece.cells > width) breakRow();
         put(piece);
       }
@@ -51,13 +53,23 @@ export function blanks(count: number): Run {
   return { text: " ".repeat(count), look: noHang.look };
 }
 
-function wordsOf({ text, look }: Run): Word[] {
-  const words = shownText(text).match(/\n|[^\S\n]+|\S+/g) ?? [];
-  return words.map((word) => ({ text: word, cells: cellsOf(word), look, isBlank: /^\s/.test(word) }));
+function wordsOf(runs: Row): Word[] {
+  const words: Word[] = [];
+  for (const { text, look } of runs)
+    for (const found of shownText(text).match(/\n|[^\S\n]+|\S+/g) ?? []) {
+      const kind = found === "\n" ? "break" : /^\s/.test(found) ? "blank" : "letters";
+      const piece = { text: found, cells: cellsOf(found), look };
+      const last = words.at(-1);
+      if (kind === "letters" && last?.kind === kind) {
+        last.pieces.push(piece);
+        last.cells += piece.cells;
+      } else words.push({ pieces: [piece], cells: piece.cells, kind });
+    }
+  return words;
 }
 
-function piecesOf({ text, look }: Word): Word[] {
-  return clustersOf(text).map((cluster) => ({ ...cluster, look, isBlank: false }));
+function lettersOf({ text, look }: Piece): Piece[] {
+  return clustersOf(text).map((cluster) => ({ ...cluster, look }));
 }
 
 /** At most so many cells; what is longer ends with an ellipsis. */

@@ -1,5 +1,6 @@
 // A session on the screen: shown as it is stored, its turns started and steered, its branches cleared and forked.
 import type { Event } from "../../protocol/event.ts";
+import type { Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { coalesce } from "../coalesce.ts";
 import { nameOf, setSession, spoken, told, type Actions, type Doing } from "./doing.ts";
@@ -25,10 +26,17 @@ export async function enter(doing: Doing, session: Session | null): Promise<void
   if (session === null) return doing.send({ type: "opened", session, nodes: [], turns: [] });
   setSession(doing, session);
   await api.session.use({ session: session.id, directory });
-  const nodes = session.tip === null ? [] : await api.node.path({ node: session.tip });
+  const tree = await api.session.tree({ session: session.id, archived: true });
+  const nodes = pathTo(session.tip, tree.nodes);
   const taken = new Set(nodes.map((node) => node.turn));
-  const { turns } = await api.session.tree({ session: session.id, archived: true });
-  doing.send({ type: "opened", session, nodes, turns: turns.filter((turn) => taken.has(turn.id)) });
+  doing.send({ type: "opened", session, nodes, turns: tree.turns.filter((turn) => taken.has(turn.id)) });
+}
+
+function pathTo(tip: string | null, nodes: readonly Node[]): Node[] {
+  const known = new Map(nodes.map((node) => [node.id, node]));
+  const path: Node[] = [];
+  for (let node = known.get(tip ?? ""); node !== undefined; node = known.get(node.parent ?? "")) path.push(node);
+  return path.reverse();
 }
 
 async function start(doing: Doing, { prompt, images }: { prompt: string; images: readonly string[] }): Promise<void> {

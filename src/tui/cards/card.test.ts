@@ -1,0 +1,226 @@
+// Blocks as rows: what each looks like, that nothing ever leaves its columns, and that text which grew looks like text that was there.
+import { describe, expect, test } from "bun:test";
+import type { Look } from "../../kit/ansi.ts";
+import { nothingSpent } from "../../protocol/usage.ts";
+import type { Block, SessionBlock, ToolBlock } from "../blocks.ts";
+import { cardStrips } from "./card.ts";
+import type { Row } from "./wrap.ts";
+
+describe("Markdown", () => {
+  const cases: [what: string, text: string, rows: string[]][] = [
+    ["headings", "# One\n### Two ###", ["One", "Two"]],
+    ["emphasis", "**a** *b* __c__ _d_ ***e*** ~~f~~ `g*h*` a_b_c 2*3*4", ["a b c d e f g*h* a_b_c 2*3*4"]],
+    ["links", "[docs](http://x.y/z) ![b](c.png) \\*\\*", ["docs (http://x.y/z) image: b (c.png) **"]],
+    ["half-written marks", "**so far `and [this](http://", ["**so far `and [this](http://"]],
+    ["lists in lists", "- one\n  1. two\n     - [x] three\n     - [ ] four", ["• one", "  1. two", "     • [x] three", "     • [ ] four"]],
+    ["long items", `- ${"word ".repeat(9)}`, ["• word word word word word word word", "  word word"]],
+    ["quotes", "> said\n> - item\n> > twice", ["│ said", "│ • item", "│ │ twice"]],
+    ["fences", "```ts\nlet a;\n  b;\n```\nafter", ["╭─ ts", "│ let a;", "│   b;", "╰─", "after"]],
+    ["fences that hold fences", "````\n```\n````\nout", ["╭─", "│ ```", "╰─", "out"]],
+    ["fences that are still open", "~~~\n- no list", ["╭─", "│ - no list"]],
+    ["rules", "---", ["─".repeat(40)]],
+    ["tables", "| a | b |\n|:--|--:|\n| one | `x|y` |\n| two | 日本 |", ["a   │    b", "────┼─────", "one │  x|y", "two │ 日本"]],
+    [
+      "tables that are too wide",
+      `| a | b |\n|---|---|\n| key | ${"word ".repeat(10)} |`,
+      ["a   │ b", `────┼─${"─".repeat(34)}`, "key │ word word word word word word word", "    │ word word word"],
+    ],
+    ["bars that make no table", "| just a line\nmore", ["| just a line", "more"]],
+    ["tabs", "\tx\ny\tz", ["    x", "y   z"]],
+  ];
+  test.each(cases)("shows %s", (_, text, rows) => {
+    expect(textRows({ id: "t", kind: "text", text }, 40)).toEqual(rows);
+  });
+  test("keeps the columns of a table that is longer than what is laid out together", () => {
+    const body = Array.from({ length: 120 }, (_, at) => `| ${at + 100} | ${"x".repeat(at % 7)} |`);
+    const rows = textRows({ id: "t", kind: "text", text: ["| n | x |", "|---|---|", ...body].join("\n") }, 40);
+    expect(rows).toHaveLength(122);
+    expect(new Set(rows.map((row) => row.search(/[│┼]/)))).toEqual(new Set([4]));
+  });
+});
+
+describe("code", () => {
+  const painted = (language: string, code: string) =>
+    rowsOf({ id: "t", kind: "text", text: `\`\`\`${language}\n${code}` }, 80)
+      .slice(1)
+      .flatMap((row) => row.map(({ text, look }) => `${lookName(look)} ${text.replace(/^│ /, "")}`))
+      .filter((told) => !/^(plain|comment) ?$|^plain/.test(told));
+  const cases: [language: string, code: string, looks: string[]][] = [
+    ["ts", 'const a = "x\\"y" + 0x1f; // end', ["word const", 'text "x\\"y"', "number 0x1f", "comment // end"]],
+    ["typescript", "/* one\ntwo */ return `a\nb`;", ["comment /* one", "comment two */", "word return", "text `a", "text b`"]],
+    ["python", 'def f(x): # note\n  """a\n  b"""', ["word def", "comment # note", 'text """a', 'text   b"""']],
+    ["go", "func main() { x := 1 }", ["word func", "number 1"]],
+    ["rust", "fn main() { let x = 'a'; }", ["word fn", "word let"]],
+    ["c", "int a = 3; /* b */", ["word int", "number 3", "comment /* b */"]],
+    ["bash", 'echo "$HOME" $1 # c', ["word echo", 'text "$HOME"', "number $1", "comment # c"]],
+    ["json", '{"a": [1, "b", null]}', ['number "a"', "number 1", 'text "b"', "word null"]],
+    ["yaml", "a-b: true # c", ["number a-b", "word true", "comment # c"]],
+    ["html", '<a href="x"><!-- c', ["number <a", 'text "x"', "number >", "comment <!-- c"]],
+    ["css", ".a { color: red; }", ["number .a", "number color"]],
+    ["sql", "SELECT a FROM b -- c", ["word SELECT", "word FROM", "comment -- c"]],
+    ["diff", "+a\n-b\n c", ["text +a", "gone -b"]],
+    ["klingon", "let a = 1", []],
+  ];
+  test.each(cases)("in %s is coloured", (language, code, looks) => {
+    expect(painted(language, code)).toEqual(looks);
+  });
+});
+
+describe("a diff", () => {
+  const text = "--- a/x.ts\n+++ b/x.ts\n@@ -9,3 +9,3 @@ f()\n a\n-b\n+c\n d\n\\ No newline at end of file";
+  test("has the numbers of its lines, and folded only what it comes to", () => {
+    expect(textRows({ id: "d", kind: "diff", text }, 40)).toEqual([
+      "± x.ts +1 -1",
+      "      @@ f()",
+      "   9   a",
+      "  10 - b",
+      "  10 + c",
+      "  11   d",
+      "       \\ No newline at end of file",
+    ]);
+    expect(textRows({ id: "d2", kind: "diff", text: text.replace("b/x.ts", "/dev/null") }, 40, "folded")).toEqual([
+      "± x.ts (deleted) +1 -1",
+    ]);
+  });
+  test("of a write that is none is a note", () => {
+    expect(textRows({ id: "d3", kind: "diff", text: "3 lines, 12 bytes" }, 40)).toEqual(["· 3 lines, 12 bytes"]);
+  });
+});
+
+describe("a call", () => {
+  const call: ToolBlock = {
+    id: "c",
+    kind: "tool",
+    name: "bash",
+    input: { command: "make\nall", cwd: "/x" },
+    output: "",
+    span: { startedAt: null, tookMs: null },
+    result: null,
+  };
+  test("says how it ended before what it printed, and how long that took", () => {
+    const result = { text: "cc a.c\nno\nexit code 2", isError: true };
+    const ended = { ...call, result, span: { startedAt: 0, tookMs: 2300 } };
+    expect(textRows(ended, 80, "folded")).toEqual(["> bash(make all) -- exit code 2: cc a.c no exit code 2 · 2.3 s"]);
+    expect(textRows(ended, 80)).toEqual([
+      "v bash(make all) · 2.3 s",
+      "  command: make",
+      "  all",
+      "  cwd: /x",
+      "  │ cc a.c",
+      "  │ no",
+      "  │ exit code 2",
+    ]);
+  });
+  test("shows no more than one row folded, however wide its words are", () => {
+    const wide = { ...call, id: "w", input: { command: "日本語".repeat(100) }, result: { text: "👩‍👩‍👧".repeat(100), isError: false } };
+    expect(textRows(wide, 40, "folded")).toEqual([expect.stringMatching(/^> bash\(日本語.*…\) -- 👩‍👩‍👧.*…$/u)]);
+  });
+});
+
+test("a sub-session tells who, what, how it stands, what it used and what it does", () => {
+  const spent = { usage: { ...nothingSpent.usage, input: 1200, output: 30 }, costUsd: 0.01 };
+  const block: SessionBlock = {
+    id: "s",
+    kind: "session",
+    agent: "codex",
+    task: "Look\nat it",
+    state: "asking",
+    spent,
+    doing: "first\nnow this\n",
+  };
+  expect(textRows(block, 80, "folded")).toEqual(["◆ codex: Look at it", "  asking · i:1.2k o:30 · $0.0100 · now this"]);
+  expect(textRows({ ...block, state: "ok" }, 80)).toEqual(["◆ codex: Look", "◆ at it", "  ok · i:1.2k o:30 · $0.0100 · now this"]);
+});
+
+test("an image is told by kind and size", () => {
+  const png = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0", "latin1").toString("base64");
+  const gif = Buffer.from("GIF89a\x10\x00\x20\x00", "latin1").toString("base64");
+  const jpeg = Buffer.from("\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x11\x08\x00\x20\x00\x10", "latin1").toString("base64");
+  const shown = (mime: string, base64: string) => textRows({ id: base64, kind: "image", image: { mime, base64 } }, 80);
+  expect([shown("image/png", png), shown("image/gif", gif), shown("image/jpeg", jpeg), shown("image/webp", "AAAA")]).toEqual([
+    ["▣ image (image/png) · 640 × 480 · 24 bytes"],
+    ["▣ image (image/gif) · 16 × 32 · 10 bytes"],
+    ["▣ image (image/jpeg) · 16 × 32 · 17 bytes"],
+    ["▣ image (image/webp) · 3 bytes"],
+  ]);
+});
+
+describe("hard text", () => {
+  const texts = [
+    "日本語テキスト".repeat(20),
+    "👩‍👩‍👧 👍🏽 🇩🇪 ⚠️ ❤️ 1️⃣ ".repeat(10),
+    "e\u0301a\u0308\u0323 ".repeat(30),
+    "\u0301\u0302 lonely marks",
+    "שלום עולם \u202eevil\u202c \u2066x\u2069 نص عربي ".repeat(5),
+    "zero\u200bwidth\u00ad\ufeff\u2060 joined\u200d",
+    "\ttabs\t\tin\tit\t",
+    "\x00\x01\x07bell\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b31m\x7f",
+    "torn \ud800 pair \udc00",
+    "ﷺ ﷽ 𒐫 ｶﾞ क्षि ก็ำ 각 ㅤ \u1160 \u0600 ",
+    "a".repeat(500),
+    `| 日本 | ${"👩‍👩‍👧".repeat(30)} |\n|-|-|\n| \t | \x1b[1mx |`,
+    "- > ".repeat(40),
+    `> ${"> ".repeat(50)}deep`,
+    `\`\`\`ts\n${"const 日本 = `x\t`; ".repeat(20)}\n\`\`\``,
+    "overwritten 10%\roverwritten 99%\r\nnext",
+    "",
+  ];
+  const kinds = ["user", "text", "thinking", "note"] as const;
+  test("never leaves its columns, and no control character is left in it", () => {
+    const wrong: unknown[] = [];
+    for (const [at, text] of texts.entries())
+      for (const columns of [4, 7, 20, 78, 198])
+        for (const open of ["open", "folded"] as const) {
+          const blocks: Block[] = kinds.map((kind) => ({ id: `${kind}${at}`, kind, text }));
+          for (const block of [...blocks, ...more(at, text)])
+            for (const row of textRows(block, columns, open))
+              if (Bun.stringWidth(row) > columns || /[^\P{Cc}]|[\u200b\u00ad\u202a-\u202e\u2066-\u2069\ud800-\udfff]/u.test(row))
+                wrong.push([block.kind, columns, open, row]);
+        }
+    expect(wrong).toEqual([]);
+  });
+  test("looks the same whether it grew or was there at once", () => {
+    for (const [at, text] of texts.entries()) {
+      const long = `${text}\n\n${texts.join("\n")}`;
+      let grown: Row[] = [];
+      for (let end = 1; end <= long.length; end += 1 + ((end * 7) % 97))
+        grown = rowsOf({ id: `g${at}`, kind: "text", text: long.slice(0, end) }, 60);
+      grown = rowsOf({ id: `g${at}`, kind: "text", text: long }, 60);
+      rowsOf({ id: "another", kind: "text", text: "something else\n" }, 61);
+      expect(grown).toEqual(rowsOf({ id: `whole${at}`, kind: "text", text: long }, 60));
+    }
+  });
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+function rowsOf(block: Block, columns: number, how: "open" | "folded" = "open"): Row[] {
+  return cardStrips(block, columns, how === "open").flatMap((strip) => strip());
+}
+
+function textRows(block: Block, columns: number, how: "open" | "folded" = "open"): string[] {
+  return rowsOf(block, columns, how).map((row) =>
+    row
+      .map((run) => run.text)
+      .join("")
+      .trimEnd(),
+  );
+}
+
+function more(at: number, text: string): Block[] {
+  const span = { startedAt: null, tookMs: null };
+  const spent = nothingSpent;
+  return [
+    { id: `tool${at}`, kind: "tool", name: text, input: { command: text, more: text }, output: "", span, result: { text, isError: true } },
+    { id: `run${at}`, kind: "tool", name: "bash", input: text, output: text, span, result: null },
+    { id: `diff${at}`, kind: "diff", text: `--- ${text.split("\n")[0]}\n+++ y.ts\n@@ -1 +1 @@\n-${text}\n+${text}\n ${text}` },
+    { id: `session${at}`, kind: "session", agent: text, task: text, state: "running", spent, doing: text },
+    { id: `error${at}`, kind: "error", text, hint: text },
+    { id: `turn${at}`, kind: "turn", text },
+  ];
+}
+
+function lookName({ color, dim }: Look): string {
+  if (dim !== true && color === undefined) return "plain";
+  return dim === true ? "comment" : ({ 1: "gone", 2: "text", 5: "word", 6: "number" }[color as number] ?? "?");
+}

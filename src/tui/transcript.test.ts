@@ -1,0 +1,89 @@
+import { expect, test } from "bun:test";
+import type { Event } from "../protocol/event.ts";
+import type { Node, Part } from "../protocol/node.ts";
+import { nothingSpent } from "../protocol/usage.ts";
+import type { Block } from "./blocks.ts";
+import {
+  allBlocks,
+  blockAt,
+  blockCount,
+  noBlocks,
+  withBelow,
+  withBlocks,
+  withDelta,
+  withNode,
+  withOutput,
+  withStart,
+} from "./transcript.ts";
+
+const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "ls" } };
+const other: Part = { kind: "call", id: "c2", name: "edit", input: { path: "x" } };
+const started = {
+  seq: 1,
+  n: 1,
+  sessionId: "s-1",
+  turnId: "t",
+  at: 1000,
+  type: "tool.started",
+  call: "c1",
+  name: "bash",
+  input: {},
+} as const;
+const usage = { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 };
+
+test("a call that runs changes in its place, and its result settles it with how long it took", () => {
+  const called = withNode(noBlocks, node("n1", "agent", [call, other]));
+  const running = withOutput(withStart(called, started), "c1", "a\n");
+  expect([running.settled === called.settled, blockAt(running, 0)]).toMatchObject([true, { id: "c1", output: "a\n", result: null }]);
+  const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false, display: "--- x\n+++ x\n@@ -1 +1 @@" };
+  const ended = withNode(running, { ...node("n2", "tool", [result]), at: 3500 });
+  expect(allBlocks(ended)).toMatchObject([
+    { id: "c1", output: "", span: { tookMs: 2500 }, result: { text: "a\nb" } },
+    { id: "n2.0.diff", kind: "diff" },
+    { id: "c2", result: null },
+  ]);
+  expect(ended.running.size).toBe(0);
+  expect(withOutput(ended, "nobody", "x")).toBe(ended);
+});
+
+test("what is written stands behind all else, until its node is there", () => {
+  const writing = withDelta(withDelta(withDelta(noBlocks, "thinking", "hm"), "text", "Hel"), "text", "lo");
+  const warned = withBlocks(writing, { id: "w", kind: "note", text: "a warning" });
+  expect(allBlocks(warned).map((block) => ("text" in block ? block.text : ""))).toEqual(["a warning", "hm", "Hello"]);
+  expect(blockCount(withNode(warned, node("n1", "user", [{ kind: "text", text: "wait" }])))).toBe(4);
+  expect(allBlocks(withNode(warned, node("n2", "agent", [{ kind: "text", text: "Hello." }]))).map((block) => block.id)).toEqual([
+    "w",
+    "n2.0",
+  ]);
+});
+
+test("a sub-session's block lives with it", () => {
+  const block: Block = { id: "s-2", kind: "session", agent: "codex", task: "look", state: "running", spent: nothingSpent, doing: "" };
+  let transcript = withBlocks(noBlocks, block);
+  const tell = (body: object) => {
+    transcript = withBelow(transcript, { seq: 1, n: 1, sessionId: "s-2", turnId: "t", at: 0, ...body } as Event);
+    return blockAt(transcript, 0);
+  };
+  expect(tell({ type: "text.delta", text: "reading\nthe tests" })).toMatchObject({ doing: "reading\nthe tests" });
+  expect(tell({ type: "ask.opened" })).toMatchObject({ state: "asking" });
+  expect(tell({ type: "ask.closed" })).toMatchObject({ state: "running" });
+  expect(tell({ type: "turn.paused" })).toMatchObject({ state: "paused" });
+  expect(tell({ type: "turn.resumed" })).toMatchObject({ state: "running" });
+  expect(tell({ type: "node.added", node: { ...node("n1", "agent", []), usage, costUsd: 0.5 } })).toMatchObject({
+    spent: { usage, costUsd: 0.5 },
+  });
+  expect(tell({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
+    spent: { costUsd: null },
+  });
+  expect(tell({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ doing: "\nbash(…)\n" });
+  expect(tell({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ doing: "x".repeat(400) });
+  expect(tell({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
+    state: "ok",
+    spent: { usage, costUsd: 1 },
+  });
+  expect(withBelow(transcript, { sessionId: "s-3", type: "text.delta", text: "x" } as Event)).toBe(transcript);
+});
+
+function node(id: string, author: Node["author"], parts: Part[]): Node {
+  return { id, parent: null, tree: "t", session: "s-1", turn: null, at: 0, author, parts };
+}
