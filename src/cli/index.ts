@@ -40,6 +40,7 @@ export const commandTable: readonly Row[] = [
   { names: ["agents"], load: async () => (await import("./commands/agents.ts")).agents },
   { names: ["models"], load: async () => (await import("./commands/models.ts")).models },
   { names: ["skills"], load: async () => (await import("./commands/skills.ts")).skills },
+  { names: ["roles"], load: async () => (await import("./commands/roles.ts")).roles },
   { names: ["usage"], load: async () => (await import("./commands/usage.ts")).usage },
   { names: ["auth"], load: async () => (await import("./commands/auth.ts")).auth },
   { names: ["config"], load: async () => (await import("./commands/config.ts")).config },

@@ -1,20 +1,21 @@
 // Sub-sessions: a delegated task is a session and a turn of its own, linked to its parent, with less rights. All that
 // run below one turn draw on its budget and end with it.
 import { dirname } from "node:path";
-import { cutText, oneLine } from "../kit/text.ts";
+import { oneLine } from "../kit/text.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Policy } from "../protocol/policy.ts";
 import type { Delegation, DelegationResult } from "../protocol/ports.ts";
+import type { Role, RoleField } from "../protocol/role.ts";
 import type { Session } from "../protocol/turn.ts";
 import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
 import { levelBelow, narrowed } from "./narrow.ts";
+import { freeText, knownRole, modelFor, playing } from "./roles.ts";
 import { openSession } from "./sessions.ts";
 import type { Driven, TurnWish } from "./turn.ts";
 
 const subSessionSteps = 100;
 const shownTaskBytes = 500;
-const roleBytes = 64 * 1024;
 
 export function delegation(parent: Driven): { delegate: (request: Delegation) => Promise<DelegationResult>; spent: () => Spent } {
   let all = nothingSpent;
@@ -22,9 +23,10 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
   async function delegate(request: Delegation): Promise<DelegationResult> {
     const { account, deadline, place, session, recorder } = parent;
     const policy = placed(narrowed(parent.params.policy, request.sandbox, session), request);
+    const role = request.role === null ? null : knownRole(parent.parts, request.role, session.directory);
     const over = account.takeChild();
     if (over !== null) throw new Fault("usage", over.message, { cause: over });
-    const child = await childFor(parent, request, policy).catch((error: unknown) => {
+    const child = await childFor(parent, request, policy, role).catch((error: unknown) => {
       account.giveChildBack();
       throw error;
     });
@@ -44,7 +46,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     const release = deadline.hold();
     try {
       const below = { outer: request.signal, above: account, root: place.root ?? session.id, gate: parent.live.gate, told: place.told };
-      const { turn, answer, session: ended } = await parent.runBelow(startOf(parent, request, child, policy), watch, below);
+      const { turn, answer, session: ended } = await parent.runBelow(startOf(parent, request, child, policy, role), watch, below);
       return {
         session: child.id,
         status: turn.status ?? "broken",
@@ -63,8 +65,8 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
   return { delegate, spent: () => all };
 }
 
-async function childFor(parent: Driven, request: Delegation, policy: Policy): Promise<Session> {
-  if (request.session === undefined) return openChild(parent, request, policy);
+async function childFor(parent: Driven, request: Delegation, policy: Policy, role: Role | null): Promise<Session> {
+  if (request.session === undefined) return openChild(parent, request, policy, role);
   const known = await parent.store.session(request.session);
   if (known?.parentSession !== parent.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
   return known;
@@ -75,14 +77,15 @@ function placed(policy: Policy, { at }: Delegation): Policy {
   return at === undefined || policy.name === "full" ? policy : { ...policy, allowWrite: [...policy.allowWrite, ...at.allowWrite] };
 }
 
-function openChild({ parts, params, session, turn }: Driven, request: Delegation, policy: Policy): Promise<Session> {
-  const isSameAgent = request.agent === null || request.agent === session.agent;
+function openChild(parent: Driven, request: Delegation, policy: Policy, role: Role | null): Promise<Session> {
+  const { parts, params, session, turn } = parent;
+  const agent = request.agent ?? role?.agent ?? session.agent;
   return openSession(parts, {
     find: { by: "new" },
     directory: request.at?.directory ?? session.directory,
     task: request.title ?? request.task,
-    agent: request.agent ?? session.agent,
-    model: request.model ?? (isSameAgent ? turn.model : null),
+    agent,
+    model: request.model ?? (role === null ? null : modelFor(role, request.agent)) ?? (agent === session.agent ? turn.model : null),
     toolLevel: request.toolLevel ?? levelBelow(params.toolLevel, policy),
     parentSession: session.id,
     transcriptDir: session.transcript === null ? null : dirname(session.transcript),
@@ -93,10 +96,11 @@ function openChild({ parts, params, session, turn }: Driven, request: Delegation
  * What is not its parent's: it can't spawn, has no time of its own, and is told its role after what its parent is told.
  * Who takes part in a group asks no person: the others wait for it.
  */
-function startOf({ params }: Driven, request: Delegation, child: Session, policy: Policy): TurnWish {
-  const role = request.role === null ? null : `Your role: ${cutText(request.role, roleBytes, { keep: "head" }).text}`;
-  return {
-    ...params,
+function startOf({ parts, params }: Driven, request: Delegation, child: Session, policy: Policy, role: Role | null): TurnWish {
+  const { as: _parents, role: _wish, ...own } = params;
+  const said = request.role === null || role !== null ? null : freeText(request.role);
+  const start: TurnWish = {
+    ...own,
     session: child.id,
     prompt: request.task,
     fromQueue: false,
@@ -107,7 +111,7 @@ function startOf({ params }: Driven, request: Delegation, child: Session, policy
     toolLevel: child.toolLevel,
     tools: request.tools ?? (request.toolLevel === "none" ? null : params.tools),
     spawn: false,
-    appendSystem: [params.appendSystem, role].filter((text) => text !== null).join("\n\n") || null,
+    appendSystem: [params.appendSystem, said].filter((text) => text !== null).join("\n\n") || null,
     policy,
     limits: { ...params.limits, maxSteps: Math.min(request.limits?.maxSteps ?? subSessionSteps, params.limits.maxSteps) },
     timeoutMs: request.limits?.timeoutMs ?? null,
@@ -123,4 +127,13 @@ function startOf({ params }: Driven, request: Delegation, child: Session, policy
     steerable: request.attachable,
     nesting: false,
   };
+  // Only the planning turn itself writes the plan.
+  const below = role?.policy === "plan" ? { ...role, policy: "readonly" as const } : role;
+  return below === null ? start : playing(parts, start, below, child.agent, saidIn(request));
+}
+
+/** What whoever delegates has decided itself counts more than the role. */
+function saidIn({ toolLevel, tools, limits }: Delegation): RoleField[] {
+  const said: RoleField[] = toolLevel === undefined && tools === undefined ? [] : ["tools"];
+  return limits?.timeoutMs === undefined ? said : [...said, "time"];
 }

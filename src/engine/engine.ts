@@ -6,6 +6,7 @@ import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.
 import type { Around } from "../protocol/policy.ts";
 import type { Node } from "../protocol/node.ts";
 import type { Agent, Snapshots } from "../protocol/ports.ts";
+import type { RoleList } from "../protocol/role.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
 import { compareBranches } from "./compare.ts";
@@ -20,6 +21,7 @@ import { searchHistory } from "./history.ts";
 import { importTranscript } from "./import.ts";
 import type { Live } from "./live.ts";
 import { liveTurns } from "./live-turns.ts";
+import { roleRows } from "./roles.ts";
 import { currentSession, openSession } from "./sessions.ts";
 import * as tree from "./tree-ops.ts";
 
@@ -63,6 +65,8 @@ export type EngineParts = {
   warn: (message: string) => void;
   /** A file of ours or of another agent as sessions, turns and nodes. */
   readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
+  /** Those that a turn in a directory can have. */
+  roles: (directory: string) => RoleList;
   /** What a project remembers besides the store, and how it may be told. */
   history: HistoryParts;
   /** Rows that belong to no session; their rooms implement them. */
@@ -88,6 +92,7 @@ export function createEngine(parts: EngineParts): Api {
   return {
     ...parts.rows,
     ...controlRows(parts, turns),
+    roles: roleRows(parts),
     session: {
       open: (params) => openSession(parts, params),
       list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),

@@ -3,6 +3,7 @@ import { createFeed } from "../kit/feed.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import type { EngineParts } from "./engine.ts";
+import { inRole } from "./roles.ts";
 import { runToRest, type Told } from "./turn.ts";
 
 export type LiveTurns = {
@@ -20,7 +21,8 @@ export function liveTurns(parts: EngineParts): LiveTurns {
       const feed = createFeed<Event>();
       const { signal, done: begun } = parts.live.announce(params.session);
       const place = { outer: signal, above: null, root: null, gate: null, told };
-      const done = runToRest(parts, params, (event) => feed.push(event), place)
+      const done = inRole(parts, params)
+        .then((wish) => runToRest(parts, wish, (event) => feed.push(event), place))
         .finally(begun)
         .then(
           () => feed.end(),

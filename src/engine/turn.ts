@@ -7,6 +7,7 @@ import { storedAt } from "../protocol/handle.ts";
 import { refuseNesting } from "../protocol/nesting.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
+import type { Role } from "../protocol/role.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
 import type { Spent } from "../protocol/usage.ts";
 import { Gate } from "../kit/gate.ts";
@@ -20,12 +21,13 @@ import { filesKeeper } from "./files.ts";
 import type { LiveTurn } from "./live.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
+import { checkInRole, ignoredIn, toldInRole } from "./roles.ts";
 import { agentNamed } from "./sessions.ts";
 import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
-/** The prompt may be the oldest message that waits for the session. */
-export type TurnWish = TurnStart & { fromQueue?: boolean; env?: Readonly<Record<string, string>> };
+/** The prompt may be the oldest message that waits for the session; a role has been put on it. */
+export type TurnWish = TurnStart & { fromQueue?: boolean; as?: Role; env?: Readonly<Record<string, string>> };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
@@ -90,13 +92,14 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
     const { turn, native } = await recorder.startTurn({
       agent: agent.name,
       model,
+      ...(params.as === undefined ? {} : { role: params.as.name }),
       policy: params.policy,
       enforced,
       prompt: await firstNode(store, params, answers ?? []),
       fromQueue: params.fromQueue ?? false,
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
-    warnOnce(turn, place.told, (message) => recorder.pass({ type: "warning.raised", message }));
+    warnOnce([missingWalls(turn), ignoredIn(params.as)], place.told, (message) => recorder.pass({ type: "warning.raised", message }));
     const runBelow: Driven["runBelow"] = (below, watch, within) => runToRest(parts, below, watch, within);
     return await drive({ parts, runBelow, place, params, live, store, lease, recorder, deadline, account, agent, turn, native, session });
   } catch (error) {
@@ -129,8 +132,9 @@ async function takerOf(
   return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
 }
 
-export async function checkTurn(parts: EngineParts, params: TurnCheck): Promise<void> {
+export async function checkTurn(parts: EngineParts, wish: TurnCheck): Promise<void> {
   refuseNesting(parts.around());
+  const params = checkInRole(parts, wish);
   const gathered = gathering(params);
   if (gathered !== null) return agentNamed(parts, gathered).check(params);
   const chosen = parts.chooseAgent(params.agent, params.model);
@@ -146,21 +150,26 @@ function gathering({ group, team }: Pick<TurnStart, "group" | "team">): "group" 
   return group !== null ? "group" : team !== null ? "team" : null;
 }
 
+function warnOnce(messages: (string | null)[], told: Told, warn: (message: string) => void): void {
+  for (const message of messages) {
+    if (message !== null && !told.has(message)) warn(message);
+    if (message !== null) told.add(message);
+  }
+}
+
 /** What was asked for and is not held by the kernel is never passed over; on the turn it is recorded. */
-function warnOnce({ policy, enforced }: Turn, told: Told, warn: (message: string) => void): void {
-  if (enforced === null || enforced.missing.length === 0) return;
+function missingWalls({ policy, enforced }: Turn): string | null {
+  if (enforced === null || enforced.missing.length === 0) return null;
   const how = enforced.tier === "none" ? "is not enforced here" : `is enforced only in part here; missing: ${enforced.missing.join(", ")}`;
-  const message = `policy ${policy.name} ${how} (\`skein doctor\` says why)`;
-  if (!told.has(message)) warn(message);
-  told.add(message);
+  return `policy ${policy.name} ${how} (\`skein doctor\` says why)`;
 }
 
 export type Driven = {
   parts: EngineParts;
   /** Runs a turn below this one. */
-  runBelow: (params: TurnStart, publish: (event: Event) => void, place: Place) => Promise<EndedTurn>;
+  runBelow: (params: TurnWish, publish: (event: Event) => void, place: Place) => Promise<EndedTurn>;
   place: Place;
-  params: TurnStart;
+  params: TurnWish;
   live: LiveTurn;
   store: Store;
   lease: Lease;
@@ -223,6 +232,7 @@ async function turnInput(
   const { delegate, spent } = delegation(driven);
   const input: TurnInput = {
     ...params,
+    appendSystem: toldInRole(params),
     session: session.id,
     root: driven.place.root ?? session.id,
     turn: turn.id,

@@ -66,6 +66,8 @@ export const apiRows: { readonly [Name in RowName]: KindOf<Name> } = {
   "models.list": "call",
   "auth.status": "call",
   "skills.list": "call",
+  "roles.list": "call",
+  "roles.find": "call",
   "config.show": "call",
   "config.values": "call",
   "config.set": "call",

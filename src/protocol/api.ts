@@ -12,6 +12,7 @@ import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
+import type { Role, RoleList, RoleWish } from "./role.ts";
 import type { TokenCount, TokensCount } from "./tokens.ts";
 import type { BranchComparison, FoundNode, HandleContent, SessionView } from "./tree-views.ts";
 import type { TeamWish } from "./team.ts";
@@ -131,6 +132,10 @@ export type Api = {
   models: { list: () => Promise<ModelRow[]> };
   auth: { status: () => Promise<AuthRow[]> };
   skills: { list: (params: { directory: string }) => Promise<SkillList> };
+  roles: {
+    list: (params: { directory: string }) => Promise<RoleList>;
+    find: (params: { name: string; directory: string }) => Promise<Role>;
+  };
   config: {
     show: () => Promise<ConfigRow[]>;
     values: () => Promise<Settings>;
@@ -212,6 +217,8 @@ export type TurnStart = {
   copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
   /** For another agent whose model is left to itself; otherwise the effort is part of the model's name. */
   effort?: string;
+  /** Narrows what is said here, and names agent and model where nothing else does. */
+  role?: RoleWish;
 };
 
 export type TurnCheck = Omit<TurnStart, "session" | "prompt" | "agent"> & {

@@ -206,6 +206,8 @@ export type Agent = {
   name: string;
   /** False for one that a person can't choose. */
   takesTasks: boolean;
+  /** Whether its tools can be chosen; others bring their own, and only walls hold them. */
+  takesTools?: true;
   /** Set for one that keeps sessions of its own. */
   native?: { canFork: boolean };
   preview: (input: PreviewInput) => Promise<Preview>;

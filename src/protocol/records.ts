@@ -9,6 +9,7 @@ import type { Node, Part } from "./node.ts";
 import type { Enforced } from "./policy.ts";
 import type { BudgetLeft } from "./ports.ts";
 import type { ImportReport } from "./import.ts";
+import { promptTokens, type Role } from "./role.ts";
 import type { CliRecord, Session, Turn } from "./turn.ts";
 import { addSpent, nothingSpent, type Usage } from "./usage.ts";
 import { toWire } from "./wire-case.ts";
@@ -117,6 +118,7 @@ export function turnRecord(turn: Turn) {
     tip: turn.tip,
     agent: turn.agent,
     model: turn.model,
+    ...(turn.role === undefined ? {} : { role: turn.role }),
     usage: usageRecord(turn.usage),
     cost_usd: turn.costUsd,
     steps: turn.steps,
@@ -127,6 +129,11 @@ export function turnRecord(turn: Turn) {
     ...(turn.error === null ? {} : { error: turn.error }),
     ...(turn.cli === undefined ? {} : { native_id: turn.nativeId, cli: cliRecord(turn.cli) }),
   };
+}
+
+export function roleRecord(role: Role) {
+  const { timeoutMs, idleMs, maxMemoryMb, ...rest } = role;
+  return { ...rest, prompt_tokens: promptTokens(role), timeout_ms: timeoutMs, idle_ms: idleMs, max_memory_mb: maxMemoryMb };
 }
 
 function cliRecord({ version, argv, started, exitCode, signal, bytes, firstEventMs }: CliRecord) {

@@ -67,6 +67,8 @@ export type Turn = {
   error: TurnError | null;
   /** Only of an imported turn: its native id is provenance and never resumed. */
   source?: Source;
+  /** Only of a turn in a role. */
+  role?: string;
   /** Only of a turn that another agent's command line took. */
   cli?: CliRecord;
 };

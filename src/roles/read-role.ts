@@ -165,8 +165,8 @@ function tellInferred(role: Role, fields: Record<string, unknown>): void {
   const words = [
     ...(given("tools") || role.tools === null ? [] : [`tools ${role.tools.join(", ")}`]),
     ...(given("policy") ? [] : [`policy ${role.policy ?? "of the turn"}`]),
-    ...(given("timeout") ? [] : [`time ${role.timeoutMs / 60_000}m`]),
-    ...(given("max_memory_mb") ? [] : [`memory ${role.maxMemoryMb} MB`]),
+    ...(given("timeout") ? [] : [`timeout ${role.timeoutMs / 60_000}m`]),
+    ...(given("max_memory_mb") ? [] : [`max_memory_mb ${role.maxMemoryMb}`]),
   ];
   if (words.length > 0) role.notes = [...role.notes, `inferred: ${words.join("; ")}`];
 }

@@ -91,7 +91,7 @@ describe("a role of one's own, where its file says nothing", () => {
       agent: null,
       model: null,
     });
-    expect(role(name).notes).toEqual([`inferred: tools ${tools.join(", ")}; policy workspace; time ${minutes}m; memory 2048 MB`]);
+    expect(role(name).notes).toEqual([`inferred: tools ${tools.join(", ")}; policy workspace; timeout ${minutes}m; max_memory_mb 2048`]);
   });
 });
 
@@ -233,7 +233,7 @@ describe("a broken file is told and left out", () => {
       "unknown field timout; timeout?",
       "allow_write is left out: a role adds no rights to those of the turn",
       "unknown field color",
-      "inferred: tools read, write, edit; policy workspace; time 45m; memory 2048 MB",
+      "inferred: tools read, write, edit; policy workspace; timeout 45m; max_memory_mb 2048",
     ]);
   });
 });

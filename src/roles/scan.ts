@@ -22,8 +22,10 @@ const maxFiles = 200;
 
 export function scanRoles(options: RolePlaces): RoleList {
   const problems: Problem[] = [];
+  let trusted: boolean | null = null;
+  const once = { ...options, trusted: () => (trusted ??= options.trusted()) };
   let roles: readonly Role[] = builtInRoles;
-  for (const scope of scopesOf(options)) roles = withFiles(roles, scope, options, problems);
+  for (const scope of scopesOf(options)) roles = withFiles(roles, scope, once, problems);
   return { roles: [...roles], problems };
 }
 

@@ -239,4 +239,7 @@ const steps = [
   create table told (asker text not null, hit text not null, at integer not null, primary key (asker, hit)) without rowid;
   create index told_by_time on told (at);
   `,
+  `
+  alter table turns add column role text;
+  `,
 ];

@@ -94,6 +94,7 @@ export type TurnRow = {
   error: string | null;
   source: string | null;
   cli: string | null;
+  role: string | null;
 };
 
 export const selectTurns = `
@@ -121,6 +122,7 @@ export function toTurn(row: TurnRow): Turn {
     status: row.status,
     error: row.error === null ? null : JSON.parse(row.error),
     ...(row.source === null ? {} : { source: JSON.parse(row.source) }),
+    ...(row.role === null ? {} : { role: row.role }),
     ...(row.cli === null ? {} : { cli: JSON.parse(row.cli) }),
   };
 }

@@ -147,7 +147,7 @@ export type LivingHolder = {
 
 export type AskClose = { outcome: "answered"; answer: string } | { outcome: "expired" | "left" };
 
-export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced"> & {
+export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced" | "role"> & {
   id?: string;
   /** The prompt's node, written in the same transaction; none when an interrupted turn goes on. */
   prompt: NewNode | null;

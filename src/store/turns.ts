@@ -20,9 +20,21 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
     const id = start.id ?? Bun.randomUUIDv7();
     const { lastInsertRowid } = db
       .query(
-        "insert into turns (id, session, parent, agent, model, native_id, policy, enforced, started_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        `insert into turns (id, session, parent, agent, model, role, native_id, policy, enforced, started_at)
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(id, ground.n, ground.tip, start.agent, start.model, claimed(native), JSON.stringify(start.policy), json(start.enforced), at);
+      .run(
+        id,
+        ground.n,
+        ground.tip,
+        start.agent,
+        start.model,
+        start.role ?? null,
+        claimed(native),
+        JSON.stringify(start.policy),
+        json(start.enforced),
+        at,
+      );
     const n = Number(lastInsertRowid);
     ground.seq += 1;
     const startedSeq = ground.seq;

@@ -33,6 +33,7 @@ export function nativeAgent(parts: NativeParts): Agent {
   return {
     name: "native",
     takesTasks: true,
+    takesTools: true,
     check: (turn) => checkTurn(parts, turn),
     preview: (input) => preview(parts, input),
     takeTurn: (input, context) => takeTurn(parts, input, context),

@@ -14,10 +14,10 @@ import { nameOf } from "../repl/listing.ts";
 import { askAtTip, runRepl, showAsk, type Repl } from "../repl/repl.ts";
 import { TerminalInput } from "../repl/terminal-input.ts";
 import { isMessage } from "../repl/walk.ts";
-import { readFlags, sessionFrom, turnFrom } from "./run.ts";
+import { readFlags, roleFor, sessionFrom, turnFrom } from "./run.ts";
 
 const taken = new Set(
-  "model agent provider continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
+  "model agent provider role continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
     " ",
   ),
 );
@@ -50,7 +50,8 @@ async function runChat(args: Args, door: Door): Promise<number> {
   const isWatched = door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
   const asks: TurnStart["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
   const turn = { ...turnFrom(flags, await api.config.values(), door), asks };
-  const open = openingOf(sessionFrom(flags, await api.config.values(), null, turn.toolLevel), wanted);
+  const role = await roleFor(api, flags);
+  const open = openingOf(sessionFrom(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), wanted);
   const isNew = open.find.by === "new";
   // Only the session knows who it is that they would go to.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];

@@ -6,6 +6,7 @@ import { absolutePath } from "../../kit/paths.ts";
 import type { Api, SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
 import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
 import { toolNames, type ToolLevel } from "../../protocol/policy.ts";
+import { narrowedBy, roleFields, type Role, type RoleField, type RoleWish } from "../../protocol/role.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { unattended } from "../../protocol/turn-start.ts";
 import type { Args, Command, Door } from "../command.ts";
@@ -44,9 +45,11 @@ async function runTask(args: Args, door: Door): Promise<number> {
   const here = await door.api(wish);
   const settings = await here.config.values();
   const turn = turnFrom(flags, settings, door);
-  if (flags.plan !== null && turn.policy.name === "plan")
+  const role = await roleFor(here, flags);
+  const played = role === null ? turn : narrowedBy(turn, role, turn.role?.keep ?? []);
+  if (flags.plan !== null && played.policy.name === "plan")
     throw new Fault("usage", "--plan executes a plan, and policy plan only writes one", { hint: "add --policy workspace" });
-  const wanted = sessionFrom(flags, settings, task, turn.toolLevel);
+  const wanted = sessionFrom(flags, settings, task, { toolLevel: played.toolLevel, role });
   const isNew = wanted.find.by === "new" && !isForking(flags);
   // Only the session knows who it is that they would go to.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
@@ -56,7 +59,7 @@ async function runTask(args: Args, door: Door): Promise<number> {
   if (flags.on("detach")) return leaveTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, door, flags.format);
   const printer = await printerFor(flags.format, door, {
     stream: !flags.on("no-stream"),
-    tools: toolNames({ ...turn, canAsk: turn.asks.how !== "none" }),
+    tools: toolNames({ ...played, canAsk: turn.asks.how !== "none" }),
   });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
   let stopped: "SIGINT" | "SIGTERM" | null = null;
@@ -183,7 +186,26 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     asks: isDetached ? { how: "wait", limitMs: settings.askTimeoutMs } : { how: flags.on("ephemeral") ? "none" : "later" },
     steerable: true,
     nesting: flags.on("allow-nesting"),
+    ...mapped(flags.text("role"), (name) => ({ role: roleWish(name, flags, settings) })),
   };
+}
+
+/** What was said for this turn counts more than its role. */
+function roleWish(name: string, { text, policy }: Flags, settings: Settings): RoleWish {
+  const said: Record<RoleField, boolean> = {
+    tools: text("tools") !== null || text("tool-level") !== null,
+    policy: policy.name !== null,
+    sandbox: (policy.sandbox ?? settings.sandbox) !== null,
+    net: policy.net !== null,
+    time: text("timeout") !== null,
+  };
+  return { name, keep: roleFields.filter((field) => said[field]) };
+}
+
+/** A role may bring an agent; null without one. */
+export async function roleFor(api: Api, { text, directory }: Flags): Promise<Role | null> {
+  const name = text("role");
+  return name === null ? null : api.roles.find({ name, directory });
 }
 
 /** `--provider` is a vendor or an agent; beside `--agent` it can only be a vendor. */
@@ -193,7 +215,9 @@ function takerOf(flags: Flags): { agent: string | null; model: string | null } {
   return { agent, model: model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}` };
 }
 
-export function sessionFrom(flags: Flags, settings: Settings, task: string | null, toolLevel: ToolLevel): SessionOpen {
+type OpenedAs = { toolLevel: ToolLevel; role: Role | null };
+
+export function sessionFrom(flags: Flags, settings: Settings, task: string | null, { toolLevel, role }: OpenedAs): SessionOpen {
   const wanted = flags.text("resume") ?? flags.text("session");
   const find: SessionOpen["find"] =
     wanted !== null
@@ -206,8 +230,8 @@ export function sessionFrom(flags: Flags, settings: Settings, task: string | nul
     ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
     directory: flags.directory,
     task,
-    agent: takerOf(flags).agent ?? settings.agent,
-    model: takerOf(flags).model,
+    agent: takerOf(flags).agent ?? role?.agent ?? settings.agent,
+    model: takerOf(flags).model ?? (takerOf(flags).agent === null ? (role?.model ?? null) : null),
     toolLevel,
     parentSession: flags.text("parent-session"),
     transcriptDir: flags.transcriptDir,

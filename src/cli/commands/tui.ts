@@ -9,9 +9,9 @@ import { keepReport } from "../crash-report.ts";
 import { readImage } from "../read-image.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
-import { readFlags, sessionFrom, turnFrom } from "./run.ts";
+import { readFlags, roleFor, sessionFrom, turnFrom } from "./run.ts";
 
-const taken = new Set(["model", "agent", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
+const taken = new Set(["model", "agent", "role", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
 
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 
@@ -40,7 +40,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
   const api = await door.api({ ...(trust === null ? {} : { trust }), cwd: directory });
   const settings = await api.config.values();
   const turn = { ...turnFrom(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
-  const open = sessionFrom(flags, settings, null, turn.toolLevel);
+  const open = sessionFrom(flags, settings, null, { toolLevel: turn.toolLevel, role: await roleFor(api, flags) });
   const session = await sessionFor(wanted);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
   const own = {

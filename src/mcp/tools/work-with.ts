@@ -2,6 +2,7 @@
 import { Fault } from "../../protocol/error.ts";
 import { turnOutput, workWithInput } from "../../protocol/schema/mcp.ts";
 import type { AgentRow } from "../../protocol/agents.ts";
+import type { RoleWish } from "../../protocol/role.ts";
 import { contextPaths, type ContextPath } from "../context-paths.ts";
 import { takeTurn } from "../take-turn.ts";
 import { tool, type Place } from "../tool.ts";
@@ -14,18 +15,21 @@ export const workWith = tool({
   output: turnOutput,
   async run({ agent, task, session_id, role, reasoning_effort, context }, place) {
     const paths = contextPaths(context, place);
-    const told = [roleText(role), pathsText(paths)].filter((text) => text !== null).join("\n\n");
     const taker = await takerOf(agent, reasoning_effort, place);
     try {
-      return await takeTurn({ sessionId: session_id, prompt: task, ...taker, turn: { appendSystem: told || null, ...taker.turn } }, place);
+      return await takeTurn(
+        { sessionId: session_id, prompt: task, ...taker, turn: { appendSystem: pathsText(paths), ...roleOf(role), ...taker.turn } },
+        place,
+      );
     } catch (error) {
       throw error instanceof Fault && error.code === "model-api-only" ? apiOnly(error) : error;
     }
   },
 });
 
-function roleText(role: string | undefined): string | null {
-  return role === undefined || role === "default" ? null : `Your role: ${role}`;
+/** One that is known by its name, or any words. */
+function roleOf(role: string | undefined): { role?: RoleWish } {
+  return role === undefined || role.trim() === "" ? {} : { role: { name: role.trim(), orText: true } };
 }
 
 function pathsText(paths: ContextPath[]): string | null {

@@ -5,6 +5,7 @@ import type { Api } from "../api.ts";
 import type { RowName } from "../api-rows.ts";
 import { historyKinds } from "../history.ts";
 import { importFormats } from "../import.ts";
+import { roleFields } from "../role.ts";
 import { unattended } from "../turn-start.ts";
 import { rowOnWire } from "../wire-case.ts";
 import { complaint, type Nearest } from "./complaint.ts";
@@ -77,6 +78,7 @@ const turn = {
   nesting: is.off,
   copies: is.fields({ source: is.name, identifier: is.command, sent_bytes: is.count.max(1_000_000).optional() }).optional(),
   effort: is.name.optional(),
+  role: is.fields({ name: is.text.min(1), keep: z.array(z.enum(roleFields)).default([]), or_text: is.off }).optional(),
 };
 
 const rows = {
@@ -182,6 +184,8 @@ const rows = {
   "models.list": is.fields({}),
   "auth.status": is.fields({}),
   "skills.list": is.fields(directory),
+  "roles.list": is.fields(directory),
+  "roles.find": is.fields({ name: is.name, ...directory }),
   "config.show": is.fields({}),
   "config.values": is.fields({}),
   "config.set": is.fields({ key: is.name, value: is.text, scope: z.enum(["user", "project"]).default("user") }),

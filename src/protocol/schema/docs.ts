@@ -4,6 +4,7 @@ import { exitCodes } from "../error.ts";
 import { agent, agentsReport, agentTrial, contractCheck } from "./agent-records.ts";
 import { hubStarted, hubStatus, hubStopped } from "./hub-records.ts";
 import * as records from "./records.ts";
+import { role, roles } from "./role-records.ts";
 import { comparison, exportHeader, exportLine, found } from "./tree-records.ts";
 
 type Json = {
@@ -45,6 +46,8 @@ const sections: [string, string, z.ZodType][] = [
   ["search", "`search --json` prints an array of these.", found],
   ["diff", "`diff --json` prints one of these.", comparison],
   ["agents", "`agents --json` prints an array of these.", agent],
+  ["roles", "`roles --json` prints one of these.", roles],
+  ["role", "`roles show <name> --json` prints one of these.", role],
   ["doctor --agents", "`doctor --agents --json` prints one of these.", agentsReport],
   ["doctor --agents: an agent", "Each of `agents`.", agentTrial],
   ["doctor --agents: a check", "Each of an agent's `checks`, always in this order.", contractCheck],

@@ -19,7 +19,7 @@ export const groups: readonly (readonly [title: string, nouns: readonly Exclude<
   ["Turns, questions, commands", ["turn", "ask", "bash"]],
   ["Nodes and what is behind them", ["node", "graft", "context", "handle", "search", "history", "transcript"]],
   ["The project's files", ["files", "plan", "tokens"]],
-  ["Who can do what here", ["agents", "models", "auth", "skills", "doctor", "health"]],
+  ["Who can do what here", ["agents", "models", "auth", "skills", "roles", "doctor", "health"]],
   ["Configuration and records", ["config", "trust", "usage", "store"]],
 ];
 
@@ -174,6 +174,15 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     does: "Where each vendor's key comes from, never the key.",
     gives: "rows",
     fields: ["vendor", "ready", "source", "base_url", "hint", "agents"],
+  },
+  "roles.list": {
+    does: "The roles that a turn in a directory can have, those of files included.",
+    gives: "the roles, and what is wrong with files (`roles` in JSON.md)",
+    fields: ["roles", "problems"],
+  },
+  "roles.find": {
+    does: "One of them by its name; an unknown one is a fault that names the nearest.",
+    gives: "the role (`role` in JSON.md, but for `prompt_tokens`)",
   },
   "skills.list": { does: "The skills of a directory.", gives: "the skills, and files that are none", fields: ["skills", "problems"] },
   "config.show": {

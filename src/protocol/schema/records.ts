@@ -167,6 +167,7 @@ export const turn = z.strictObject({
   tip: id.nullable(),
   agent: z.string(),
   model: z.string().nullable(),
+  role: z.string().optional().describe("of a turn in a role"),
   usage,
   cost_usd: z.number().nullable(),
   steps: count,
