@@ -2,6 +2,7 @@
 // docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
 import { edits, emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
+import { goBack, openAgents } from "./overlays/agents.ts";
 import { openTree } from "./overlays/tree.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
 import { beginSearch, searchOn } from "./search/search.ts";
@@ -69,6 +70,8 @@ export const screenCommands: readonly ScreenCommand[] = [
     run: (state, name) => step(state, { type: "fork", name: name === "" ? null : name }),
   },
   { name: "tree", summary: "the tree: walk, fork, compare, graft", leader: "t", typed: "", run: openTree },
+  { name: "agents", summary: "what runs: open, steer, pause, stop", leader: "a", typed: "", run: openAgents },
+  { name: "back", summary: "back from a session that was opened there", keys: ["q"], typed: "", run: goBack },
   {
     name: "switch",
     summary: "to a session, or this one to a node; files stay",

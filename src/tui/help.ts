@@ -2,6 +2,7 @@
 import type { Bindings } from "./bindings.ts";
 import { fixedKeys, screenCommands, type ScreenCommand } from "./commands.ts";
 import { keysOf } from "./keymap.ts";
+import { agentsKeys } from "./overlays/agents.ts";
 import { treeKeys } from "./overlays/tree.ts";
 
 /** `key  what it does`, for the help and docs/KEYS.md. */
@@ -21,6 +22,7 @@ export function waysTo(command: ScreenCommand, bindings: Bindings): string {
 /** The keys within each panel. */
 export const panelHelp: readonly { title: string; lines: [keys: string, summary: string][] }[] = [
   { title: "In the tree", lines: linesOf(treeKeys) },
+  { title: "Among the agents", lines: linesOf(agentsKeys) },
 ];
 
 function linesOf(table: readonly { keys: readonly string[]; summary: string }[]): [string, string][] {

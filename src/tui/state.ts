@@ -12,6 +12,7 @@ import type { Search } from "./search/search.ts";
 import { noBlocks, type Transcript } from "./transcript.ts";
 import type { Place } from "./views/window.ts";
 import type { Overlay, PanelMessage } from "./overlays/index.ts";
+import type { AgentsEffect, Visit } from "./overlays/agents.ts";
 import type { TreeEffect } from "./overlays/tree.ts";
 
 export type Mode = "normal" | "insert" | "command" | "search";
@@ -49,6 +50,8 @@ export type State = {
   leader: { since: number; isShown: boolean } | null;
   /** The first key of a pair: `g` of `gg`. */
   pending: string | null;
+  /** The session that is shown was only opened to be watched. */
+  visit: Visit | null;
   /** What lies over the transcript and takes all keys. */
   overlay: Overlay | null;
   notice: { text: string; isError: boolean } | null;
@@ -83,6 +86,9 @@ export type Message =
   /** One is somewhere else now: what was chosen from is closed. */
   | { type: "went"; text: string }
   | { type: "renamed"; session: Session }
+  | { type: "visited"; visit: Visit | null }
+  /** A question of a session that is not shown, to be answered here. */
+  | { type: "asked"; ask: Ask }
   | { type: "compared"; comparison: BranchComparison }
   | PanelMessage
   | { type: "failed"; text: string; hint: string | null }
@@ -111,6 +117,7 @@ export type Effect =
   /** Into the terminal's clipboard. */
   | { type: "copy"; text: string }
   | TreeEffect
+  | AgentsEffect
   | { type: "net"; net: "on" | "off" }
   | { type: "model"; name: string | null }
   | { type: "agent"; name: string | null }
@@ -148,6 +155,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     queue: [],
     leader: null,
     pending: null,
+    visit: null,
     overlay: null,
     notice: null,
     stoppedAt: null,

@@ -4,6 +4,7 @@ import { isMenuKey } from "./composer/menu.ts";
 import { typeKey } from "./composer/type.ts";
 import { edited } from "./edit-keys.ts";
 import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
+import { goBack } from "./overlays/agents.ts";
 import { pressInOverlay } from "./overlays/index.ts";
 import { searchKey } from "./search/search.ts";
 import { step, type Key, type State, type Step } from "./state.ts";
@@ -44,12 +45,14 @@ function stopOrQuit(state: State, at: number): Step {
   });
 }
 
-/** In Normal mode, with nothing left to leave, Esc stops the turn. */
+/** In Normal mode, with nothing left to leave, Esc goes back from a visit, or stops the turn. */
 function leaveOrStop(state: State): Step {
   const { session, activity, search } = state;
   if (state.mode === "normal" && search?.isShown === true) return step({ ...leaveMode(state), search: { ...search, isShown: false } });
   const isRunning = session !== null && activity !== null && activity !== "stopping";
-  if (!isRunning || state.mode !== "normal" || state.focus !== null || state.pending !== null) return step(leaveMode(state));
+  if (state.mode !== "normal" || state.focus !== null || state.pending !== null) return step(leaveMode(state));
+  if (state.visit !== null) return goBack(state);
+  if (!isRunning) return step(leaveMode(state));
   return step(tell({ ...state, activity: "stopping" }, "stopping the turn"), { type: "cancel", session: session.id });
 }
 

@@ -1,6 +1,6 @@
 // What happens to the state: a message in, the next state and what is to be done outside. Pure: no clock, no Api, no screen.
 import { plainText } from "../kit/ansi.ts";
-import { insert } from "../kit/line-edit.ts";
+import { emptyLine, insert } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { expanded } from "./composer/chips.ts";
@@ -46,11 +46,21 @@ export function update(state: State, message: Message): Step {
     case "attached":
       return attach(message.problem === null ? state : { ...state, notice: { text: message.problem, isError: true } }, message);
     case "went":
-      return step({ ...state, overlay: null, notice: { text: message.text, isError: false } });
+      return step({ ...state, overlay: null, visit: null, notice: { text: message.text, isError: false } });
     case "renamed":
       return step(state.session?.id === message.session.id ? { ...state, session: message.session } : state);
     case "compared":
       return step(comparing(state, message.comparison));
+    case "visited":
+      return step({ ...state, overlay: null, visit: message.visit });
+    case "asked":
+      return step({
+        ...state,
+        overlay: null,
+        asks: [message.ask, ...state.asks.filter(({ id }) => id !== message.ask.id)],
+        answer: emptyLine,
+      });
+    case "agents":
     case "tree":
       return takeInOverlay(state, message);
     case "told":

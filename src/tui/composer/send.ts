@@ -11,6 +11,8 @@ export function send(state: State): Step {
   if (text === "") return step(state);
   const ran = slashCommand(state);
   if (ran !== null) return ran;
+  if (state.visit !== null && activity === null)
+    return step(tell(state, "this is only watched: q in Normal mode goes back, :switch stays here"));
   const images = imagesIn(draft.text, composer.chips);
   const sent = leftPrompt(state, text);
   const remember = { type: "remember", text } as const;

@@ -1,6 +1,7 @@
 // What the screen asks for, done through the Api: one table of effects, each in the file of its area. What comes of it
 // goes back as messages; nothing here is on the screen.
 import type { Effect } from "../state.ts";
+import { agentsActions } from "./agents.ts";
 import { told, type Actions, type Doing } from "./doing.ts";
 import { settingActions } from "./settings.ts";
 import { treeActions } from "./tree.ts";
@@ -12,6 +13,7 @@ const actions: Actions = {
   ...settingActions,
   ...typingActions,
   ...treeActions,
+  ...agentsActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
   quit: (doing) => doing.quit(),

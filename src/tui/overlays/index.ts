@@ -3,13 +3,15 @@ import { step, type Key, type State, type Step } from "../state.ts";
 import type { OverlayView, Room } from "./box.ts";
 import { pickerView, pressInPicker, type Picker } from "./picker.ts";
 import { pressInReader, readerView, type Reader } from "./reader.ts";
+import { agentsView } from "./agents-view.ts";
+import { pressInAgents, takeInAgents, type AgentsPanel, type AgentsTold } from "./agents.ts";
 import { treeView } from "./tree-view.ts";
 import { pressInTree, takeInTree, type TreePanel, type TreeTold } from "./tree.ts";
 
-export type Overlay = Reader | Picker | TreePanel;
+export type Overlay = Reader | Picker | TreePanel | AgentsPanel;
 
 /** What is told to one of them, by its kind; of no use when it is not there. */
-export type PanelMessage = { type: "tree"; told: TreeTold };
+export type PanelMessage = { type: "tree"; told: TreeTold } | { type: "agents"; told: AgentsTold };
 
 type Part<O> = { press: (state: State, overlay: O, key: Key) => Step; view: (overlay: O, room: Room) => OverlayView };
 
@@ -17,6 +19,7 @@ export const overlays: { [K in Overlay["kind"]]: Part<Extract<Overlay, { kind: K
   reader: { press: pressInReader, view: readerView },
   picker: { press: pressInPicker, view: pickerView },
   tree: { press: pressInTree, view: treeView },
+  agents: { press: pressInAgents, view: agentsView },
 };
 
 export function pressInOverlay(state: State, overlay: Overlay, key: Key): Step {
@@ -43,5 +46,6 @@ export function takeInOverlay(state: State, message: PanelMessage): Step {
     return { ...below, state: { ...below.state, overlay: { ...overlay, under: below.state.overlay ?? overlay.under } } };
   }
   if (overlay?.kind === "tree" && message.type === "tree") return takeInTree(state, overlay, message.told);
+  if (overlay?.kind === "agents" && message.type === "agents") return takeInAgents(state, overlay, message.told);
   return step(state);
 }

@@ -31,6 +31,8 @@ export type PanelParts = {
   preview: (columns: number) => readonly Row[];
   /** Above the list. */
   head?: (columns: number) => readonly Row[];
+  /** A list that needs the whole width has its preview below. */
+  isStacked?: true;
   keys: string;
   /** What is being typed, instead of the keys. */
   typing: { label: string; line: Line } | null;
@@ -43,7 +45,7 @@ export function panelView(parts: PanelParts, { columns, height }: Room): Overlay
   const inner = Math.max(1, columns - 4);
   const room = Math.max(3, height - 3);
   const foot = parts.typing === null ? null : inView(layOut(`${parts.typing.label} > `, parts.typing.line, inner), 1);
-  const body = columns >= wide ? besides(parts, inner, room) : stacked(parts, inner, room);
+  const body = columns >= wide && parts.isStacked !== true ? besides(parts, inner, room) : stacked(parts, inner, room);
   const last: Row = foot === null ? [{ text: parts.keys, look: { dim: true } }] : [{ text: foot.rows[0] ?? "", look: {} }];
   const rows = boxed(parts.title, [...body, last], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
@@ -62,7 +64,7 @@ function besides(parts: PanelParts, inner: number, room: number): Row[] {
 /** The preview has its room whatever is chosen, so that the list stays where it is. */
 function stacked(parts: PanelParts, inner: number, room: number): Row[] {
   const head = parts.head?.(inner).length ?? 0;
-  const forPreview = room < 8 ? 0 : Math.floor(room * 0.4);
+  const forPreview = room < 8 || parts.count === 0 ? 0 : Math.floor(room * 0.4);
   const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, parts.count) + head));
   const list = listRows(parts, inner, rows);
   if (forPreview === 0) return list;
@@ -82,6 +84,9 @@ function listRows(parts: PanelParts, columns: number, rows: number): Row[] {
   });
   return [...head, ...lines];
 }
+
+/** When a list that is not there yet says so. */
+export const slowAfterMs = 150;
 
 /** How far a key moves in a list. */
 export const listMoves: Record<string, number> = { down: 1, up: -1, pagedown: 10, pageup: -10, "ctrl+d": 10, "ctrl+u": -10 };

@@ -7,7 +7,7 @@ import { shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { edited } from "../edit-keys.ts";
 import { step, type Key, type State, type Step } from "../state.ts";
-import { listMoves, movedBy, pressByTable, type PanelKey } from "./panel.ts";
+import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 import { keyOf, outlineOf, sessionAt, shownRows, type Outline, type TreeRow } from "./tree-outline.ts";
 
 export type TreePanel = {
@@ -53,7 +53,6 @@ export type TreeEffect =
   | { type: "archive"; session: string };
 
 const readAgainMs = 1000;
-export const slowAfterMs = 150;
 
 export function openTree(state: State): Step {
   const nothing = { states: {}, known: "", reading: 0, now: 0, folded: new Set<string>(), filter: "", shown: [], at: 0 };

@@ -59,8 +59,9 @@ function ruleRow(state: State): Row {
   ];
 }
 
-function sessionText({ session }: State): string {
-  return session === null ? "new session" : oneLine(session.name ?? session.id.slice(-8), 40);
+function sessionText({ session, visit }: State): string {
+  const name = session === null ? "new session" : oneLine(session.name ?? session.id.slice(-8), 40);
+  return visit === null ? name : `${name} (watched; q goes back)`;
 }
 
 /** Which of the blocks with the words one is at. */

@@ -1,0 +1,51 @@
+// The agents panel's list and what is done to a turn, whichever process runs it, through the Api.
+import { Fault } from "../../protocol/error.ts";
+import { nameOf, type Actions, type Doing } from "./doing.ts";
+import { enter } from "./turns.ts";
+
+export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
+  "list agents": listAgents,
+  visit: async (doing, { session, visit }) => {
+    await enter(doing, session === null ? null : await doing.api.session.find({ wanted: session, directory: doing.directory }));
+    doing.send({ type: "visited", visit });
+  },
+  pause: async (doing, { session }) => tellState(doing, await doing.api.turn.pause({ session, force: false })),
+  resume: async (doing, { session }) => tellState(doing, await doing.api.turn.resume({ session })),
+  kill,
+  "send to agent": async ({ api, send }, { session, text }) => {
+    await api.turn.steer({ session, text });
+    send({ type: "told", text: "its agent is given that next" });
+  },
+  "find ask": async ({ api, send }, { session }) => {
+    const [ask] = await api.ask.list({ session });
+    if (ask === undefined) throw new Fault("usage", "it asks nothing");
+    send({ type: "asked", ask });
+  },
+};
+
+type Listing = { reading: number; sinceMs: number; afterMs: number };
+
+async function listAgents(doing: Doing, { reading, sinceMs, afterMs }: Listing): Promise<void> {
+  const { api, send, project, turn } = doing;
+  if (afterMs > 0) await Bun.sleep(afterMs);
+  const now = Date.now();
+  const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
+  const { maxBudgetUsd, maxTokens } = turn.limits;
+  send({ type: "agents", told: { what: "listed", reading, rows, budget: { pid: process.pid, maxBudgetUsd, maxTokens }, now } });
+}
+
+function tellState({ send }: Doing, { state }: { state: "running" | "paused" | "not-running" }): void {
+  send({ type: "agents", told: { what: "changed" } });
+  send({
+    type: "told",
+    text: { running: "it goes on", paused: "it stands still; p lets it go on", "not-running": "it does not run any more" }[state],
+  });
+}
+
+async function kill({ api, directory, send }: Doing, { session }: { session: string }): Promise<void> {
+  const { outcome } = await api.turn.kill({ session, force: false });
+  const name = nameOf(await api.session.find({ wanted: session, directory }));
+  send({ type: "agents", told: { what: "changed" } });
+  const words = { "not-running": "did not run any more", stopped: "was stopped", killed: "was stopped by force" };
+  send({ type: "told", text: `${name} ${words[outcome]}` });
+}

@@ -1,0 +1,148 @@
+// How what runs looks: a table of turns with what each has used, and the chosen one's task in full below it.
+import { plainText, type Look } from "../../kit/ansi.ts";
+import { formatDuration } from "../../kit/duration.ts";
+import { oneLine, shortCount } from "../../kit/text.ts";
+import { shortId } from "../../protocol/node.ts";
+import type { IndentedTurn } from "../../protocol/turn-rows.ts";
+import { countedTokens } from "../../protocol/usage.ts";
+import { cellsOf } from "../cards/cells.ts";
+import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
+import { costText, tokensText } from "../tokens.ts";
+import { chosenTurn, type AgentsPanel } from "./agents.ts";
+import type { OverlayView, Room } from "./box.ts";
+import { panelView } from "./panel.ts";
+
+const keys = "Enter open · s steer · p pause · x stop · a answer · e ended · Esc";
+const faint: Look = { dim: true };
+
+export function agentsView(panel: AgentsPanel, room: Room): OverlayView {
+  const rows = panel.rows ?? [];
+  const shown = columnsIn(panel, rows, room.columns - 4);
+  const { steering } = panel;
+  return panelView(
+    {
+      title: titleOf(panel),
+      count: rows.length,
+      at: panel.at,
+      head: () => (rows.length === 0 ? [] : [[{ text: shown.map(({ title, width }) => title.padEnd(width)).join("  "), look: faint }]]),
+      line: (at, columns) => lineOf(panel, rows[at]!, shown, columns),
+      empty:
+        panel.rows !== null
+          ? `nothing runs in this project, and nothing ended in the last ${spans[panel.since]}`
+          : panel.isSlow
+            ? "looking…"
+            : "",
+      preview: (columns) => previewOf(panel, columns),
+      isStacked: true,
+      keys,
+      typing: steering === null ? null : { label: `to ${shortId(steering.session)}`, line: steering.line },
+    },
+    room,
+  );
+}
+
+const spans = { recent: "15 minutes", day: "day" };
+
+function titleOf({ rows, since }: AgentsPanel): string {
+  const ended = rows?.filter(({ row }) => row.state === "ended").length ?? 0;
+  const counted = rows === null ? "" : `: ${rows.length - ended} running, ${ended} ended in the last ${spans[since]}`;
+  return `agents${counted}`;
+}
+
+type Column = { title: string; cell: (panel: AgentsPanel, turn: IndentedTurn) => string; spare: number };
+type Shown = Column & { width: number };
+
+const table: readonly Column[] = [
+  {
+    title: "SESSION",
+    spare: 0,
+    cell: (panel, { row: { session }, depth }) => `${"  ".repeat(Math.min(depth, 6))}${nameIn(panel, session)}`,
+  },
+  { title: "STATE", spare: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
+  { title: "AGE", spare: 3, cell: ({ now }, { row }) => ageText(now - row.turn.startedAt) },
+  { title: "AGENT", spare: 4, cell: (_, { row }) => oneLine(plainText(row.turn.agent), 16) },
+  { title: "MODEL", spare: 5, cell: (_, { row }) => oneLine(plainText(row.turn.model ?? "-"), 32) },
+  { title: "TOKENS", spare: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
+  { title: "COST", spare: 1, cell: (_, { row }) => costText(row.turn.costUsd) },
+  { title: "LEFT", spare: 1, cell: (panel, { row }) => leftOf(panel, row.session.id) },
+];
+
+const taskColumns = 20;
+
+/** As many columns as leave room for the task; those that say nothing are left out. */
+function columnsIn(panel: AgentsPanel, rows: readonly IndentedTurn[], room: number): Shown[] {
+  let shown: Shown[] = table.flatMap((column) => {
+    const cells = rows.map((turn) => column.cell(panel, turn));
+    return cells.every((cell) => cell === "") ? [] : [{ ...column, width: Math.max(column.title.length, ...cells.map(cellsOf)) }];
+  });
+  while (shown.reduce((sum, { width }) => sum + width + 2, 0) + taskColumns > room) {
+    const most = Math.max(0, ...shown.map(({ spare }) => spare));
+    if (most === 0) break;
+    shown = shown.filter(({ spare }) => spare !== most);
+  }
+  const task: Shown = { title: "TASK", spare: 0, width: 4, cell: (_, { row }) => oneLine(plainText(row.session.task ?? ""), 300) };
+  return [...shown, task];
+}
+
+const looks: Record<string, Look> = {
+  running: { color: 2 },
+  paused: { color: 3 },
+  asking: { color: 3, bold: true },
+  interrupted: { color: 1 },
+};
+
+function lineOf(panel: AgentsPanel, turn: IndentedTurn, shown: readonly Shown[], columns: number): Row {
+  const look = (title: string): Look => (title === "STATE" ? (looks[turn.row.state] ?? faint) : turn.row.state === "ended" ? faint : {});
+  let left = columns;
+  return shown.map(({ title, cell, width }) => {
+    const text = fit(cell(panel, turn), left);
+    const padded = `${text}${" ".repeat(Math.max(0, width - cellsOf(text)))}  `;
+    left = Math.max(0, left - cellsOf(padded));
+    return { text: padded, look: look(title) };
+  });
+}
+
+function nameIn({ here }: AgentsPanel, session: { id: string; name: string | null }): string {
+  return `${oneLine(plainText(session.name ?? shortId(session.id)), 24)}${session.id === here ? " ←" : ""}`;
+}
+
+function ageText(ms: number): string {
+  return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1000))} s` : formatDuration(ms);
+}
+
+/** What a turn of this screen and all below it may still use; nothing is known of others' budgets. */
+function leftOf({ rows, budget }: AgentsPanel, session: string): string {
+  const all = rows ?? [];
+  const at = all.findIndex(({ row }) => row.session.id === session);
+  const top = all[at];
+  if (budget === null || top === undefined || top.depth > 0 || top.row.state === "ended" || top.row.pid !== budget.pid) return "";
+  const end = all.findIndex(({ depth }, next) => next > at && depth === 0);
+  const family = all.slice(at, end < 0 ? undefined : end).filter(({ row }) => row.turn.startedAt >= top.row.turn.startedAt);
+  const { maxBudgetUsd, maxTokens } = budget;
+  const money = maxBudgetUsd === null ? [] : [costText(Math.max(0, maxBudgetUsd - sum(family.map(({ row }) => row.turn.costUsd ?? 0))), 2)];
+  const tokens =
+    maxTokens === null
+      ? []
+      : [`${shortCount(Math.max(0, maxTokens - sum(family.map(({ row }) => countedTokens(row.turn.usage)))))} tokens`];
+  return [...money, ...tokens].join(" ");
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0);
+}
+
+function previewOf(panel: AgentsPanel, columns: number): Row[] {
+  const row = chosenTurn(panel);
+  if (row === undefined) return [];
+  const { session, turn, pid } = row;
+  const walls = `policy ${turn.policy.name}, network ${turn.policy.net}`;
+  const where = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), walls];
+  const used = [tokensText(turn.usage), costText(turn.costUsd), `${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`];
+  const lines = [
+    { text: oneLine(plainText(where.join(" · ")), 400), look: faint },
+    { text: used.join(" · "), look: faint },
+    ...(turn.error === null ? [] : [{ text: plainText(turn.error.message), look: { color: 1 } }]),
+    { text: plainText((session.task ?? "").slice(0, 4000)), look: {} },
+  ];
+  return lines.flatMap((run) => wrapRuns([run], columns));
+}

@@ -1,0 +1,80 @@
+// The agents panel: state, keys, state, what it says of budgets, and how it looks at two sizes.
+import { describe, expect, test } from "bun:test";
+import type { TurnRow } from "../../protocol/control.ts";
+import { apply, effectsOf, misfits, press, sessionNamed, textOf, turnOf } from "../fixtures/pressing.ts";
+import { firstState, type Message, type State } from "../state.ts";
+
+const size = { columns: 80, rows: 24 };
+const ours = sessionNamed("ours", { task: "fix the build" });
+const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
+
+function row(id: string, state: TurnRow["state"], parent: string | null = null): TurnRow {
+  const session = sessionNamed(id, { parentSession: parent, task: `do ${id}` });
+  const usage = { input: 1000, output: 200, cacheRead: 9000, cacheWrite: 0 };
+  const status = state === "ended" ? ("network" as const) : null;
+  const error = state === "ended" ? { kind: "network" as const, message: "it broke" } : null;
+  const turn = turnOf({ id: `t-${id}`, session: id, usage, costUsd: 0.25, startedAt: 5000, model: "acme/large", status, error });
+  return { session, turn, state, pid: state === "ended" ? null : 7 };
+}
+const rows = [row("child", "asking", "ours"), row("ours", "running"), row("other", "paused"), row("gone", "ended")];
+
+function listed(of: TurnRow[], reading = 0): Message {
+  const budget = { pid: 7, maxBudgetUsd: 2, maxTokens: null };
+  return { type: "agents", told: { what: "listed", reading, rows: of, budget, now: 70_000 } };
+}
+const open = apply(press(normal, "space", "a").state, listed(rows));
+
+describe("the agents", () => {
+  test("are all that runs and has just ended, sub-sessions below their parents, with what is left of a budget", () => {
+    expect(textOf(open)).toMatch(
+      /agents: 3 running, 1 ended in the last 15 minutes[^]*SESSION +STATE +AGE[^]*ours ← +running +1 m 05 s[^]*\$0\.2500 +\$1\.50 +do ours[^]*│ {3}child +asking[^]*other +paused[^]*gone +network/,
+    );
+    expect(textOf({ ...open, size: { columns: 200, rows: 60 } })).toMatch(
+      /AGENT +MODEL +TOKENS +COST +LEFT +TASK[^]*native +acme\/large +1\.2k/,
+    );
+    expect(textOf(press(open, "G").state)).toMatch(/gone · native · acme\/large · policy \w+, network off[^]*it broke[^]*do gone/);
+    for (const columns of [44, 80, 120, 200])
+      for (const height of [8, 24, 60]) expect(misfits({ ...open, size: { columns, rows: height } })).toEqual([]);
+  });
+  test("are listed when it is opened, and again every second; one that moves stays chosen", () => {
+    expect(press(normal, "space", "a").effects).toContainEqual({ type: "list agents", reading: 0, sinceMs: 900_000, afterMs: 0 });
+    const chosen = press(open, "j", "j").state;
+    const more = apply(chosen, listed([row("new", "running"), ...rows], 1));
+    expect(effectsOf(more, "p")).toEqual([{ type: "resume", session: "other" }]);
+    expect(apply(chosen, listed([], 0))).toBe(chosen);
+    expect(effectsOf(open, "e")).toEqual([{ type: "list agents", reading: 2, sinceMs: 86_400_000, afterMs: 0 }]);
+    expect(textOf(apply(press(normal, "space", "a").state, listed([])))).toContain("nothing runs in this project");
+    expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", at: 150 }))).toContain("looking…");
+  });
+  test("are paused, let go on, steered, answered and, when it is pressed twice, stopped", () => {
+    expect(effectsOf(open, "p")).toEqual([{ type: "pause", session: "ours" }]);
+    expect(effectsOf(open, "j", "s", ...Array.from("hi"), "enter")).toEqual([{ type: "send to agent", session: "child", text: "hi" }]);
+    expect(effectsOf(open, "s", "x", "escape", "j", "a")).toEqual([{ type: "find ask", session: "child" }]);
+    expect(effectsOf(open, "x", "x")).toEqual([{ type: "kill", session: "ours" }]);
+    expect(effectsOf(open, "x", "j", "x")).toEqual([]);
+    expect(press(open, "j", "x").state.notice?.text).toBe("x again stops child and all below it");
+    for (const key of ["p", "s", "x"]) expect(press(open, "G", key)).toMatchObject({ effects: [], state: { notice: { isError: false } } });
+    const ask = { id: "a1", session: "child", question: "Which?", options: [] } as never;
+    expect(textOf(apply(open, { type: "asked", ask }))).toContain("Which?");
+  });
+});
+
+describe("a session that is opened from there", () => {
+  const child = sessionNamed("child");
+  const visiting = apply(open, { type: "opened", session: child, nodes: [], turns: [] }, { type: "visited", visit: { home: "ours" } });
+  const home = { type: "visit", session: "ours", visit: null } as const;
+  test("is only watched: q, Esc and Space a lead back, and nothing is begun in it", () => {
+    expect(effectsOf(open, "j", "enter")).toEqual([{ type: "visit", session: "child", visit: { home: "ours" } }]);
+    expect(textOf(visiting)).toContain("child (watched; q goes back)");
+    for (const keys of [["q"], ["escape"], ["space", "a"]]) expect(press(visiting, ...keys).effects).toEqual([home]);
+    expect(press(visiting, "i", "x", "enter")).toMatchObject({ effects: [], state: { draft: { text: "x" } } });
+    expect(press({ ...visiting, activity: "writing" }, "i", "x", "enter").effects[0]).toEqual({
+      type: "steer",
+      session: "child",
+      text: "x",
+    });
+    expect(press({ ...visiting, activity: "writing" }, "escape").effects).toEqual([home]);
+    expect(apply(visiting, { type: "visited", visit: null }).visit).toBeNull();
+    expect(press(normal, "q").effects).toEqual([]);
+  });
+});

@@ -1,0 +1,165 @@
+// What runs in this project and what has just ended, whoever started it, with sub-sessions below their parents. Only data
+// and what a key makes of it; `agents-view.ts` draws it, `effects/agents.ts` asks the Api.
+import { emptyLine, type Line } from "../../kit/line-edit.ts";
+import type { TurnRow } from "../../protocol/control.ts";
+import { shortId } from "../../protocol/node.ts";
+import { underParents, type IndentedTurn } from "../../protocol/turn-rows.ts";
+import { edited } from "../edit-keys.ts";
+import { step, type Key, type State, type Step } from "../state.ts";
+import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
+
+export type AgentsPanel = {
+  kind: "agents";
+  /** The session one is in. */
+  here: string | null;
+  /** Null until they were listed; of each session its latest turn. */
+  rows: readonly IndentedTurn[] | null;
+  /** What a turn of this screen may use, with all below it. */
+  budget: Budget | null;
+  /** Which listing is waited for: an answer to another one is of no use. */
+  reading: number;
+  now: number;
+  at: number;
+  /** How far back what has ended is shown. */
+  since: "recent" | "day";
+  steering: { session: string; line: Line } | null;
+  /** The session whose turn the next press stops. */
+  killing: string | null;
+  isSlow: boolean;
+};
+
+/** `pid` is the process whose turns it is for. */
+export type Budget = { pid: number; maxBudgetUsd: number | null; maxTokens: number | null };
+
+export type AgentsTold =
+  | { what: "listed"; reading: number; rows: readonly TurnRow[]; budget: Budget; now: number }
+  /** Something was done to one here: they are listed again at once. */
+  | { what: "changed" };
+
+/** Where one goes back to from a session that was only opened to be watched. */
+export type Visit = { home: string | null };
+
+export type AgentsEffect =
+  | { type: "list agents"; reading: number; sinceMs: number; afterMs: number }
+  /** Shows a session without making it the one that is worked in; null is one yet to begin. */
+  | { type: "visit"; session: string | null; visit: Visit | null }
+  | { type: "pause" | "resume" | "kill" | "find ask"; session: string }
+  | { type: "send to agent"; session: string; text: string };
+
+const listAgainMs = 1000;
+const sinceMs = { recent: 15 * 60_000, day: 24 * 3_600_000 };
+
+/** From a session that is only visited it leads back. */
+export function openAgents(state: State): Step {
+  if (state.visit !== null) return goBack(state);
+  const nothing = { rows: null, budget: null, reading: 0, now: 0, at: 0, since: "recent" as const, steering: null, killing: null };
+  const overlay: AgentsPanel = { kind: "agents", here: state.session?.id ?? null, ...nothing, isSlow: false };
+  const list = { type: "list agents", reading: 0, sinceMs: sinceMs.recent, afterMs: 0 } as const;
+  return step({ ...state, overlay }, list, { type: "wake", afterMs: slowAfterMs });
+}
+
+export function goBack(state: State): Step {
+  if (state.visit === null) return step(state);
+  return step(state, { type: "visit", session: state.visit.home, visit: null });
+}
+
+export function takeInAgents(state: State, panel: AgentsPanel, told: AgentsTold): Step {
+  if (told.what === "changed") return listAgain(state, panel, 0);
+  if (told.reading !== panel.reading) return step(state);
+  const seen = new Set<string>();
+  const rows = underParents(told.rows.filter(({ session }) => !seen.has(session.id) && seen.add(session.id) !== undefined));
+  const kept = rows.findIndex(({ row }) => row.session.id === chosenTurn(panel)?.session.id);
+  const at = kept < 0 ? Math.max(0, movedBy(panel.at, 0, rows.length)) : kept;
+  const { budget, now } = told;
+  return listAgain(state, { ...panel, here: state.session?.id ?? null, rows, budget, now, at }, listAgainMs);
+}
+
+function listAgain(state: State, panel: AgentsPanel, afterMs: number): Step {
+  const reading = panel.reading + 1;
+  const list = { type: "list agents", reading, sinceMs: sinceMs[panel.since], afterMs } as const;
+  return step({ ...state, overlay: { ...panel, reading } }, list);
+}
+
+export function chosenTurn({ rows, at }: AgentsPanel): TurnRow | undefined {
+  return rows?.[at]?.row;
+}
+
+export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
+  { keys: ["j", "down"], summary: "to the next line", run: moves(1) },
+  { keys: ["k", "up"], summary: "to the line before", run: moves(-1) },
+  { keys: ["ctrl+d", "pagedown"], summary: "ten lines down", run: moves(listMoves["pagedown"]!) },
+  { keys: ["ctrl+u", "pageup"], summary: "ten lines up", run: moves(listMoves["pageup"]!) },
+  { keys: ["gg"], summary: "to the first", run: moves(-Infinity) },
+  { keys: ["G"], summary: "to the last", run: moves(Infinity) },
+  { keys: ["enter"], summary: "open it, live or as it was; q, Esc or Space a goes back", run: open },
+  { keys: ["s"], summary: "steer: a message that its agent is given next", run: steer },
+  { keys: ["p"], summary: "pause it, or let it go on", run: pause },
+  { keys: ["x", "K"], summary: "stop it; twice", run: kill },
+  { keys: ["a"], summary: "answer its question", run: answer },
+  { keys: ["e"], summary: "what has ended: the last quarter of an hour, or a day", run: showEnded },
+  { keys: ["escape", "q"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
+];
+
+export function pressInAgents(state: State, panel: AgentsPanel, key: Key): Step {
+  if (panel.steering !== null) return steering(state, panel, panel.steering, key);
+  const calm = panel.killing === null || key.name === "x" || key.name === "K" ? panel : { ...panel, killing: null };
+  return pressByTable(agentsKeys, { ...state, overlay: calm }, calm, key);
+}
+
+function steering(state: State, panel: AgentsPanel, { session, line }: NonNullable<AgentsPanel["steering"]>, key: Key): Step {
+  const closed: State = { ...state, overlay: { ...panel, steering: null } };
+  if (key.name === "escape") return step(closed);
+  if (key.name !== "enter") return step({ ...state, overlay: { ...panel, steering: { session, line: edited(line, key) } } });
+  const text = line.text.trim();
+  return text === "" ? step(closed) : step(closed, { type: "send to agent", session, text });
+}
+
+function moves(by: number): PanelKey<AgentsPanel>["run"] {
+  return (state, panel) => step({ ...state, overlay: { ...panel, at: Math.max(0, movedBy(panel.at, by, panel.rows?.length ?? 0)) } });
+}
+
+function open(state: State, panel: AgentsPanel): Step {
+  const session = chosenTurn(panel)?.session;
+  if (session === undefined) return step(state);
+  if (session.id === panel.here) return step({ ...state, overlay: null });
+  return step(state, { type: "visit", session: session.id, visit: { home: state.session?.id ?? null } });
+}
+
+function steer(state: State, panel: AgentsPanel): Step {
+  const row = running(panel);
+  if (row === undefined) return told(state, "it has ended: nothing can be said to it");
+  return step({ ...state, overlay: { ...panel, steering: { session: row.session.id, line: emptyLine } } });
+}
+
+function pause(state: State, panel: AgentsPanel): Step {
+  const row = running(panel);
+  if (row === undefined) return told(state, "it has ended");
+  return step(state, { type: row.state === "paused" ? "resume" : "pause", session: row.session.id });
+}
+
+function kill(state: State, panel: AgentsPanel): Step {
+  const row = running(panel);
+  if (row === undefined) return told(state, "it has ended");
+  const { id } = row.session;
+  if (panel.killing === id) return step({ ...state, overlay: { ...panel, killing: null } }, { type: "kill", session: id });
+  return told({ ...state, overlay: { ...panel, killing: id } }, `x again stops ${row.session.name ?? shortId(id)} and all below it`);
+}
+
+function answer(state: State, panel: AgentsPanel): Step {
+  const row = chosenTurn(panel);
+  return row === undefined ? step(state) : step(state, { type: "find ask", session: row.session.id });
+}
+
+function showEnded(state: State, panel: AgentsPanel): Step {
+  return listAgain(state, { ...panel, since: panel.since === "day" ? "recent" : "day" }, 0);
+}
+
+/** The chosen one, if it has not ended. */
+function running(panel: AgentsPanel): TurnRow | undefined {
+  const row = chosenTurn(panel);
+  return row?.state === "ended" ? undefined : row;
+}
+
+function told(state: State, text: string): Step {
+  return step({ ...state, notice: { text, isError: false } });
+}
