@@ -65,6 +65,10 @@ export type Door = {
     /** The terminal key by key, until it is closed. */
     raw: (watch: RawWatch) => Promise<RawTerminal>;
   };
+  /** While this runs, the terminal is another program's: its Ctrl+C is not ours. */
+  lend: <T>(act: () => Promise<T>) => Promise<T>;
+  /** Stops us and all of our job, until the shell lets us go on. */
+  toShell: () => Promise<void>;
   out: Screen;
   err: Screen;
   /** Called with the first Ctrl-C or SIGTERM; the second one leaves at once. */

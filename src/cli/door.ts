@@ -23,11 +23,12 @@ export function realDoor(parts: DoorParts): Door {
   const { env } = process;
   let stop: ((signal: "SIGINT" | "SIGTERM") => void) | null = null;
   let stops = 0;
+  let lent = 0;
   const stopBy = (signal: "SIGINT" | "SIGTERM") => {
     if (stop === null || stops++ > 0) parts.leave(signal === "SIGINT" ? 130 : 143);
     stop(signal);
   };
-  process.on("SIGINT", () => stopBy("SIGINT"));
+  process.on("SIGINT", () => (lent > 0 ? undefined : stopBy("SIGINT")));
   process.on("SIGTERM", () => stopBy("SIGTERM"));
   return {
     api: (overrides = {}) => parts.api(overrides),
@@ -48,6 +49,18 @@ export function realDoor(parts: DoorParts): Door {
       },
       raw: async (watch) => (await import("./terminal.ts")).rawTerminal(watch),
     },
+    async lend(act) {
+      lent += 1;
+      try {
+        return await act();
+      } finally {
+        lent -= 1;
+      }
+    },
+    async toShell() {
+      process.kill(0, "SIGTSTP");
+      await Bun.sleep(stopTakesMs);
+    },
     out: screen(1, env, (error) => {
       if (error.code !== "EPIPE") throw new Fault("file-unwritable", `can't write to stdout: ${messageOf(error)}`, { cause: error });
       stopBy("SIGTERM");
@@ -57,6 +70,9 @@ export function realDoor(parts: DoorParts): Door {
     onStop: (callback) => (stop = callback),
   };
 }
+
+/** The kernel stops all threads of a process soon, not at once. Where there is no shell to return to, it does not stop at all. */
+const stopTakesMs = 50;
 
 export function currentDirectory(): string {
   try {

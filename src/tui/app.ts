@@ -1,12 +1,11 @@
 // The screen as a door: keys and events go to `update`, the state goes to the picture, effects to the Api. It owns the
 // terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
 import { decodePasteBytes, type CliRenderer } from "@opentui/core";
-import type { Api, SessionOpen, Settings, TurnStart } from "../protocol/api.ts";
-import type { Session } from "../protocol/turn.ts";
+import type { Settings } from "../protocol/api.ts";
 import { titleOf } from "./attention.ts";
 import { bindingsOf, type Bindings } from "./bindings.ts";
 import { Canvas, keyOf } from "./canvas.ts";
-import type { Doing, OwnThings } from "./effects/doing.ts";
+import type { Doing } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
 import { enter } from "./effects/turns.ts";
 import { firstState, type Message } from "./state.ts";
@@ -14,18 +13,10 @@ import { takeTerminal, type Terminal, type TerminalParts } from "./terminal.ts";
 import { update } from "./update.ts";
 import { pictureOf } from "./views/screen.ts";
 
-export type ScreenParts = {
-  api: Api;
-  directory: string;
-  project: string;
-  turn: Omit<TurnStart, "session" | "prompt">;
-  open: SessionOpen;
-  session: Session | null;
+/** What the screen itself brings is not asked for. */
+export type ScreenParts = Omit<Doing, "pasted" | "files" | "send" | "copy" | "quit" | "away"> & {
   color: boolean;
   bindings: Bindings;
-  own: OwnThings;
-  /** Told of each session that is shown. */
-  onSession: (session: Session) => void;
   onStop: (stop: () => void) => void;
 } & Pick<Terminal, "notify" | "setTitle">;
 
@@ -65,13 +56,14 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   let state = firstState({
     size: size(),
     bindings: parts.bindings,
+    isPlanning: parts.turn.policy.name === "plan",
     net: parts.turn.policy.net,
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
   const picture = () => pictureOf(state);
   const canvas = new Canvas(renderer, { color: parts.color, picture, onWheel: (by) => send({ type: "wheel", by }) });
   const copy = (text: string) => renderer.copyToClipboardOSC52(text);
-  const doing: Doing = { ...parts, pasted: new Map(), files: { isAsking: false, query: null }, send, copy, quit: over.resolve };
+  const doing: Doing = { ...parts, pasted: new Map(), files: { isAsking: false, query: null }, send, copy, quit: over.resolve, away };
   let title = "";
 
   function send(message: Message): void {
@@ -83,6 +75,19 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
       for (const effect of next.effects) void doEffect(doing, effect);
     } catch (error) {
       over.reject(error);
+    }
+  }
+
+  /** What happens meanwhile is shown afterwards, in the size that the terminal has then. */
+  async function away<T>(act: () => Promise<T>): Promise<T> {
+    await renderer.suspend();
+    try {
+      return await act();
+    } finally {
+      if (!renderer.isDestroyed) {
+        await renderer.resume();
+        process.kill(process.pid, "SIGWINCH");
+      }
     }
   }
 

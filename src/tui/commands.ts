@@ -4,6 +4,7 @@ import { edits, emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { goBack, openAgents } from "./overlays/agents.ts";
 import { openTree } from "./overlays/tree.ts";
+import { planCommands } from "./plan-commands.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
 import { beginSearch, searchOn } from "./search/search.ts";
 import { step, type State, type Step } from "./state.ts";
@@ -97,6 +98,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     typed: "[name]",
     run: (state, name) => step(state, { type: "agent", name: name === "" ? null : name }),
   },
+  ...planCommands,
   {
     name: "help",
     summary: "this list, until Esc",
@@ -170,8 +172,7 @@ function switchNet(state: State, wanted: string): Step {
   if (wanted !== "" && wanted !== "on" && wanted !== "off")
     return step({ ...state, notice: { text: `:net takes on or off, not "${wanted}"`, isError: true } });
   const net = wanted === "" ? (state.net === "on" ? "off" : "on") : wanted;
-  return step(
-    { ...state, net, notice: { text: `the network is ${net} for the tools of the next turn`, isError: false } },
-    { type: "net", net },
-  );
+  const told = `network ${net}: the next turn's tools start in a sandbox of their own`;
+  const text = state.activity === null ? told : `${told}; this turn's stay as they are`;
+  return step({ ...state, net, notice: { text, isError: false } }, { type: "net", net });
 }

@@ -3,6 +3,7 @@ import { emptyLine, type Line } from "../kit/line-edit.ts";
 import type { Ask, QueuedInput } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
+import type { Enforced } from "../protocol/policy.ts";
 import type { BranchComparison } from "../protocol/tree-views.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
@@ -14,6 +15,7 @@ import type { Place } from "./views/window.ts";
 import type { Overlay, PanelMessage } from "./overlays/index.ts";
 import type { AgentsEffect, Visit } from "./overlays/agents.ts";
 import type { TreeEffect } from "./overlays/tree.ts";
+import type { PlanStep } from "./plan-steps.ts";
 
 export type Mode = "normal" | "insert" | "command" | "search";
 
@@ -42,7 +44,14 @@ export type State = {
   activity: string | null;
   usage: Usage;
   total: Spent;
+  /** Whether the next message is planned about, and nothing carried out. */
+  isPlanning: boolean;
+  /** Of the plan that the shown session executes. */
+  steps: readonly PlanStep[];
+  /** What the next turn's tools are to have. */
   net: "on" | "off";
+  /** What the latest turn's were to have, and what they really had. */
+  held: { asked: "on" | "off"; net: Enforced["net"] } | null;
   sandbox: "on" | "off" | "partly";
   asks: readonly Ask[];
   answer: Line;
@@ -82,6 +91,11 @@ export type Message =
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
   /** What a pasted path is: an image, or only text. */
   | { type: "attached"; path: string | null; text: string; problem: string | null }
+  | { type: "planning"; isOn: boolean; net: "on" | "off" }
+  /** With the plan's file as it is now, where it was read. */
+  | { type: "steps"; session: string | null; steps: readonly PlanStep[]; plan?: string }
+  | { type: "plan shown"; text: string }
+  | { type: "net"; net: "on" | "off" }
   | { type: "told"; text: string }
   /** One is somewhere else now: what was chosen from is closed. */
   | { type: "went"; text: string }
@@ -121,6 +135,8 @@ export type Effect =
   | { type: "net"; net: "on" | "off" }
   | { type: "model"; name: string | null }
   | { type: "agent"; name: string | null }
+  | { type: "plan"; isOn: boolean }
+  | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend" }
   | { type: "wake"; afterMs: number }
   | { type: "notify"; text: string }
   | { type: "quit" };
@@ -131,9 +147,10 @@ export function step(state: State, ...effects: Effect[]): Step {
   return { state, effects };
 }
 
-export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "bindings">>): State {
+export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "bindings" | "isPlanning">>): State {
   return {
     bindings: {},
+    isPlanning: false,
     ...parts,
     isInFront: false,
     mode: "insert",
@@ -150,6 +167,8 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     activity: null,
     usage: noUsage,
     total: nothingSpent,
+    steps: [],
+    held: null,
     asks: [],
     answer: emptyLine,
     queue: [],

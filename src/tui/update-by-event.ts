@@ -4,6 +4,7 @@ import { oneLine } from "../kit/text.ts";
 import type { Ask } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Enforced } from "../protocol/policy.ts";
+import type { Turn } from "../protocol/turn.ts";
 import { addSpent, addUsage, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { turnBlocks, type Block } from "./blocks.ts";
 import { step, type State, type Step } from "./state.ts";
@@ -21,14 +22,19 @@ export function updateByEvent(state: State, event: Event): Step {
     const transcript = withBlocks(state.transcript, block);
     return step({ ...state, transcript, activity: "sub-session" }, { type: "watch", session: id });
   }
-  return step(shown(state, event));
+  return step(shown(state, event), ...(mayHaveTicked(state, event) ? [{ type: "read plan" } as const] : []));
+}
+
+/** Whatever a tool did, it may have been to the plan. */
+function mayHaveTicked({ session }: State, event: Event): boolean {
+  return session?.plan !== undefined && (event.type === "turn.ended" || (event.type === "node.added" && event.node.author === "tool"));
 }
 
 function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
   const { transcript } = state;
   switch (event.type) {
     case "turn.started":
-      return { ...state, session: event.session, activity: "waiting", usage: noUsage };
+      return { ...state, session: event.session, activity: "waiting", usage: noUsage, held: heldIn(event.turn) ?? state.held };
     case "node.added": {
       const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
       return { ...state, transcript: withNode(transcript, event.node), usage };
@@ -86,6 +92,10 @@ function withAsk(state: State, { type, ask }: { type: string; ask: Ask }): State
   if (type === "ask.opened") return { ...state, asks: [...others, ask], answer: state.asks.length === 0 ? emptyLine : state.answer };
   const isCurrent = state.asks[0]?.id === ask.id;
   return { ...state, asks: others, answer: isCurrent ? emptyLine : state.answer };
+}
+
+function heldIn({ policy, enforced }: Turn): State["held"] {
+  return enforced === null ? null : { asked: policy.net, net: enforced.net };
 }
 
 /** What the kernel really held in that turn. */

@@ -63,6 +63,14 @@ export function update(state: State, message: Message): Step {
     case "agents":
     case "tree":
       return takeInOverlay(state, message);
+    case "planning":
+      return step({ ...state, isPlanning: message.isOn, net: message.net });
+    case "steps":
+      return step(withSteps(state, message));
+    case "plan shown":
+      return step({ ...state, overlay: { kind: "plan", text: message.text, top: 0 } });
+    case "net":
+      return step({ ...state, net: message.net });
     case "told":
       return step({ ...state, notice: { text: message.text, isError: false } });
     case "failed":
@@ -98,6 +106,13 @@ function opened(state: State, { session, nodes, turns }: Extract<Message, { type
     usage: ended.at(-1)?.usage ?? noUsage,
     total,
   };
+}
+
+/** A plan that is being read changes while it is. */
+function withSteps(state: State, { session, steps, plan }: Extract<Message, { type: "steps" }>): State {
+  if (session !== (state.session?.id ?? null)) return state;
+  const { overlay } = state;
+  return { ...state, steps, overlay: overlay?.kind === "plan" && plan !== undefined ? { ...overlay, text: plan } : overlay };
 }
 
 function failed(state: State, { text, hint }: { text: string; hint: string | null }): State {

@@ -3,9 +3,14 @@ import { absolutePath } from "../../kit/paths.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
+import type { Settings, TurnStart } from "../../protocol/api.ts";
+import type { Policy, PolicyName } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
+import { settledPolicy } from "../../protocol/turn-start.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { keepReport } from "../crash-report.ts";
+import { editorFrom, runEditor } from "../editor.ts";
+import type { PolicyWish } from "../policy-flags.ts";
 import { readImage } from "../read-image.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
@@ -40,6 +45,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
   const api = await door.api({ ...(trust === null ? {} : { trust }), cwd: directory });
   const settings = await api.config.values();
   const turn = { ...turnFrom(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
+  const policies = policiesFrom(flags.policy, settings, turn);
   const open = sessionFrom(flags, settings, null, { toolLevel: turn.toolLevel, role: await roleFor(api, flags) });
   const session = await sessionFor(wanted);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
@@ -59,7 +65,22 @@ async function runTui(args: Args, door: Door): Promise<number> {
     const onSession = (shown: Session) => void (last = shown);
     const { color } = door.out;
     const project = door.projectOf(directory);
-    const parts = { api, directory, project, turn, open, session, color, settings, own, env: door.env, onSession, onStop };
+    const parts = {
+      ...awayFrom(door, directory),
+      api,
+      directory,
+      project,
+      turn,
+      policies,
+      open,
+      session,
+      color,
+      settings,
+      own,
+      env: door.env,
+      onSession,
+      onStop,
+    };
     signal = (await openScreen(parts)) ?? signal;
   } catch (error) {
     throw error instanceof Fault ? error : keepReport(error, door);
@@ -72,6 +93,24 @@ async function runTui(args: Args, door: Door): Promise<number> {
     if (name !== undefined) return api.session.find({ wanted: name, directory });
     return flags.on("new") ? null : api.session.current({ directory });
   }
+}
+
+/** How turns are taken that act, and those that plan: each is asked for by a key, however the screen was opened. */
+function policiesFrom(wish: PolicyWish, settings: Settings, { policy, toolLevel }: Pick<TurnStart, "policy" | "toolLevel">) {
+  const held = { ...settings, sandbox: settings.sandbox === "off" ? null : settings.sandbox };
+  const as = (name: PolicyName): Policy => {
+    const { sandbox, net, ...usual } = settledPolicy(held, name);
+    return { ...usual, sandbox: wish.sandbox === "off" ? sandbox : (wish.sandbox ?? sandbox), net: wish.net ?? net, addDirs: wish.addDirs };
+  };
+  return { act: policy.name === "plan" ? as(toolLevel === "readonly" ? "readonly" : "workspace") : policy, plan: as("plan") };
+}
+
+function awayFrom(door: Door, directory: string) {
+  const editor = {
+    command: () => editorFrom(door.env),
+    edit: (command: string, file: string) => door.lend(() => runEditor(command, file, { env: door.env, cwd: directory })),
+  };
+  return { editor, toShell: door.toShell };
 }
 
 async function loadScreen() {

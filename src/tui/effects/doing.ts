@@ -4,6 +4,7 @@ import { oneLine } from "../../kit/text.ts";
 import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId, type ImageData } from "../../protocol/node.ts";
+import type { Policy } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { Effect, Message } from "../state.ts";
 
@@ -27,6 +28,15 @@ export type Doing = {
   pasted: Map<string, ImageData>;
   /** The files that are asked for next, while others are being looked for. */
   files: { isAsking: boolean; query: string | null };
+  /** How turns are taken that act, and those that plan. */
+  policies: { act: Policy; plan: Policy };
+  /** What was shown before planning began; undefined where it did not begin here. */
+  left?: Session | null;
+  editor: { command: () => string; edit: (command: string, file: string) => Promise<number | string> };
+  /** Gives the terminal back while something else has it. */
+  away: <T>(act: () => Promise<T>) => Promise<T>;
+  /** Stops until the shell lets us go on. */
+  toShell: () => Promise<void>;
   /** Told of each session that is shown, for whoever wants to resume it. */
   onSession: (session: Session) => void;
   send: (message: Message) => void;

@@ -3,6 +3,7 @@
 import type { Effect } from "../state.ts";
 import { agentsActions } from "./agents.ts";
 import { told, type Actions, type Doing } from "./doing.ts";
+import { planActions } from "./plan.ts";
 import { settingActions } from "./settings.ts";
 import { treeActions } from "./tree.ts";
 import { turnActions } from "./turns.ts";
@@ -14,6 +15,7 @@ const actions: Actions = {
   ...typingActions,
   ...treeActions,
   ...agentsActions,
+  ...planActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
   quit: (doing) => doing.quit(),

@@ -3,34 +3,46 @@ import { oneLine } from "../../kit/text.ts";
 import type { Actions, Doing } from "./doing.ts";
 
 export const settingActions: Actions<"net" | "model" | "agent"> = {
-  net: ({ turn }, { net }) => void (turn.policy = { ...turn.policy, net }),
+  net: setNet,
   model: setModel,
   agent: setAgent,
 };
 
+/** What acts and what plans have a network each. */
+function setNet({ turn, policies, send }: Doing, { net }: { net: "on" | "off" }): void {
+  if (turn.policy.name === "full" && net === "off") {
+    send({ type: "net", net: "on" });
+    return send({ type: "told", text: "policy full has no walls: its network can't be cut off" });
+  }
+  turn.policy = { ...turn.policy, net };
+  policies[turn.policy.name === "plan" ? "plan" : "act"] = turn.policy;
+}
+
 async function setModel(doing: Doing, { name }: { name: string | null }): Promise<void> {
   const { api, turn, directory, send } = doing;
-  const agent = takerOf(doing);
+  const { agent, model } = takerOf(doing);
   if (name !== null) {
     await api.turn.check({ ...turn, model: name, agent, isNew: false, directory });
     turn.model = name;
     if (doing.session === null) doing.open = { ...doing.open, model: name };
   }
-  const kept = doing.session === null ? doing.open.model : doing.session.agent === agent ? doing.session.model : null;
-  send({ type: "told", text: `${name === null ? "" : "from now on "}${oneLine(turn.model ?? kept ?? "the default model", 100)} answers` });
+  send({ type: "told", text: `${name === null ? "" : "from now on "}${oneLine(name ?? model ?? "the default model", 100)} answers` });
 }
 
 /** The model of the one before is not the new one's. */
 async function setAgent(doing: Doing, { name }: { name: string | null }): Promise<void> {
   const { api, turn, directory, send } = doing;
-  if (name !== null && name !== takerOf(doing)) {
+  if (name !== null && name !== takerOf(doing).agent) {
     await api.turn.check({ ...turn, model: null, agent: name, isNew: false, directory });
     Object.assign(turn, { agent: name, model: null });
     if (doing.session === null) doing.open = { ...doing.open, agent: name, model: null };
   }
-  send({ type: "told", text: `${name === null ? "" : "from now on "}${oneLine(takerOf(doing), 100)} takes the turns` });
+  send({ type: "told", text: `${name === null ? "" : "from now on "}${oneLine(takerOf(doing).agent, 100)} takes the turns` });
 }
 
-export function takerOf({ turn, session, open }: Doing): string {
-  return turn.agent ?? session?.agent ?? open.agent;
+/** Who would take the next turn, and with which model; null is its own default. */
+export function takerOf({ turn, session, open }: Doing): { agent: string; model: string | null } {
+  const known = session ?? open;
+  const agent = turn.agent ?? known.agent;
+  return { agent, model: turn.model ?? (known.agent === agent ? known.model : null) };
 }

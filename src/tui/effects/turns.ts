@@ -4,6 +4,7 @@ import type { Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { coalesce } from "../coalesce.ts";
 import { nameOf, setSession, spoken, told, type Actions, type Doing } from "./doing.ts";
+import { goOnAsBefore } from "./planning.ts";
 import { imageAt } from "./typing.ts";
 
 export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "answer" | "watch" | "clear" | "fork"> = {
@@ -23,13 +24,19 @@ export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "an
 /** Shows a session as it is stored; null is one that is yet to begin. */
 export async function enter(doing: Doing, session: Session | null): Promise<void> {
   const { api, directory } = doing;
-  if (session === null) return doing.send({ type: "opened", session, nodes: [], turns: [] });
+  if (session === null) {
+    doing.session = null;
+    doing.send({ type: "opened", session, nodes: [], turns: [] });
+    return goOnAsBefore(doing, session, []);
+  }
   setSession(doing, session);
   await api.session.use({ session: session.id, directory });
   const tree = await api.session.tree({ session: session.id, archived: true });
   const nodes = pathTo(session.tip, tree.nodes);
   const taken = new Set(nodes.map((node) => node.turn));
-  doing.send({ type: "opened", session, nodes, turns: tree.turns.filter((turn) => taken.has(turn.id)) });
+  const turns = tree.turns.filter((turn) => taken.has(turn.id));
+  doing.send({ type: "opened", session, nodes, turns });
+  await goOnAsBefore(doing, session, turns);
 }
 
 function pathTo(tip: string | null, nodes: readonly Node[]): Node[] {
@@ -39,7 +46,7 @@ function pathTo(tip: string | null, nodes: readonly Node[]): Node[] {
   return path.reverse();
 }
 
-async function start(doing: Doing, { prompt, images }: { prompt: string; images: readonly string[] }): Promise<void> {
+export async function start(doing: Doing, { prompt, images }: { prompt: string; images: readonly string[] }): Promise<void> {
   const { api, turn } = doing;
   await take(doing, { draft: prompt, task: prompt }, (session) =>
     api.turn.start({ ...turn, session, prompt, images: images.map((path) => imageAt(doing, path)) }),

@@ -15,7 +15,7 @@ export const typingActions: Actions<"remember" | "attach" | "find files"> = {
 
 /** Only the native agent is sent images; to others a path is text like any other. */
 function attach(doing: Doing, { path, text }: { path: string; text: string }): void {
-  const agent = takerOf(doing);
+  const { agent } = takerOf(doing);
   const asText = (problem: string | null) => doing.send({ type: "attached", path: null, text, problem });
   if (agent !== "native") return asText(`${agent} is sent text: the path of the image stays text`);
   try {

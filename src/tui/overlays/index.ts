@@ -1,6 +1,7 @@
 // What lies over the transcript, as one table: what a key does in it, and how it looks.
 import { step, type Key, type State, type Step } from "../state.ts";
 import type { OverlayView, Room } from "./box.ts";
+import { planView, pressInPlan, type PlanOverlay } from "./plan.ts";
 import { pickerView, pressInPicker, type Picker } from "./picker.ts";
 import { pressInReader, readerView, type Reader } from "./reader.ts";
 import { agentsView } from "./agents-view.ts";
@@ -8,7 +9,7 @@ import { pressInAgents, takeInAgents, type AgentsPanel, type AgentsTold } from "
 import { treeView } from "./tree-view.ts";
 import { pressInTree, takeInTree, type TreePanel, type TreeTold } from "./tree.ts";
 
-export type Overlay = Reader | Picker | TreePanel | AgentsPanel;
+export type Overlay = Reader | Picker | PlanOverlay | TreePanel | AgentsPanel;
 
 /** What is told to one of them, by its kind; of no use when it is not there. */
 export type PanelMessage = { type: "tree"; told: TreeTold } | { type: "agents"; told: AgentsTold };
@@ -17,6 +18,7 @@ type Part<O> = { press: (state: State, overlay: O, key: Key) => Step; view: (ove
 
 export const overlays: { [K in Overlay["kind"]]: Part<Extract<Overlay, { kind: K }>> } = {
   reader: { press: pressInReader, view: readerView },
+  plan: { press: pressInPlan, view: planView },
   picker: { press: pressInPicker, view: pickerView },
   tree: { press: pressInTree, view: treeView },
   agents: { press: pressInAgents, view: agentsView },

@@ -5,6 +5,7 @@ import { inView, layOut } from "../../kit/lay-out.ts";
 import type { Line } from "../../kit/line-edit.ts";
 import { highlighted, patternOf } from "../search/find.ts";
 import { fit, type Row } from "../cards/wrap.ts";
+import { progressOf } from "../plan-steps.ts";
 import type { State } from "../state.ts";
 import { blockCount } from "../transcript.ts";
 import { composerPrompt, composerRows, shownQueue, transcriptHeight } from "./layout.ts";
@@ -32,8 +33,7 @@ export function pictureOf(state: State): Picture {
 }
 
 function transcriptRows(state: State, height: number): Row[] {
-  if (blockCount(state.transcript) === 0)
-    return padded([[{ text: "  Type a message; Esc and ? show the keys.", look: { dim: true } }]], height);
+  if (blockCount(state.transcript) === 0) return padded([[{ text: `  ${hintOf(state)}`, look: { dim: true } }]], height);
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
   const rows = rowsInView(state).map(({ block, row: plain }): Row => {
     if (plain.length === 0) return plain;
@@ -41,6 +41,11 @@ function transcriptRows(state: State, height: number): Row[] {
     return [block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} }, ...row];
   });
   return padded(rows, height);
+}
+
+function hintOf({ isPlanning, size }: State): string {
+  if (!isPlanning) return "Type a message; Esc and ? show the keys.";
+  return fit("Say what to plan. Only .skein/plan.md is written; Space x carries it out.", Math.max(1, size.columns - 2));
 }
 
 function padded(rows: Row[], height: number): Row[] {
@@ -59,9 +64,12 @@ function ruleRow(state: State): Row {
   ];
 }
 
-function sessionText({ session, visit }: State): string {
+/** With what is done of the plan that it executes. */
+function sessionText({ session, steps, visit }: State): string {
   const name = session === null ? "new session" : oneLine(session.name ?? session.id.slice(-8), 40);
-  return visit === null ? name : `${name} (watched; q goes back)`;
+  if (visit !== null) return `${name} (watched; q goes back)`;
+  const progress = progressOf(steps);
+  return progress === null ? name : `${name} · ${oneLine(progress, 300)}`;
 }
 
 /** Which of the blocks with the words one is at. */

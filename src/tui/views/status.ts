@@ -6,11 +6,25 @@ import type { State } from "../state.ts";
 import { costText, inputOf, tokensText } from "../tokens.ts";
 
 export function statusText(state: State): string {
-  const activity = state.asks.length > 0 ? "asking" : (state.activity ?? "idle");
   const around = (spent: string) =>
-    `[${state.mode.toUpperCase()}] [${activity}] [${spent}] [NET: ${state.net}] [SANDBOX: ${state.sandbox}]`;
+    `[${state.mode.toUpperCase()}] [${activityText(state)}] [${spent}] [NET: ${netText(state)}] [SANDBOX: ${state.sandbox}]`;
   const texts = spentTexts(state).map(around);
   return texts.find((text) => text.length <= state.size.columns) ?? texts.at(-1)!;
+}
+
+/** What is done, and whether it is planning or the execution of a plan. */
+function activityText({ asks, activity, isPlanning, session }: State): string {
+  const kind = isPlanning ? "plan" : session?.plan === undefined ? null : "execute";
+  const now = asks.length > 0 ? "asking" : activity;
+  if (now === null) return kind ?? "idle";
+  return kind === null ? now : `${kind}: ${now}`;
+}
+
+/** While a turn runs what it really has, then what the next one is to have; what could not be held the last time can't be held now. */
+function netText({ activity, held, net }: State): string {
+  if (held === null) return net;
+  if (held.asked === net) return held.net;
+  return activity === null ? net : `${held.net}, next ${net}`;
 }
 
 /** The whole first, then with less and less. */

@@ -1,0 +1,73 @@
+// Planning, the plan in an editor, and carrying it out; and the whole screen put aside for the shell.
+import { relative } from "node:path";
+import { plainText } from "../../kit/ansi.ts";
+import { stepsOf } from "../plan-steps.ts";
+import type { Actions, Doing } from "./doing.ts";
+import { readPlan, setPlanning } from "./planning.ts";
+import { takerOf } from "./settings.ts";
+import { enter, start } from "./turns.ts";
+
+export const planActions: Actions<"plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend"> = {
+  plan: (doing, { isOn }) => (isOn ? beginPlanning(doing) : leavePlanning(doing)),
+  "execute plan": executePlan,
+  "edit plan": editPlan,
+  "read plan": (doing) => readPlan(doing, doing.session),
+  "show plan": showPlan,
+  suspend: ({ away, toShell }) => away(toShell),
+};
+
+const noPlan = "there is no plan yet: Space p plans one, Space e writes it";
+
+/** The talk before it is left out, and stays where it is: the first message opens a session. */
+async function beginPlanning(doing: Doing): Promise<void> {
+  doing.left = doing.session;
+  doing.open = { ...doing.open, ...takerOf(doing) };
+  setPlanning(doing, true);
+  await enter(doing, null);
+}
+
+async function leavePlanning(doing: Doing): Promise<void> {
+  const { api, directory, left = null } = doing;
+  delete doing.left;
+  setPlanning(doing, false);
+  await enter(doing, left === null ? null : await api.session.find({ wanted: left.id, directory }));
+}
+
+/** The engine knows who planned it, and links the two. */
+async function executePlan(doing: Doing): Promise<void> {
+  const { api, directory, send } = doing;
+  const plan = await api.plan.read({ directory });
+  if (plan.text.trim() === "") return send({ type: "told", text: noPlan });
+  const task = taskOf(plan.text, relative(directory, plan.file));
+  const session = await api.session.open({ ...doing.open, ...takerOf(doing), find: { by: "new" }, task, plan });
+  setPlanning(doing, false);
+  await enter(doing, session);
+  await start(doing, { prompt: task, images: [] });
+}
+
+/** The plan says what; only where its steps can be ticked, it is asked for here and not in the system prompt. */
+function taskOf(text: string, file: string): string {
+  if (stepsOf(text).length === 0) return "Carry out the plan.";
+  return `Carry out the plan. As soon as a step is done, mark it with [x] in ${file}, in place.`;
+}
+
+async function editPlan(doing: Doing): Promise<void> {
+  const { api, directory, away, editor, send } = doing;
+  const command = editor.command();
+  const { file } = await api.plan.make({ directory });
+  const ended = await away(() => editor.edit(command, file));
+  const { text } = await api.plan.read({ directory });
+  await readPlan(doing, doing.session);
+  const now = text.trim() === "" ? "the plan is empty" : `the plan has ${linesText(text)}`;
+  send({ type: "told", text: ended === 0 ? now : `${command} ended with ${ended}; ${now}` });
+}
+
+function linesText(text: string): string {
+  const lines = text.trimEnd().split("\n").length;
+  return lines === 1 ? "1 line" : `${lines} lines`;
+}
+
+async function showPlan({ api, directory, send }: Doing): Promise<void> {
+  const { text } = await api.plan.read({ directory });
+  send(text.trim() === "" ? { type: "told", text: noPlan } : { type: "plan shown", text: plainText(text) });
+}
