@@ -1,4 +1,5 @@
-// Messages among the members of a team, as they lie in files and as they were routed. Data only.
+// Messages among the members of a team: as a sender writes them, as they were taken up, and as they lie in files.
+import type { Report } from "./team.ts";
 
 export const messageKinds = [
   "request",
@@ -41,3 +42,58 @@ export type Sent = Outgoing & {
   /** Members that had ended, or addressees that nobody answers to. */
   undelivered: { to: string; reason: string }[];
 };
+
+/** What was not taken up, and why. `file` is what it was called in the outbox. */
+export type Refused = { id: string; from: string; at: number; file: string; reason: string };
+
+export const bounds = { bodyBytes: 64 * 1024, subjectChars: 200, addressees: 50, fileBytes: 512 * 1024, depth: 64 };
+
+/** Who is none of the members, and can write to them: the person whose team it is, and skein itself. */
+export const person = "person";
+export const skein = "skein";
+
+/** `$SKEIN_SHARED_CONTEXT/team.json`, for those inside to look at. Members can write there: nothing is decided by it. */
+export type TeamFile = {
+  team: string;
+  members: {
+    id: string;
+    key: string;
+    role: string;
+    suffix: string | null;
+    instance: number;
+    agent: string;
+    session: string;
+    state: string;
+  }[];
+};
+
+/** The file in an inbox, and a line of the log of all mail. */
+export function mailRecord(sent: Sent, team: string) {
+  return {
+    id: sent.id,
+    from: sent.from,
+    to: sent.to,
+    session_id: team,
+    timestamp: new Date(sent.sentAt).toISOString(),
+    type: sent.kind,
+    subject: sent.subject,
+    body: { content: sent.body, attachments: sent.attachments },
+    metadata: { priority: sent.priority, requires_response: sent.requiresResponse, correlation_id: sent.replyTo },
+    delivered: sent.delivered,
+    undelivered: sent.undelivered,
+  };
+}
+
+export function reportRecord(report: Report) {
+  if (report.type !== "dependency") return report;
+  return { type: report.type, waiting_for: report.waitingFor, reason: report.reason };
+}
+
+/** As its reader is given it. What it says can't pass for another message. */
+export function messageText(sent: Sent): string {
+  const of = [`from="${sent.from}"`, `id="${sent.id}"`, `kind="${sent.kind}"`, `priority="${sent.priority}"`];
+  if (sent.replyTo !== null) of.push(`reply-to="${sent.replyTo}"`);
+  const lines = [sent.subject, sent.body, ...sent.attachments.map((path) => `attached: ${path}`)].filter((line) => line !== "");
+  const asks = sent.requiresResponse ? "\n(an answer is expected)" : "";
+  return `<message ${of.join(" ")}>\n${lines.join("\n").replaceAll(/<(\/?)(?=message)/gi, "<$1 ")}${asks}\n</message>`;
+}

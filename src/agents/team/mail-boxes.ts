@@ -1,0 +1,148 @@
+// The directories of a team's mail, and the only place that touches its files. A member can write nothing but its
+// outbox; what is taken up from there is moved first to where only skein writes, and nothing in it is followed.
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { dropIdOf } from "../../kit/drop-file.ts";
+import { Fault, messageOf } from "../../protocol/error.ts";
+import { bounds } from "../../protocol/team-mail.ts";
+
+export type Box = { owner: string; outbox: string; inbox: string; taken: string; refused: string };
+
+/** A file of an outbox. Its name is in the bytes that it has on disk. */
+export type Left = { name: Buffer; id: string | null };
+
+/** What was taken up: its place among all that was, and its id. */
+export type Claim = { at: number; id: string };
+
+/** How long a file that was not left whole by a rename must have rested. */
+const settleMs = 300;
+
+export function openBox(directory: string, owner: string): Box {
+  if (!/^\w[\w.-]*$/.test(owner)) throw new Fault("internal", `"${owner}" is no name for a directory`);
+  const place = join(directory, "mail", owner);
+  const box = {
+    owner,
+    outbox: join(place, "outbox"),
+    inbox: join(place, "inbox", owner),
+    taken: join(place, "taken"),
+    refused: join(place, "refused"),
+  };
+  for (const path of [box.outbox, box.inbox, box.taken, box.refused]) {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (!lstatSync(path).isDirectory()) throw new Fault("file-unwritable", `${path} is no directory`);
+  }
+  return box;
+}
+
+/** In the order of their names, without what may still be written. */
+export function leftIn(box: Box, { evenFresh }: { evenFresh: boolean }): Left[] {
+  const names = (readdirSync(box.outbox, { encoding: "buffer" }) as Buffer[])
+    .filter((name) => name[0] !== 0x2e)
+    .toSorted((a, b) => a.compare(b));
+  const left = names.map((name) => ({ name, id: dropIdOf(name.toString("latin1")) }));
+  return left.filter((one) => evenFresh || one.id !== null || !isFresh(box, one));
+}
+
+function isFresh(box: Box, left: Left): boolean {
+  const stat = lstatSync(pathOf(box, left), { throwIfNoEntry: false });
+  return stat !== undefined && Date.now() - stat.mtimeMs < settleMs;
+}
+
+function pathOf(box: Box, { name }: Left): Buffer {
+  return Buffer.concat([Buffer.from(`${box.outbox}/`), name]);
+}
+
+/** One rename: whoever comes after a crash finds it either there or here. What can't be moved is told. */
+export function claim(box: Box, left: Left, as: Claim): "taken" | "gone" | { problem: string } {
+  try {
+    renameSync(pathOf(box, left), claimPath(box, as));
+    return "taken";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "gone" : { problem: `it can't be taken up: ${messageOf(error)}` };
+  }
+}
+
+export function stuckKey(box: Box, { name }: Left): string {
+  return `${box.owner}/${name.toString("latin1")}`;
+}
+
+/** The same each time that the same thing is found. */
+export function stuckClaim(box: Box, left: Left): Claim {
+  const at = Math.floor(lstatSync(pathOf(box, left), { throwIfNoEntry: false })?.ctimeMs ?? 0);
+  return {
+    at,
+    id: Bun.hash(`${stuckKey(box, left)} ${at}`)
+      .toString(16)
+      .padStart(16, "0")
+      .slice(-12),
+  };
+}
+
+/** What was taken up and not finished, in its order. */
+export function claimsIn(box: Box): Claim[] {
+  const names = readdirSync(box.taken).toSorted();
+  return names.flatMap((name) => {
+    const [, at, id] = /^(\d{13})-([0-9a-f]{12})$/.exec(name) ?? [];
+    return at === undefined || id === undefined ? [] : [{ at: Number(at), id }];
+  });
+}
+
+/** The text of it, read once: the sender may still hold the file open. */
+export function readClaim(box: Box, claimed: Claim): { text: string } | { problem: string } {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let fd: number | null = null;
+  try {
+    fd = openSync(claimPath(box, claimed), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (!fstatSync(fd).isFile()) return { problem: "it is no regular file" };
+    const bytes = Buffer.alloc(bounds.fileBytes + 1);
+    let length = 0;
+    for (let read = 1; read > 0 && length < bytes.length; length += read) read = readSync(fd, bytes, length, bytes.length - length, null);
+    if (length > bounds.fileBytes) return { problem: `the file has more than ${bounds.fileBytes} bytes` };
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)) };
+  } catch (error) {
+    const isLink = (error as NodeJS.ErrnoException).code === "ELOOP";
+    return { problem: isLink ? "it is a symbolic link" : `it can't be read: ${messageOf(error)}` };
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}
+
+export function dropClaim(box: Box, claimed: Claim): void {
+  rmSync(claimPath(box, claimed), { force: true });
+}
+
+/** Kept for a person to look at. */
+export function setAside(box: Box, claimed: Claim): void {
+  if (lstatSync(claimPath(box, claimed), { throwIfNoEntry: false }) === undefined) return;
+  renameSync(claimPath(box, claimed), join(box.refused, claimName(claimed)));
+}
+
+/** Written once, whole. */
+export function putInInbox(box: Box, name: string, text: string): void {
+  const path = join(box.inbox, name);
+  if (existsSync(path)) return;
+  const temporary = join(box.taken, ".writing");
+  writeFileSync(temporary, text, { mode: 0o600 });
+  renameSync(temporary, path);
+}
+
+function claimPath(box: Box, claimed: Claim): string {
+  return join(box.taken, claimName(claimed));
+}
+
+function claimName({ at, id }: Claim): string {
+  return `${String(at).padStart(13, "0")}-${id}`;
+}

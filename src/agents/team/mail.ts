@@ -1,0 +1,280 @@
+// The mail of a team: takes up what its members leave in their outboxes, one file at a time, and puts it before those
+// it is for. Every step can be done again: after a crash, opening it goes on exactly where it was. One process at a time,
+// which the lease of the team's session sees to.
+import { watch, type FSWatcher } from "node:fs";
+import { join } from "node:path";
+import { dropFile, newDropId } from "../../kit/drop-file.ts";
+import { Fault } from "../../protocol/error.ts";
+import { parseMail, readMail } from "../../protocol/read-mail.ts";
+import type { Addressee } from "../../protocol/team-address.ts";
+import { mailRecord, person, type Refused, type Sent } from "../../protocol/team-mail.ts";
+import type { Report } from "../../protocol/team.ts";
+import { judge, noticeOf, type Entry, type Sender } from "./judge-mail.ts";
+import {
+  claim,
+  claimsIn,
+  dropClaim,
+  leftIn,
+  openBox,
+  putInInbox,
+  readClaim,
+  setAside,
+  stuckClaim,
+  stuckKey,
+  type Box,
+  type Claim,
+  type Left,
+} from "./mail-boxes.ts";
+import { openMailLog } from "./mail-log.ts";
+
+export type MailMember = Addressee & { workspace: string };
+
+/** All are awaited, and may be called again with the same id after a crash. */
+export type MailParts = {
+  /** The team's. Only skein writes there, but for `shared` and each member's outbox and workspace. */
+  directory: string;
+  /** The id of the team's session. */
+  team: string;
+  members: readonly MailMember[];
+  hasEnded: (member: string) => boolean;
+  onMessage: (sent: Sent) => Promise<void>;
+  onReport: (member: string, report: Report, id: string) => Promise<void>;
+  onRefused: (refused: Refused) => Promise<void>;
+  /** Puts a message before a member that runs. What `waits` is offered again, until it is given by this or by `markGiven`. */
+  deliver: (member: string, sent: Sent) => Promise<"given" | "waits">;
+  warn: (message: string) => void;
+  /** One of the above failed; what it was about is tried again. */
+  onFault: (error: unknown) => void;
+};
+
+export type Mail = {
+  add: (member: MailMember) => void;
+  /** Takes up all that lies there by now. */
+  sweep: () => Promise<void>;
+  /** All that a member left which has ended, also what it did not finish writing. */
+  drain: (member: string) => Promise<void>;
+  /** A message or report of a member (or `person`), as JSON; settles when it is taken up. Throws what would be refused. */
+  post: (from: string, value: Record<string, unknown>) => Promise<Entry>;
+  /** What a member was sent and not given yet, in order; to be marked as given once that is recorded. */
+  waitingFor: (member: string) => Sent[];
+  markGiven: (member: string, ids: readonly string[]) => void;
+  close: () => Promise<void>;
+};
+
+const sweepMs = 500;
+/** Of one outbox before it is the others' turn. */
+const atOnce = 64;
+
+export async function openMail(parts: MailParts): Promise<Mail> {
+  const mail = new Router(parts);
+  await mail.sweep();
+  mail.watch();
+  return mail;
+}
+
+class Router implements Mail {
+  readonly #parts: MailParts;
+  readonly #log: ReturnType<typeof openMailLog>;
+  readonly #members = new Map<string, MailMember>();
+  readonly #boxes = new Map<string, Box>();
+  readonly #watchers: FSWatcher[] = [];
+  /** Whose outbox is taken as it is. */
+  readonly #ended = new Set<string>();
+  readonly #stuck = new Set<string>();
+  #clock: number;
+  #timer: Timer | null = null;
+  #current: Promise<void> = Promise.resolve();
+  #queued: Promise<void> | null = null;
+
+  constructor(parts: MailParts) {
+    this.#parts = parts;
+    this.#log = openMailLog(parts.directory, parts.team, parts.warn);
+    this.#open(person);
+    for (const member of parts.members) this.add(member);
+    const unfinished = [...this.#boxes.values()].flatMap(claimsIn);
+    this.#clock = Math.max(this.#log.latest(), ...unfinished.map(({ at }) => at));
+  }
+
+  add(member: MailMember): void {
+    this.#members.set(member.id, member);
+    if (!this.#boxes.has(member.id)) this.#open(member.id);
+  }
+
+  #open(owner: string): void {
+    const box = openBox(this.#parts.directory, owner);
+    this.#boxes.set(owner, box);
+    if (this.#timer !== null) this.#watchBox(box);
+  }
+
+  watch(): void {
+    this.#timer = setInterval(() => this.#look(), sweepMs);
+    for (const box of this.#boxes.values()) this.#watchBox(box);
+  }
+
+  #watchBox(box: Box): void {
+    try {
+      this.#watchers.push(watch(box.outbox, () => this.#look()).on("error", () => {}));
+    } catch {
+      // The machine watches no more directories: the timer looks there too.
+    }
+  }
+
+  #look(): void {
+    this.sweep().catch(this.#parts.onFault);
+  }
+
+  /** A pass that begins after this call; those who ask at the same time share it. */
+  sweep(): Promise<void> {
+    this.#queued ??= (async () => {
+      await this.#current.catch(() => {});
+      this.#queued = null;
+      this.#current = this.#pass();
+      await this.#current;
+    })();
+    return this.#queued;
+  }
+
+  async #pass(): Promise<void> {
+    for (const box of this.#boxes.values()) for (const claimed of claimsIn(box)) await this.#finish(box, claimed, claimed.id);
+    let isMore = false;
+    for (const box of this.#boxes.values()) {
+      const left = this.#leftIn(box);
+      isMore ||= left.length > atOnce;
+      for (const one of left.slice(0, atOnce)) await this.#takeUp(box, one);
+    }
+    for (const member of this.#members.keys()) await this.#offer(member);
+    if (isMore && this.#timer !== null) this.#look();
+  }
+
+  #leftIn(box: Box): Left[] {
+    return leftIn(box, { evenFresh: this.#ended.has(box.owner) }).filter((left) => !this.#stuck.has(stuckKey(box, left)));
+  }
+
+  async #takeUp(box: Box, left: Left): Promise<void> {
+    const own = left.id !== null && this.#log.find(left.id) === null ? left.id : newDropId();
+    this.#clock = Math.max(Date.now(), this.#clock + 1);
+    const claimed = { at: this.#clock, id: own };
+    const outcome = claim(box, left, claimed);
+    if (outcome === "taken") await this.#finish(box, claimed, left.name.toString("utf8"));
+    else if (outcome !== "gone") await this.#refuseInPlace(box, left, outcome.problem);
+  }
+
+  /** What can't even be moved stays where it is, and is told once. */
+  async #refuseInPlace(box: Box, left: Left, reason: string): Promise<void> {
+    this.#stuck.add(stuckKey(box, left));
+    const refused = { ...stuckClaim(box, left), from: box.owner, file: left.name.toString("utf8"), reason };
+    if (this.#log.find(refused.id) !== null) return;
+    const entry: Entry = { event: "message_refused", refused };
+    this.#putInInboxes(entry);
+    await this.#tell(entry);
+    this.#log.add(entry);
+  }
+
+  /** From what was taken up to where it belongs. Once the log has it, what it says and whom it reaches is settled. */
+  async #finish(box: Box, claimed: Claim, file: string): Promise<void> {
+    let entry = this.#log.find(claimed.id);
+    if (entry === null) {
+      const read = readClaim(box, claimed);
+      const mail = "problem" in read ? ({ type: "refused", reason: read.problem } as const) : parseMail(read.text);
+      entry = judge(mail, claimed, file, this.#sender(box.owner), this.#team());
+      this.#log.add(entry);
+    }
+    this.#putInInboxes(entry);
+    await this.#tell(entry);
+    if (entry.event === "message_refused") setAside(box, claimed);
+    else dropClaim(box, claimed);
+  }
+
+  #putInInboxes(entry: Entry): void {
+    for (const sent of [entry.event === "message_sent" ? entry.sent : null, noticeOf(entry)]) {
+      if (sent === null) continue;
+      const text = `${JSON.stringify(mailRecord(sent, this.#parts.team), null, 2)}\n`;
+      for (const to of sent.delivered) putInInbox(this.#box(to), `${sent.sentAt}-${sent.from}-${sent.id}.json`, text);
+    }
+  }
+
+  async #tell(entry: Entry): Promise<void> {
+    if (entry.event === "message_refused") return this.#parts.onRefused(entry.refused);
+    const [from, id] = entry.event === "message_sent" ? [entry.sent.from, entry.sent.id] : [entry.from, entry.id];
+    for (const warning of entry.warnings) this.#parts.warn(`mail ${id} from ${from}: ${warning}`);
+    if (entry.event === "message_sent") await this.#parts.onMessage(entry.sent);
+    else await this.#parts.onReport(from, entry.report, id);
+  }
+
+  /** In order: what waits holds up what came after it. */
+  async #offer(member: string): Promise<void> {
+    for (const sent of this.#log.waitingFor(member)) {
+      if (this.#parts.hasEnded(member) || (await this.#parts.deliver(member, sent)) === "waits") return;
+      this.#log.markGiven(member, [sent.id]);
+    }
+  }
+
+  async drain(member: string): Promise<void> {
+    this.#ended.add(member);
+    try {
+      do await this.sweep();
+      while (this.#leftIn(this.#box(member)).length > 0);
+    } finally {
+      this.#ended.delete(member);
+    }
+  }
+
+  async post(from: string, value: Record<string, unknown>): Promise<Entry> {
+    const claimed = { at: Date.now(), id: newDropId() };
+    const entry = judge(readMail(value), claimed, claimed.id, this.#sender(from), this.#team());
+    if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
+    const [missed] = entry.event === "message_sent" && entry.sent.delivered.length === 0 ? entry.sent.undelivered : [];
+    if (missed !== undefined) throw new Fault("usage", `"${missed.to}": ${missed.reason}`, { hint: `the members are ${this.#names()}` });
+    dropFile(this.#box(from).outbox, claimed.id, JSON.stringify(value));
+    for (;;) {
+      await this.sweep();
+      const found = this.#log.find(claimed.id);
+      if (found !== null) return found;
+    }
+  }
+
+  waitingFor(member: string): Sent[] {
+    return this.#log.waitingFor(member);
+  }
+
+  markGiven(member: string, ids: readonly string[]): void {
+    this.#log.markGiven(member, ids);
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    for (const watcher of this.#watchers) watcher.close();
+    await (this.#queued ?? this.#current).catch(() => {});
+    this.#log.close();
+  }
+
+  #box(owner: string): Box {
+    const box = this.#boxes.get(owner);
+    if (box === undefined) throw new Fault("internal", `there is no mail of "${owner}"`);
+    return box;
+  }
+
+  #sender(owner: string): Sender {
+    const member = this.#members.get(owner);
+    return { id: owner, names: [owner, ...(member === undefined ? [] : [member.key])], workspace: member?.workspace ?? null };
+  }
+
+  #team() {
+    const { directory, hasEnded } = this.#parts;
+    return { members: [...this.#members.values()], hasEnded, shared: join(directory, "shared") };
+  }
+
+  #names(): string {
+    return [...this.#members.values()].map(({ key }) => key).join(", ");
+  }
+}
+
+/** What the sender is told who waited for it. */
+export function postedText(entry: Entry): string {
+  if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
+  if (entry.event === "agent_reported") return "reported";
+  const { id, delivered, undelivered } = entry.sent;
+  const missed = undelivered.map(({ to, reason }) => `; not to ${to}: ${reason}`);
+  return `message ${id} sent to ${delivered.join(", ")}${missed.join("")}`;
+}
