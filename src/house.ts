@@ -19,7 +19,6 @@ import { executorsOf } from "./house/executors.ts";
 import { configuredRows, externalAgents } from "./house/external-agents.ts";
 import { fileFinder } from "./house/find-files.ts";
 import { historyOf } from "./house/history.ts";
-import { rolesIn } from "./house/roles.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
 import { chooseModel } from "./models/choose.ts";
@@ -146,7 +145,7 @@ export function buildHouse(input: HouseInput): Api {
     readTranscript: async (...params) => (await import("./agents/external/import/read.ts")).readTranscript(...params),
     listFiles: fileFinder(ground),
     warn: input.warn,
-    roles: (directory) => rolesIn(ground, directory),
+    roles: async (directory) => (await import("./house/roles.ts")).rolesIn(ground, directory),
     history: historyOf(ground),
     rows: rowsOf(ground, store, (inner, cwd) => buildHouse({ ...input, ...apart, env: inner, cwd, startedIn: cwd })),
     close: async () => {

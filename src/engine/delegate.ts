@@ -23,7 +23,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
   async function delegate(request: Delegation): Promise<DelegationResult> {
     const { account, deadline, place, session, recorder } = parent;
     const policy = placed(narrowed(parent.params.policy, request.sandbox, session), request);
-    const role = request.role === null ? null : knownRole(parent.parts, request.role, session.directory);
+    const role = request.role === null ? null : await knownRole(parent.parts, request.role, session.directory);
     const over = account.takeChild();
     if (over !== null) throw new Fault("usage", over.message, { cause: over });
     const child = await childFor(parent, request, policy, role).catch((error: unknown) => {

@@ -66,7 +66,7 @@ export type EngineParts = {
   /** A file of ours or of another agent as sessions, turns and nodes. */
   readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
   /** Those that a turn in a directory can have. */
-  roles: (directory: string) => RoleList;
+  roles: (directory: string) => Promise<RoleList>;
   /** What a project remembers besides the store, and how it may be told. */
   history: HistoryParts;
   /** Rows that belong to no session; their rooms implement them. */

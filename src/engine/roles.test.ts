@@ -19,7 +19,7 @@ const poet: Role = {
   net: "off",
 };
 const listed = [...builtInRoles, { ...poet, ignored: ["net: on"] }];
-const roles = () => ({ roles: listed, problems: [{ path: "/p/.skein/roles/torn.md", message: "has no description" }] });
+const roles = async () => ({ roles: listed, problems: [{ path: "/p/.skein/roles/torn.md", message: "has no description" }] });
 
 type Asked = { start?: Partial<TurnStart>; child?: Partial<Delegation> };
 

@@ -12,17 +12,17 @@ const textBytes = 64 * 1024;
 
 export function roleRows(parts: EngineParts): Api["roles"] {
   return {
-    list: async ({ directory }) => parts.roles(directory),
-    find: async ({ name, directory }) => roleNamed(parts, name, directory),
+    list: ({ directory }) => parts.roles(directory),
+    find: ({ name, directory }) => roleNamed(parts, name, directory),
   };
 }
 
-export function knownRole(parts: EngineParts, name: string, directory: string): Role | null {
-  return parts.roles(directory).roles.find((role) => role.name === name) ?? null;
+export async function knownRole(parts: EngineParts, name: string, directory: string): Promise<Role | null> {
+  return (await parts.roles(directory)).roles.find((role) => role.name === name) ?? null;
 }
 
-function roleNamed(parts: EngineParts, name: string, directory: string): Role {
-  const { roles, problems } = parts.roles(directory);
+async function roleNamed(parts: EngineParts, name: string, directory: string): Promise<Role> {
+  const { roles, problems } = await parts.roles(directory);
   const found = roles.find((role) => role.name === name);
   if (found !== undefined) return found;
   const broken = problems.find(({ path }) => basename(path, ".md") === name);
@@ -41,20 +41,20 @@ export async function inRole(parts: EngineParts, params: TurnStart): Promise<Tur
   if (wish === undefined || params.command !== null || params.group !== null || params.team !== null) return params;
   const session = await (await parts.store()).session(params.session);
   if (session === null) return params;
-  const known = knownRole(parts, wish.name, session.directory);
+  const known = await knownRole(parts, wish.name, session.directory);
   if (known === null && wish.orText === true) return { ...params, appendSystem: told(params.appendSystem, freeText(wish.name)) };
-  const role = known ?? roleNamed(parts, wish.name, session.directory);
+  const role = known ?? (await roleNamed(parts, wish.name, session.directory));
   const agent = params.agent ?? role.agent;
   const taken = { ...params, agent, model: params.model ?? modelFor(role, params.agent) };
   return playing(parts, taken, role, agent ?? session.agent, wish.keep ?? []);
 }
 
-export function checkInRole(parts: EngineParts, params: TurnCheck): TurnCheck {
+export async function checkInRole(parts: EngineParts, params: TurnCheck): Promise<TurnCheck> {
   const { role: wish } = params;
   if (wish === undefined || params.group !== null || params.team !== null) return params;
-  const known = knownRole(parts, wish.name, params.directory);
+  const known = await knownRole(parts, wish.name, params.directory);
   if (known === null && wish.orText === true) return params;
-  const role = known ?? roleNamed(parts, wish.name, params.directory);
+  const role = known ?? (await roleNamed(parts, wish.name, params.directory));
   const taken = { ...params, model: params.model ?? modelFor(role, params.agent) };
   return playing(parts, taken, role, params.agent, wish.keep ?? []);
 }

@@ -134,7 +134,7 @@ async function takerOf(
 
 export async function checkTurn(parts: EngineParts, wish: TurnCheck): Promise<void> {
   refuseNesting(parts.around());
-  const params = checkInRole(parts, wish);
+  const params = await checkInRole(parts, wish);
   const gathered = gathering(params);
   if (gathered !== null) return agentNamed(parts, gathered).check(params);
   const chosen = parts.chooseAgent(params.agent, params.model);

@@ -34,7 +34,19 @@ export type ImportedSession = Pick<
 
 export type ImportedTurn = Pick<
   Turn,
-  "id" | "session" | "parent" | "agent" | "model" | "nativeId" | "policy" | "enforced" | "startedAt" | "endedAt" | "status" | "error"
+  | "id"
+  | "session"
+  | "parent"
+  | "agent"
+  | "model"
+  | "role"
+  | "nativeId"
+  | "policy"
+  | "enforced"
+  | "startedAt"
+  | "endedAt"
+  | "status"
+  | "error"
 >;
 
 export type ImportedNode = NewNode & {

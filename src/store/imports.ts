@@ -88,8 +88,8 @@ function beginTurn(db: Db, ground: Ground, turn: ImportedTurn, source: ImportBat
   }
   const { lastInsertRowid } = db
     .query(
-      `insert into turns (id, session, parent, agent, model, native_id, policy, enforced, started_at, ended_at, status, error, source)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `insert into turns (id, session, parent, agent, model, role, native_id, policy, enforced, started_at, ended_at, status, error, source)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       known ? Bun.randomUUIDv7() : turn.id,
@@ -97,6 +97,7 @@ function beginTurn(db: Db, ground: Ground, turn: ImportedTurn, source: ImportBat
       turn.parent === null ? null : placeOf(db, turn.parent),
       turn.agent,
       turn.model,
+      turn.role ?? null,
       turn.nativeId,
       JSON.stringify(turn.policy),
       turn.enforced === null ? null : JSON.stringify(turn.enforced),

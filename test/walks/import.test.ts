@@ -121,10 +121,11 @@ describe("import", () => {
     server.setScript({ steps: [{ thinking: "hm", calls: [{ input: { command: "seq 20000" } }] }], final: "counted" });
     const model = ["-m", "anthropic/claude-sonnet-4-5"];
     const ran = (await house.run(["run", "count", "--session", "trunk", ...model, "--output-format", "json"])).json();
-    await house.run(["run", "--session", "trunk", "--fork", "and again", ...model]);
+    await house.run(["run", "--session", "trunk", "--fork", "and again", "--role", "tester", ...model]);
     server.setScript({ steps: [], final: "gone on" });
     const whole = await treeIn(house.root, ran["session_id"] as string);
     expect(whole.view.sessions).toHaveLength(2);
+    expect(whole.view.turns.at(-1)?.role).toBe("tester");
     const file = join(house.root, "tree.jsonl");
     writeFileSync(file, whole.lines.map((line) => JSON.stringify(line)).join("\n"));
 

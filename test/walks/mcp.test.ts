@@ -60,13 +60,14 @@ for (const era of ["legacy", "modern"] as const) {
     const words = ["question-one", "the-first-opinion", "task-two", "All three were said.", "question-three"];
     expect(timesIn(server.main().at(-1)?.text, words)).toEqual(Object.fromEntries(words.map((word) => [word, 1])));
 
-    await talk.call("work_with", { agent: "claude", task: "task-four", session_id: "matter" });
+    await talk.call("work_with", { agent: "claude", task: "task-four", session_id: "matter", role: "tester" });
     const told = house.started().at(-1)?.told;
     expect(timesIn(told, ["question-three", "the-second-opinion", "task-four"])).toEqual({
       "question-three": 1,
       "the-second-opinion": 1,
       "task-four": 1,
     });
+    expect(told).toContain("You are the tester: ");
 
     const shown = await house.run(["show", "matter"]);
     for (const word of ["question-one", "task-two", "question-three", "task-four"])

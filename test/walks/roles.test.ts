@@ -47,6 +47,7 @@ test("a turn has its role's prompt, tools and policy, and so has a sub-session, 
       codereviewer: "readonly",
       pm: "workspace",
     });
+    expect((await house.run(["ps", "--all"])).out).toMatch(/ROLE[\s\S]* ok .* codereviewer +look/);
     const planned = await house.run(["run", "plan", "--role", "planner", ...model, "--json"]);
     expect(planned.json()).toMatchObject({ status: "ok", enforced: { policy: "plan" } });
     expect(systemIn(server.main().at(-1))).toContain(planner);

@@ -155,6 +155,7 @@ function turnOf(line: Json): ImportedTurn {
     parent: isId(line["parent"]) ? textAt(line, "parent") : null,
     agent: textAt(line, "agent"),
     model: textAt(line, "model") || null,
+    ...(textAt(line, "role") === "" ? {} : { role: textAt(line, "role") }),
     nativeId: textAt(line, "native_id") || null,
     policy: (policy === undefined
       ? { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] }
