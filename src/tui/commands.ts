@@ -24,6 +24,8 @@ export type ScreenCommand = {
   run: (state: State, argument: string) => Step;
 };
 
+export const costsTitle = "costs of this session";
+
 export const screenCommands: readonly ScreenCommand[] = [
   { name: "insert", summary: "type a message", keys: ["i", "a"], run: (state) => step(insertMode(state)) },
   {
@@ -90,13 +92,20 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "which model answers; another one from now on",
     leader: "m",
     typed: "[vendor/id]",
-    run: (state, name) => step(state, { type: "model", name: name === "" ? null : name }),
+    run: (state, name) => (name === "" ? choose(state, "models") : step(state, { type: "model", name })),
   },
   {
     name: "agent",
     summary: "who takes the turns; another one from now on",
     typed: "[name]",
-    run: (state, name) => step(state, { type: "agent", name: name === "" ? null : name }),
+    run: (state, name) => (name === "" ? choose(state, "agents") : step(state, { type: "agent", name })),
+  },
+  {
+    name: "budget",
+    summary: "costs and cache of this session; a limit",
+    leader: "b",
+    typed: "[usd|off]",
+    run: setBudget,
   },
   ...planCommands,
   {
@@ -141,6 +150,21 @@ export const fixedKeys: readonly { keys: string; summary: string }[] = [
   { keys: "/", summary: "at the start of a message: a command" },
   { keys: "!", summary: "at the start of a message: run it in a shell" },
 ];
+
+/** The list is looked up meanwhile. */
+function choose(state: State, purpose: "models" | "agents"): Step {
+  const overlay = { kind: "picker", purpose, items: null, filter: emptyLine, at: 0 } as const;
+  return step({ ...state, overlay }, { type: "list", purpose });
+}
+
+function setBudget(state: State, wanted: string): Step {
+  if (wanted === "")
+    return step({ ...state, overlay: { kind: "reader", title: costsTitle, lines: ["looking…"], top: 0 } }, { type: "read costs" });
+  if (wanted === "off") return step(state, { type: "budget", usd: null });
+  const usd = Number(wanted.replace(/^\$/, ""));
+  if (Number.isFinite(usd) && usd > 0) return step(state, { type: "budget", usd });
+  return step({ ...state, notice: { text: `:budget takes dollars, as in 0.50, or off; not "${wanted}"`, isError: true } });
+}
 
 function openHistory(state: State): Step {
   const { history } = state.composer;

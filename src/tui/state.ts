@@ -9,6 +9,7 @@ import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
 import { emptyComposer, type Composer } from "./composer/composer.ts";
+import type { Item } from "./overlays/picker.ts";
 import type { Search } from "./search/search.ts";
 import { noBlocks, type Transcript } from "./transcript.ts";
 import type { Place } from "./views/window.ts";
@@ -96,6 +97,8 @@ export type Message =
   | { type: "steps"; session: string | null; steps: readonly PlanStep[]; plan?: string }
   | { type: "plan shown"; text: string }
   | { type: "net"; net: "on" | "off" }
+  | { type: "listed"; purpose: "models" | "agents"; items: readonly Item[] }
+  | { type: "costs"; lines: readonly string[] }
   | { type: "told"; text: string }
   /** One is somewhere else now: what was chosen from is closed. */
   | { type: "went"; text: string }
@@ -133,10 +136,15 @@ export type Effect =
   | TreeEffect
   | AgentsEffect
   | { type: "net"; net: "on" | "off" }
-  | { type: "model"; name: string | null }
-  | { type: "agent"; name: string | null }
   | { type: "plan"; isOn: boolean }
   | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend" }
+  | { type: "model"; name: string }
+  | { type: "agent"; name: string }
+  /** What there is to choose from. */
+  | { type: "list"; purpose: "models" | "agents" }
+  | { type: "read costs" }
+  /** What each turn may cost from now on. */
+  | { type: "budget"; usd: number | null }
   | { type: "wake"; afterMs: number }
   | { type: "notify"; text: string }
   | { type: "quit" };

@@ -4,12 +4,14 @@ import { emptyLine, insert } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { expanded } from "./composer/chips.ts";
+import { costsTitle } from "./commands.ts";
 import { withFiles } from "./composer/menu.ts";
 import { attach, paste } from "./composer/type.ts";
 import { withAttention } from "./attention.ts";
 import { blocksOfPath, type Block } from "./blocks.ts";
 import { comparing } from "./overlays/comparison.ts";
 import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
+import { withItems } from "./overlays/picker.ts";
 import { scrollBy } from "./scroll.ts";
 import { step, type Message, type State, type Step } from "./state.ts";
 import { blockCount, noBlocks, withBlocks } from "./transcript.ts";
@@ -71,6 +73,10 @@ export function update(state: State, message: Message): Step {
       return step({ ...state, overlay: { kind: "plan", text: message.text, top: 0 } });
     case "net":
       return step({ ...state, net: message.net });
+    case "listed":
+      return step(withItems(state, message.purpose, message.items));
+    case "costs":
+      return step(withCosts(state, message.lines));
     case "told":
       return step({ ...state, notice: { text: message.text, isError: false } });
     case "failed":
@@ -113,6 +119,12 @@ function withSteps(state: State, { session, steps, plan }: Extract<Message, { ty
   if (session !== (state.session?.id ?? null)) return state;
   const { overlay } = state;
   return { ...state, steps, overlay: overlay?.kind === "plan" && plan !== undefined ? { ...overlay, text: plan } : overlay };
+}
+
+/** Unless they were closed meanwhile. */
+function withCosts(state: State, lines: readonly string[]): State {
+  const { overlay } = state;
+  return overlay?.kind === "reader" && overlay.title === costsTitle ? { ...state, overlay: { ...overlay, lines } } : state;
 }
 
 function failed(state: State, { text, hint }: { text: string; hint: string | null }): State {

@@ -1,4 +1,5 @@
 // skein models: which models can answer here, and what they cost.
+import { priceText, windowText } from "../../kit/price-text.ts";
 import type { ModelRow } from "../../protocol/api.ts";
 import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
@@ -52,18 +53,9 @@ function cells(row: ModelRow, paint: (text: string) => string): string[] {
     row.isDefault ? "*" : " ",
     plain(row.name),
     row.ready ? "yes" : "no",
-    window(row.contextWindow),
-    price(row.inputPrice),
-    price(row.outputPrice),
+    windowText(row.contextWindow),
+    priceText(row.inputPrice),
+    priceText(row.outputPrice),
   ];
   return texts.map(paint);
-}
-
-function window(tokens: number | null): string {
-  if (tokens === null) return "-";
-  return tokens >= 1_000_000 ? `${Number((tokens / 1_000_000).toFixed(1))}M` : `${Math.round(tokens / 1000)}k`;
-}
-
-function price(dollars: number | null): string {
-  return dollars === null ? "-" : `$${dollars < 0.1 && dollars > 0 ? dollars.toFixed(3) : dollars.toFixed(2)}`;
 }

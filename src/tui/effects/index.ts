@@ -3,6 +3,8 @@
 import type { Effect } from "../state.ts";
 import { agentsActions } from "./agents.ts";
 import { told, type Actions, type Doing } from "./doing.ts";
+import { choiceActions } from "./choices.ts";
+import { costActions } from "./costs.ts";
 import { planActions } from "./plan.ts";
 import { settingActions } from "./settings.ts";
 import { treeActions } from "./tree.ts";
@@ -13,6 +15,8 @@ const actions: Actions = {
   ...turnActions,
   ...settingActions,
   ...typingActions,
+  ...choiceActions,
+  ...costActions,
   ...treeActions,
   ...agentsActions,
   ...planActions,

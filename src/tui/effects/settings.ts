@@ -18,26 +18,23 @@ function setNet({ turn, policies, send }: Doing, { net }: { net: "on" | "off" })
   policies[turn.policy.name === "plan" ? "plan" : "act"] = turn.policy;
 }
 
-async function setModel(doing: Doing, { name }: { name: string | null }): Promise<void> {
+async function setModel(doing: Doing, { name }: { name: string }): Promise<void> {
   const { api, turn, directory, send } = doing;
-  const { agent, model } = takerOf(doing);
-  if (name !== null) {
-    await api.turn.check({ ...turn, model: name, agent, isNew: false, directory });
-    turn.model = name;
-    if (doing.session === null) doing.open = { ...doing.open, model: name };
-  }
-  send({ type: "told", text: `${name === null ? "" : "from now on "}${oneLine(name ?? model ?? "the default model", 100)} answers` });
+  await api.turn.check({ ...turn, model: name, agent: takerOf(doing).agent, isNew: false, directory });
+  turn.model = name;
+  if (doing.session === null) doing.open = { ...doing.open, model: name };
+  send({ type: "told", text: `from now on ${oneLine(name, 100)} answers` });
 }
 
 /** The model of the one before is not the new one's. */
-async function setAgent(doing: Doing, { name }: { name: string | null }): Promise<void> {
+async function setAgent(doing: Doing, { name }: { name: string }): Promise<void> {
   const { api, turn, directory, send } = doing;
-  if (name !== null && name !== takerOf(doing).agent) {
+  if (name !== takerOf(doing).agent) {
     await api.turn.check({ ...turn, model: null, agent: name, isNew: false, directory });
     Object.assign(turn, { agent: name, model: null });
     if (doing.session === null) doing.open = { ...doing.open, agent: name, model: null };
   }
-  send({ type: "told", text: `${name === null ? "" : "from now on "}${oneLine(takerOf(doing).agent, 100)} takes the turns` });
+  send({ type: "told", text: `from now on ${oneLine(takerOf(doing).agent, 100)} takes the turns` });
 }
 
 /** Who would take the next turn, and with which model; null is its own default. */

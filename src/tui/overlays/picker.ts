@@ -4,6 +4,7 @@ import { inView, layOut } from "../../kit/lay-out.ts";
 import { edited } from "../edit-keys.ts";
 import type { Line } from "../../kit/line-edit.ts";
 import type { Bindings } from "../bindings.ts";
+import { fit } from "../cards/wrap.ts";
 import { step, type Key, type State, type Step } from "../state.ts";
 import { boxed, chosen, windowAround, type BoxLine, type OverlayView, type Room } from "./box.ts";
 import { purposes } from "./purposes.ts";
@@ -15,6 +16,8 @@ export type Item = {
   detail: string;
   /** Shown below the list while it is chosen. */
   preview?: string;
+  /** What holds now: the list begins there. */
+  isNow?: boolean;
 };
 
 export type Picker = {
@@ -26,7 +29,7 @@ export type Picker = {
   at: number;
 };
 
-export type Purpose = "palette" | "history";
+export type Purpose = "palette" | "history" | "models" | "agents";
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1, pagedown: 10, pageup: -10 };
 
@@ -35,7 +38,8 @@ export function pressInPicker(state: State, picker: Picker, key: Key): Step {
   const items = matching(picker, state.bindings);
   if (key.name === "enter") {
     const item = items[picker.at];
-    return item === undefined ? step(state) : purposes[picker.purpose].choose({ ...state, overlay: null }, item);
+    const { suffix } = splitFilter(picker);
+    return item === undefined ? step(state) : purposes[picker.purpose].choose({ ...state, overlay: null }, item, suffix);
   }
   const by = moves[key.name];
   if (by !== undefined) return step({ ...state, overlay: { ...picker, at: Math.max(0, Math.min(items.length - 1, picker.at + by)) } });
@@ -44,10 +48,9 @@ export function pressInPicker(state: State, picker: Picker, key: Key): Step {
 
 /** Every word typed must occur; those that begin with it come first. */
 export function matching(picker: Picker, bindings: Bindings): readonly Item[] {
-  const { filter } = picker;
   const items = itemsOf(picker, bindings);
-  const words = filter.text
-    .toLowerCase()
+  const words = splitFilter(picker)
+    .wanted.toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
   const [first] = words;
@@ -55,6 +58,20 @@ export function matching(picker: Picker, bindings: Bindings): readonly Item[] {
   const found = items.filter(({ label, detail }) => words.every((word) => `${label} ${detail}`.toLowerCase().includes(word)));
   const begins = (item: Item) => item.label.toLowerCase().startsWith(first);
   return [...found.filter(begins), ...found.filter((item) => !begins(item))];
+}
+
+/** What is looked for, and what goes with the choice. */
+function splitFilter({ filter, purpose }: Picker): { wanted: string; suffix: string } {
+  const [suffix = ""] = purposes[purpose].suffix?.exec(filter.text) ?? [];
+  return { wanted: filter.text.slice(0, filter.text.length - suffix.length), suffix };
+}
+
+/** What was looked up, unless the person is choosing something else by now. */
+export function withItems(state: State, purpose: Purpose, items: readonly Item[]): State {
+  const { overlay } = state;
+  if (overlay?.kind !== "picker" || overlay.purpose !== purpose) return state;
+  const now = overlay.filter.text === "" ? items.findIndex(({ isNow }) => isNow === true) : 0;
+  return { ...state, overlay: { ...overlay, items, at: Math.max(0, now) } };
 }
 
 function itemsOf({ items, purpose }: Picker, bindings: Bindings): readonly Item[] | null {
@@ -68,8 +85,11 @@ export function pickerView(picker: Picker, { columns, height, bindings }: Room):
   const preview = (items[picker.at]?.preview ?? "").split("\n").filter((line) => line !== "");
   const forPreview = Math.min(preview.length, Math.floor(height / 3));
   const { first, shown } = windowAround(items, picker.at, height - 3 - (forPreview === 0 ? 0 : forPreview + 1));
-  const labels = Math.min(Math.floor(inner / 2), Math.max(0, ...shown.map(({ label }) => Bun.stringWidth(label))));
-  const lines = shown.map(({ label, detail }, at): BoxLine => {
+  const widest = (texts: string[]) => Math.max(0, ...texts.map((text) => Bun.stringWidth(text)));
+  const room = Math.max(Math.floor(inner / 2), inner - 2 - widest(shown.map(({ detail }) => detail)));
+  const labels = Math.min(room, widest(shown.map(({ label }) => label)));
+  const lines = shown.map(({ label: whole, detail }, at): BoxLine => {
+    const label = fit(whole, labels);
     const text = `${label}${" ".repeat(Math.max(0, labels - Bun.stringWidth(label)))}  ${detail}`;
     return first + at === picker.at ? { text: text.padEnd(inner), look: chosen } : text;
   });

@@ -6,7 +6,13 @@ import { waysTo } from "../help.ts";
 import { step, type State, type Step } from "../state.ts";
 import type { Item, Purpose } from "./picker.ts";
 
-type Choosing = { title: string; items?: (bindings: Bindings) => readonly Item[]; choose: (state: State, item: Item) => Step };
+type Choosing = {
+  title: string;
+  items?: (bindings: Bindings) => readonly Item[];
+  /** What may follow the words that are looked for; it goes with the choice. */
+  suffix?: RegExp;
+  choose: (state: State, item: Item, suffix: string) => Step;
+};
 
 export const purposes: Record<Purpose, Choosing> = {
   palette: {
@@ -15,11 +21,30 @@ export const purposes: Record<Purpose, Choosing> = {
       screenCommands.map((command, at) => ({ id: String(at), label: command.summary, detail: waysTo(command, bindings) })),
     choose: (state, { id }) => runOrAsk(state, screenCommands[Number(id)]!),
   },
+  models: {
+    title: "models, with $ for a million tokens; add :high for an effort",
+    suffix: /:[a-z]*$/,
+    choose: chooseModel,
+  },
+  agents: {
+    title: "who takes the turns",
+    choose: (state, { id }) => step(state, { type: "agent", name: id }),
+  },
   history: {
     title: "sent before in this project",
     choose: (state, { id }) => step(withText({ ...state, mode: "insert" }, state.composer.history[Number(id)] ?? "")),
   },
 };
+
+const efforts = ["low", "medium", "high", "xhigh", "max"];
+
+/** What was typed behind a colon may also be part of the model's own name. */
+function chooseModel(state: State, { id }: Item, suffix: string): Step {
+  const effort = suffix.slice(1);
+  if (efforts.includes(effort)) return step(state, { type: "model", name: `${id}:${effort}` });
+  if (effort === "" || id.includes(suffix)) return step(state, { type: "model", name: id });
+  return step({ ...state, notice: { text: `no effort "${effort}": ${efforts.join(", ")}`, isError: true } });
+}
 
 /** What can't be done without an argument asks for it on the command line. */
 function runOrAsk(state: State, command: ScreenCommand): Step {

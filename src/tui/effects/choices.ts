@@ -1,0 +1,72 @@
+// Who could answer: models and agents to choose from, as the Api lists them. What is ready comes first.
+import { priceText, windowText } from "../../kit/price-text.ts";
+import type { AgentRow } from "../../protocol/agents.ts";
+import type { AuthRow, ModelRow } from "../../protocol/api.ts";
+import type { Item } from "../overlays/picker.ts";
+import type { Actions, Doing } from "./doing.ts";
+import { takerOf } from "./settings.ts";
+
+export const choiceActions: Actions<"list"> = {
+  list: async (doing, { purpose }) => {
+    let items: Item[] = [];
+    try {
+      items = await (purpose === "models" ? modelItems(doing) : agentItems(doing));
+    } finally {
+      doing.send({ type: "listed", purpose, items });
+    }
+  },
+};
+
+const here = "● ";
+const elsewhere = "  ";
+
+/** Another agent than the native one asks only some vendors, with a credential of its own. */
+async function modelItems(doing: Doing): Promise<Item[]> {
+  const { api } = doing;
+  const { agent: taker, model: now } = takerOf(doing);
+  const [models, auth, agents] = await Promise.all([api.models.list(), api.auth.status(), taker === "native" ? [] : api.agents.list()]);
+  const agent = agents.find(({ name }) => name === taker);
+  const rows =
+    agent === undefined ? models : models.filter(({ vendor }) => agent.vendors.includes(vendor)).map((row) => readyFor(agent, row));
+  const isNow = ({ name, isDefault }: ModelRow) =>
+    now === null ? isDefault && agent === undefined : now === name || now.startsWith(`${name}:`);
+  const rank = (row: ModelRow) => (isNow(row) ? 0 : row.isDefault ? 1 : row.ready ? 2 : 3);
+  return rows.toSorted((a, b) => rank(a) - rank(b)).map((row) => modelItem(row, isNow(row), auth));
+}
+
+function readyFor({ credentials }: AgentRow, row: ModelRow): ModelRow {
+  return { ...row, isDefault: false, ready: credentials.some(({ vendor, kind }) => vendor === row.vendor && kind !== "none") };
+}
+
+/** What lacks a key says which instead of what it costs. */
+function modelItem(row: ModelRow, isNow: boolean, auth: readonly AuthRow[]): Item {
+  const prices = `${priceText(row.inputPrice).padStart(7)} in ${priceText(row.outputPrice).padStart(7)} out`;
+  const hint = auth.find(({ vendor }) => vendor === row.vendor)?.hint.split(";")[0] || "no key";
+  return {
+    id: row.name,
+    label: (isNow ? here : elsewhere) + row.name,
+    detail: `${windowText(row.contextWindow).padStart(5)} ${row.ready ? prices : `  ${hint}`}`,
+    isNow,
+  };
+}
+
+async function agentItems(doing: Doing): Promise<Item[]> {
+  const { agent: now } = takerOf(doing);
+  const rows = await doing.api.agents.list();
+  const rank = (row: AgentRow) => (row.name === now ? 0 : row.missing === null ? 1 : row.installed ? 2 : 3);
+  return rows.toSorted((a, b) => rank(a) - rank(b)).map((row) => agentItem(row, row.name === now));
+}
+
+function agentItem({ name, version, missing, hint, credentials, installed }: AgentRow, isNow: boolean): Item {
+  const sources = [...new Set(credentials.flatMap(({ kind, source }) => (kind === "none" || source === null ? [] : [source])))];
+  const how =
+    missing ?? (sources.length === 0 ? "no credential needed" : `${sources.slice(0, 2).join(", ")}${sources.length > 2 ? ", …" : ""}`);
+  const notes = credentials.flatMap(({ kind, note }) => (kind === "sign-in" && note !== null ? [note] : []));
+  return {
+    id: name,
+    label: (isNow ? here : elsewhere) + name,
+    detail: `${(installed ? (version ?? "") : "-").padEnd(12)} ${how}`,
+    preview: [...(hint === null ? [] : [hint]), ...notes].join("\n"),
+    isNow,
+  };
+}
