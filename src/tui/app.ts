@@ -7,6 +7,7 @@ import { bindingsOf, type Bindings } from "./bindings.ts";
 import { Canvas, keyOf } from "./canvas.ts";
 import type { Doing } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
+import { leave } from "./effects/follow.ts";
 import { enter } from "./effects/turns.ts";
 import { firstState, type Message } from "./state.ts";
 import { takeTerminal, type Terminal, type TerminalParts } from "./terminal.ts";
@@ -14,7 +15,7 @@ import { update } from "./update.ts";
 import { pictureOf } from "./views/screen.ts";
 
 /** What the screen itself brings is not asked for. */
-export type ScreenParts = Omit<Doing, "pasted" | "files" | "send" | "copy" | "quit" | "away"> & {
+export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "running" | "isLost" | "send" | "copy" | "quit" | "away"> & {
   color: boolean;
   bindings: Bindings;
   onStop: (stop: () => void) => void;
@@ -63,7 +64,18 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   const picture = () => pictureOf(state);
   const canvas = new Canvas(renderer, { color: parts.color, picture, onWheel: (by) => send({ type: "wheel", by }) });
   const copy = (text: string) => renderer.copyToClipboardOSC52(text);
-  const doing: Doing = { ...parts, pasted: new Map(), files: { isAsking: false, query: null }, send, copy, quit: over.resolve, away };
+  const doing: Doing = {
+    ...parts,
+    pasted: new Map(),
+    files: { isAsking: false, query: null },
+    following: null,
+    running: new Set(),
+    isLost: false,
+    send,
+    copy,
+    quit: over.resolve,
+    away,
+  };
   let title = "";
 
   function send(message: Message): void {
@@ -110,6 +122,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     await enter(doing, parts.session);
     await over.promise;
   } finally {
+    leave(doing);
     process.off("uncaughtException", over.reject);
     process.off("unhandledRejection", over.reject);
   }

@@ -2,11 +2,11 @@
 // What is lasting is handed on at once, after all that came before it.
 import type { Event } from "../protocol/event.ts";
 
-const flushAfterMs = 50;
+const usualMs = 50;
 
 export type Coalescer = { push: (event: Event) => void; flush: () => void };
 
-export function coalesce(hand: (events: Event[]) => void): Coalescer {
+export function coalesce(hand: (events: Event[]) => void, flushAfterMs = usualMs): Coalescer {
   let held: Event[] = [];
   let timer: Timer | null = null;
   function flush(): void {

@@ -132,6 +132,9 @@ export const screenCommands: readonly ScreenCommand[] = [
     typed: "",
     run: openHistory,
   },
+  { name: "cancel", summary: "stop the turn, whichever process runs it", typed: "", run: cancel },
+  { name: "continue", summary: "go on with what an interrupted turn left", typed: "", run: goOn },
+  { name: "hub", summary: "start the hub that this screen has lost", typed: "", run: (state) => step(state, { type: "hub" }) },
   { name: "quit", summary: "leave; the session stays", typed: "", run: (state) => step(state, { type: "quit" }) },
 ];
 
@@ -186,6 +189,19 @@ function insertMode(state: State): State {
 
 function atEnd(state: State): State {
   return { ...state, draft: edits.end({ ...state.draft, cursor: state.draft.text.length }) };
+}
+
+function cancel(state: State): Step {
+  const { session, activity } = state;
+  if (session === null || activity === null) return step({ ...state, notice: { text: "nothing runs here", isError: false } });
+  return step({ ...state, activity: "stopping" }, { type: "cancel", session: session.id });
+}
+
+export function goOn(state: State): Step {
+  if (state.session === null || state.activity !== null)
+    return step({ ...state, notice: { text: state.session === null ? "nothing was said yet" : "a turn runs already", isError: false } });
+  const started: State = { ...state, isInterrupted: false, activity: "starting", top: "end" };
+  return step(started, { type: "start", prompt: null, images: [] });
 }
 
 function openBlock(state: State): Step {

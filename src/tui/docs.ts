@@ -14,7 +14,9 @@ It is modal: in Insert one types a message (it begins there), in Normal one move
 
 const tail = `
 Keys of your own are in the configuration, by these names: \`{"keys": {"ctrl+t": "fork", "Space g": "model", "J": "page-down", "Q": "none"}}\`. A key is a character, one twice (\`gg\`), a name (\`enter\`, \`pagedown\`, \`f2\`), any of them after \`ctrl+\`, or what follows \`Space\`. It stands before what the key means otherwise; \`none\` takes it away. One that types nothing (\`ctrl+…\`, \`f2\`, \`pageup\`) also works while a message is typed. Esc, Ctrl+C and Space stay what they are. In an overlay the keys are its own.
-The status bar reads \`[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]\`: the tokens of this turn (input with what of it came from the cache, output), those of the branch and what they cost (\`$?\` when a price is not known), the network (while a turn runs what its tools really have, then what the next one's are to have: \`off, next on\`; switching it starts them in a sandbox of their own), and whether the kernel held all walls (\`on\`), some (\`partly\`) or none (\`off\`) in the last one; before the first turn that is what was asked for.
+The status bar reads \`[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]\`: the tokens of this turn (input with what of it came from the cache, output), those of the branch and what they cost (\`$?\` when a price is not known), sub-sessions included, the network (while a turn runs what its tools really have, then what the next one's are to have: \`off, next on\`; switching it starts them in a sandbox of their own), and whether the kernel holds all walls (\`on\`), some (\`partly\`) or none (\`off\`) in the latest one; before the first turn that is what was asked for.
+
+A session is shown live whichever process runs its turn; then \`[ACTIVITY]\` names that process, a message is steered into its turn, and Ctrl+C does not stop it: \`:cancel\` does. Whoever clears, forks or goes to another session leaves the turn running in the old one, and nothing of it comes into the new one. After a crash the session has all that was on the screen, up to the last 100 ms; Enter on an empty prompt goes on with the turn, Esc leaves it.
 
 A question of the agent's, or of one below it, opens over the transcript; what is typed then is the answer, or the number of an option. A message sent while a turn runs is queued above the line until the agent is given it.
 
@@ -24,7 +26,7 @@ A message may have several lines, and Enter sends it. What was sent before in th
 
 Ctrl+Z stops skein itself, as any job of the shell: a turn asks nothing more and writes nothing down until \`fg\`, but a command that its agent has started goes on meanwhile. Where no shell has started it, nothing is stopped.
 
-Not there yet: the session picker, syntax colours, images in the transcript, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\` and \`attach\` do most of that on the command line. A session that another process is working in is shown as it was when it was opened.
+Not there yet: the session picker, syntax colours, images in the transcript, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\` and \`attach\` do most of that on the command line.
 
 However it ends (\`:quit\`, Ctrl+C twice, a signal, a fault, a window that is closed), the turn that runs in it is stopped and recorded as cancelled, the terminal is as it was before, with its title, and what to type to go on is told. A fault that nobody foresaw is told in a line; its report is in \`crashes.log\` in the state directory. Only after a \`kill -9\` is the terminal left as it is: \`reset\` mends it, and the next start finds the session.
 

@@ -1,6 +1,7 @@
 // State, keys, state of plan mode and of the network's badge, and what their effects ask of the Api.
 import { describe, expect, test } from "bun:test";
 import type { SessionOpen } from "../protocol/api.ts";
+import { createFeed } from "../kit/feed.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
 import { usualPolicy, type Enforced } from "../protocol/policy.ts";
@@ -76,7 +77,7 @@ describe("the network's badge", () => {
           at: 0,
           type: "turn.started",
           session,
-          turn: { policy: { ...usualPolicy, net: asked }, enforced: { net } } as Turn,
+          turn: { policy: { ...usualPolicy, net: asked }, enforced: { net, missing: [] as string[] } } as Turn,
         },
       },
     );
@@ -168,7 +169,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
       find: async () => session,
       fork: async () => ({ ...session, id: "s-3", tip: "n" }),
       use: async () => {},
-      tree: async () => ({ turns, nodes: [{ id: "n", parent: null, turn: "t", parts: [] }] }),
+      show: async ({ session: id }: { session: string }) => ({ session: { ...session, id }, turns, nodes: [], open: null }),
     },
     plan: { read, make: read },
     turn: {
@@ -176,6 +177,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
         prompts.push(prompt);
         yield* [];
       },
+      watch: () => createFeed<Event>(),
     },
   };
   const doing = {
@@ -185,6 +187,8 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
     policies: { act: { ...usualPolicy }, plan: planPolicy },
     open: { find: { by: "new" }, agent: "native", model: null },
     session: shown,
+    following: null,
+    running: new Set(),
     editor: { command: () => "ed", edit: async () => 3 },
     away: (act: () => Promise<unknown>) => act(),
     onSession: () => {},

@@ -1,83 +1,153 @@
-// The screen on OpenTUI's own test renderer: real keys in, real cells out, and an Api that plays one turn.
+// The screen on OpenTUI's own test renderer: real keys in, real cells out, and an Api that plays what a test tells it.
 import { expect, test } from "bun:test";
 import { createTestRenderer, type TestRendererSetup } from "@opentui/core/testing";
-import type { Api } from "../protocol/api.ts";
-import type { Event } from "../protocol/event.ts";
-import type { Session } from "../protocol/turn.ts";
+import { createFeed } from "../kit/feed.ts";
+import { Fault } from "../protocol/error.ts";
+import type { Turn } from "../protocol/turn.ts";
 import { runScreen, type ScreenParts } from "./app.ts";
+import { scriptedApi, session, type ScriptedApi } from "./fixtures/scripted-api.ts";
 
 test("a message is typed, its answer streams in, and :quit gives the session back", async () => {
-  await onScreen(async ({ mockInput, waitForFrame }) => {
-    await waitForFrame((frame) => frame.includes("Type a message"));
+  const scripted = scriptedApi();
+  await onScreen(scripted, null, async ({ mockInput, shows }) => {
+    await shows((frame) => frame.includes("Type a message"));
     await mockInput.typeText("hello 日本 there");
     mockInput.pressEnter();
-    const frame = await waitForFrame((shown) => shown.includes("• two"));
+    await until(() => scripted.watchers() === 1);
+    for (const text of ["Here is **a", " list**:\n- one", "\n- two"]) scripted.tell("s-new", { type: "text.delta", text });
+    const frame = await shows((shown) => shown.includes("• two"));
     expect(frame).toContain("Here is a list:");
     expect(frame).not.toContain("**");
     mockInput.pressEscape();
-    await waitForFrame((shown) => shown.includes("[NORMAL]"));
+    await shows((shown) => shown.includes("[NORMAL]"));
     await mockInput.typeText(":quit");
     mockInput.pressEnter();
   });
+  expect([scripted.calls.map(({ row }) => row), scripted.watchers()]).toEqual([["session.open", "turn.start"], 0]);
 });
 
 test("a paste of several lines is one message, and wide characters keep their columns", async () => {
-  await onScreen(async ({ mockInput, waitForFrame, resize }) => {
+  await onScreen(scriptedApi(), null, async ({ mockInput, shows, resize }) => {
     await mockInput.pasteBracketedText("日本語 one\ntwo 👩‍👩‍👧 three");
-    const frame = await waitForFrame((shown) => shown.includes("three"));
+    const frame = await shows((shown) => shown.includes("three"));
     expect(frame).toMatch(/> 日本語 one *\n {2}two/);
     resize(40, 10);
-    await waitForFrame((shown) => shown.split("\n")[0]?.length === 40);
-    mockInput.pressCtrlC();
-    mockInput.pressCtrlC();
+    await shows((shown) => shown.split("\n")[0]?.length === 40);
+    leaveBy(mockInput);
   });
 });
 
 test("whatever breaks ends it with that error", async () => {
-  const broken: [string, (parts: ScreenParts) => void][] = [
-    ["a turn that tells nonsense", ({ api }) => (api.turn.start = () => nonsense())],
-    ["a session that is none", (screen) => (screen.session = {} as Session)],
-  ];
-  for (const [, spoil] of broken) {
-    await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
-    const spoilt = parts();
-    spoil(spoilt);
-    const over = runScreen(spoilt, setup.renderer);
-    await setup.mockInput.typeText("x");
-    setup.mockInput.pressEnter();
-    expect(
-      await over.then(
-        () => null,
-        (error: unknown) => error,
-      ),
-    ).toBeInstanceOf(Error);
-  }
+  const spoilt = scriptedApi();
+  const told = onScreen(spoilt, "s-1", async () => {
+    await until(() => spoilt.watchers() === 1);
+    spoilt.tell("s-1", { type: "node.added" } as never);
+  });
+  expect(await failureOf(told)).toBeInstanceOf(TypeError);
+  const missing = scriptedApi({ "session.show": () => Promise.reject(new Fault("session-unknown", "there is no session s-1")) });
+  expect(await failureOf(onScreen(missing, "s-1", async () => {}))).toMatchObject({ code: "session-unknown" });
 });
 
-async function* nonsense(): AsyncGenerator<Event> {
-  yield { seq: 1, n: 0, sessionId: session.id, turnId: "t", at: 0, type: "node.added" } as unknown as Event;
+function failureOf(over: Promise<void>): Promise<unknown> {
+  return over.then(
+    () => null,
+    (error: unknown) => error,
+  );
 }
 
-async function onScreen(walk: (setup: TestRendererSetup) => Promise<void>): Promise<void> {
+test("what streams on in the old branch is not seen in the new one, and its feed is left", async () => {
+  const scripted = scriptedApi();
+  await onScreen(scripted, "s-old", async ({ mockInput, shows }) => {
+    await until(() => scripted.watchers() === 1);
+    scripted.tell("s-old", { type: "turn.started", turn: { parent: null, enforced: null } as Turn, session: session("s-old") });
+    scripted.tell("s-old", { type: "text.delta", text: "old words" });
+    await shows((frame) => frame.includes("old words"));
+    scripted.tell("s-old", { type: "text.delta", text: "held back" }); // it would be shown 50 ms later
+    mockInput.pressKey(" ");
+    mockInput.pressKey("c");
+    await shows((frame) => frame.includes("Type a message"));
+    scripted.tell("s-old", { type: "text.delta", text: "late words" });
+    scripted.tell("s-fork", { type: "text.delta", text: "new words" });
+    const frame = await shows((shown) => shown.includes("new words"));
+    expect(frame).not.toMatch(/old words|held back|late words/);
+    expect(scripted.watchers()).toBe(1);
+    leaveBy(mockInput);
+  });
+});
+
+test("a turn of another process is shown live, steered into, and not stopped by Ctrl+C", async () => {
+  const turn = { id: "t-1", parent: null, enforced: null } as Turn;
+  const scripted = scriptedApi({ "turn.list": async () => [{ session: session("s-1"), turn, state: "running", pid: 4242 }] });
+  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
+    await until(() => scripted.watchers() === 1);
+    scripted.tell("s-1", { type: "turn.started", turn, session: session("s-1") });
+    await shows((frame) => frame.includes("[waiting, pid 4242]"));
+    await mockInput.typeText("look here");
+    mockInput.pressEnter();
+    await until(() => scripted.calls.some(({ row }) => row === "turn.steer"));
+    mockInput.pressCtrlC();
+    await shows((frame) => frame.includes("another process runs it (pid 4242): Ctrl+C again leaves, :cancel stops it"));
+    mockInput.pressCtrlC();
+  });
+  expect(scripted.calls).toEqual([{ row: "turn.steer", params: { session: "s-1", text: "look here" } }]);
+});
+
+test("a turn that can't begin gives its message back", async () => {
+  const busy = () => {
+    const feed = createFeed();
+    feed.fail(new Fault("session-busy", "Session s-1 is in use by process 7."));
+    return feed;
+  };
+  const scripted = scriptedApi({ "turn.start": busy });
+  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
+    await mockInput.typeText("mine");
+    mockInput.pressEnter();
+    await shows((frame) => /in use by process 7[^]*> mine *\n\[INSERT\] \[idle\]/.test(frame));
+    leaveBy(mockInput);
+  });
+});
+
+test("a hub that is gone is told, looked for and found again, and what happened meanwhile is shown", async () => {
+  const scripted = scriptedApi();
+  let isThere = false;
+  const reach = async () => {
+    if (!isThere) throw new Fault("hub-unreachable", "no hub runs");
+    return scripted.api;
+  };
+  await onScreen(
+    scripted,
+    "s-1",
+    async ({ mockInput, shows }) => {
+      await until(() => scripted.watchers() === 1);
+      scripted.lose(new Fault("connection-lost", "the connection was closed"));
+      await shows((frame) => frame.includes("the hub is gone"));
+      scripted.stand("s-1", { open: { turn: "t-1", state: "interrupted", pid: null, drafts: [{ key: "text", text: "half an ans" }] } });
+      isThere = true;
+      await until(() => scripted.watchers() === 1);
+      await shows((frame) => /half an ans[^]*interrupted: Enter goes on with it/.test(frame));
+      mockInput.pressEnter();
+      await until(() => scripted.calls.length === 1);
+      leaveBy(mockInput);
+    },
+    reach,
+  );
+  expect(scripted.calls[0]).toMatchObject({ row: "turn.start", params: { session: "s-1", prompt: null } });
+});
+
+async function onScreen(
+  { api }: ScriptedApi,
+  shown: string | null,
+  walk: (setup: TestRendererSetup & { shows: Shows }) => Promise<void>,
+  reach: ScreenParts["reach"] = null,
+): Promise<void> {
   await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
-  const over = runScreen(parts(), setup.renderer);
-  await walk(setup);
-  await over;
-}
-
-const session = { id: "0000-session", name: null, tip: null, agent: "native", model: null } as Session;
-
-function parts(): ScreenParts {
-  const api = {
-    session: { open: async () => session, use: async () => {} },
-    turn: { start: () => oneTurn() },
-  } as unknown as Api;
-  return {
+  const parts = {
     api,
     directory: "/",
     turn: { policy: { net: "off", sandbox: "auto" } },
     open: {},
-    session: null,
+    session: shown === null ? null : session(shown),
+    reach,
     color: true,
     bindings: {},
     own: { history: { entries: [], add: () => {} }, readImage: () => ({ mime: "image/png", base64: "" }) },
@@ -86,9 +156,27 @@ function parts(): ScreenParts {
     onSession: () => {},
     onStop: () => {},
   } as unknown as ScreenParts;
+  const over = runScreen(parts, setup.renderer);
+  const shows: Shows = async (isIt) => {
+    for (;;) {
+      await setup.waitForVisualIdle();
+      const frame = setup.captureCharFrame();
+      if (isIt(frame)) return frame;
+      await Bun.sleep(5);
+    }
+  };
+  await walk({ ...setup, shows });
+  await over;
 }
 
-async function* oneTurn(): AsyncGenerator<Event> {
-  const head = { seq: 1, sessionId: session.id, turnId: "t", at: 0 };
-  for (const [n, text] of ["Here is **a", " list**:\n- one", "\n- two"].entries()) yield { ...head, n, type: "text.delta", text };
+/** The frame, as soon as it is the wanted one. */
+type Shows = (isIt: (frame: string) => boolean) => Promise<string>;
+
+function leaveBy({ pressCtrlC }: TestRendererSetup["mockInput"]): void {
+  pressCtrlC();
+  pressCtrlC();
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await Bun.sleep(5);
 }

@@ -4,7 +4,7 @@ import type { Ask, QueuedInput } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
 import type { Enforced } from "../protocol/policy.ts";
-import type { BranchComparison } from "../protocol/tree-views.ts";
+import type { BranchComparison, SessionView } from "../protocol/tree-views.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
@@ -43,6 +43,12 @@ export type State = {
   commandLine: Line;
   /** What the turn is doing; null when none runs. */
   activity: string | null;
+  /** Who runs the turn, when it is not this screen. */
+  runner: string | null;
+  /** Its process was killed during the last turn: an empty prompt goes on with it. */
+  isInterrupted: boolean;
+  /** The hub does not answer. */
+  isLost: boolean;
   usage: Usage;
   total: Spent;
   /** Whether the next message is planned about, and nothing carried out. */
@@ -82,11 +88,15 @@ export type Message =
   | { type: "in front"; isInFront: boolean }
   /** Some time passed that an effect asked to be told of. */
   | { type: "tick"; at: number }
-  | { type: "opened"; session: Session | null; nodes: readonly Node[]; turns: readonly Turn[] }
+  | Opened
   /** The first message opened it. */
   | { type: "begun"; session: Session }
   | { type: "event"; event: Event }
-  | { type: "turn over"; session: string }
+  /** Of a sub-session below the one that is named. */
+  | { type: "below"; session: string; event: Event }
+  /** Who runs the turn of that session, when it is not this screen. */
+  | { type: "runner"; session: string; runner: string | null }
+  | { type: "connection"; is: "lost" | "found" }
   /** What was sent in this project before. */
   | { type: "history"; entries: readonly string[] }
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
@@ -99,7 +109,7 @@ export type Message =
   | { type: "net"; net: "on" | "off" }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly Item[] }
   | { type: "costs"; lines: readonly string[] }
-  | { type: "told"; text: string }
+  | { type: "told"; text: string; isError?: true }
   /** One is somewhere else now: what was chosen from is closed. */
   | { type: "went"; text: string }
   | { type: "renamed"; session: Session }
@@ -108,12 +118,22 @@ export type Message =
   | { type: "asked"; ask: Ask }
   | { type: "compared"; comparison: BranchComparison }
   | PanelMessage
-  | { type: "failed"; text: string; hint: string | null }
-  | { type: "refused"; draft: string; text: string; hint: string | null };
+  /** Without a session it is of whatever is shown. */
+  | { type: "failed"; session?: string; text: string; hint: string | null }
+  | { type: "refused"; session?: string; draft: string; text: string; hint: string | null };
+
+/** A session as it stands; shown again, the view stays where it was. */
+export type Opened = {
+  type: "opened";
+  session: Session | null;
+  nodes: readonly Node[];
+  turns: readonly Turn[];
+  runner?: string | null;
+} & Partial<Pick<SessionView, "below" | "asks" | "queue" | "open">>;
 
 export type Effect =
-  /** Images by the paths they were pasted as. */
-  | { type: "start"; prompt: string; images: readonly string[] }
+  /** Without a prompt it goes on with what an interrupted turn left. Images by the paths they were pasted as. */
+  | { type: "start"; prompt: string | null; images: readonly string[] }
   /** A command of the person's; its output becomes part of the conversation. */
   | { type: "execute"; command: string; draft: string }
   | { type: "remember"; text: string }
@@ -122,8 +142,9 @@ export type Effect =
   | { type: "steer"; session: string; text: string }
   | { type: "cancel"; session: string }
   | { type: "answer"; ask: string; text: string }
-  /** A sub-session may ask something, too. */
-  | { type: "watch"; session: string }
+  /** What is shown may not be what is stored. */
+  | { type: "reload" }
+  | { type: "hub" }
   | { type: "clear" }
   /** Where the session is, unless a node is named. */
   | { type: "fork"; name: string | null; at?: string }
@@ -173,6 +194,9 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     search: null,
     commandLine: emptyLine,
     activity: null,
+    runner: null,
+    isInterrupted: false,
+    isLost: false,
     usage: noUsage,
     total: nothingSpent,
     steps: [],

@@ -52,6 +52,15 @@ export function withDelta(transcript: Transcript, kind: "text" | "thinking", tex
   return { ...transcript, writing: [...writing, { id: `live-${blockCount(transcript)}`, kind, text, isLive: true }] };
 }
 
+/** All that is streaming so far, told once more: it takes the place of what was there of it. */
+export function withDraft(transcript: Transcript, key: string, text: string): Transcript {
+  if (key !== "text" && key !== "thinking") {
+    const silent = withRunning(transcript, key, (block) => (block.kind === "tool" ? { ...block, output: "" } : block));
+    return withOutput(silent, key, text);
+  }
+  return withDelta({ ...transcript, writing: transcript.writing.filter((block) => block.kind !== key) }, key, text);
+}
+
 /** What a request that failed had begun is not part of the answer. */
 export function withoutWriting(transcript: Transcript): Transcript {
   return { ...transcript, writing: [] };

@@ -1,4 +1,4 @@
-// What a turn tells, on the screen. Events of sessions other than the one shown only matter where they ask something.
+// What a turn tells, on the screen, and what the sub-sessions below it do.
 import { emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import type { Ask } from "../protocol/control.ts";
@@ -8,21 +8,18 @@ import type { Turn } from "../protocol/turn.ts";
 import { addSpent, addUsage, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { turnBlocks, type Block } from "./blocks.ts";
 import { step, type State, type Step } from "./state.ts";
-import { blockCount, withBelow, withBlocks, withDelta, withNode, withOutput, withStart, withoutWriting } from "./transcript.ts";
+import { blockCount, withBelow, withBlocks, withDelta, withDraft, withNode, withOutput, withStart, withoutWriting } from "./transcript.ts";
 
 export function updateByEvent(state: State, event: Event): Step {
-  const isBelow = event.sessionId !== state.session?.id;
-  const known = isBelow ? withBelow(state.transcript, event) : state.transcript;
-  const told = known === state.transcript ? state : { ...state, transcript: known };
-  if (event.type === "ask.opened" || event.type === "ask.closed") return step(withAsk(told, event));
-  if (isBelow) return step(told);
+  if (event.sessionId !== state.session?.id) return step(state);
+  if (event.type === "ask.opened" || event.type === "ask.closed") return step(withAsk(state, event));
   if (event.type === "session.spawned") {
     const { session: id, agent, task } = event;
     const block: Block = { id, kind: "session", agent, task, state: "running", spent: nothingSpent, doing: "" };
-    const transcript = withBlocks(state.transcript, block);
-    return step({ ...state, transcript, activity: "sub-session" }, { type: "watch", session: id });
+    return step({ ...state, transcript: withBlocks(state.transcript, block), activity: "sub-session" });
   }
-  return step(shown(state, event), ...(mayHaveTicked(state, event) ? [{ type: "read plan" } as const] : []));
+  const reload = isPartial(state, event) ? [{ type: "reload" } as const] : [];
+  return step(shown(state, event), ...reload, ...(mayHaveTicked(state, event) ? [{ type: "read plan" } as const] : []));
 }
 
 /** Whatever a tool did, it may have been to the plan. */
@@ -30,14 +27,35 @@ function mayHaveTicked({ session }: State, event: Event): boolean {
   return session?.plan !== undefined && (event.type === "turn.ended" || (event.type === "node.added" && event.node.author === "tool"));
 }
 
+/** A sub-session of the one that is shown: what it does goes to its block, and it may ask something, too. */
+export function updateBelow(state: State, event: Event): Step {
+  const transcript = withBelow(state.transcript, event);
+  const told = transcript === state.transcript ? state : { ...state, transcript };
+  return step(event.type === "ask.opened" || event.type === "ask.closed" ? withAsk(told, event) : told);
+}
+
+/** Somebody moved the session meanwhile, or what the turn's sub-sessions used was not told. */
+function isPartial({ session }: State, event: Event): boolean {
+  if (event.type === "turn.started") return event.turn.parent !== (session?.tip ?? null);
+  return event.type === "turn.ended" && event.below === undefined;
+}
+
 function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
   const { transcript } = state;
   switch (event.type) {
     case "turn.started":
-      return { ...state, session: event.session, activity: "waiting", usage: noUsage, held: heldIn(event.turn) ?? state.held };
+      return {
+        ...state,
+        ...held(state, event.turn),
+        session: event.session,
+        activity: "waiting",
+        isInterrupted: false,
+        usage: noUsage,
+      };
     case "node.added": {
       const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
-      return { ...state, transcript: withNode(transcript, event.node), usage };
+      const session = state.session === null ? null : { ...state.session, tip: event.node.id };
+      return { ...state, session, transcript: withNode(transcript, event.node), usage };
     }
     case "text.delta":
       return { ...state, transcript: withDelta(transcript, "text", event.text), activity: "writing" };
@@ -68,9 +86,7 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
     case "turn.resumed":
       return { ...state, activity: "waiting" };
     case "draft.shown":
-      return event.key === "text" || event.key === "thinking"
-        ? { ...state, transcript: withDelta(transcript, event.key, event.text) }
-        : state;
+      return { ...state, transcript: withDraft(transcript, event.key, event.text) };
     case "queue.changed":
       return { ...state, queue: event.queue };
     case "turn.ended":
@@ -79,10 +95,12 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
         session: event.session,
         transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
         activity: null,
+        runner: null,
+        asks: state.asks.filter((ask) => ask.session === event.sessionId),
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
         total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: noUsage, costUsd: 0 }),
-        sandbox: event.turn.enforced === null ? state.sandbox : walls(event.turn.enforced),
+        sandbox: held(state, event.turn).sandbox,
       };
   }
 }
@@ -94,11 +112,15 @@ function withAsk(state: State, { type, ask }: { type: string; ask: Ask }): State
   return { ...state, asks: others, answer: isCurrent ? emptyLine : state.answer };
 }
 
-function heldIn({ policy, enforced }: Turn): State["held"] {
+export function heldIn({ policy, enforced }: Turn): State["held"] {
   return enforced === null ? null : { asked: policy.net, net: enforced.net };
 }
 
-/** What the kernel really held in that turn. */
-function walls({ tier, missing }: Enforced): State["sandbox"] {
+function held(state: State, turn: Turn): Pick<State, "sandbox" | "held"> {
+  return { sandbox: turn.enforced === null ? state.sandbox : walls(turn.enforced), held: heldIn(turn) ?? state.held };
+}
+
+/** What the kernel really holds in that turn. */
+export function walls({ tier, missing }: Enforced): State["sandbox"] {
   return tier === "none" ? "off" : missing.length > 0 ? "partly" : "on";
 }

@@ -39,6 +39,7 @@ function stopOrQuit(state: State, at: number): Step {
   const stopped = { ...state, stoppedAt: at, leader: null };
   const { session } = state;
   if (state.activity === null || session === null) return step(tell(stopped, "Ctrl+C again leaves"));
+  if (state.runner !== null) return step(tell(stopped, `another process runs it (${state.runner}): Ctrl+C again leaves, :cancel stops it`));
   return step(tell({ ...stopped, activity: "stopping" }, "stopping the turn; Ctrl+C again leaves"), {
     type: "cancel",
     session: session.id,
@@ -53,11 +54,19 @@ function leaveOrStop(state: State): Step {
   if (state.mode !== "normal" || state.focus !== null || state.pending !== null) return step(leaveMode(state));
   if (state.visit !== null) return goBack(state);
   if (!isRunning) return step(leaveMode(state));
+  if (state.runner !== null) return step(tell(state, `another process runs it (${state.runner}): :cancel stops it`));
   return step(tell({ ...state, activity: "stopping" }, "stopping the turn"), { type: "cancel", session: session.id });
 }
 
 function leaveMode(state: State): State {
-  return { ...state, mode: "normal", focus: state.mode === "normal" ? null : state.focus, pending: null, commandLine: emptyLine };
+  return {
+    ...state,
+    mode: "normal",
+    isInterrupted: false,
+    focus: state.mode === "normal" ? null : state.focus,
+    pending: null,
+    commandLine: emptyLine,
+  };
 }
 
 /** The leader's second key. On a prompt, what means nothing was typed: the space, too. */

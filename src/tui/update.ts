@@ -2,6 +2,7 @@
 import { plainText } from "../kit/ansi.ts";
 import { emptyLine, insert } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
+import { shortId } from "../protocol/node.ts";
 import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { expanded } from "./composer/chips.ts";
 import { costsTitle } from "./commands.ts";
@@ -13,10 +14,10 @@ import { comparing } from "./overlays/comparison.ts";
 import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
 import { withItems } from "./overlays/picker.ts";
 import { scrollBy } from "./scroll.ts";
-import { step, type Message, type State, type Step } from "./state.ts";
-import { blockCount, noBlocks, withBlocks } from "./transcript.ts";
+import { step, type Message, type Opened, type State, type Step } from "./state.ts";
+import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
 import { searchFor } from "./search/search.ts";
-import { updateByEvent } from "./update-by-event.ts";
+import { heldIn, updateBelow, updateByEvent, walls } from "./update-by-event.ts";
 import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
 
 export function update(state: State, message: Message): Step {
@@ -39,8 +40,12 @@ export function update(state: State, message: Message): Step {
       return step({ ...state, session: message.session });
     case "event":
       return withAttention(updateByEvent(state, message.event), message.event);
-    case "turn over":
-      return step(state.session?.id === message.session ? { ...state, activity: null, asks: [] } : state);
+    case "below":
+      return message.session === state.session?.id ? withAttention(updateBelow(state, message.event), message.event) : step(state);
+    case "runner":
+      return step(state.session?.id === message.session ? { ...state, runner: message.runner } : state);
+    case "connection":
+      return step({ ...state, isLost: message.is === "lost" });
     case "history":
       return step({ ...state, composer: { ...state.composer, history: message.entries } });
     case "found files":
@@ -78,11 +83,11 @@ export function update(state: State, message: Message): Step {
     case "costs":
       return step(withCosts(state, message.lines));
     case "told":
-      return step({ ...state, notice: { text: message.text, isError: false } });
+      return step({ ...state, notice: { text: oneLine(message.text, 300), isError: message.isError ?? false } });
     case "failed":
       return step(failed(state, message));
     case "refused":
-      return step({ ...restored(failed(state, message), message.draft), activity: null });
+      return step({ ...restored(failed(state, message), message.draft), activity: state.activity === "starting" ? null : state.activity });
   }
 }
 
@@ -95,22 +100,27 @@ function pasted(state: State, text: string): Step {
   return paste(state, text);
 }
 
-function opened(state: State, { session, nodes, turns }: Extract<Message, { type: "opened" }>): State {
+function opened(state: State, message: Opened): State {
+  const { session, turns, open = null, asks = [], queue = [], below = nothingSpent } = message;
   const ended = turns.filter((turn) => turn.endedAt !== null);
-  const total = ended.reduce((sum, turn) => addSpent(sum, turn), nothingSpent);
+  const last = turns.at(-1);
+  const isInterrupted = open === null ? last?.status === "killed" : open.state === "interrupted";
+  const isRunning = open !== null && !isInterrupted;
+  const isSame = session !== null && session.id === state.session?.id;
   return {
     ...state,
     session,
-    transcript: { ...noBlocks, settled: blocksOfPath(nodes, turns) },
-    toggled: new Set(),
-    focus: null,
-    search: null,
-    top: "end",
-    activity: null,
-    queue: [],
-    asks: [],
-    usage: ended.at(-1)?.usage ?? noUsage,
-    total,
+    transcript: standing(message),
+    ...(isSame ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),
+    activity: !isRunning ? null : open.state === "paused" ? "paused" : "working",
+    runner: message.runner ?? null,
+    isInterrupted,
+    held: (last === undefined ? null : heldIn(last)) ?? state.held,
+    sandbox: last?.enforced == null ? state.sandbox : walls(last.enforced),
+    queue,
+    asks,
+    usage: last?.usage ?? noUsage,
+    total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
   };
 }
 
@@ -127,7 +137,24 @@ function withCosts(state: State, lines: readonly string[]): State {
   return overlay?.kind === "reader" && overlay.title === costsTitle ? { ...state, overlay: { ...overlay, lines } } : state;
 }
 
-function failed(state: State, { text, hint }: { text: string; hint: string | null }): State {
+/** The path, and what a process that is gone had begun. */
+function standing({ nodes, turns, open = null }: Opened): State["transcript"] {
+  const path: State["transcript"] = { ...noBlocks, settled: blocksOfPath(nodes, turns) };
+  if (open?.state !== "interrupted") return path;
+  const begun = open.drafts.reduce((shown, { key, text }) => withDraft(shown, key, text), path);
+  const note: Block = {
+    id: "interrupted",
+    kind: "note",
+    text: "The process that ran this turn is gone; it had come this far.",
+    isLive: true,
+  };
+  return { ...begun, writing: [...begun.writing, note] };
+}
+
+/** What went wrong in a session that is not shown any more is told without mixing it with this one. */
+function failed(state: State, { session, text, hint }: { session?: string; text: string; hint: string | null }): State {
+  if (session !== undefined && state.session !== null && session !== state.session.id)
+    return { ...state, notice: { text: oneLine(`session ${shortId(session)}: ${text}`, 300), isError: true } };
   if (state.overlay !== null) return { ...state, notice: { text: oneLine(hint === null ? text : `${text}: ${hint}`, 300), isError: true } };
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };

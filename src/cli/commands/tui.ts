@@ -77,6 +77,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
       color,
       settings,
       own,
+      reach: null,
       env: door.env,
       onSession,
       onStop,

@@ -1,5 +1,6 @@
 // Enter: what was typed goes to the agent, to a turn that runs, to a shell (`!`) or to a command of the screen (`/`).
 import { emptyLine } from "../../kit/line-edit.ts";
+import { goOn } from "../commands.ts";
 import { commandOfWord } from "../keymap.ts";
 import { step, type State, type Step } from "../state.ts";
 import { expanded, imagesIn } from "./chips.ts";
@@ -8,7 +9,7 @@ import { remembered } from "./composer.ts";
 export function send(state: State): Step {
   const { draft, composer, activity, session } = state;
   const text = expanded(draft.text, composer.chips).trim();
-  if (text === "") return step(state);
+  if (text === "") return state.isInterrupted && activity === null ? goOn(state) : step(state);
   const ran = slashCommand(state);
   if (ran !== null) return ran;
   if (state.visit !== null && activity === null)

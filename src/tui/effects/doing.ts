@@ -6,6 +6,7 @@ import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId, type ImageData } from "../../protocol/node.ts";
 import type { Policy } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
+import type { Following } from "./follow.ts";
 import type { Effect, Message } from "../state.ts";
 
 /** What only the person's own machine has, wherever the Api lives. */
@@ -39,6 +40,13 @@ export type Doing = {
   toShell: () => Promise<void>;
   /** Told of each session that is shown, for whoever wants to resume it. */
   onSession: (session: Session) => void;
+  /** The feed of what is shown. */
+  following: Following | null;
+  /** Sessions in which this screen runs a turn. */
+  running: Set<string>;
+  /** Another way to the hub; null when turns run in this process. */
+  reach: ((how: { start: boolean }) => Promise<Api>) | null;
+  isLost: boolean;
   send: (message: Message) => void;
   /** Into the terminal's clipboard, where it has one; whether it was sent. */
   copy: (text: string) => boolean;

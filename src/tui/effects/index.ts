@@ -5,6 +5,7 @@ import { agentsActions } from "./agents.ts";
 import { told, type Actions, type Doing } from "./doing.ts";
 import { choiceActions } from "./choices.ts";
 import { costActions } from "./costs.ts";
+import { findAgain, isLost } from "./follow.ts";
 import { planActions } from "./plan.ts";
 import { settingActions } from "./settings.ts";
 import { treeActions } from "./tree.ts";
@@ -29,6 +30,7 @@ export async function doEffect(doing: Doing, effect: Effect): Promise<void> {
   try {
     await actions[effect.type](doing, effect as never);
   } catch (error) {
+    if (isLost(error)) void findAgain(doing);
     doing.send({ type: "failed", ...told(error) });
   }
 }

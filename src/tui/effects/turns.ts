@@ -1,105 +1,102 @@
-// A session on the screen: shown as it is stored, its turns started and steered, its branches cleared and forked.
+// A session on the screen: entered and left, its turns started, steered, stopped and answered, its branches cleared and
+// forked. What comes of a turn is told by the feed of the session, whoever runs it.
+import { Fault } from "../../protocol/error.ts";
 import type { Event } from "../../protocol/event.ts";
-import type { Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { coalesce } from "../coalesce.ts";
 import { nameOf, setSession, spoken, told, type Actions, type Doing } from "./doing.ts";
+import { findAgain, follow, found, isLost, leave, showSession } from "./follow.ts";
 import { goOnAsBefore } from "./planning.ts";
 import { imageAt } from "./typing.ts";
 
-export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "answer" | "watch" | "clear" | "fork"> = {
+export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "answer" | "clear" | "fork" | "reload" | "hub"> = {
   start,
   execute: (doing, { command, draft }) =>
     take(doing, { draft, task: command }, (session) =>
       doing.api.bash.execute({ session, command, timeoutMs: doing.turn.timeoutMs, policy: doing.turn.policy }),
     ),
-  steer: ({ api }, { session, text }) => api.turn.steer({ session, text }),
+  steer,
   cancel: ({ api }, { session }) => api.turn.cancel({ session }),
-  answer: ({ api }, { ask, text }) => api.ask.answer({ ask, text }),
-  watch: watchBelow,
+  answer,
   clear,
   fork,
+  reload: (doing) => showSession(doing, spoken(doing).id),
+  hub: startHub,
 };
 
-/** Shows a session as it is stored; null is one that is yet to begin. */
+/** Shows a session, and leaves the one before: what runs there goes on, unseen. Null is one that is yet to begin. */
 export async function enter(doing: Doing, session: Session | null): Promise<void> {
-  const { api, directory } = doing;
+  leave(doing);
   if (session === null) {
     doing.session = null;
     doing.send({ type: "opened", session, nodes: [], turns: [] });
     return goOnAsBefore(doing, session, []);
   }
   setSession(doing, session);
-  await api.session.use({ session: session.id, directory });
-  const tree = await api.session.tree({ session: session.id, archived: true });
-  const nodes = pathTo(session.tip, tree.nodes);
-  const taken = new Set(nodes.map((node) => node.turn));
-  const turns = tree.turns.filter((turn) => taken.has(turn.id));
-  doing.send({ type: "opened", session, nodes, turns });
-  await goOnAsBefore(doing, session, turns);
+  // Where one only looks in, one does not go on later.
+  if (session.parentSession == null || session.plan !== undefined)
+    await doing.api.session.use({ session: session.id, directory: doing.directory });
+  const view = await showSession(doing, session.id);
+  if (view !== null) await goOnAsBefore(doing, view.session, view.turns);
 }
 
-function pathTo(tip: string | null, nodes: readonly Node[]): Node[] {
-  const known = new Map(nodes.map((node) => [node.id, node]));
-  const path: Node[] = [];
-  for (let node = known.get(tip ?? ""); node !== undefined; node = known.get(node.parent ?? "")) path.push(node);
-  return path.reverse();
-}
-
-export async function start(doing: Doing, { prompt, images }: { prompt: string; images: readonly string[] }): Promise<void> {
-  const { api, turn } = doing;
-  await take(doing, { draft: prompt, task: prompt }, (session) =>
-    api.turn.start({ ...turn, session, prompt, images: images.map((path) => imageAt(doing, path)) }),
+export async function start(doing: Doing, { prompt, images }: { prompt: string | null; images: readonly string[] }): Promise<void> {
+  await take(doing, { draft: prompt ?? "", task: prompt }, (session) =>
+    doing.api.turn.start({ ...doing.turn, session, prompt, images: images.map((path) => imageAt(doing, path)) }),
   );
 }
 
 /** A turn in the session that is shown, or in one that it begins. */
 async function take(
   doing: Doing,
-  { draft, task }: { draft: string; task: string },
+  { draft, task }: { draft: string; task: string | null },
   begin: (session: string) => AsyncIterable<Event>,
 ): Promise<void> {
-  const { api, directory, send, turn } = doing;
-  const { push, flush } = coalesce((events) => events.forEach((event) => send({ type: "event", event })));
+  const { send, turn } = doing;
   let isTaken = false;
   let session = doing.session;
   try {
-    if (session === null) {
-      session = await api.session.open({ ...doing.open, task });
-      await api.session.use({ session: session.id, directory });
-      setSession(doing, session);
-      send({ type: "begun", session });
-    }
-    for await (const event of begin(session.id)) {
-      isTaken = true;
-      if (event.type === "turn.ended" && event.sessionId === doing.session?.id) setSession(doing, event.session);
-      push(event);
-    }
+    session ??= await beginSession(doing, task);
+    doing.running.add(session.id);
+    for await (const event of begin(session.id)) isTaken ||= event.type === "turn.started";
     Object.assign(turn, { agent: null, model: null });
   } catch (error) {
-    flush();
-    send(isTaken ? { type: "failed", ...told(error) } : { type: "refused", draft, ...told(error) });
+    const failure = { ...(session === null ? {} : { session: session.id }), ...told(error) };
+    if (isLost(error)) void findAgain(doing);
+    if (!isTaken) send({ type: "refused", draft, ...failure });
+    else if (!isLost(error)) {
+      send({ type: "failed", ...failure });
+      if (session?.id === doing.session?.id) await showSession(doing, spoken(doing).id);
+    }
   } finally {
-    flush();
-    if (session !== null) send({ type: "turn over", session: session.id });
+    if (session !== null) doing.running.delete(session.id);
   }
 }
 
-/** A sub-session tells what it does, and its own questions; it may not have begun yet. */
-async function watchBelow(doing: Doing, { session }: { session: string }): Promise<void> {
-  const { push, flush } = coalesce((events) => events.forEach((event) => doing.send({ type: "event", event })));
-  let seq = 0;
-  for (let isEnded = false; !isEnded;) {
-    for await (const event of doing.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
-      seq = event.seq;
-      isEnded ||= event.type === "turn.ended";
-      push(event);
-      if (event.type === "session.spawned")
-        watchBelow(doing, { session: event.session }).catch((error: unknown) => doing.send({ type: "failed", ...told(error) }));
-    }
-    flush();
-    if (!isEnded) await Bun.sleep(100);
+async function beginSession(doing: Doing, task: string | null): Promise<Session> {
+  const { api, directory } = doing;
+  const session = await api.session.open({ ...doing.open, task });
+  await api.session.use({ session: session.id, directory });
+  setSession(doing, session);
+  doing.send({ type: "begun", session });
+  follow(doing, { session, seq: 0, open: null });
+  return session;
+}
+
+/** A message that came too late is typed again. */
+async function steer(doing: Doing, { session, text }: { session: string; text: string }): Promise<void> {
+  try {
+    await doing.api.turn.steer({ session, text });
+  } catch (error) {
+    if (isLost(error)) void findAgain(doing);
+    doing.send({ type: "refused", draft: text, session, ...told(error) });
   }
+}
+
+/** A turn that ended with its question goes on when it is answered. */
+async function answer(doing: Doing, { ask, text }: { ask: string; text: string }): Promise<void> {
+  const { session } = await doing.api.ask.answer({ ask, text });
+  if (session !== doing.session?.id || doing.following?.openTurn !== null) return;
+  if ((await doing.api.ask.list({ session })).length === 0) await start(doing, { prompt: null, images: [] });
 }
 
 async function fork(doing: Doing, { name, at = null }: { name: string | null; at?: string | null }): Promise<void> {
@@ -108,9 +105,14 @@ async function fork(doing: Doing, { name, at = null }: { name: string | null; at
   doing.send({ type: "went", text: `now in the fork ${nameOf(forked)}; files stay as they are` });
 }
 
-/** What runs in the old branch goes on there, unseen. */
 async function clear(doing: Doing): Promise<void> {
   const { api } = doing;
   const forked = await api.session.fork({ session: spoken(doing).id, at: null, name: null });
   await enter(doing, await api.session.move({ session: forked.id, node: null }));
+}
+
+async function startHub(doing: Doing): Promise<void> {
+  if (doing.reach === null) throw new Fault("usage", "this screen runs its turns itself", { hint: "`skein tui --hub auto` uses the hub" });
+  if (!doing.isLost) return doing.send({ type: "told", text: "the hub is there" });
+  await found(doing, await doing.reach({ start: true }));
 }

@@ -63,7 +63,7 @@ describe("a search", () => {
   test("takes a paste, and is over when another session is shown", () => {
     const pasted = update(press(full, "/"), { type: "paste", text: "deep\n" }).state;
     expect(lines(pasted)).toContain('"deep" in block 1 of 1');
-    expect(opened([], pasted).search).toBeNull();
+    expect(update(pasted, { type: "opened", session: { ...session, id: "s-2" }, nodes: [], turns: [] }).state.search).toBeNull();
   });
 });
 

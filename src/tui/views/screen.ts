@@ -54,7 +54,7 @@ function padded(rows: Row[], height: number): Row[] {
 
 function ruleRow(state: State): Row {
   const { columns } = state.size;
-  const { notice } = state;
+  const notice = state.notice ?? standing(state);
   const text = fit(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, columns);
   const more = state.top === "end" ? "" : " more below ──";
   const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
@@ -78,6 +78,12 @@ function searchText({ search, mode }: State): string | null {
   const { found } = search;
   const keys = mode === "normal" ? "; n and N go on, Esc ends it" : "";
   return found === null ? `nothing has "${search.line.text}"` : `"${search.line.text}" in block ${found.block} of ${found.of}${keys}`;
+}
+
+/** What is to be said for as long as it is so. */
+function standing({ isLost, isInterrupted, activity }: State): State["notice"] {
+  if (isLost) return { text: "the hub is gone; it is looked for, and :hub starts it", isError: true };
+  return isInterrupted && activity === null ? { text: "interrupted: Enter goes on with it, Esc does not", isError: false } : null;
 }
 
 function composerOf(state: State) {

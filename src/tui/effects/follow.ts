@@ -1,0 +1,194 @@
+// The shown session as it happens, whoever runs its turns, with the sub-sessions below it. It begins where the session was
+// read, so nothing is missed or told twice; whoever leaves it hears nothing more of it.
+import { Fault } from "../../protocol/error.ts";
+import type { Event } from "../../protocol/event.ts";
+import type { SessionView } from "../../protocol/tree-views.ts";
+import { coalesce } from "../coalesce.ts";
+import { setSession, told, type Doing } from "./doing.ts";
+
+export type Following = {
+  session: string;
+  isLeft: boolean;
+  feeds: Set<AsyncIterator<Event>>;
+  below: Set<string>;
+  /** As far as was told. */
+  openTurn: string | null;
+};
+
+const againMs = 1000;
+const belowEveryMs = 250;
+
+/** Reads where the session stands, shows it, and goes on from there. */
+export async function showSession(doing: Doing, id: string): Promise<SessionView | null> {
+  leave(doing);
+  const view = await doing.api.session.show({ session: id });
+  if (doing.session?.id !== id || doing.following !== null) return null; // another one is shown by now
+  const { session, seq, nodes, turns, below, asks, queue, open } = view;
+  setSession(doing, session);
+  const isRunning = open !== null && open.state !== "interrupted";
+  const runner = isRunning && !doing.running.has(id) ? runnerOf(open) : null;
+  doing.send({ type: "opened", session, nodes, turns, below, asks, queue, open, runner });
+  follow(doing, { session, seq, open: isRunning ? open : null });
+  return view;
+}
+
+export function follow(doing: Doing, { session, seq, open }: Pick<SessionView, "session" | "seq" | "open">): void {
+  leave(doing);
+  const following: Following = {
+    session: session.id,
+    isLeft: false,
+    feeds: new Set(),
+    below: new Set(),
+    openTurn: open?.turn ?? null,
+  };
+  doing.following = following;
+  void followShown(doing, following, seq);
+  if (open === null) return;
+  if (!doing.running.has(session.id)) void watchOwner(doing, following);
+  void findBelow(doing, following, seq);
+}
+
+export function leave(doing: Doing): void {
+  const { following } = doing;
+  if (following === null) return;
+  following.isLeft = true;
+  doing.following = null;
+  // What goes wrong in a feed that nobody reads is nobody's.
+  for (const feed of following.feeds) feed.return?.().catch(() => {});
+}
+
+/** Ends as soon as it is left, also while it waits. */
+async function* heard(following: Following, events: AsyncIterable<Event>): AsyncGenerator<Event> {
+  const feed = events[Symbol.asyncIterator]();
+  following.feeds.add(feed);
+  try {
+    while (!following.isLeft) {
+      const next = await feed.next();
+      if (next.done === true || following.isLeft) return;
+      yield next.value;
+    }
+  } finally {
+    following.feeds.delete(feed);
+  }
+}
+
+async function followShown(doing: Doing, following: Following, from: number): Promise<void> {
+  const { session } = following;
+  const { push, flush } = coalesce((events) => {
+    for (const event of events) if (!following.isLeft) doing.send({ type: "event", event });
+  });
+  for (let seq = from; !following.isLeft; await Bun.sleep(againMs)) {
+    try {
+      for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
+        ({ seq } = event);
+        await note(doing, following, event);
+        push(event);
+      }
+    } catch (error) {
+      flush();
+      if (following.isLeft) return;
+      if (isLost(error)) return void findAgain(doing);
+      doing.send({ type: "told", text: told(error).text, isError: true });
+    }
+  }
+}
+
+/** What has to be known of it besides what is shown. */
+async function note(doing: Doing, following: Following, event: Event): Promise<void> {
+  if (event.type === "turn.started" || event.type === "turn.ended") setSession(doing, event.session);
+  if (event.type === "turn.ended") following.openTurn = null;
+  if (event.type === "session.spawned") void followBelow(doing, following, event.session);
+  if (event.type !== "turn.started") return;
+  following.openTurn = event.turnId;
+  if (doing.running.has(following.session)) return;
+  const rows = await doing.api.turn.list({ endedSince: null });
+  const row = rows.find(({ turn }) => turn.id === event.turnId);
+  if (row !== undefined && !following.isLeft) doing.send({ type: "runner", session: following.session, runner: runnerOf(row) });
+  void watchOwner(doing, following);
+}
+
+/** Null is this process: a sub-session of a turn that was left, or that is visited. */
+function runnerOf({ pid }: { pid: number | null }): string | null {
+  return pid === process.pid ? null : pid === null ? "elsewhere" : `pid ${pid}`;
+}
+
+/** A process that was killed tells nobody: its turn is then shown as what it left. */
+async function watchOwner(doing: Doing, following: Following): Promise<void> {
+  const turn = following.openTurn;
+  try {
+    while (!following.isLeft && turn !== null && following.openTurn === turn) {
+      await Bun.sleep(againMs);
+      const rows = await doing.api.turn.list({ endedSince: null });
+      if (following.isLeft || !rows.some((row) => row.turn.id === turn && row.state === "interrupted")) continue;
+      return void (await showSession(doing, following.session));
+    }
+  } catch (error) {
+    if (!following.isLeft && !isLost(error)) doing.send({ type: "told", text: told(error).text, isError: true });
+  }
+}
+
+/** Whoever comes late was not told which sub-sessions run. */
+async function findBelow(doing: Doing, following: Following, seq: number): Promise<void> {
+  const rows = await doing.api.turn.list({ endedSince: null }).catch(() => []); // the feed itself tells what is wrong
+  const found = new Set([following.session]);
+  for (const { session, turn, state } of rows.toReversed()) {
+    if (following.isLeft || state === "interrupted" || !found.has(session.parentSession ?? "")) continue;
+    found.add(session.id);
+    if (following.below.has(session.id)) continue;
+    const head = { seq, n: 0, sessionId: following.session, turnId: following.openTurn ?? "", at: turn.startedAt };
+    const spawned = { call: "", session: session.id, agent: session.agent, task: session.task ?? "" };
+    doing.send({ type: "event", event: { ...head, type: "session.spawned", ...spawned } });
+    void followBelow(doing, following, session.id);
+  }
+}
+
+/** It may not have begun yet; it is over at the latest when the turn above it is. */
+async function followBelow(doing: Doing, following: Following, session: string): Promise<void> {
+  if (following.below.has(session)) return;
+  following.below.add(session);
+  const { push, flush } = coalesce((events) => {
+    for (const event of events) if (!following.isLeft) doing.send({ type: "below", session: following.session, event });
+  }, belowEveryMs);
+  try {
+    for (let [seq, isEnded] = [0, false]; !isEnded && !following.isLeft; await Bun.sleep(100)) {
+      for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: seq, until: "idle" }))) {
+        ({ seq } = event);
+        isEnded ||= event.type === "turn.ended";
+        if (event.type === "session.spawned") void followBelow(doing, following, event.session);
+        push(event);
+      }
+      isEnded ||= following.openTurn === null;
+    }
+  } catch (error) {
+    if (!following.isLeft && !isLost(error)) doing.send({ type: "told", text: told(error).text, isError: true });
+  } finally {
+    flush();
+  }
+}
+
+export function isLost(error: unknown): boolean {
+  return error instanceof Fault && error.code === "connection-lost";
+}
+
+/** Looks for the hub until it is there again, and shows what happened meanwhile. Nothing is started unasked. */
+export async function findAgain(doing: Doing): Promise<void> {
+  if (doing.reach === null || doing.isLost) return;
+  doing.isLost = true;
+  doing.send({ type: "connection", is: "lost" });
+  for (let waitMs = 50; doing.isLost; waitMs = Math.min(againMs, waitMs * 2)) {
+    await Bun.sleep(waitMs);
+    try {
+      if (doing.isLost) await found(doing, await doing.reach({ start: false }));
+    } catch (error) {
+      if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) continue;
+      doing.send({ type: "told", text: told(error).text, isError: true });
+    }
+  }
+}
+
+export async function found(doing: Doing, api: Doing["api"]): Promise<void> {
+  doing.api = api;
+  doing.isLost = false;
+  doing.send({ type: "connection", is: "found" });
+  if (doing.session !== null) await showSession(doing, doing.session.id);
+}
