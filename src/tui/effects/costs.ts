@@ -95,7 +95,7 @@ function dollars(amount: number): string {
   return `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
 }
 
-const widths = [4, 26, 7, 7, 7, 9, 9];
+const widths = [4, 31, 7, 7, 7, 9, 9];
 
 function row(cells: readonly string[]): string {
   const [number = "", name = "", ...figures] = cells;
