@@ -3,6 +3,7 @@
 import { edits, emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { goBack, openAgents } from "./overlays/agents.ts";
+import { openSessions } from "./overlays/sessions.ts";
 import { openTree } from "./overlays/tree.ts";
 import { planCommands } from "./plan-commands.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
@@ -75,6 +76,7 @@ export const screenCommands: readonly ScreenCommand[] = [
   { name: "tree", summary: "the tree: walk, fork, compare, graft", leader: "t", typed: "", run: openTree },
   { name: "agents", summary: "what runs: open, steer, pause, stop", leader: "a", typed: "", run: openAgents },
   { name: "back", summary: "back from a session that was opened there", keys: ["q"], typed: "", run: goBack },
+  { name: "sessions", summary: "find a session and go to it", leader: "s", typed: "", run: openSessions },
   {
     name: "switch",
     summary: "to a session, or this one to a node; files stay",

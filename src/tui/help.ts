@@ -3,6 +3,7 @@ import type { Bindings } from "./bindings.ts";
 import { fixedKeys, screenCommands, type ScreenCommand } from "./commands.ts";
 import { keysOf } from "./keymap.ts";
 import { agentsKeys } from "./overlays/agents.ts";
+import { sessionsKeys } from "./overlays/sessions.ts";
 import { treeKeys } from "./overlays/tree.ts";
 
 /** `key  what it does`, for the help and docs/KEYS.md. */
@@ -23,6 +24,7 @@ export function waysTo(command: ScreenCommand, bindings: Bindings): string {
 export const panelHelp: readonly { title: string; lines: [keys: string, summary: string][] }[] = [
   { title: "In the tree", lines: linesOf(treeKeys) },
   { title: "Among the agents", lines: linesOf(agentsKeys) },
+  { title: "Among the sessions; any other key types what to find", lines: linesOf(sessionsKeys) },
 ];
 
 function linesOf(table: readonly { keys: readonly string[]; summary: string }[]): [string, string][] {

@@ -15,6 +15,7 @@ import { noBlocks, type Transcript } from "./transcript.ts";
 import type { Place } from "./views/window.ts";
 import type { Overlay, PanelMessage } from "./overlays/index.ts";
 import type { AgentsEffect, Visit } from "./overlays/agents.ts";
+import type { SessionsEffect } from "./overlays/sessions.ts";
 import type { TreeEffect } from "./overlays/tree.ts";
 import type { PlanStep } from "./plan-steps.ts";
 
@@ -156,6 +157,7 @@ export type Effect =
   | { type: "copy"; text: string }
   | TreeEffect
   | AgentsEffect
+  | SessionsEffect
   | { type: "net"; net: "on" | "off" }
   | { type: "plan"; isOn: boolean }
   | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend" }

@@ -68,6 +68,7 @@ export function update(state: State, message: Message): Step {
         answer: emptyLine,
       });
     case "agents":
+    case "sessions":
     case "tree":
       return takeInOverlay(state, message);
     case "planning":

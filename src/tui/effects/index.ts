@@ -7,6 +7,7 @@ import { choiceActions } from "./choices.ts";
 import { costActions } from "./costs.ts";
 import { findAgain, isLost } from "./follow.ts";
 import { planActions } from "./plan.ts";
+import { sessionsActions } from "./sessions.ts";
 import { settingActions } from "./settings.ts";
 import { treeActions } from "./tree.ts";
 import { turnActions } from "./turns.ts";
@@ -21,6 +22,7 @@ const actions: Actions = {
   ...treeActions,
   ...agentsActions,
   ...planActions,
+  ...sessionsActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
   quit: (doing) => doing.quit(),

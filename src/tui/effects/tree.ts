@@ -43,7 +43,9 @@ function signature(sessions: readonly Session[], states: TreePanel["states"]): s
   return JSON.stringify([rests, Object.entries(states).map(([id, state]: [string, TurnRow["state"]]) => [id, state])]);
 }
 
-async function goInto(doing: Doing, session: Session): Promise<void> {
+/** Whoever goes to an archived session wants it back. */
+async function goInto(doing: Doing, found: Session): Promise<void> {
+  const session = found.archivedAt === null ? found : await doing.api.session.restore({ session: found.id });
   await enter(doing, session);
   doing.send({ type: "went", text: `now in session ${nameOf(session)}; files stay as they are` });
 }

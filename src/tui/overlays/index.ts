@@ -6,13 +6,18 @@ import { pickerView, pressInPicker, type Picker } from "./picker.ts";
 import { pressInReader, readerView, type Reader } from "./reader.ts";
 import { agentsView } from "./agents-view.ts";
 import { pressInAgents, takeInAgents, type AgentsPanel, type AgentsTold } from "./agents.ts";
+import { sessionsView } from "./sessions-view.ts";
+import { pressInSessions, takeInSessions, type SessionsPanel, type SessionsTold } from "./sessions.ts";
 import { treeView } from "./tree-view.ts";
 import { pressInTree, takeInTree, type TreePanel, type TreeTold } from "./tree.ts";
 
-export type Overlay = Reader | Picker | PlanOverlay | TreePanel | AgentsPanel;
+export type Overlay = Reader | Picker | PlanOverlay | TreePanel | AgentsPanel | SessionsPanel;
 
 /** What is told to one of them, by its kind; of no use when it is not there. */
-export type PanelMessage = { type: "tree"; told: TreeTold } | { type: "agents"; told: AgentsTold };
+export type PanelMessage =
+  | { type: "tree"; told: TreeTold }
+  | { type: "agents"; told: AgentsTold }
+  | { type: "sessions"; told: SessionsTold };
 
 type Part<O> = { press: (state: State, overlay: O, key: Key) => Step; view: (overlay: O, room: Room) => OverlayView };
 
@@ -22,6 +27,7 @@ export const overlays: { [K in Overlay["kind"]]: Part<Extract<Overlay, { kind: K
   picker: { press: pressInPicker, view: pickerView },
   tree: { press: pressInTree, view: treeView },
   agents: { press: pressInAgents, view: agentsView },
+  sessions: { press: pressInSessions, view: sessionsView },
 };
 
 export function pressInOverlay(state: State, overlay: Overlay, key: Key): Step {
@@ -49,5 +55,6 @@ export function takeInOverlay(state: State, message: PanelMessage): Step {
   }
   if (overlay?.kind === "tree" && message.type === "tree") return takeInTree(state, overlay, message.told);
   if (overlay?.kind === "agents" && message.type === "agents") return takeInAgents(state, overlay, message.told);
+  if (overlay?.kind === "sessions" && message.type === "sessions") return takeInSessions(state, overlay, message.told);
   return step(state);
 }

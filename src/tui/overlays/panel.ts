@@ -28,7 +28,8 @@ export type PanelParts = {
   line: (at: number, columns: number) => Row;
   /** Where there is nothing in the list. */
   empty: string;
-  preview: (columns: number) => readonly Row[];
+  /** At most so many rows of it are shown. */
+  preview: (columns: number, rows: number) => readonly Row[];
   /** Above the list. */
   head?: (columns: number) => readonly Row[];
   /** A list that needs the whole width has its preview below. */
@@ -54,7 +55,7 @@ export function panelView(parts: PanelParts, { columns, height }: Room): Overlay
 function besides(parts: PanelParts, inner: number, room: number): Row[] {
   const left = Math.floor(inner * 0.6);
   const right = inner - left - 3;
-  const preview = parts.preview(right);
+  const preview = parts.preview(right, room);
   const rows = Math.min(room, Math.max(fewestRows, parts.count + 1, preview.length));
   const list = listRows(parts, left, rows);
   const line: Row = [{ text: " │ ", look: { dim: true } }];
@@ -68,7 +69,7 @@ function stacked(parts: PanelParts, inner: number, room: number): Row[] {
   const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, parts.count) + head));
   const list = listRows(parts, inner, rows);
   if (forPreview === 0) return list;
-  const preview = parts.preview(inner);
+  const preview = parts.preview(inner, forPreview);
   const rule: Row = [{ text: "─".repeat(inner), look: { dim: true } }];
   return [...list, rule, ...Array.from({ length: forPreview }, (_, at) => preview[at] ?? [])];
 }

@@ -1,0 +1,93 @@
+// The sessions to choose from: state, keys, state, what is asked for while one types, and how it looks at two sizes.
+import { describe, expect, test } from "bun:test";
+import type { FoundNode } from "../../protocol/tree-views.ts";
+import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
+import { firstState, type Message, type State } from "../state.ts";
+
+const size = { columns: 80, rows: 24 };
+const ours = sessionNamed("ours", { task: "fix the build", tip: "n1" });
+const parser = sessionNamed("parser", { task: "write a parser", tip: "n2" });
+const elsewhere = sessionNamed("elsewhere", { project: "/other", directory: "/other/src" });
+const old = sessionNamed("old", { archivedAt: 1, tip: "n3" });
+const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
+
+function listed(sessions = [ours, parser], reading = 0): Message {
+  return { type: "sessions", told: { what: "listed", reading, sessions, project: "/project", now: 7_200_000 } };
+}
+function found(query: string, ...sessions: (typeof ours)[]): Message {
+  const snippet = "where the lexer\nends";
+  const hits = sessions.map((session): FoundNode => ({
+    node: nodeOf("n", null, "user", snippet),
+    session,
+    snippet,
+    marks: [[10, 15]],
+    rank: 1,
+    before: null,
+    after: null,
+  }));
+  return { type: "sessions", told: { what: "found", query, hits } };
+}
+const opened = press(normal, "space", "s");
+const open = apply(opened.state, listed());
+
+describe("the sessions", () => {
+  test("are listed when it is opened, with the last messages of the chosen one", () => {
+    expect(opened.effects).toContainEqual({ type: "list sessions", reading: 0, withArchived: false, everywhere: false });
+    const last = [nodeOf("n0", null, "user", "why is it red?"), nodeOf("n1", "n0", "agent", "A test fails.")];
+    const previewed = apply(open, { type: "sessions", told: { what: "previewed", key: "ours n1", last } });
+    expect(textOf(previewed)).toMatch(
+      /sessions: 2[^]*│ ← ours +2 hours ago +fix the build[^]*parser[^]*│ ▌ why is it red\? +│\n│ ● A test fails\./,
+    );
+    expect(textOf({ ...previewed, size: { columns: 200, rows: 60 } })).toMatch(/fix the build +│ ours · native · used 2 hours ago/);
+    for (const columns of [44, 80, 120, 200])
+      for (const rows of [8, 24, 60]) expect(misfits({ ...previewed, size: { columns, rows } })).toEqual([]);
+  });
+  test("are previewed one at a time, however fast one moves", () => {
+    expect(effectsOf(opened.state, "x")).toEqual([]);
+    expect(open.overlay).toMatchObject({ previewing: "ours n1" });
+    expect(effectsOf(open, "down", "up", "down")).toEqual([]);
+    const moved = press(open, "down").state;
+    const next = apply(moved, { type: "sessions", told: { what: "previewed", key: "ours n1", last: [] } });
+    expect(next.overlay).toMatchObject({ previewing: "parser n2" });
+  });
+  test("are found by name and task at once, and by what was said from three letters on", () => {
+    const typed = press(open, ...Array.from("lex"));
+    expect(typed.effects).toEqual([{ type: "search sessions", query: "lex", everywhere: false }]);
+    expect(effectsOf(typed.state, "e", "r")).toEqual([]);
+    const more = press(typed.state, "e", "r").state;
+    expect(apply(more, found("lex")).overlay).toMatchObject({ searching: "lexer" });
+    const hit = apply(more, found("lexer", parser, parser));
+    expect(textOf(hit)).toMatch(/sessions: 1[^]*│ {3}parser +2 hours ago +where the lexer ends/);
+    expect(textOf(apply(more, found("lexer")))).toContain("nothing like that");
+    expect(textOf(press(open, "P", "A", "R").state)).toMatch(/parser +2 hours ago +write a parser/);
+    expect(textOf(apply(press(open, "x").state, { type: "paste", text: "y\nz" }))).toContain("find > xy z");
+  });
+  test("are gone to; archived ones come back, those of other projects are told how", () => {
+    expect(effectsOf(open, "down", "enter")).toContainEqual({ type: "go", session: "parser", node: null });
+    expect(press(open, "enter").state.overlay).toBeNull();
+    expect(effectsOf(open, "tab")).toEqual([{ type: "list sessions", reading: 1, withArchived: true, everywhere: false }]);
+    const all = apply(press(open, "tab", "ctrl+t").state, listed([ours, elsewhere, old], 2));
+    expect(textOf(all)).toMatch(/sessions of all projects, archived too: 3[^]*elsewhere +\S+ \S+ ago +other[^]*× old/);
+    expect(press(all, "down", "enter").state.notice?.text).toBe("it is in another project: cd /other/src && skein tui lsewhere");
+    expect(effectsOf(all, "down", "down", "enter")).toContainEqual({ type: "go", session: "old", node: null });
+    expect(apply(all, listed([], 0))).toBe(all);
+  });
+  test("say that there are none, and that they are being looked for only when that takes long", () => {
+    expect(textOf(apply(opened.state, listed([])))).toContain("no session yet: the first message begins one");
+    expect([
+      textOf(opened.state).includes("looking…"),
+      textOf(apply(opened.state, { type: "tick", at: 150 })).includes("looking…"),
+    ]).toEqual([false, true]);
+    expect(press(open, "escape").state.overlay).toBeNull();
+  });
+});
+
+describe(":switch and :rename", () => {
+  const typed = (text: string) => press(normal, ":", ...Array.from(text).map((letter) => (letter === " " ? "space" : letter)), "enter");
+  test("do it at once, and say what they lack", () => {
+    expect(typed("switch parser").effects).toEqual([{ type: "switch", wanted: "parser" }]);
+    expect(typed("rename a b").effects).toEqual([{ type: "rename", name: "a b" }]);
+    expect([typed("switch").state.notice?.isError, typed("rename").state.notice?.isError]).toEqual([true, true]);
+    expect(apply(normal, { type: "renamed", session: { ...ours, name: "mine" } }).session?.name).toBe("mine");
+  });
+});
