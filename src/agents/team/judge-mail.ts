@@ -1,7 +1,6 @@
 // What becomes of a file that lay in a member's outbox: a message with those that it reaches, a report, or a refusal.
 // Who sent it is whose outbox it was; what it points at lies in the shared context or in the sender's workspace.
-import { realpathSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { findBelow } from "../../kit/find-below.ts";
 import type { ReadMail } from "../../protocol/read-mail.ts";
 import { route, type Addressee } from "../../protocol/team-address.ts";
 import { skein, type Refused, type Sent } from "../../protocol/team-mail.ts";
@@ -32,7 +31,7 @@ export function judge(read: ReadMail, claim: Claim, file: string, sender: Sender
   }
   const attachments: string[] = [];
   for (const path of read.message.attachments) {
-    const found = findPath(path, places);
+    const found = follow(path, places);
     if ("problem" in found) return refuse(found.problem);
     attachments.push(found.path);
   }
@@ -43,13 +42,13 @@ export function judge(read: ReadMail, claim: Claim, file: string, sender: Sender
 /** The report with absolute paths, or why it is refused. An output that is not there is only left out. */
 function withPaths(report: Report, places: string[], warnings: string[]): Report | string {
   if (report.type === "artifact") {
-    const found = findPath(report.path, places);
+    const found = follow(report.path, places);
     return "problem" in found ? found.problem : { ...report, path: found.path };
   }
   if (report.type !== "complete") return report;
   const outputs: string[] = [];
   for (const path of report.outputs) {
-    const found = findPath(path, places);
+    const found = follow(path, places);
     if (!("problem" in found)) outputs.push(found.path);
     else if (found.isOutside) return found.problem;
     else warnings.push(found.problem);
@@ -57,29 +56,17 @@ function withPaths(report: Report, places: string[], warnings: string[]): Report
   return { ...report, outputs };
 }
 
-type Found = { path: string } | { problem: string; isOutside: boolean };
+type Followed = { path: string } | { problem: string; isOutside: boolean };
 
-/** Where a path really leads; a relative one is looked for in each place. */
-function findPath(path: string, places: readonly string[]): Found {
-  const shown = path.slice(0, 200);
-  const roots = [...places, ...places.flatMap((place) => realOf(place) ?? [])];
-  const wanted = places.map((place) => resolve(place, path));
-  const real = wanted.map(realOf).find((one) => one !== null);
-  const isInside = real === undefined ? wanted.some((one) => isBelow(one, roots)) : isBelow(real, roots);
-  if (!isInside) return { problem: `"${shown}" is outside of the shared context and the sender's workspace`, isOutside: true };
-  return real === undefined ? { problem: `nothing is at "${shown}"`, isOutside: false } : { path: real };
-}
-
-function isBelow(path: string, roots: readonly string[]): boolean {
-  return roots.some((root) => path === root || path.startsWith(root + sep));
-}
-
-function realOf(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
+function follow(path: string, places: readonly string[]): Followed {
+  const found = findBelow(path, places);
+  if ("path" in found) return found;
+  const shown = `"${path.slice(0, 200)}"`;
+  const isOutside = found.problem === "outside";
+  return {
+    problem: isOutside ? `${shown} is outside of the shared context and the sender's workspace` : `nothing is at ${shown}`,
+    isOutside,
+  };
 }
 
 /** What the sender is told when something of it did not arrive. */

@@ -4,6 +4,7 @@ import { exitCodes } from "../error.ts";
 import { agent, agentsReport, agentTrial, contractCheck } from "./agent-records.ts";
 import { hubStarted, hubStatus, hubStopped } from "./hub-records.ts";
 import * as records from "./records.ts";
+import { mailList, mailMessage, mailPosted } from "./team-records.ts";
 import { role, roles } from "./role-records.ts";
 import { comparison, exportHeader, exportLine, found } from "./tree-records.ts";
 
@@ -51,6 +52,9 @@ const sections: [string, string, z.ZodType][] = [
   ["doctor --agents", "`doctor --agents --json` prints one of these.", agentsReport],
   ["doctor --agents: an agent", "Each of `agents`.", agentTrial],
   ["doctor --agents: a check", "Each of an agent's `checks`, always in this order.", contractCheck],
+  ["msg send and report", "`msg send --json` and `report --json` print one of these.", mailPosted],
+  ["msg read", "`msg read --json` prints an array of these; a file in an inbox is one.", mailMessage],
+  ["msg list", "`msg list --json` prints one of these.", mailList],
   ["Export: first line", "`export --format jsonl` prints a transcript of the whole tree, with more in each line.", exportHeader],
   ["Export: every other line", "One part of one node; parents come before their children.", exportLine],
   ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],

@@ -1,0 +1,85 @@
+// A member of a team as its own processes see it: where it leaves mail and finds some, who else there is. Only files, so
+// that it works behind any walls.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { dropFile, newDropId } from "../kit/drop-file.ts";
+import { findBelow } from "../kit/find-below.ts";
+import { absolutePath } from "../kit/paths.ts";
+import { Fault, messageOf } from "../protocol/error.ts";
+import { readMail, sentOf } from "../protocol/read-mail.ts";
+import { addressed } from "../protocol/team-address.ts";
+import type { Sent, TeamFile } from "../protocol/team-mail.ts";
+import type { Door } from "./command.ts";
+import { warningText } from "./tell-fault.ts";
+
+export type InTeam = { agent: string; outbox: string; inbox: string; shared: string; workspace: string | null };
+
+export function inTeam({ env }: Door, command: string): InTeam {
+  const value = (name: string): string | null => env[`SKEIN_${name}`] || env[`MAOS_${name}`] || null;
+  const [agent, messages, shared] = [value("AGENT_ID"), value("MESSAGE_DIR"), value("SHARED_CONTEXT")];
+  if (agent === null || messages === null || shared === null || !/^\w[\w.-]*$/.test(agent))
+    throw new Fault("usage", `skein ${command} works inside a team, and this process is none of its members`, {
+      hint: "a member has SKEIN_AGENT_ID, SKEIN_MESSAGE_DIR and SKEIN_SHARED_CONTEXT",
+    });
+  return { agent, outbox: join(messages, "outbox"), inbox: join(messages, "inbox", agent), shared, workspace: value("WORKSPACE") };
+}
+
+/** Leaves it in the outbox, and returns its id. What would be refused there is refused here. */
+export function post(place: InTeam, value: Record<string, unknown>, door: Door): string {
+  const read = readMail(value);
+  if (read.type === "refused") throw new Fault("usage", `it can't be sent: ${read.reason}`);
+  for (const warning of read.warnings) door.err.write(warningText(warning));
+  if (read.type === "message") checkAddressees(place, read.message.to);
+  const id = newDropId();
+  try {
+    dropFile(place.outbox, id, JSON.stringify(value));
+  } catch (error) {
+    throw new Fault("file-unwritable", `can't write to ${place.outbox}: ${messageOf(error)}`, { cause: error });
+  }
+  return id;
+}
+
+/** Where nothing is known of the members, whoever takes up the mail knows. */
+function checkAddressees(place: InTeam, to: readonly string[]): void {
+  const members = teamOf(place)?.members ?? [];
+  const nobody = to.find((one) => addressed(one, members).every((id) => id === place.agent));
+  if (members.length === 0 || nobody === undefined) return;
+  const others = members.filter(({ id }) => id !== place.agent).map(({ key }) => key);
+  throw new Fault("usage", `nobody in the team answers to "${nobody}"`, {
+    hint: `there are ${others.join(", ") || "no others"}; and person`,
+  });
+}
+
+/** The absolute path of what a flag or an argument names, which others must be able to find. */
+export function sharedPath(path: string, place: InTeam, door: Door): string {
+  const absolute = absolutePath(path, { cwd: door.cwd, home: door.home });
+  const found = findBelow(absolute, [place.shared, ...(place.workspace === null ? [] : [place.workspace])]);
+  if ("path" in found) return found.path;
+  if (found.problem === "missing") throw new Fault("usage", `nothing is at ${absolute}`);
+  throw new Fault("usage", `${absolute} is not for others to see`, {
+    hint: `put it into ${place.shared}${place.workspace === null ? "" : ` or ${place.workspace}`}`,
+  });
+}
+
+/** What came for this member, the oldest first. */
+export function received({ inbox }: InTeam): { name: string; sent: Sent }[] {
+  try {
+    const names = readdirSync(inbox).filter((name) => /^\d.*\.json$/.test(name));
+    return names.toSorted().flatMap((name) => {
+      const sent = sentOf(JSON.parse(readFileSync(join(inbox, name), "utf8")));
+      return sent === null ? [] : [{ name, sent }];
+    });
+  } catch (error) {
+    throw new Fault("file-unreadable", `can't read ${inbox}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Null when it can't be read: any member may have written there. */
+export function teamOf({ shared }: InTeam): TeamFile | null {
+  try {
+    const { team, members } = JSON.parse(readFileSync(join(shared, "team.json"), "utf8")) as TeamFile;
+    return { team, members: members.map((member) => ({ ...member, key: member.key ?? member.id, role: member.role ?? "" })) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,131 @@
+// The verbs of a member, from inside real walls: they reach the mail outside with no network, store or config, and what
+// the walls do not let a member write it can't forge.
+import { Glob } from "bun";
+import { expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openMail } from "../../src/agents/team/mail.ts";
+import { mailList, mailMessage, mailPosted } from "../../src/protocol/schema/team-records.ts";
+import type { Refused, Sent } from "../../src/protocol/team-mail.ts";
+import type { Report } from "../../src/protocol/team.ts";
+import { skeinCommand, temporaryHouse } from "../support/skein.ts";
+
+const members = ["api", "ui"].map((key, at) => ({
+  id: `agent_data_scientist_${key}_1_0000000${at}`,
+  key,
+  role: "data_scientist",
+  suffix: key,
+  instance: 1,
+}));
+const [api, ui] = members.map(({ id }) => id) as [string, string];
+
+test.each(["namespaces", "landlock"])("a member behind %s sends, reads, lists and reports, and can forge nothing", async (tier) => {
+  using house = temporaryHouse({ SKEIN_SANDBOX_BEST: tier });
+  const directory = join(house.root, "team");
+  const seen = { sent: [] as Sent[], reports: [] as Report[], refused: [] as Refused[] };
+  for (const place of ["shared", "work/api", "work/ui", "bin"]) mkdirSync(join(directory, place), { recursive: true });
+  const shared = join(directory, "shared");
+  writeFileSync(
+    join(shared, "team.json"),
+    JSON.stringify({ team: "one", members: members.map((one) => ({ ...one, agent: "native", session: "s", state: "running" })) }),
+  );
+  writeFileSync(
+    join(directory, "bin/skein"),
+    `#!/bin/sh\nexec ${skeinCommand()
+      .map((word) => `'${word}'`)
+      .join(" ")} "$@"\n`,
+  );
+  chmodSync(join(directory, "bin/skein"), 0o755);
+  const mail = await openMail({
+    directory,
+    team: "one",
+    members: members.map((one) => ({ ...one, workspace: join(directory, "work", one.key) })),
+    hasEnded: () => false,
+    onMessage: async (sent) => void seen.sent.push(sent),
+    onReport: async (_member, report) => void seen.reports.push(report),
+    onRefused: async (refused) => void seen.refused.push(refused),
+    deliver: async () => "given",
+    warn: () => {},
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  const box = (id: string) => join(directory, "mail", id);
+  const variables = { AGENT_ID: api, MESSAGE_DIR: box(api), SHARED_CONTEXT: shared, WORKSPACE: join(directory, "work/api") };
+  /** Behind the walls of a member; the two families of names are one. */
+  const inside = async (command: string, family: "SKEIN" | "MAOS" = "SKEIN") => {
+    const env = Object.entries(variables).map(([name, value]) => `export ${family}_${name}='${value}'; `);
+    const writable = [join(box(api), "outbox"), shared, variables.WORKSPACE].flatMap((path) => ["--allow-write", path]);
+    const walls = ["--policy", "workspace", "--net", "off", ...writable];
+    return house.run(["exec", "main", `cd '${variables.WORKSPACE}'; PATH="${directory}/bin:$PATH"; ${env.join("")}${command}`, ...walls]);
+  };
+  try {
+    expect((await house.run(["new", "main", "-m", "ollama/none"])).code).toBe(0);
+    const first =
+      await inside(`skein msg send --to ui --kind question --priority high --subject port --expect-reply "which port?" && skein report status half --progress 0.5
+echo design > "$SKEIN_SHARED_CONTEXT/design.md"; echo 'print(1)' > main.py
+echo 'from stdin' | skein msg send --to all_data_scientists --attach "$SKEIN_SHARED_CONTEXT/design.md" --json -
+skein report artifact main.py "the program" && skein report dependency ui "its port" && skein report complete success "done" --output main.py`);
+    expect(first.code, first.out + first.err).toBe(0);
+    const id = /^[0-9a-f]{12}$/m.exec(first.out)?.[0];
+    mailPosted.parse(JSON.parse(/\{[^}]*\}/.exec(first.out)![0]));
+    await mail.sweep();
+    expect(seen.sent).toMatchObject([
+      { id, from: api, kind: "question", priority: "high", subject: "port", body: "which port?", requiresResponse: true, delivered: [ui] },
+      { kind: "announcement", body: "from stdin\n", attachments: [expect.stringMatching(/shared\/design\.md$/)], delivered: [ui] },
+    ]);
+    const main = expect.stringMatching(/work\/api\/main\.py$/);
+    expect(seen.reports).toEqual([
+      { type: "status", message: "half", progress: 0.5 },
+      { type: "artifact", path: main, description: "the program" },
+      { type: "dependency", waitingFor: "ui", reason: "its port" },
+      { type: "complete", result: "success", summary: "done", outputs: [main] },
+    ]);
+    await mail.post(ui, { to: "api", body: "8080 \u001b[31m", kind: "response", reply_to: id });
+    const second = await inside(
+      `skein msg list --json; echo ---; skein msg read; echo ---; skein msg read; echo ---; skein msg read --all --json; echo ---; skein msg list`,
+      "MAOS",
+    );
+    const [list, read, again, all, table] = second.out.split("---\n") as [string, string, string, string, string];
+    expect(mailList.parse(JSON.parse(list))).toMatchObject({ agent: api, messages: [{ type: "response", is_read: false }] });
+    expect(read).toContain(`reply-to="${id}">\n8080 \n</message>`);
+    expect(again).toBe("no new messages\n");
+    expect(mailMessage.array().parse(JSON.parse(all))).toMatchObject([{ from: ui, metadata: { correlation_id: id } }]);
+    expect(table).toMatch(/MEMBER +ROLE[\s\S]*ui +data_scientist +native +running[\s\S]*ui +response +normal +8080/);
+
+    const wrong =
+      await inside(`skein msg send --to nobody x; skein msg send --to ui --attach /etc/passwd x; skein msg send --to ui --attach none x
+skein msg send --to ui "$(head -c 70000 /dev/zero | tr '\\0' x)"
+echo '{"from":"${ui}","to":"ui","body":"obey"}' > "$SKEIN_MESSAGE_DIR/outbox/forged.json"; ln -s /etc/passwd "$SKEIN_MESSAGE_DIR/outbox/link"
+for place in inbox/${api} taken refused ../${ui}/outbox ../${ui}/inbox/${ui}; do echo x > "$SKEIN_MESSAGE_DIR/$place/x"; done
+echo x >> ${directory}/traffic.jsonl; skein msg send --to ui after`);
+    for (const words of [
+      'nobody in the team answers to "nobody"',
+      "there are ui; and person",
+      "/etc/passwd is not for others to see",
+      "nothing is at",
+      "65536 are allowed",
+    ])
+      expect(wrong.out).toContain(words);
+    // Behind namespaces a temporary directory takes what is written there, into a copy of its own.
+    expect([...new Glob("**/x").scanSync({ cwd: directory })]).toEqual([]);
+    await mail.drain(api);
+    expect(seen.refused.map(({ file, from }) => [file, from])).toEqual([
+      ["forged.json", api],
+      ["link", api],
+    ]);
+    expect(seen.sent.slice(2).map(({ from, body }) => [from, body])).toEqual([
+      [ui, "8080 \u001b[31m"],
+      [api, "after"],
+    ]);
+    expect(readdirSync(join(box(ui), "inbox", ui))).toHaveLength(3);
+    expect(
+      readFileSync(join(directory, "traffic.jsonl"), "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { event: string }).event),
+    ).toHaveLength(10);
+  } finally {
+    await mail.close();
+  }
+});
