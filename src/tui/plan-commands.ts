@@ -1,4 +1,5 @@
-// The commands of plan mode, and those that leave the screen for a moment: rows of the one table in `commands.ts`.
+// The commands of plan mode and of questions, and those that leave the screen for a moment: rows of the one table in `commands.ts`.
+import { showAsks } from "./asks.ts";
 import type { ScreenCommand } from "./commands.ts";
 import { step, type Effect, type State, type Step } from "./state.ts";
 
@@ -32,6 +33,13 @@ export const planCommands: readonly ScreenCommand[] = [
     leader: "P",
     typed: "",
     run: (state) => step(state, { type: "show plan" }),
+  },
+  {
+    name: "asks",
+    summary: "the questions that wait for an answer",
+    leader: "q",
+    typed: "",
+    run: showAsks,
   },
   {
     name: "suspend",

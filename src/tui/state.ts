@@ -63,6 +63,7 @@ export type State = {
   sandbox: "on" | "off" | "partly";
   asks: readonly Ask[];
   answer: Line;
+  asking: Asking;
   queue: readonly QueuedInput[];
   leader: { since: number; isShown: boolean } | null;
   /** The first key of a pair: `g` of `gg`. */
@@ -75,6 +76,11 @@ export type State = {
   /** When Ctrl+C was pressed last. */
   stoppedAt: number | null;
 };
+
+/** Which option is chosen of the first question; behind the last one an answer is typed. */
+export type Asking = { at: number; isPutOff: boolean };
+
+export const notAsking: Asking = { at: 0, isPutOff: false };
 
 export type Size = { columns: number; rows: number };
 
@@ -117,6 +123,9 @@ export type Message =
   | { type: "visited"; visit: Visit | null }
   /** A question of a session that is not shown, to be answered here. */
   | { type: "asked"; ask: Ask }
+  | { type: "asks"; asks: readonly Ask[] }
+  /** It needs no answer any more. */
+  | { type: "answered"; ask: string }
   | { type: "compared"; comparison: BranchComparison }
   | PanelMessage
   /** Without a session it is of whatever is shown. */
@@ -160,7 +169,7 @@ export type Effect =
   | SessionsEffect
   | { type: "net"; net: "on" | "off" }
   | { type: "plan"; isOn: boolean }
-  | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend" }
+  | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend" | "list asks" }
   | { type: "model"; name: string }
   | { type: "agent"; name: string }
   /** What there is to choose from. */
@@ -205,6 +214,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     held: null,
     asks: [],
     answer: emptyLine,
+    asking: notAsking,
     queue: [],
     leader: null,
     pending: null,

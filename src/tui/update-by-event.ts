@@ -1,18 +1,17 @@
 // What a turn tells, on the screen, and what the sub-sessions below it do.
-import { emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
-import type { Ask } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Enforced } from "../protocol/policy.ts";
 import type { Turn } from "../protocol/turn.ts";
 import { addSpent, addUsage, nothingSpent, noUsage } from "../protocol/usage.ts";
+import { withAsk, withAsks, withoutAsk } from "./asks.ts";
 import { turnBlocks, type Block } from "./blocks.ts";
 import { step, type State, type Step } from "./state.ts";
 import { blockCount, withBelow, withBlocks, withDelta, withDraft, withNode, withOutput, withStart, withoutWriting } from "./transcript.ts";
 
 export function updateByEvent(state: State, event: Event): Step {
   if (event.sessionId !== state.session?.id) return step(state);
-  if (event.type === "ask.opened" || event.type === "ask.closed") return step(withAsk(state, event));
+  if (event.type === "ask.opened" || event.type === "ask.closed") return step(asking(state, event));
   if (event.type === "session.spawned") {
     const { session: id, agent, task } = event;
     const block: Block = { id, kind: "session", agent, task, state: "running", spent: nothingSpent, doing: "" };
@@ -31,7 +30,7 @@ function mayHaveTicked({ session }: State, event: Event): boolean {
 export function updateBelow(state: State, event: Event): Step {
   const transcript = withBelow(state.transcript, event);
   const told = transcript === state.transcript ? state : { ...state, transcript };
-  return step(event.type === "ask.opened" || event.type === "ask.closed" ? withAsk(told, event) : told);
+  return step(event.type === "ask.opened" || event.type === "ask.closed" ? asking(told, event) : told);
 }
 
 /** Somebody moved the session meanwhile, or what the turn's sub-sessions used was not told. */
@@ -96,7 +95,10 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
         transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
         activity: null,
         runner: null,
-        asks: state.asks.filter((ask) => ask.session === event.sessionId),
+        ...withAsks(
+          state,
+          state.asks.filter((ask) => ask.session === event.sessionId),
+        ),
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
         total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: noUsage, costUsd: 0 }),
@@ -105,11 +107,8 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
   }
 }
 
-function withAsk(state: State, { type, ask }: { type: string; ask: Ask }): State {
-  const others = state.asks.filter((other) => other.id !== ask.id);
-  if (type === "ask.opened") return { ...state, asks: [...others, ask], answer: state.asks.length === 0 ? emptyLine : state.answer };
-  const isCurrent = state.asks[0]?.id === ask.id;
-  return { ...state, asks: others, answer: isCurrent ? emptyLine : state.answer };
+function asking(state: State, { type, ask }: Extract<Event, { type: "ask.opened" | "ask.closed" }>): State {
+  return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
 }
 
 export function heldIn({ policy, enforced }: Turn): State["held"] {

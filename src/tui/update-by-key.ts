@@ -1,5 +1,6 @@
 // What a key does, by mode. Overlays come first, then Ctrl+C and Esc, then the leader, then the mode.
 import { emptyLine, insert } from "../kit/line-edit.ts";
+import { askInFront, pressInAsk } from "./asks.ts";
 import { isMenuKey } from "./composer/menu.ts";
 import { typeKey } from "./composer/type.ts";
 import { edited } from "./edit-keys.ts";
@@ -17,7 +18,8 @@ export function pressKey(before: State, key: Key, at: number): Step {
   const state = { ...before, notice: null };
   if (key.name === "ctrl+c") return stopOrQuit(state, at);
   if (state.overlay !== null) return pressInOverlay(state, state.overlay, key);
-  if (state.asks[0] !== undefined) return answering(state, state.asks[0].id, key);
+  const ask = askInFront(state);
+  if (ask !== null) return pressInAsk(state, ask, key);
   if (state.leader !== null) return afterLeader(state, key, at);
   if (isMenuKey(state, key)) return typeKey(state, key);
   if (state.mode === "search" && state.search !== null) return searchKey(state, state.search, key);
@@ -116,13 +118,6 @@ function commandKey(state: State, key: Key): Step {
       isError: true,
     },
   });
-}
-
-function answering(state: State, ask: string, key: Key): Step {
-  const text = state.answer.text.trim();
-  if (key.name === "enter") return text === "" ? step(state) : step({ ...state, answer: emptyLine }, { type: "answer", ask, text });
-  if (key.name === "pageup" || key.name === "pagedown") return commandOfKey(state.bindings, key.name)?.run(state, "") ?? step(state);
-  return step({ ...state, answer: edited(state.answer, key) });
 }
 
 function tell(state: State, text: string): State {

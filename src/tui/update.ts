@@ -1,6 +1,6 @@
 // What happens to the state: a message in, the next state and what is to be done outside. Pure: no clock, no Api, no screen.
 import { plainText } from "../kit/ansi.ts";
-import { emptyLine, insert } from "../kit/line-edit.ts";
+import { insert } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { shortId } from "../protocol/node.ts";
 import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
@@ -8,6 +8,7 @@ import { expanded } from "./composer/chips.ts";
 import { costsTitle } from "./commands.ts";
 import { withFiles } from "./composer/menu.ts";
 import { attach, paste } from "./composer/type.ts";
+import { askInFront, pasteInAsk, withAskInFront, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
 import { blocksOfPath, type Block } from "./blocks.ts";
 import { comparing } from "./overlays/comparison.ts";
@@ -61,12 +62,11 @@ export function update(state: State, message: Message): Step {
     case "visited":
       return step({ ...state, overlay: null, visit: message.visit });
     case "asked":
-      return step({
-        ...state,
-        overlay: null,
-        asks: [message.ask, ...state.asks.filter(({ id }) => id !== message.ask.id)],
-        answer: emptyLine,
-      });
+      return step(withAskInFront({ ...state, overlay: null }, message.ask));
+    case "asks":
+      return step(message.asks.toReversed().reduce(withAskInFront, state));
+    case "answered":
+      return step(withoutAsk(state, message.ask));
     case "agents":
     case "sessions":
     case "tree":
@@ -95,7 +95,8 @@ export function update(state: State, message: Message): Step {
 function pasted(state: State, text: string): Step {
   const line = text.replace(/\s+/g, " ");
   if (state.overlay !== null) return pressInOverlay(state, state.overlay, { name: "paste", text: line });
-  if (state.asks.length > 0) return step({ ...state, answer: insert(state.answer, text) });
+  const ask = askInFront(state);
+  if (ask !== null) return step(pasteInAsk(state, ask, text));
   if (state.mode === "command") return step({ ...state, commandLine: insert(state.commandLine, line) });
   if (state.mode === "search" && state.search !== null) return step(searchFor(state, state.search, insert(state.search.line, line.trim())));
   return paste(state, text);
@@ -119,7 +120,7 @@ function opened(state: State, message: Opened): State {
     held: (last === undefined ? null : heldIn(last)) ?? state.held,
     sandbox: last?.enforced == null ? state.sandbox : walls(last.enforced),
     queue,
-    asks,
+    ...withAsks(state, asks),
     usage: last?.usage ?? noUsage,
     total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
   };

@@ -18,7 +18,12 @@ function answerTo(prompt: string): Script {
     calls: [{ name: "edit", input: { path: ".skein/plan.md", old_text: `[ ] ${step}`, new_text: `[x] ${step}` } }],
   });
   const until = (file: string) => ({ calls: [{ input: { command: `while [ ! -e ${file} ]; do sleep 0.05; done` } }] });
-  const ask = { calls: [{ name: "ask_user", input: { question: "Which birds?", options: ["all", "the small ones"] } }] };
+  const ask: Script["steps"][number] = {
+    calls: [
+      { name: "ask_user", input: { question: "Which birds?", options: ["all", "the small ones"] } },
+      { name: "ask_user", input: { question: "Until when?" } },
+    ],
+  };
   if (prompt === "plan the birds") return { steps: [ask, write(".skein/plan.md", written)], final: "a secret thought" };
   if (prompt === "one more step") return shellScript(["echo '- [ ] feed them' >> .skein/plan.md"], "added");
   if (prompt.startsWith("Carry out")) return { steps: [tick("count them"), until("go"), tick("name them")], final: "carried out" };
@@ -64,10 +69,16 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     await press("Space", "p");
     await until(/Say what to plan[^]*\[INSERT\] \[plan\]/);
     await press("plan the birds", "Enter");
-    await until(/Which birds\?[^]*1\. all[^]*\[plan: asking\]/);
-    await press("2", "Enter");
+    await until(/the agent asks \(1 of 2\)[^]*Which birds\?[^]*1\. all[^]*\[plan: asking\]/);
+    await press("Escape");
+    expect(await until("the question stays open")).toContain("[plan: asking]");
+    await press("Space", "q");
+    await until("1. all");
+    await press("j", "Enter");
+    await until(/the agent asks ─[^]*Until when\?/);
+    await press("just now", "Enter");
     const planned = await until(/a secret thought[^]*\[plan\]/);
-    expect(planned).toMatch(/> ask_user\(Which birds\?\) -- the small ones/);
+    expect(planned).toMatch(/> ask_user\(Which birds\?\) -- the small ones\n[^]*> ask_user\(Until when\?\) -- just now\n/);
     expect([plan(), sent(server, 1).texts]).toEqual([written, ["plan the birds"]]);
 
     await press("C-g");

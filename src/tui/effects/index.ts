@@ -2,6 +2,7 @@
 // goes back as messages; nothing here is on the screen.
 import type { Effect } from "../state.ts";
 import { agentsActions } from "./agents.ts";
+import { askActions } from "./asks.ts";
 import { told, type Actions, type Doing } from "./doing.ts";
 import { choiceActions } from "./choices.ts";
 import { costActions } from "./costs.ts";
@@ -23,6 +24,7 @@ const actions: Actions = {
   ...agentsActions,
   ...planActions,
   ...sessionsActions,
+  ...askActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
   quit: (doing) => doing.quit(),

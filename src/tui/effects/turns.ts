@@ -8,7 +8,7 @@ import { findAgain, follow, found, isLost, leave, showSession } from "./follow.t
 import { goOnAsBefore } from "./planning.ts";
 import { imageAt } from "./typing.ts";
 
-export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "answer" | "clear" | "fork" | "reload" | "hub"> = {
+export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "clear" | "fork" | "reload" | "hub"> = {
   start,
   execute: (doing, { command, draft }) =>
     take(doing, { draft, task: command }, (session) =>
@@ -16,7 +16,6 @@ export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "an
     ),
   steer,
   cancel: ({ api }, { session }) => api.turn.cancel({ session }),
-  answer,
   clear,
   fork,
   reload: (doing) => showSession(doing, spoken(doing).id),
@@ -90,13 +89,6 @@ async function steer(doing: Doing, { session, text }: { session: string; text: s
     if (isLost(error)) void findAgain(doing);
     doing.send({ type: "refused", draft: text, session, ...told(error) });
   }
-}
-
-/** A turn that ended with its question goes on when it is answered. */
-async function answer(doing: Doing, { ask, text }: { ask: string; text: string }): Promise<void> {
-  const { session } = await doing.api.ask.answer({ ask, text });
-  if (session !== doing.session?.id || doing.following?.openTurn !== null) return;
-  if ((await doing.api.ask.list({ session })).length === 0) await start(doing, { prompt: null, images: [] });
 }
 
 async function fork(doing: Doing, { name, at = null }: { name: string | null; at?: string | null }): Promise<void> {

@@ -1,0 +1,85 @@
+// Questions of agents on the screen: which one is answered, what a key makes of the answer, and how it is put off. A
+// question that is put off stays open, and the status bar says so.
+import { emptyLine, insert } from "../kit/line-edit.ts";
+import type { Ask } from "../protocol/control.ts";
+import { edited } from "./edit-keys.ts";
+import { scrollPage } from "./scroll.ts";
+import { notAsking, step, type Key, type State, type Step } from "./state.ts";
+
+/** The question that takes the keys. */
+export function askInFront({ asks, asking }: State): Ask | null {
+  return asking.isPutOff ? null : (asks[0] ?? null);
+}
+
+const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1 };
+const movesInList: Record<string, number> = { ...moves, j: 1, k: -1 };
+const pages: Record<string, number> = { pagedown: 1, pageup: -1 };
+
+export function pressInAsk(state: State, ask: Ask, key: Key): Step {
+  const last = ask.options.length;
+  const { at } = state.asking;
+  const isTyping = at === last;
+  const by = (isTyping ? moves : movesInList)[key.name];
+  const page = pages[key.name];
+  if (key.name === "enter") return answer(state, ask);
+  if (key.name === "escape") return step(putOff(state));
+  if (key.name === "tab") return step(nextAsk(state));
+  if (page !== undefined) return step(scrollPage(state, page));
+  if (by !== undefined) return step(choosing(state, Math.max(0, Math.min(last, at + by))));
+  const number = !isTyping && last < 10 && /^[1-9]$/.test(key.name) ? Number(key.name) : null;
+  if (number !== null && number <= last) return step(choosing(state, number - 1));
+  const typed = edited(state.answer, key);
+  return step(typed.text === state.answer.text && !isTyping ? state : { ...choosing(state, last), answer: typed });
+}
+
+export function pasteInAsk(state: State, ask: Ask, text: string): State {
+  return { ...choosing(state, ask.options.length), answer: insert(state.answer, text) };
+}
+
+function answer(state: State, ask: Ask): Step {
+  const { at } = state.asking;
+  const text = at < ask.options.length ? String(at + 1) : state.answer.text.trim();
+  return text === "" ? step(state) : step(state, { type: "answer", ask: ask.id, text });
+}
+
+function choosing(state: State, at: number): State {
+  return { ...state, asking: { ...state.asking, at } };
+}
+
+function putOff(state: State): State {
+  const notice = { text: "the question stays open; Space q shows it again", isError: false };
+  return { ...state, asking: { ...state.asking, isPutOff: true }, notice };
+}
+
+function nextAsk(state: State): State {
+  const [first, ...others] = state.asks;
+  return first === undefined || others.length === 0 ? state : { ...state, asks: [...others, first], answer: emptyLine, asking: notAsking };
+}
+
+/** One more; what is being answered stays in front. What was put off comes back with it. */
+export function withAsk(state: State, ask: Ask): State {
+  const others = state.asks.filter(({ id }) => id !== ask.id);
+  const shown = others.length === 0 ? { answer: emptyLine, asking: notAsking } : { asking: { ...state.asking, isPutOff: false } };
+  return { ...state, asks: [...others, ask], ...shown };
+}
+
+/** To be answered now. */
+export function withAskInFront(state: State, ask: Ask): State {
+  return { ...state, asks: [ask, ...state.asks.filter(({ id }) => id !== ask.id)], answer: emptyLine, asking: notAsking };
+}
+
+export function withoutAsk(state: State, id: string): State {
+  const asks = state.asks.filter((ask) => ask.id !== id);
+  return { ...state, ...withAsks(state, asks) };
+}
+
+/** These and no others; what is typed goes with its question. */
+export function withAsks(state: State, asks: readonly Ask[]): Pick<State, "asks" | "answer" | "asking"> {
+  if (asks[0]?.id === state.asks[0]?.id) return { asks, answer: state.answer, asking: state.asking };
+  return { asks, answer: emptyLine, asking: asks.length === 0 ? notAsking : { ...state.asking, at: 0 } };
+}
+
+export function showAsks(state: State): Step {
+  if (state.asks.length === 0) return step(state, { type: "list asks" });
+  return step({ ...state, overlay: null, asking: { ...state.asking, isPutOff: false } });
+}
