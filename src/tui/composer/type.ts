@@ -19,7 +19,10 @@ export function typeKey(state: State, key: Key): Step {
     case "up":
     case "down":
       return moveOrRecall(state, key.name === "up" ? -1 : 1);
-    case "ctrl+_": {
+    // What terminals make of it.
+    case "ctrl+_":
+    case "ctrl+-":
+    case "ctrl+/": {
       const back = undone(composer);
       return back === null ? step({ ...state, notice: { text: "nothing to take back", isError: false } }) : step({ ...state, ...back });
     }
