@@ -21,6 +21,7 @@ import { fileFinder } from "./house/find-files.ts";
 import { historyOf } from "./house/history.ts";
 import { rowsOf } from "./house/rows.ts";
 import { snapshotsOf } from "./house/snapshots.ts";
+import { teamOf } from "./house/team.ts";
 import { chooseModel } from "./models/choose.ts";
 import type { VendorConfig } from "./models/providers.ts";
 import type { Api } from "./protocol/api.ts";
@@ -128,7 +129,7 @@ export function buildHouse(input: HouseInput): Api {
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     snapshots: input.ephemeral ? null : snapshotsOf(ground),
-    agents: [native, shell, group, ...externalAgents(ground, executors, configuredAgents)],
+    agents: [native, shell, group, teamOf(ground, executors), ...externalAgents(ground, executors, configuredAgents)],
     chooseModel: (agent, name) => {
       const row = [...agentRows, ...configuredAgents].find((candidate) => candidate.name === agent);
       return row === undefined ? choose(name) : Promise.resolve(modelFor(row, name));

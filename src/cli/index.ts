@@ -27,6 +27,7 @@ export const commandTable: readonly Row[] = [
   { names: ["context"], load: async () => (await import("./commands/context.ts")).context },
   { names: ["add"], load: async () => (await import("./commands/add.ts")).add },
   { names: ["exec"], load: async () => (await import("./commands/exec.ts")).exec },
+  { names: ["team"], load: async () => (await import("./commands/team.ts")).team },
   { names: ["search"], load: async () => (await import("./commands/search.ts")).search },
   { names: ["diff"], load: async () => (await import("./commands/diff.ts")).diff },
   { names: ["files"], load: async () => (await import("./commands/files.ts")).files },

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { oneLine } from "../kit/text.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
+import type { Node } from "../protocol/node.ts";
 import type { Policy } from "../protocol/policy.ts";
 import type { Delegation, DelegationResult } from "../protocol/ports.ts";
 import type { Role, RoleField } from "../protocol/role.ts";
@@ -30,7 +31,6 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       account.giveChildBack();
       throw error;
     });
-    await request.onSession?.(child);
     recorder.pass({
       type: "session.spawned",
       call: request.call,
@@ -39,8 +39,10 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       task: oneLine(request.title ?? request.task, shownTaskBytes),
     });
     let own = nothingSpent;
+    let exit: Pick<DelegationResult, "exitCode"> = {};
     const watch = (event: Event) => {
       if (event.type === "turn.ended") own = addSpent(own, event.turn);
+      if (event.type === "node.added" && request.command !== undefined) exit = exitOf(event.node);
       if ("n" in event) request.onEvent(event);
     };
     const release = deadline.hold();
@@ -54,6 +56,7 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
         transcript: ended.transcript,
         spent: own,
         left: account.left(),
+        ...exit,
         ...(turn.error === null ? {} : { error: turn.error }),
       };
     } finally {
@@ -65,10 +68,15 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
   return { delegate, spent: () => all };
 }
 
+function exitOf({ parts: [part] }: Node): Pick<DelegationResult, "exitCode"> {
+  return part?.kind === "handle" ? { exitCode: part.handle.metadata.exitCode ?? null } : {};
+}
+
 async function childFor(parent: Driven, request: Delegation, policy: Policy, role: Role | null): Promise<Session> {
   if (request.session === undefined) return openChild(parent, request, policy, role);
   const known = await parent.store.session(request.session);
-  if (known?.parentSession !== parent.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
+  if (known === null) return openChild(parent, request, policy, role);
+  if (known.parentSession !== parent.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
   return known;
 }
 
@@ -82,6 +90,7 @@ function openChild(parent: Driven, request: Delegation, policy: Policy, role: Ro
   const agent = request.agent ?? role?.agent ?? session.agent;
   return openSession(parts, {
     find: { by: "new" },
+    ...(request.session === undefined ? {} : { id: request.session }),
     directory: request.at?.directory ?? session.directory,
     task: request.title ?? request.task,
     agent,
@@ -102,7 +111,7 @@ function startOf({ parts, params }: Driven, request: Delegation, child: Session,
   const start: TurnWish = {
     ...own,
     session: child.id,
-    prompt: request.task,
+    prompt: child.tip === null ? request.task : (request.again ?? request.task),
     fromQueue: false,
     images: [],
     agent: null,
@@ -117,8 +126,8 @@ function startOf({ parts, params }: Driven, request: Delegation, child: Session,
     timeoutMs: request.limits?.timeoutMs ?? null,
     idleMs: request.limits?.idleMs ?? params.idleMs,
     fresh: false,
-    answerSchema: request.answerSchema ?? null,
-    command: null,
+    answerSchema: null,
+    command: request.command ?? null,
     group: null,
     team: null,
     asks: params.group === null ? params.asks : { how: "none" },

@@ -63,7 +63,7 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
   const { session, agent, model } = await takerOf(parts, store, params);
   // One that was named was asked before; only the session or the turn knew this one.
   if ((params.agent === null && params.command === null) || params.group !== null || params.team !== null)
-    await agent.check({ ...params, model });
+    await agent.check({ ...params, model, project: session.project });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
@@ -136,11 +136,11 @@ export async function checkTurn(parts: EngineParts, wish: TurnCheck): Promise<vo
   refuseNesting(parts.around());
   const params = await checkInRole(parts, wish);
   const gathered = gathering(params);
-  if (gathered !== null) return agentNamed(parts, gathered).check(params);
+  if (gathered !== null) return agentNamed(parts, gathered).check({ ...params, project: parts.projectOf(params.directory) });
   const chosen = parts.chooseAgent(params.agent, params.model);
   const agent = agentNamed(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);
-  await agent.check({ ...params, model });
+  await agent.check({ ...params, model, project: parts.projectOf(params.directory) });
   await agent.enforced(params.policy, model);
   if (params.policy.name === "plan" && params.isNew) await parts.ensurePlanFile(parts.projectOf(params.directory));
 }
@@ -188,7 +188,7 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   const { input, context, spent } = await turnInput(driven, files.keep);
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
   let answer: Node | null = null;
-  let mayHaveChanged = params.command !== null;
+  let mayHaveChanged = params.command !== null || params.team?.work === "merge";
   await driven.live.gate.passed();
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();

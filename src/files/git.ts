@@ -21,6 +21,19 @@ export type GitOptions = {
 };
 
 export async function runGit(shadow: Shadow, args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
+  const { code, out, err } = await askGit(shadow, args, options);
+  if (code === 0 || out.length >= (options.mostBytes ?? Number.POSITIVE_INFINITY)) return out;
+  const said = err.trim().split("\n").slice(-3).join("; ").slice(0, 500);
+  if (options.signal?.aborted) throw new Fault("internal", `git ${args[0]} took too long`);
+  throw new Fault("internal", `git ${args[0]} failed: ${said === "" ? `exit ${code}` : said}`);
+}
+
+/** For those whose exit code is an answer. */
+export async function askGit(
+  shadow: Shadow,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<{ code: number; out: Buffer; err: string }> {
   const child = Bun.spawn([shadow.git, "--no-optional-locks", ...settings, ...args], {
     cwd: shadow.project,
     env: environment(shadow, options.index ?? `${shadow.dir}/index`),
@@ -31,11 +44,7 @@ export async function runGit(shadow: Shadow, args: readonly string[], options: G
   });
   const most = options.mostBytes ?? Number.POSITIVE_INFINITY;
   const [out, err] = await Promise.all([readAll(child.stdout, most, () => child.kill()), new Response(child.stderr).text()]);
-  const code = await child.exited;
-  if (code === 0 || out.length >= most) return out;
-  const said = err.trim().split("\n").slice(-3).join("; ").slice(0, 500);
-  if (options.signal?.aborted) throw new Fault("internal", `git ${args[0]} took too long`);
-  throw new Fault("internal", `git ${args[0]} failed: ${said === "" ? `exit ${code}` : said}`);
+  return { code: await child.exited, out, err };
 }
 
 /** No more than `most`; `end` stops whoever writes. */

@@ -35,3 +35,18 @@ test("one that waits can leave, and its place is not lost", async () => {
   (await next)();
   (await slots.take(never))();
 });
+
+test("what weighs more waits until enough is free, and nobody overtakes it", async () => {
+  const slots = createSlots(10);
+  const { signal } = new AbortController();
+  const order: string[] = [];
+  const first = await slots.take(signal, 6);
+  const big = slots.take(signal, 99).then((back) => (order.push("big"), back));
+  const small = slots.take(signal, 1).then((back) => (order.push("small"), back));
+  await Bun.sleep(0);
+  expect(order).toEqual([]);
+  first();
+  (await big)();
+  await small;
+  expect(order).toEqual(["big", "small"]);
+});

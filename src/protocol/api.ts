@@ -15,7 +15,7 @@ import type { Policy, ToolLevel } from "./policy.ts";
 import type { Role, RoleList, RoleWish } from "./role.ts";
 import type { TokenCount, TokensCount } from "./tokens.ts";
 import type { BranchComparison, FoundNode, HandleContent, SessionView } from "./tree-views.ts";
-import type { TeamWish } from "./team.ts";
+import type { TeamTask } from "./team.ts";
 import type { Plan, Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
@@ -206,7 +206,7 @@ export type TurnStart = {
   /** An objective instead of a prompt: the agent `group` has several others work on it. */
   group: GroupThink | null;
   /** An objective for the agent `team`: several others, each in a place of its own. */
-  team: TeamWish | null;
+  team: TeamTask | null;
   /** Where questions go: to a person who is waited for that long (null: for good), to one who answers later, or nowhere. */
   asks: { how: "wait"; limitMs: number | null } | { how: "later" } | { how: "none" };
   /** Whether messages can be sent to it while it runs. */

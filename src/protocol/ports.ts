@@ -7,8 +7,8 @@ import type { GroupThink } from "./group.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
 import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
-import type { TeamWish } from "./team.ts";
-import type { NativeStart, Session, TurnEnd } from "./turn.ts";
+import type { TeamTask } from "./team.ts";
+import type { NativeStart, TurnEnd } from "./turn.ts";
 import type { Spent } from "./usage.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ export type TurnInput = {
   answerSchema: Record<string, unknown> | null;
   /** For the agents `group` and `team`: what they are to work on. */
   group: GroupThink | null;
-  team: TeamWish | null;
+  team: TeamTask | null;
   /** Where an agent that keeps sessions of its own goes on; null begins one. */
   native: NativeStart | null;
   /** Passed on to another agent's command line. */
@@ -143,12 +143,11 @@ export type Delegation = {
   at?: { directory: string; allowWrite: string[]; env: Readonly<Record<string, string>> };
   /** What it may use of its own, besides what all have together. */
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
-  /** JSON schema that its answer must satisfy. */
-  answerSchema?: Record<string, unknown>;
-  /** An earlier sub-session that goes on; a new one otherwise. */
+  /** The sub-session's id: one that is there already goes on, and is told `again` instead of the task. */
   session?: string;
-  /** Told of the sub-session before its turn begins. */
-  onSession?: (session: Session) => Promise<void>;
+  again?: string;
+  /** A command instead of the task: no model is asked. */
+  command?: string;
   signal: AbortSignal;
   onEvent: (event: PassingBody) => void;
 };
@@ -160,6 +159,8 @@ export type DelegationResult = {
   transcript: string | null;
   spent: Spent;
   error?: TurnEnd["error"];
+  /** Of a command; null when a signal ended it. */
+  exitCode?: number | null;
   /** What the budget of the whole run has left; null where it has no such limit. */
   left: BudgetLeft;
 };
@@ -172,6 +173,7 @@ export type PlannedTurn = Pick<
   "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team"
 > & {
   images: readonly ImageData[];
+  project: string;
 };
 
 /** What a preview depends on; its path may be empty. */
@@ -290,21 +292,30 @@ export type Snapshots = {
   restore: (project: string, now: string, to: string) => Promise<void>;
 };
 
-/** Git worktrees of a project, and what was done in them brought together. Nothing of the person's own is touched. */
+/**
+ * Git worktrees of a project for a team, in a repository of the team's own that borrows the project's objects: the
+ * project's repository, index and files stay as they are until its work is brought in.
+ */
 export type Workspaces = {
-  /** What work begins from: the files as they are now, as a commit. Null where there is no repository. */
-  base: (project: string, name: string) => Promise<string | null>;
-  /** A worktree at that commit, on a branch of its own; the same again when it is there already. */
-  open: (project: string, at: { directory: string; branch: string; from: string }) => Promise<void>;
-  /** All that differs from where it began, as one commit on its branch; null when nothing does. */
-  commit: (directory: string, message: string) => Promise<string | null>;
+  /** The project's files as they are now, as a commit. Null where there is no repository. */
+  base: (at: TeamRepository) => Promise<string | null>;
+  /** A worktree at that commit, on a branch of its own; as it is when it is there already. */
+  open: (at: TeamRepository, worktree: Worktree & { from: string }) => Promise<void>;
+  /** All that differs in it from where it began, as a commit on its branch; null when nothing does. */
+  commit: (at: TeamRepository, worktree: Worktree & { from: string }, by: { name: string; message: string }) => Promise<string | null>;
   /** The work of several joined onto one commit, in order; what can't be joined is left out and named. */
-  join: (project: string, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<Joined>;
-  /** Files that differ between two commits, and how much. */
-  changes: (project: string, from: string, to: string) => Promise<FileChange[]>;
-  patch: (project: string, from: string, to: string) => Promise<string>;
-  /** Takes the worktree away; its branch stays. What was not committed is committed first. */
-  close: (project: string, at: { directory: string; branch: string }) => Promise<void>;
+  join: (at: TeamRepository, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<Joined>;
+  changes: (at: TeamRepository, from: string, to: string) => Promise<FileChange[]>;
+  patch: (at: TeamRepository, from: string, to: string) => Promise<string>;
+  /** What bringing `work` into the project would change now, and what stands against it. */
+  planMerge: (at: TeamRepository, base: string, work: string) => Promise<MergePlan>;
+  /** Does it to the project's files alone, unless one of them has changed since. */
+  merge: (at: TeamRepository, plan: MergePlan) => Promise<void>;
 };
+
+/** Both absolute. */
+export type TeamRepository = { project: string; repository: string };
+export type Worktree = { directory: string; branch: string };
+export type MergePlan = { now: string; merged: string; conflicts: string[]; changes: FileChange[] };
 
 export type Joined = { commit: string; conflicts: { name: string; paths: string[] }[] };

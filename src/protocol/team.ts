@@ -1,7 +1,8 @@
 // A team: several agents on one objective. What is asked, what happens to it as notes of its session, and what follows
 // from them. A pure reading of nodes, so that whoever goes on and whoever shows it see the same.
 import type { TurnStatus } from "./error.ts";
-import type { Sent } from "./team-mail.ts";
+import type { FileChange } from "./files.ts";
+import type { Refused, Sent } from "./team-mail.ts";
 import type { Node } from "./node.ts";
 
 export const strategies = ["parallel", "sequential", "pipeline", "adaptive"] as const;
@@ -18,9 +19,17 @@ export type TeamWish = {
   phases: PhasePlan[] | null;
   workspace: WorkspaceKind;
   limits: TeamLimits;
+  /** Whom a planner may choose from; empty: anyone. */
+  cast: CastMember[];
   /** Who plans; null is the session's own agent and model. */
   planner: { agent: string | null; model: string | null };
 };
+
+/** A role, and who is to have it; null is the session's own agent. */
+export type CastMember = { role: string; agent: string | null };
+
+/** What a turn of the agent `team` is for: to begin, to go on after an interruption or a failure, to bring in the work. */
+export type TeamTask = { work: "run"; wish: TeamWish } | { work: "resume" } | { work: "merge" };
 
 export type TeamLimits = { maxAgents: number; maxPerRole: number; maxMemoryMb: number | null };
 
@@ -58,31 +67,36 @@ export type Member = {
   phase: number;
   instance: number;
   session: string;
-  agent: string;
+  /** Null is the team's own. */
+  agent: string | null;
   model: string | null;
   workspace: { kind: WorkspaceKind; directory: string; branch: string | null; from: string | null };
 };
 
 /** What happened to a team, by the names that its log uses. `at` is the node's. */
 export type TeamEvent =
-  | { event: "session_created"; directory: string; wish: TeamWish }
+  | { event: "session_created"; directory: string; base: string | null; wish: TeamWish }
   | { event: "phase_planned"; phase: number; plan: PhasePlan; ahead: PhasePlan[]; reason: string }
   | { event: "agent_spawned"; member: Member }
-  | { event: "agent_started"; agent: string; attempt: number }
-  | { event: "agent_reported"; agent: string; report: Report }
-  | { event: "artifact_created"; agent: string; path: string; description: string }
+  | { event: "agent_started"; agent: string; attempt: number; given: string[] }
+  | { event: "agent_reported"; agent: string; id: string; report: Exclude<Report, { type: "artifact" }> }
+  | { event: "artifact_created"; agent: string; id: string; path: string; description: string }
   | { event: "message_sent"; message: Sent }
-  | { event: "message_refused"; from: string; file: string; reason: string }
+  | { event: "message_refused"; refused: Refused }
   | ({ event: "agent_completed"; agent: string; attempt: number } & Ended)
   | ({ event: "agent_failed"; agent: string; attempt: number; restarts: boolean } & Ended)
   /** A phase is over: what was brought together, and a bounded account of it for those who come after. */
   | { event: "checkpoint"; phase: number; name: string; commit: string | null; conflicts: Conflict[]; summary: string }
   | { event: "session_completed"; summary: string }
-  | { event: "session_failed"; reason: string };
+  | { event: "session_failed"; reason: string }
+  /** Its work is in the project's files now. */
+  | { event: "work_merged"; commit: string; changes: FileChange[] };
 
 export type Ended = {
   status: TurnStatus;
   error: string | null;
+  /** Its last words, bounded. */
+  answer: string;
   /** What its work was committed as; null when nothing changed, or there is no repository. */
   commit: string | null;
   /** Of its checks: what does not hold. */
@@ -106,6 +120,8 @@ export type TeamRecord = {
   id: string;
   wish: TeamWish;
   directory: string;
+  /** The commit that the work begins from; null where there is no repository. */
+  base: string | null;
   phases: {
     plan: PhasePlan;
     members: MemberRecord[];
@@ -116,16 +132,20 @@ export type TeamRecord = {
   }[];
   ahead: PhasePlan[];
   messages: Sent[];
-  refused: { from: string; reason: string }[];
+  refused: Refused[];
   end: { event: "session_completed"; summary: string } | { event: "session_failed"; reason: string } | null;
+  /** What of it was brought into the project last. */
+  merged: string | null;
 };
 
 export type MemberRecord = Member & {
   state: "waiting" | "running" | "completed" | "failed";
   attempts: number;
+  /** Messages that were part of its prompts. */
+  given: string[];
   ended: Ended | null;
-  reports: Report[];
-  artifacts: { path: string; description: string }[];
+  reports: { id: string; report: Exclude<Report, { type: "artifact" }> }[];
+  artifacts: { id: string; path: string; description: string }[];
 };
 
 export function teamOn(path: readonly Node[]): TeamRecord | null {
@@ -137,11 +157,13 @@ export function teamOn(path: readonly Node[]): TeamRecord | null {
     id: first.session,
     wish: created.wish,
     directory: created.directory,
+    base: created.base,
     phases: [],
     ahead: [],
     messages: [],
     refused: [],
     end: null,
+    merged: null,
   };
   for (const node of path.slice(begun + 1)) {
     const happened = happenedOn(node);
@@ -164,6 +186,7 @@ export function apply(team: TeamRecord, happened: TeamEvent): void {
         ...happened.member,
         state: "waiting",
         attempts: 0,
+        given: [],
         ended: null,
         reports: [],
         artifacts: [],
@@ -178,11 +201,14 @@ export function apply(team: TeamRecord, happened: TeamEvent): void {
       team.messages.push(happened.message);
       break;
     case "message_refused":
-      team.refused.push({ from: happened.from, reason: happened.reason });
+      team.refused.push(happened.refused);
       break;
     case "session_completed":
     case "session_failed":
       team.end = happened;
+      break;
+    case "work_merged":
+      team.merged = happened.commit;
       break;
     default:
       applyToMember(team, happened);
@@ -196,13 +222,15 @@ function applyToMember(team: TeamRecord, happened: OfMember): void {
   if (member === undefined) return;
   switch (happened.event) {
     case "agent_started":
+      team.end = null;
       Object.assign(member, { state: "running", attempts: happened.attempt });
+      member.given.push(...happened.given);
       break;
     case "agent_reported":
-      member.reports.push(happened.report);
+      member.reports.push({ id: happened.id, report: happened.report });
       break;
     case "artifact_created":
-      member.artifacts.push({ path: happened.path, description: happened.description });
+      member.artifacts.push({ id: happened.id, path: happened.path, description: happened.description });
       break;
     case "agent_completed":
       Object.assign(member, { state: "completed", ended: happened });
@@ -211,6 +239,11 @@ function applyToMember(team: TeamRecord, happened: OfMember): void {
       Object.assign(member, { state: happened.restarts ? "waiting" : "failed", ended: happened });
       break;
   }
+}
+
+/** The commit that holds all work that could be joined; null where there is none. */
+export function workOf(team: TeamRecord): string | null {
+  return team.phases.findLast(({ isOver, commit }) => isOver && commit !== null)?.commit ?? null;
 }
 
 export function membersOf(team: TeamRecord): MemberRecord[] {

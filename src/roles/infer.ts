@@ -1,5 +1,7 @@
 // What a role of one's own gets where its file says nothing: read from its name and description.
 
+import type { Role } from "../protocol/role.ts";
+
 const minute = 60_000;
 
 export type Inferred = { tools: string[]; timeoutMs: number; idleMs: number; maxMemoryMb: number };
@@ -13,5 +15,27 @@ export function inferred(name: string, description: string): Inferred {
     timeoutMs: (says(/\b(architect|design)/) ? 60 : says(/\b(implement|code|coding|coder)/) ? 120 : 45) * minute,
     idleMs: 10 * minute,
     maxMemoryMb: 2048,
+  };
+}
+
+/** A role that stands in no file: somebody's words for it are all there is. */
+export function describedRole(name: string, description: string): Role {
+  return {
+    name,
+    description,
+    prompt: description,
+    capabilities: [],
+    reads: [],
+    writes: [],
+    agent: null,
+    model: null,
+    policy: null,
+    net: null,
+    origin: "project",
+    path: null,
+    specialises: null,
+    notes: ["tools and limits are inferred from its description"],
+    ignored: [],
+    ...inferred(name, description),
   };
 }

@@ -32,6 +32,7 @@ const turn: PlannedTurn = {
   agentArgs: [],
   group: null,
   team: null,
+  project: "/",
 };
 
 function args(changes: Partial<Recipe>, more: Partial<CliLaunch> = {}): string[] {

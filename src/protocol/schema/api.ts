@@ -10,7 +10,7 @@ import { unattended } from "../turn-start.ts";
 import { rowOnWire } from "../wire-case.ts";
 import { complaint, type Nearest } from "./complaint.ts";
 import * as is from "./fields.ts";
-import { teamWish } from "./team.ts";
+import { teamTask } from "./team.ts";
 
 /** What only works within a process does not travel. */
 type OnWire<Params> = Params extends object ? Omit<Params, "onProgress" | "signal"> : object;
@@ -66,7 +66,7 @@ const turn = {
     })
     .nullable()
     .default(null),
-  team: teamWish.nullable().default(null),
+  team: teamTask.nullable().default(null),
   asks: z
     .discriminatedUnion("how", [
       is.fields({ how: z.literal("wait"), limit_ms: is.millisecondsOrNull.default(null) }),

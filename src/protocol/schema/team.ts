@@ -27,7 +27,7 @@ const memberPlan = is.fields({
 
 const phasePlan = is.fields({ name: is.name, goal: is.text.default(""), members: z.array(memberPlan).min(1).max(500) });
 
-export const teamWish = is.fields({
+const teamWish = is.fields({
   objective: is.text.min(1),
   strategy: z.enum(strategies).default("adaptive"),
   phases: z.array(phasePlan).min(1).max(100).nullable().default(null),
@@ -39,5 +39,15 @@ export const teamWish = is.fields({
       max_memory_mb: z.number().int().min(64).nullable().default(usualLimits.maxMemoryMb),
     })
     .prefault({}),
+  cast: z
+    .array(is.fields({ role: is.name, agent: is.nameOrNull }))
+    .max(500)
+    .default([]),
   planner: is.fields({ agent: is.nameOrNull, model: is.nameOrNull }).prefault({}),
 });
+
+export const teamTask = z.discriminatedUnion("work", [
+  is.fields({ work: z.literal("run"), wish: teamWish }),
+  is.fields({ work: z.literal("resume") }),
+  is.fields({ work: z.literal("merge") }),
+]);

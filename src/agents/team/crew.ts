@@ -1,0 +1,55 @@
+// A team at work: what every step of it needs. Whatever happens is recorded first, then known, then told on disk.
+import type { Slots } from "../../kit/slots.ts";
+import type { PassingBody } from "../../protocol/event.ts";
+import type { NewNode } from "../../protocol/node.ts";
+import type { TeamRepository, TurnContext, TurnInput, Workspaces } from "../../protocol/ports.ts";
+import type { Role } from "../../protocol/role.ts";
+import { apply, type Member, type TeamEvent, type TeamRecord } from "../../protocol/team.ts";
+import type { TurnEnd } from "../../protocol/turn.ts";
+import { describedRole } from "../../roles/infer.ts";
+import type { Mail, MailMember } from "./mail.ts";
+import { logEvent, writeRoster, type TeamPlace } from "./place.ts";
+
+export type TeamParts = {
+  roles: (project: string) => Promise<readonly Role[]>;
+  workspaces: Workspaces;
+  /** How this program is started, for its verbs inside the walls. */
+  self: readonly string[];
+  /** Where programs are found; members see their team's own first. */
+  path: string;
+};
+
+export type Crew = {
+  parts: TeamParts;
+  /** Those of the registry, as they were when the turn began. */
+  roles: readonly Role[];
+  input: TurnInput;
+  context: TurnContext;
+  record: TeamRecord;
+  place: TeamPlace;
+  mail: Mail;
+  repository: TeamRepository;
+  add: (node: NewNode) => Promise<unknown>;
+  pass: (event: PassingBody) => void;
+  /** By megabytes; null without a limit. */
+  memory: Slots | null;
+  /** What stops the whole team: set once, looked at before anything begins. */
+  halt: TurnEnd | null;
+};
+
+export async function happen(crew: Pick<Crew, "add" | "record" | "place">, happened: TeamEvent, text: string): Promise<void> {
+  await crew.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
+  apply(crew.record, happened);
+  logEvent(crew.place, crew.record.id, happened);
+  writeRoster(crew.place, crew.record);
+}
+
+/** As the mail knows it. */
+export function mailMember({ id, plan: { key, role, suffix }, instance, workspace }: Member): MailMember {
+  return { id, key, role, suffix, instance, workspace: workspace.directory };
+}
+
+/** One that the registry does not know is what its plan says of it. */
+export function roleOf({ roles }: Pick<Crew, "roles">, plan: { role: string; description: string | null }): Role {
+  return roles.find(({ name }) => name === plan.role) ?? describedRole(plan.role, plan.description ?? "");
+}

@@ -1,0 +1,83 @@
+// A team's work from where it stands to its end: phase by phase, each planned only when the one before is over. All it
+// knows is on the path, so it goes on from any point at which it was interrupted.
+import type { TurnStatus } from "../../protocol/error.ts";
+import type { PhasePlan } from "../../protocol/team.ts";
+import type { TurnEnd } from "../../protocol/turn.ts";
+import { happen, type Crew } from "./crew.ts";
+import { runPhase } from "./phase.ts";
+import { planNext } from "./planner.ts";
+
+const mostPhases = 50;
+
+export async function lead(crew: Crew): Promise<TurnEnd> {
+  const { record } = crew;
+  while (record.phases.length <= mostPhases) {
+    const open = record.phases.findIndex(({ isOver }) => !isOver);
+    const at = open >= 0 ? open : await begin(crew);
+    if (typeof at !== "number") return at;
+    const { failed, conflicts, close } = await runPhase(crew, at);
+    if (crew.halt !== null) return stop(crew, crew.halt);
+    // A planner sees what went wrong and plans around it; without one there is nobody to decide.
+    if (record.wish.phases !== null && (failed.length > 0 || conflicts.length > 0)) {
+      const reasons = [
+        ...failed.map(({ id, ended }) => `${id} failed (${ended?.status ?? "not run"}${ended?.error ? `: ${ended.error}` : ""})`),
+        ...conflicts.map(({ agent, paths }) => `the work of ${agent} conflicts in ${paths.join(", ")}`),
+      ];
+      return giveUp(crew, reasons.join("; "));
+    }
+    await close();
+  }
+  return giveUp(crew, `more than ${mostPhases} phases`);
+}
+
+/** The next phase is planned and recorded; its number, or how the team ends. */
+async function begin(crew: Crew): Promise<number | TurnEnd> {
+  const { record } = crew;
+  const at = record.phases.length;
+  if (record.wish.phases !== null) {
+    const plan = record.wish.phases[at];
+    if (plan === undefined) return finish(crew);
+    return planned(crew, plan, record.wish.phases.slice(at + 1, at + 2), "as it was asked for");
+  }
+  const next = await planNext(crew);
+  if (crew.context.signal.aborted)
+    return stop(crew, { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } });
+  if ("error" in next) return giveUp(crew, next.error.message, next.error.kind);
+  const [plan, ...ahead] = next.phases;
+  if (plan === undefined) return finish(crew, next.reason);
+  return planned(crew, plan, ahead, next.reason);
+}
+
+async function planned(crew: Crew, plan: PhasePlan, ahead: PhasePlan[], reason: string): Promise<number> {
+  const phase = crew.record.phases.length;
+  const who = plan.members.map(({ key, role, agent }) => `${key} (${role}${agent === null ? "" : `, ${agent}`})`).join(", ");
+  await happen(crew, { event: "phase_planned", phase, plan, ahead, reason }, `phase ${phase + 1}, ${plan.name}: ${who}`);
+  return phase;
+}
+
+async function finish(crew: Crew, reason = ""): Promise<TurnEnd> {
+  const { record } = crew;
+  const done = record.phases.flatMap(({ summary }) => (summary === null ? [] : [summary])).join("\n\n");
+  const summary = [done, reason].filter((text) => text !== "").join("\n\n");
+  await happen(crew, { event: "session_completed", summary }, "the team has finished");
+  const hasWork = record.phases.some(({ commit }) => commit !== null && commit !== record.base);
+  const merge = hasWork
+    ? `\n\nIts work is not in the project yet: \`skein team merge ${record.id.slice(-8)}\` shows it and brings it there.`
+    : "";
+  await crew.add({ author: "agent", parts: [{ kind: "text", text: `${summary}${merge}` }] });
+  return { status: "ok" };
+}
+
+async function giveUp(crew: Crew, reason: string, status: TurnStatus = "broken"): Promise<TurnEnd> {
+  await happen(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
+  return {
+    status,
+    error: { kind: status, message: reason, hint: `skein team resume ${crew.record.id.slice(-8)} tries again what failed` },
+  };
+}
+
+async function stop(crew: Crew, end: TurnEnd): Promise<TurnEnd> {
+  const reason = end.error?.message ?? end.status;
+  await happen(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
+  return { ...end, answer: "" };
+}

@@ -1,0 +1,158 @@
+// One member from its place to its end: tried once, and once more where that can help. Its end counts only when what was
+// to hold does hold. What it did is committed whatever became of it.
+import { cutText, oneLine } from "../../kit/text.ts";
+import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
+import type { DelegationResult } from "../../protocol/ports.ts";
+import type { Sent } from "../../protocol/team-mail.ts";
+import type { Ended, MemberRecord, TeamEvent } from "../../protocol/team.ts";
+import { nothingSpent } from "../../protocol/usage.ts";
+import { happen, roleOf, type Crew } from "./crew.ts";
+import { environmentOf, mailOf } from "./place.ts";
+import { againPrompt, fileBelow, memberPrompt } from "./prompt.ts";
+
+const answerBytes = 4_000;
+const memberSteps = 200;
+
+/** What would be the same a moment later, or is for a person to decide. */
+const lasting: readonly TurnStatus[] = [
+  "auth",
+  "not-installed",
+  "sandbox-unavailable",
+  "needs-input",
+  "too-long",
+  "cancelled",
+  "budget",
+  "refused",
+];
+
+/** Resolves when it has completed or failed for good. */
+export async function runMember(crew: Crew, member: MemberRecord): Promise<void> {
+  const most = member.attempts + 2;
+  while (crew.halt === null) {
+    const attempt = member.attempts + 1;
+    const given = crew.mail.waitingFor(member.id);
+    const ids = given.map(({ id }) => id);
+    const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given: ids };
+    await happen(crew, started, `${member.id} begins${attempt > 1 ? `, try ${attempt}` : ""}`);
+    crew.mail.markGiven(member.id, ids);
+    const tried = await tryOnce(crew, member, given);
+    const ended = await endOf(crew, member, tried);
+    const of = { agent: member.id, attempt, ...ended };
+    if (ended.status === "ok" && ended.unmet.length === 0) {
+      const cost = ended.costUsd === null ? "" : `, $${ended.costUsd.toFixed(4)}`;
+      return happen(crew, { event: "agent_completed", ...of }, `${member.id} completed${cost}\n${ended.answer}`);
+    }
+    crew.halt ??= haltedBy(crew, tried);
+    const restarts = crew.halt === null && attempt < most && !lasting.includes(ended.status);
+    const why = ended.error ?? (ended.unmet.length > 0 ? `does not hold: ${ended.unmet.join("; ")}` : ended.status);
+    await happen(crew, { event: "agent_failed", restarts, ...of }, `${member.id} failed: ${oneLine(why, 500)}`);
+    if (!restarts) return;
+  }
+}
+
+type Tried = Pick<DelegationResult, "status" | "answer" | "spent"> & { error: TurnError | null };
+
+async function tryOnce(crew: Crew, member: MemberRecord, given: readonly Sent[]): Promise<Tried> {
+  const { context, record, place } = crew;
+  const role = roleOf(crew, member.plan);
+  const all = record.messages.filter(({ id }) => member.given.includes(id));
+  try {
+    const result = await context.delegate({
+      task: memberPrompt({ team: record, member, role, place, messages: all }),
+      again: againPrompt(member, given),
+      title: `${member.plan.key}: ${oneLine(member.plan.task, 200)}`,
+      call: `member ${member.id}`,
+      session: member.session,
+      agent: member.agent,
+      model: member.model,
+      role: null,
+      attachable: true,
+      sandbox: {},
+      ...(role.tools === null ? {} : { tools: [...role.tools] }),
+      at: placeFor(crew, member, role),
+      limits: { maxSteps: memberSteps, timeoutMs: role.timeoutMs, ...(role.idleMs === null ? {} : { idleMs: role.idleMs }) },
+      signal: context.signal,
+      onEvent: () => {},
+    });
+    return { ...result, error: result.error ?? null };
+  } catch (error) {
+    const over = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
+    const kind = over?.kind ?? turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
+    return { status: kind, answer: "", spent: nothingSpent, error: over ?? { kind, message: messageOf(error) } };
+  }
+}
+
+function placeFor({ record, place, input, parts }: Crew, member: MemberRecord, role: ReturnType<typeof roleOf>) {
+  const situation = { team: record.id, project: input.project, place, wish: record.wish, path: parts.path };
+  return {
+    directory: member.workspace.directory,
+    allowWrite: [place.shared, `${mailOf(place, member.id)}/outbox`],
+    env: environmentOf(member, role, situation),
+  };
+}
+
+async function endOf(crew: Crew, member: MemberRecord, { status, answer, error, spent }: Tried): Promise<Ended> {
+  await crew.mail.drain(member.id);
+  const unmet = status === "ok" ? await unmetChecks(crew, member) : [];
+  const commit = await commitOf(crew, member);
+  return {
+    status,
+    error: error?.message ?? null,
+    answer: cutText(answer, answerBytes, { keep: "both" }).text,
+    commit,
+    unmet,
+    costUsd: spent.costUsd,
+  };
+}
+
+async function commitOf({ parts, repository }: Crew, { id, plan, workspace }: MemberRecord): Promise<string | null> {
+  const { directory, branch, from } = workspace;
+  if (branch === null || from === null) return null;
+  const by = { name: id, message: `${plan.key}: ${oneLine(plan.task, 60)}` };
+  return parts.workspaces.commit(repository, { directory, branch, from }, by);
+}
+
+async function unmetChecks(crew: Crew, member: MemberRecord): Promise<string[]> {
+  const roots = [crew.place.shared, member.workspace.directory];
+  const unmet: string[] = [];
+  const last = member.reports.findLast(({ report }) => report.type === "complete")?.report;
+  if (last?.type === "complete" && last.result === "failure") unmet.push(`it says itself that it failed: ${oneLine(last.summary, 200)}`);
+  for (const check of member.plan.validation) {
+    if (check.kind === "file") {
+      if (!roots.some((root) => fileBelow(root, check.path) !== null)) unmet.push(`${check.path} is not there`);
+      continue;
+    }
+    const failed = await commandFails(crew, member, check.command);
+    if (failed !== null) unmet.push(failed);
+  }
+  return unmet;
+}
+
+/** It runs in the member's own session, so that whoever goes on there sees what it printed. */
+async function commandFails(crew: Crew, member: MemberRecord, command: string): Promise<string | null> {
+  const role = roleOf(crew, member.plan);
+  const result = await crew.context.delegate({
+    task: command,
+    command,
+    call: `check ${member.id}`,
+    session: member.session,
+    agent: member.agent,
+    model: member.model,
+    role: null,
+    attachable: false,
+    sandbox: {},
+    at: placeFor(crew, member, role),
+    limits: { timeoutMs: 10 * 60_000 },
+    signal: crew.context.signal,
+    onEvent: () => {},
+  });
+  if (result.status === "ok" && result.exitCode === 0) return null;
+  return `\`${oneLine(command, 120)}\` ${result.status === "ok" ? `exited with ${result.exitCode ?? "a signal"}` : result.status}`;
+}
+
+/** A member can reach a limit of its own; only one of the whole team stops the others. */
+function haltedBy({ context }: Crew, { status, error }: Tried): Crew["halt"] {
+  if (context.signal.aborted) return { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
+  const over = status === "budget" ? context.count(nothingSpent) : null;
+  return over === null ? null : { status: "budget", error: error ?? over };
+}

@@ -1,0 +1,137 @@
+// One phase: its members get their places, work as soon as those they wait for are done, and what they did is joined.
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { oneLine } from "../../kit/text.ts";
+import { shortId } from "../../protocol/node.ts";
+import type { Joined } from "../../protocol/ports.ts";
+import { membersOf, type Conflict, type Ended, type Member, type MemberPlan, type MemberRecord } from "../../protocol/team.ts";
+import { happen, mailMember, roleOf, type Crew } from "./crew.ts";
+import { runMember } from "./member.ts";
+import { phaseSummary } from "./summary.ts";
+
+/** How it went. It is over only when it is closed: until then whoever goes on tries again what failed. */
+export type PhaseEnd = { failed: MemberRecord[]; conflicts: Conflict[]; close: () => Promise<void> };
+
+export async function runPhase(crew: Crew, at: number): Promise<PhaseEnd> {
+  const phase = crew.record.phases[at]!;
+  const from = startOf(crew, at);
+  for (const plan of phase.plan.members)
+    if (!phase.members.some((member) => member.plan.key === plan.key)) await spawn(crew, at, plan, from);
+  await workAll(crew, phase.members);
+  const failed = phase.members.filter(({ state }) => state !== "completed");
+  const { commit, conflicts } = await joinWork(crew, phase.members, from, phase.plan.name);
+  return { failed, conflicts, close: () => checkpoint(crew, at, { from, commit, conflicts }) };
+}
+
+/** Where the work of a phase begins: where the one before left it. */
+function startOf({ record }: Crew, at: number): string | null {
+  return record.phases.slice(0, at).findLast(({ commit }) => commit !== null)?.commit ?? record.base;
+}
+
+/** Its id says what it is to people; nothing takes it apart. */
+async function spawn(crew: Crew, phase: number, plan: MemberPlan, from: string | null): Promise<void> {
+  const { record, input, place } = crew;
+  const role = roleOf(crew, plan);
+  const instance = membersOf(record).filter((other) => other.plan.role === plan.role).length + 1;
+  const id = ["agent", plan.role, ...(plan.suffix === null ? [] : [plan.suffix]), instance, randomBytes(4).toString("hex")].join("_");
+  const wanted = plan.workspace ?? record.wish.workspace;
+  const kind = wanted === "worktree" && from === null ? "plain" : wanted;
+  const member: Member = {
+    id,
+    plan,
+    phase,
+    instance,
+    session: Bun.randomUUIDv7(),
+    agent: plan.agent ?? role.agent,
+    model: plan.model ?? role.model,
+    workspace: {
+      kind,
+      directory: kind === "project" ? input.project : join(place.work, id),
+      branch: kind === "worktree" ? `skein/${shortId(record.id)}/${id}` : null,
+      from: kind === "worktree" ? from : null,
+    },
+  };
+  await happen(crew, { event: "agent_spawned", member }, `${id} joins as ${plan.key}: ${oneLine(plan.task, 300)}`);
+}
+
+/** All at once but for those who wait for others, or for memory. */
+async function workAll(crew: Crew, members: readonly MemberRecord[]): Promise<void> {
+  const begun = new Map<string, Promise<void>>();
+  const begin = (member: MemberRecord): Promise<void> => {
+    const known = begun.get(member.id);
+    if (known !== undefined) return known;
+    const awaited = members.filter(({ plan }) => member.plan.dependsOn.includes(plan.key));
+    const done = work(crew, member, awaited, Promise.all(awaited.map(begin)));
+    begun.set(member.id, done);
+    return done;
+  };
+  await Promise.all(members.filter(({ state }) => state !== "completed").map(begin));
+}
+
+async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRecord[], ready: Promise<unknown>): Promise<void> {
+  await ready;
+  if (member.state === "completed" || crew.halt !== null) return;
+  const missing = awaited.filter(({ state }) => state !== "completed").map(({ id }) => id);
+  if (missing.length > 0) return fail(crew, member, `it depends on ${missing.join(", ")}, which did not complete`);
+  const leave = await crew.memory?.take(crew.context.signal, roleOf(crew, member.plan).maxMemoryMb).catch(() => null);
+  try {
+    await openPlace(crew, member);
+    await runMember(crew, member);
+  } finally {
+    leave?.();
+  }
+}
+
+async function openPlace({ parts, repository, mail }: Crew, member: Member): Promise<void> {
+  const { directory, branch, from } = member.workspace;
+  mail.add(mailMember(member));
+  if (branch !== null && from !== null) return parts.workspaces.open(repository, { directory, branch, from });
+  mkdirSync(directory, { recursive: true });
+}
+
+async function fail(crew: Crew, member: MemberRecord, error: string): Promise<void> {
+  const ended: Ended = { status: "broken", error, answer: "", commit: null, unmet: [], costUsd: 0 };
+  await happen(
+    crew,
+    { event: "agent_failed", agent: member.id, attempt: 0, restarts: false, ...ended },
+    `${member.id} could not begin: ${error}`,
+  );
+}
+
+/** Whoever only looks has changed nothing that is to stay. */
+async function joinWork(
+  crew: Crew,
+  members: readonly MemberRecord[],
+  from: string | null,
+  name: string,
+): Promise<{ commit: string | null; conflicts: Conflict[] }> {
+  const works = members.flatMap(({ id, state, ended, plan }) => {
+    const isLooking = ["readonly", "plan"].includes(roleOf(crew, plan).policy ?? "");
+    return state === "completed" && !isLooking && ended !== null && ended.commit !== null ? [{ name: id, commit: ended.commit }] : [];
+  });
+  if (from === null || works.length === 0) return { commit: from, conflicts: [] };
+  const joined: Joined = await crew.parts.workspaces.join(
+    crew.repository,
+    from,
+    works,
+    `${name}: ${oneLine(crew.record.wish.objective, 60)}`,
+  );
+  return { commit: joined.commit, conflicts: joined.conflicts.map(({ name: agent, paths }) => ({ agent, paths })) };
+}
+
+type Joining = { from: string | null; commit: string | null; conflicts: Conflict[] };
+
+async function checkpoint(crew: Crew, at: number, { from, commit, conflicts }: Joining): Promise<void> {
+  const { record, repository, parts } = crew;
+  const { plan, members } = record.phases[at]!;
+  const names = new Set(members.map(({ id }) => id));
+  const changedBy = async (member: MemberRecord): Promise<string[]> => {
+    const { commit: own } = member.ended ?? { commit: null };
+    return from === null || own === null ? [] : (await parts.workspaces.changes(repository, from, own)).map(({ path }) => path);
+  };
+  const told = await Promise.all(members.map(async (member) => ({ ...member, changed: await changedBy(member) })));
+  const messages = record.messages.filter((message) => names.has(message.from)).length;
+  const summary = phaseSummary({ plan, members: told, conflicts, messages });
+  await happen(crew, { event: "checkpoint", phase: at, name: plan.name, commit, conflicts, summary }, summary);
+}

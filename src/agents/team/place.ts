@@ -1,0 +1,100 @@
+// Where a team is on disk: what its members have in common, their mail and their work, and what each is told of it in its
+// environment. Everything in here is outside of the walls; a member may write only its own places.
+import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "../../kit/replace-file.ts";
+import { shortId } from "../../protocol/node.ts";
+import type { TeamRepository } from "../../protocol/ports.ts";
+import type { Role } from "../../protocol/role.ts";
+import { toWire } from "../../protocol/wire-case.ts";
+import { membersOf, type Member, type TeamEvent, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+
+export type TeamPlace = { root: string; shared: string; mail: string; work: string; bin: string };
+
+export function placeOf(project: string, team: string): TeamPlace {
+  const root = join(project, ".skein", "teams", shortId(team));
+  return { root, shared: join(root, "shared"), mail: join(root, "mail"), work: join(root, "work"), bin: join(root, "bin") };
+}
+
+const mode = { recursive: true, mode: 0o700 } as const;
+
+/** Also what was there already is as it has to be afterwards. `self` is how this program is started. */
+export function makePlace(place: TeamPlace, self: readonly string[]): void {
+  for (const directory of Object.values(place)) mkdirSync(directory, mode);
+  writeFileSync(join(place.root, "..", ".gitignore"), "*\n");
+  const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const program = join(place.bin, "skein");
+  replaceFile(program, `#!/bin/sh\nexec ${words} "$@"\n`, { file: 0o755, directory: 0o700 });
+  chmodSync(program, 0o755);
+}
+
+/** Of its own: the project's is only read from. */
+export function repositoryOf({ root }: TeamPlace, project: string): TeamRepository {
+  return { project, repository: join(root, "repo.git") };
+}
+
+export function mailOf(place: TeamPlace, member: string): string {
+  return join(place.mail, member);
+}
+
+/** Who is in the team, for its members and for whoever looks; whole at every moment. */
+export function writeRoster(place: TeamPlace, team: TeamRecord): void {
+  const members = membersOf(team).map(({ id, plan, instance, agent, model, session, state, workspace, phase }) => ({
+    id,
+    key: plan.key,
+    role: plan.role,
+    suffix: plan.suffix,
+    instance,
+    phase: phase + 1,
+    agent,
+    model,
+    session_id: session,
+    state,
+    workspace: workspace.directory,
+  }));
+  const { objective, strategy } = team.wish;
+  const text = `${JSON.stringify({ team_id: team.id, objective, strategy, members }, null, 2)}\n`;
+  replaceFile(join(place.shared, "team.json"), text, { file: 0o600, directory: 0o700 });
+}
+
+export function logEvent(place: TeamPlace, team: string, happened: TeamEvent): void {
+  const { event, ...data } = happened;
+  const line = { timestamp: new Date().toISOString(), event, session_id: team, data: toWire(data) };
+  appendFileSync(join(place.root, "session.log"), `${JSON.stringify(line)}\n`, { mode: 0o600 });
+}
+
+export type Situation = { team: string; project: string; place: TeamPlace; wish: TeamWish; path: string };
+
+/** `MAOS_*` and `SKEIN_*` one to one; only the team's session has a name of its own, because a member has its own session. */
+export function environmentOf(member: Member, role: Role, { team, project, place, wish, path }: Situation): Record<string, string> {
+  const isCustom = role.origin !== "built-in";
+  const facts: Record<string, string> = {
+    AGENT_ID: member.id,
+    AGENT_ROLE: role.name,
+    AGENT_INSTANCE: String(member.instance),
+    WORKSPACE: member.workspace.directory,
+    SHARED_CONTEXT: place.shared,
+    MESSAGE_DIR: mailOf(place, member.id),
+    PROJECT_ROOT: project,
+    SESSION_OBJECTIVE: plainWords(wish.objective),
+    SESSION_STRATEGY: wish.strategy,
+    TIMEOUT_MINUTES: String(Math.ceil(role.timeoutMs / 60_000)),
+    MAX_MEMORY_MB: String(role.maxMemoryMb),
+    ...(isCustom ? { AGENT_ROLE_DESC: plainWords(role.description), AGENT_ROLE_RESPONSIBILITIES: plainWords(role.prompt) } : {}),
+  };
+  const both = Object.entries(facts).flatMap(([name, value]) => [
+    [`MAOS_${name}`, value],
+    [`SKEIN_${name}`, value],
+  ]);
+  return { ...Object.fromEntries(both), MAOS_SESSION_ID: team, SKEIN_TEAM_ID: team, PATH: `${place.bin}:${path}` };
+}
+
+const mostWords = 4_000;
+
+/** One line without control characters: a variable is read by programs that we don't know. */
+function plainWords(text: string): string {
+  return text
+    .replaceAll(/[\p{Cc}\s]+/gu, " ")
+    .trim()
+    .slice(0, mostWords);
+}

@@ -1,0 +1,115 @@
+// What a member is told: who it is, where it is, what to do and what others did before it. In a fixed order and within
+// bounds, because every member pays for it.
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { isAbsolute, relative, resolve } from "node:path";
+import { cutText } from "../../kit/text.ts";
+import { messageOf } from "../../protocol/error.ts";
+import { rolePrompt, type Role } from "../../protocol/role.ts";
+import { messageText, type Sent } from "../../protocol/team-mail.ts";
+import { membersOf, type MemberRecord, type TeamRecord } from "../../protocol/team.ts";
+import type { TeamPlace } from "./place.ts";
+
+const objectiveBytes = 4_000;
+const beforeBytes = 6_000;
+const fileBytes = 8_000;
+const filesBytes = 24_000;
+
+export type Briefing = { team: TeamRecord; member: MemberRecord; role: Role; place: TeamPlace; messages: readonly Sent[] };
+
+export function memberPrompt(briefing: Briefing): string {
+  const { team, member, role, messages } = briefing;
+  const { id, plan, instance, workspace } = member;
+  const sections = [
+    `You are the ${role.name.replaceAll("_", " ")} in a team that works on one objective.`,
+    `# You\n${id}, instance ${instance}${role.origin === "built-in" ? "" : `; ${role.description}`}\nThe objective: ${cut(team.wish.objective, objectiveBytes)}`,
+    `# Places\n$SKEIN_WORKSPACE ${places[workspace.kind]} You are in it.\n$SKEIN_SHARED_CONTEXT belongs to all: results that others need go there. team.json in it lists the members.\nNothing else can be written.`,
+    `# Your task\n${plan.task}${checksOf(member)}`,
+    ...(role.prompt === "" ? [] : [`# Your role\n${rolePrompt(role, "in-team")}`]),
+    ...beforeOf(team, member),
+    ...mustRead(briefing),
+    ...messagesFor(messages),
+    protocol,
+    "# Keep in mind\nStay in your role. Say what you could not do. End with a short account of what you did and where it is.",
+  ];
+  return sections.join("\n\n");
+}
+
+/** What a member is told that has begun already: its session knows the rest. */
+export function againPrompt({ ended }: MemberRecord, messages: readonly Sent[]): string {
+  const why =
+    ended === null
+      ? "You were interrupted. Look at what is there"
+      : `Your last try does not count: ${ended.unmet.length > 0 ? `this does not hold: ${ended.unmet.join("; ")}` : `it ended as ${ended.status}: ${ended.error ?? ""}`}`;
+  return [`${why}. Go on from what is there and finish your task.`, ...messagesFor(messages)].join("\n\n");
+}
+
+function messagesFor(messages: readonly Sent[]): string[] {
+  return messages.length === 0 ? [] : [`# Messages for you\n${messages.map(messageText).join("\n\n")}`];
+}
+
+const places = {
+  worktree: "is your own copy of the repository; what you change there is committed for you and joined with the others' work.",
+  project: "is the project itself; others may work in it, too.",
+  plain: "is an empty directory of your own.",
+} as const;
+
+const protocol = `# Talking
+In bash, or as tools of the same names where you have them:
+skein report status "what you do now" · skein report artifact <path> "what it is" · skein report complete success|failure "summary"
+skein msg send --to <member, role or all> --subject "..." "text" · skein msg read
+Messages for you come by themselves; don't wait or poll for them.`;
+
+function checksOf({ plan }: MemberRecord): string {
+  if (plan.validation.length === 0) return "";
+  const lines = plan.validation.map((check) =>
+    check.kind === "file" ? `- ${check.path} is there` : `- \`${check.command}\` exits with 0`,
+  );
+  return `\n\nIt counts only when:\n${lines.join("\n")}`;
+}
+
+function beforeOf(team: TeamRecord, member: MemberRecord): string[] {
+  const earlier = team.phases.slice(0, member.phase).flatMap(({ summary }) => (summary === null ? [] : [summary]));
+  const beside = membersOf(team).filter(({ phase, id }) => phase === member.phase && id !== member.id);
+  const others = beside.map(({ id, plan }) => `- ${id} (${plan.key}): ${plan.task.split("\n")[0]?.slice(0, 160) ?? ""}`);
+  return [
+    ...(earlier.length === 0 ? [] : [`# What was done before\n${cut(earlier.join("\n\n"), beforeBytes)}`]),
+    ...(others.length === 0 ? [] : [`# Who works beside you\n${others.join("\n")}`]),
+  ];
+}
+
+/** What must be read is put before it, not only named. */
+function mustRead({ member, place }: Briefing): string[] {
+  let room = filesBytes;
+  const texts = member.plan.mustRead.map((path) => {
+    const text = cut(fileText(path, [place.shared, member.workspace.directory]), Math.min(fileBytes, room));
+    room = Math.max(500, room - text.length);
+    return `<file path=${JSON.stringify(path)}>\n${text}\n</file>`;
+  });
+  return texts.length === 0 ? [] : [`# Read before you begin\n${texts.join("\n")}`];
+}
+
+function fileText(path: string, roots: readonly string[]): string {
+  const found = roots.map((root) => fileBelow(root, path)).find((candidate) => candidate !== null);
+  if (found === undefined || found === null) return "(it is not there; ask whoever should have written it)";
+  try {
+    return readFileSync(found, "utf8").replaceAll("</file>", "</file->");
+  } catch (error) {
+    return `(it can't be read: ${messageOf(error)})`;
+  }
+}
+
+/** A file below a directory, by its name or by its variable; null when there is none, or a link leads out of it. */
+export function fileBelow(root: string, path: string): string | null {
+  const named = path.replace(/^\$(SKEIN|MAOS)_(SHARED_CONTEXT|WORKSPACE)\/?/, "");
+  try {
+    const found = realpathSync(resolve(root, named));
+    const way = relative(realpathSync(root), found);
+    return way.startsWith("..") || isAbsolute(way) || !statSync(found).isFile() ? null : found;
+  } catch {
+    return null; // there is no such file
+  }
+}
+
+function cut(text: string, bytes: number): string {
+  return cutText(text, bytes, { keep: "both" }).text;
+}

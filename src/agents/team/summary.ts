@@ -1,0 +1,41 @@
+// A phase in words, for those who come after and for people: who did what, what came of it, what is missing. Made from
+// what is recorded, without a model, and bounded.
+import { cutText } from "../../kit/text.ts";
+import type { Conflict, MemberRecord, PhasePlan } from "../../protocol/team.ts";
+
+const answerBytes = 1_500;
+const summaryBytes = 8_000;
+
+export type PhaseOutcome = {
+  plan: PhasePlan;
+  members: readonly (MemberRecord & { changed: readonly string[] })[];
+  conflicts: readonly Conflict[];
+  messages: number;
+};
+
+export function phaseSummary({ plan, members, conflicts, messages }: PhaseOutcome): string {
+  const text = [
+    `## ${plan.name}${plan.goal === "" || plan.goal.includes("\n") ? "" : `: ${plan.goal}`}`,
+    ...members.map(memberLines),
+    ...conflicts.map(({ agent, paths }) => `Not joined: the work of ${agent} conflicts in ${paths.join(", ")}.`),
+    ...(messages === 0 ? [] : [`${messages} ${messages === 1 ? "message" : "messages"} among them.`]),
+  ].join("\n\n");
+  return cutText(text, summaryBytes, { keep: "both", headShare: 0.6 }).text;
+}
+
+function memberLines({ id, plan, state, ended, artifacts, reports, changed }: PhaseOutcome["members"][number]): string {
+  const how = state === "completed" ? "completed" : `failed (${ended?.status ?? "not run"}${ended?.error ? `: ${ended.error}` : ""})`;
+  const complete = reports.findLast(({ report }) => report.type === "complete")?.report;
+  const said = complete?.type === "complete" ? complete.summary : (ended?.answer ?? "");
+  return [
+    `### ${id} (${plan.key}): ${how}`,
+    cutText(said.trim(), answerBytes, { keep: "both" }).text,
+    ...(ended !== null && ended.unmet.length > 0 ? [`Does not hold: ${ended.unmet.join("; ")}`] : []),
+    ...(artifacts.length === 0 ? [] : [`Artifacts: ${artifacts.map(({ path, description }) => `${path} (${description})`).join(", ")}`]),
+    ...(changed.length === 0
+      ? []
+      : [`Changed: ${changed.slice(0, 20).join(", ")}${changed.length > 20 ? ` and ${changed.length - 20} more` : ""}`]),
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
+}

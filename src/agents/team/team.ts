@@ -1,0 +1,26 @@
+// The agent behind `skein team`: it has others work, each in a sub-session with a place of its own, and itself does
+// nothing but record what happens. What it leaves on the path is enough to go on from after any interruption.
+import { Fault } from "../../protocol/error.ts";
+import type { Enforced, Policy } from "../../protocol/policy.ts";
+import type { Agent } from "../../protocol/ports.ts";
+import { noPreview } from "../no-preview.ts";
+import type { TeamParts } from "./crew.ts";
+
+export type TeamAgentParts = TeamParts & { enforced: (policy: Policy) => Promise<Enforced> };
+
+/** What it needs is loaded with the first team. */
+export function teamAgent(parts: TeamAgentParts): Agent {
+  return {
+    name: "team",
+    takesTasks: false,
+    check: async ({ team, project }) => {
+      if (team === null) throw new Fault("usage", "the agent team takes no task", { hint: 'skein team run "objective"' });
+      if (team.work === "run") (await import("./work.ts")).checkWish(team.wish, await parts.roles(project));
+    },
+    preview: noPreview,
+    async *takeTurn(input, context) {
+      yield* (await import("./work.ts")).takeTeamTurn(parts, input, context);
+    },
+    enforced: parts.enforced,
+  };
+}

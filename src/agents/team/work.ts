@@ -1,0 +1,99 @@
+// A turn of a team: what the path holds of it is read, its place and its mail are opened, and it is led from there to its
+// end.
+import { createFeed } from "../../kit/feed.ts";
+import { createSlots } from "../../kit/slots.ts";
+import { Fault, messageOf } from "../../protocol/error.ts";
+import type { NewNode, Node } from "../../protocol/node.ts";
+import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { Role } from "../../protocol/role.ts";
+import { problemsOf } from "../../protocol/team-plan.ts";
+import { teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+import type { TurnEnd } from "../../protocol/turn.ts";
+import { happen, type Crew, type TeamParts } from "./crew.ts";
+import { lead } from "./lead.ts";
+
+import { openMail } from "./mail.ts";
+import { makePlace, placeOf, repositoryOf, writeRoster } from "./place.ts";
+import { mergeWork } from "./merge.ts";
+import { mailParts } from "./take-mail.ts";
+
+/** What can be known before anything is made. */
+export function checkWish({ objective, phases, limits }: TeamWish, known: readonly Role[]): void {
+  if (objective.trim() === "") throw new Fault("usage", "the objective is empty");
+  const roles = known.map(({ name }) => name);
+  const problems = problemsOf(phases ?? [], { roles, limits, members: [] });
+  if (problems.length > 0)
+    throw new Fault("usage", `the plan can't be used: ${problems.join("; ")}`, { hint: "skein roles lists the roles" });
+}
+
+type Add = (node: NewNode) => Promise<Node>;
+
+export async function* takeTeamTurn(parts: TeamParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+  const feed = createFeed<AgentEvent>();
+  const add: Add = (node) => new Promise((resolve) => feed.push({ type: "node", node, recorded: resolve }));
+  const pass: Crew["pass"] = (event) => feed.push({ type: "passing", event });
+  void work(parts, input, context, { add, pass })
+    .catch((error: unknown): TurnEnd => ({ status: "broken", error: { kind: "broken", message: messageOf(error) } }))
+    .then((end) => feed.push({ type: "end", end }))
+    .finally(() => feed.end());
+  yield* feed;
+}
+
+type Out = Pick<Crew, "pass"> & { add: Add };
+
+async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { add, pass }: Out): Promise<TurnEnd> {
+  const place = placeOf(input.project, input.session);
+  makePlace(place, parts.self);
+  const record = await recordOf(parts, input, add, place);
+  if (input.team?.work === "merge")
+    return mergeWork({ parts, context, record, place, repository: repositoryOf(place, input.project), add });
+  if (record.end?.event === "session_completed") return { status: "ok", answer: record.end.summary };
+  const roles = await parts.roles(input.project);
+  checkWish(record.wish, roles);
+  const { maxMemoryMb } = record.wish.limits;
+  const crew: Omit<Crew, "mail"> = {
+    parts,
+    roles,
+    input,
+    context,
+    record,
+    place,
+    repository: repositoryOf(place, input.project),
+    add,
+    pass,
+    memory: maxMemoryMb === null ? null : createSlots(maxMemoryMb),
+    halt: null,
+  };
+  writeRoster(place, record);
+  const mail = await openMail(mailParts(crew));
+  try {
+    return await lead(Object.assign(crew, { mail }));
+  } finally {
+    await mail.close();
+  }
+}
+
+/** What the path holds of it, or a team that begins now. */
+async function recordOf(parts: TeamParts, input: TurnInput, add: Add, place: ReturnType<typeof placeOf>): Promise<TeamRecord> {
+  const found = teamOn(input.path);
+  if (found !== null) return found;
+  const wish = input.team?.work === "run" ? input.team.wish : null;
+  if (wish === null) throw new Fault("usage", "there is no team in this session to go on with", { hint: 'skein team run "objective"' });
+  const base = await parts.workspaces.base(repositoryOf(place, input.project));
+  await add({ author: "user", parts: [{ kind: "text", text: wish.objective }] });
+  const record: TeamRecord = {
+    id: input.session,
+    wish,
+    base,
+    directory: place.root,
+    phases: [],
+    ahead: [],
+    messages: [],
+    refused: [],
+    end: null,
+    merged: null,
+  };
+  const text = `a team begins in ${place.root}`;
+  await happen({ add, record, place }, { event: "session_created", directory: place.root, base, wish }, text);
+  return record;
+}

@@ -1,0 +1,190 @@
+// Worktrees of a real repository: work side by side, joined, and brought into a project that went on meanwhile.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openWorkspaces } from "./worktrees.ts";
+
+const path = process.env["PATH"] ?? "";
+const workspaces = openWorkspaces(path);
+let root = "";
+let project = "";
+let at = { project: "", repository: "" };
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "skein-worktrees-")));
+  project = join(root, "project");
+  mkdirSync(project);
+  at = { project, repository: join(root, "team", "repo.git") };
+  git("init", "-q", "-b", "main");
+  write("a.txt", "one\ntwo\nthree\n");
+  write(".gitignore", "ignored/\n");
+  git("add", "-A");
+  git("commit", "-qm", "first");
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+describe("a worktree", () => {
+  test("begins with the files as they are, committed or not, and leaves the person's own repository alone", async () => {
+    write("a.txt", "changed\n");
+    write("new.txt", "new\n");
+    write("ignored/big", "x");
+    const before = stateOf();
+    const member = await open("agent_engineer_1_aaaaaaaa");
+    expect(readFileSync(join(member.directory, "a.txt"), "utf8")).toBe("changed\n");
+    expect(existsSync(join(member.directory, "new.txt"))).toBe(true);
+    expect(existsSync(join(member.directory, "ignored"))).toBe(false);
+    expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
+    expect(gitIn(member.directory, "log", "--format=%s")).toBe("the files as they are\nfirst");
+    expect(stateOf()).toEqual(before);
+  });
+
+  test("that was opened is left as it is; one that was half made is made again", async () => {
+    const member = await open("one");
+    writeFileSync(join(member.directory, "mine.txt"), "work\n");
+    await workspaces.open(at, member);
+    expect(existsSync(join(member.directory, "mine.txt"))).toBe(true);
+    rmSync(join(at.repository, "worktrees", "one", "index"));
+    await workspaces.open(at, member);
+    expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
+  });
+
+  test("is committed as it is, with the commits that were made in it; nothing changed is no commit", async () => {
+    const member = await open("one");
+    const by = { name: "one", message: "work" };
+    expect(await workspaces.commit(at, member, by)).toBeNull();
+    writeFileSync(join(member.directory, "b.txt"), "b\n");
+    gitIn(member.directory, "add", "b.txt");
+    gitIn(member.directory, "commit", "-qm", "its own");
+    const own = await workspaces.commit(at, member, by);
+    expect(gitIn(member.directory, "log", "-1", "--format=%s", own!)).toBe("its own");
+    writeFileSync(join(member.directory, "c.txt"), "c\n");
+    const both = await workspaces.commit(at, member, by);
+    expect(gitIn(member.directory, "log", "--format=%an %s", both!).split("\n").slice(0, 2)).toEqual(["one work", "test its own"]);
+  });
+
+  test("that names a repository of a stranger's runs nothing of it", async () => {
+    const member = await open("one");
+    const evil = join(root, "evil");
+    mkdirSync(evil);
+    gitIn(evil, "init", "-q");
+    gitIn(evil, "config", "core.fsmonitor", `touch ${join(root, "ran")}`);
+    writeFileSync(join(member.directory, ".gitattributes"), "* filter=evil\n");
+    rmSync(join(member.directory, ".git"));
+    symlinkSync(join(evil, ".git"), join(member.directory, ".git"));
+    expect(await workspaces.commit(at, member, { name: "one", message: "work" })).toBeString();
+    expect(existsSync(join(root, "ran"))).toBe(false);
+  });
+});
+
+describe("joining", () => {
+  test("brings the work of several together, and names what conflicts without losing it", async () => {
+    const works = [];
+    for (const [name, file, text] of [
+      ["one", "a.txt", "ONE\ntwo\nthree\n"],
+      ["two", "a.txt", "one\ntwo\nTHREE\n"],
+      ["three", "a.txt", "uno\ntwo\nthree\n"],
+      ["four", "d/e.txt", "new\n"],
+    ] as const) {
+      const member = await open(name);
+      mkdirSync(join(member.directory, "d"), { recursive: true });
+      writeFileSync(join(member.directory, file), text);
+      works.push({ name, commit: (await workspaces.commit(at, member, { name, message: name }))! });
+    }
+    const from = await base();
+    const { commit, conflicts } = await workspaces.join(at, from, works, "phase 1");
+    expect(conflicts).toEqual([{ name: "three", paths: ["a.txt"] }]);
+    expect((await workspaces.changes(at, from, commit)).map(({ path: file }) => file)).toEqual(["a.txt", "d/e.txt"]);
+    expect(await workspaces.patch(at, from, commit)).toContain("+THREE");
+    expect(await workspaces.patch(at, from, works[2]!.commit)).toContain("+uno");
+  });
+});
+
+describe("bringing work into the project", () => {
+  test("keeps what was changed there since, and touches neither its index nor its refs", async () => {
+    write("dirty.txt", "mine\n");
+    const from = await base();
+    const member = await open("one");
+    writeFileSync(join(member.directory, "a.txt"), "ONE\ntwo\nthree\n");
+    rmSync(join(member.directory, ".gitignore"));
+    const work = (await workspaces.commit(at, member, { name: "one", message: "one" }))!;
+    write("a.txt", "one\ntwo\nthree\nfour\n");
+    const before = stateOf();
+    const plan = await workspaces.planMerge(at, from, work);
+    expect(plan).toMatchObject({
+      conflicts: [],
+      changes: [
+        { path: ".gitignore", kind: "deleted" },
+        { path: "a.txt", kind: "modified" },
+      ],
+    });
+    await workspaces.merge(at, plan);
+    expect(read("a.txt")).toBe("ONE\ntwo\nthree\nfour\n");
+    expect(existsSync(join(project, ".gitignore"))).toBe(false);
+    expect(read("dirty.txt")).toBe("mine\n");
+    expect(stateOf()).toEqual(before);
+  });
+
+  test("is refused where the same lines were changed, and where a file changed after it was planned", async () => {
+    const from = await base();
+    const member = await open("one");
+    writeFileSync(join(member.directory, "a.txt"), "ONE\ntwo\nthree\n");
+    const work = (await workspaces.commit(at, member, { name: "one", message: "one" }))!;
+    const plan = await workspaces.planMerge(at, from, work);
+    write("a.txt", "mine\ntwo\nthree\n");
+    expect(workspaces.merge(at, plan)).rejects.toThrow("a.txt");
+    const again = await workspaces.planMerge(at, from, work);
+    expect(again.conflicts).toEqual(["a.txt"]);
+    expect(workspaces.merge(at, again)).rejects.toThrow("conflicts with the project in a.txt");
+    expect(read("a.txt")).toBe("mine\ntwo\nthree\n");
+  });
+});
+
+test("without a repository there is nothing to begin from", async () => {
+  const bare = join(root, "bare");
+  mkdirSync(bare);
+  expect(await workspaces.base({ project: bare, repository: join(root, "r.git") })).toBeNull();
+});
+
+async function base(): Promise<string> {
+  return (await workspaces.base(at))!;
+}
+
+async function open(name: string) {
+  const member = { directory: join(root, "work", name), branch: `skein/t/${name}`, from: await base() };
+  await workspaces.open(at, member);
+  return member;
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(join(project, file, ".."), { recursive: true });
+  writeFileSync(join(project, file), text);
+}
+
+function read(file: string): string {
+  return readFileSync(join(project, file), "utf8");
+}
+
+/** What git keeps for the person: refs, branch, index. */
+function stateOf() {
+  return [git("for-each-ref"), git("symbolic-ref", "HEAD"), git("ls-files", "-s"), git("worktree", "list"), git("stash", "list")];
+}
+
+function git(...args: string[]): string {
+  return gitIn(project, ...args);
+}
+
+function gitIn(directory: string, ...args: string[]): string {
+  const env = {
+    PATH: path,
+    HOME: root,
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_AUTHOR_NAME: "test",
+    GIT_AUTHOR_EMAIL: "t@t",
+    GIT_COMMITTER_NAME: "test",
+    GIT_COMMITTER_EMAIL: "t@t",
+  };
+  const { stdout, stderr, exitCode } = Bun.spawnSync(["git", ...args], { cwd: directory, env });
+  if (exitCode !== 0) throw new Error(`git ${args.join(" ")}: ${stderr.toString()}`);
+  return stdout.toString().trim();
+}

@@ -1,0 +1,177 @@
+// Git worktrees for a team. They belong to a repository of the team's own, which borrows the project's objects: what is
+// committed there touches nothing of the person's, and nothing that a repository or a worktree names is ever run.
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { Fault } from "../protocol/error.ts";
+import type { Joined, MergePlan, TeamRepository, Workspaces, Worktree } from "../protocol/ports.ts";
+import { changesOf, patchOf } from "./diff.ts";
+import { askGit, readablePath, runGit, splitZeros, type GitOptions, type Shadow } from "./git.ts";
+import { readProjectGit } from "./project-git.ts";
+import { prepareShadow } from "./shadow.ts";
+
+/** `path` is where programs are looked for. */
+export function openWorkspaces(path: string): Workspaces {
+  const on = (at: TeamRepository): Shadow => repositoryOf(path, at);
+  return {
+    base: async (at) => {
+      const common = await objectsOf(path, at.project);
+      if (common === null) return null;
+      prepare(on(at), common);
+      const head = await readProjectGit({ project: at.project, path }, ["rev-parse", "--verify", "--quiet", "HEAD"], quick);
+      return commitFiles(on(at), { parent: head?.bytes.toString().trim() || null, index: join(common, "index") });
+    },
+    open: (at, worktree) => openWorktree(on(at), worktree),
+    commit: (at, worktree, by) => commitWorktree(on(at), worktree, by),
+    join: (at, onto, works, message) => joinWorks(on(at), onto, works, message),
+    changes: (at, from, to) => changesOf(on(at), from, to),
+    patch: (at, from, to) => patchOf(on(at), from, to),
+    planMerge: (at, base, work) => planMerge(on(at), base, work),
+    merge: (at, plan) => merge(on(at), plan),
+  };
+}
+
+const quick = { mostBytes: 4_096, limitMs: 10_000 };
+
+function repositoryOf(path: string, { project, repository }: TeamRepository): Shadow {
+  const git = Bun.which("git", { PATH: path });
+  if (git === null || !git.startsWith("/")) throw new Fault("not-installed", "git is not installed", { hint: "a team works in worktrees" });
+  return { git, path, dir: repository, project };
+}
+
+/** The directory of the project's repository that has its objects; a worktree's is elsewhere. */
+async function objectsOf(path: string, project: string): Promise<string | null> {
+  const found = await readProjectGit({ project, path }, ["rev-parse", "--git-common-dir"], quick);
+  return found === null ? null : resolve(project, found.bytes.toString().trim());
+}
+
+function prepare(repository: Shadow, common: string): void {
+  prepareShadow(repository);
+  mkdirSync(join(repository.dir, "objects", "info"), { recursive: true });
+  writeFileSync(join(repository.dir, "objects", "info", "alternates"), `${join(common, "objects")}\n`);
+}
+
+type From = {
+  parent: string | null;
+  /** An index to begin with: what it knows of files need not be read again. */
+  index: string;
+};
+
+/** The files of the working tree as a commit, with an index of its own. */
+async function commitFiles(repository: Shadow, { parent, index }: From, by = skein("the files as they are")): Promise<string> {
+  const own = join(repository.dir, `files-${process.pid}-${crypto.randomUUID()}.index`);
+  try {
+    if (existsSync(index)) copyFileSync(index, own);
+    const tree = await treeOfFiles(repository, own);
+    return (await commitTree(repository, tree, parent === null ? [] : [parent], by)).trim();
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+async function treeOfFiles(repository: Shadow, index: string): Promise<string> {
+  const listed = join(repository.project, ".git", "info", "exclude");
+  await run(repository, ["-c", `core.excludesFile=${existsSync(listed) ? listed : "/dev/null"}`, "add", "-A", "--", "."], { index });
+  return run(repository, ["write-tree"], { index });
+}
+
+async function openWorktree(repository: Shadow, { directory, branch, from }: Worktree & { from: string }): Promise<void> {
+  const own = join(repository.dir, "worktrees", basename(directory));
+  const index = join(own, "index");
+  if (existsSync(index) && existsSync(join(directory, ".git"))) return;
+  rmSync(directory, { recursive: true, force: true });
+  rmSync(own, { recursive: true, force: true });
+  await run(repository, ["worktree", "add", "--quiet", "--no-checkout", "-B", branch, directory, from]);
+  await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", from], { index: `${index}.first` });
+  copyFileSync(`${index}.first`, index);
+  rmSync(`${index}.first`);
+}
+
+/** Commits that were made in it are kept where they follow from where it began. */
+async function commitWorktree(
+  repository: Shadow,
+  { directory, branch, from }: Worktree & { from: string },
+  by: { name: string; message: string },
+): Promise<string | null> {
+  const at = { ...repository, project: directory };
+  const tip = await run(repository, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch}^{commit}`]).catch(() => from);
+  const parent = (await isAncestor(repository, from, tip)) ? tip : from;
+  const own = join(repository.dir, "worktrees", basename(directory), "index");
+  const commit = await commitFiles(at, { parent, index: own }, by);
+  const [before, after] = await Promise.all([treeOf(repository, from), treeOf(repository, commit)]);
+  if (before === after) return null;
+  const isNothingNew = (await treeOf(repository, parent)) === after;
+  const kept = isNothingNew ? parent : commit;
+  await run(repository, ["update-ref", `refs/heads/${branch}`, kept]);
+  return kept;
+}
+
+async function joinWorks(
+  repository: Shadow,
+  onto: string,
+  works: readonly { name: string; commit: string }[],
+  message: string,
+): Promise<Joined> {
+  const joined: Joined = { commit: onto, conflicts: [] };
+  for (const { name, commit } of works) {
+    const { tree, conflicts } = await mergeTrees(repository, joined.commit, commit);
+    if (conflicts.length > 0) joined.conflicts.push({ name, paths: conflicts });
+    else joined.commit = (await commitTree(repository, tree, [joined.commit, commit], skein(`${message}\n\n${name}`))).trim();
+  }
+  if (joined.commit !== onto) await run(repository, ["update-ref", "refs/heads/joined", joined.commit]);
+  return joined;
+}
+
+/** Three ways, from where both parted. Touches no file. */
+async function mergeTrees(repository: Shadow, ours: string, theirs: string): Promise<{ tree: string; conflicts: string[] }> {
+  const child = await askGit(repository, ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs]);
+  if (child.code !== 0 && child.code !== 1)
+    throw new Fault("internal", `git merge-tree failed: ${child.err}`, { hint: "joining work needs git 2.38 or later" });
+  const [tree = "", ...paths] = splitZeros(child.out);
+  return { tree, conflicts: child.code === 0 ? [] : [...new Set(paths.filter((path) => path !== "").map(readablePath))] };
+}
+
+/** From the state of the project that the work began with: what was changed in it since is kept. */
+async function planMerge(repository: Shadow, base: string, work: string): Promise<MergePlan> {
+  const common = join(repository.project, ".git", "index");
+  const now = await commitFiles(repository, { parent: base, index: common });
+  const { tree, conflicts } = await mergeTrees(repository, now, work);
+  const merged = conflicts.length > 0 ? now : (await commitTree(repository, tree, [now, work], skein("brought into the project"))).trim();
+  return { now, merged, conflicts, changes: await changesOf(repository, now, merged) };
+}
+
+/** git itself refuses where a file is not as the plan knows it. */
+async function merge(repository: Shadow, { now, merged, conflicts }: MergePlan): Promise<void> {
+  if (conflicts.length > 0) throw new Fault("usage", `the work conflicts with the project in ${conflicts.join(", ")}`);
+  const index = join(repository.dir, `merge-${process.pid}-${crypto.randomUUID()}.index`);
+  try {
+    await run(repository, ["read-tree", now], { index });
+    // Only what it has looked at itself may be replaced.
+    await run(repository, ["update-index", "-q", "--refresh"], { index }).catch(() => "");
+    await run(repository, ["read-tree", "-m", "-u", now, merged], { index });
+  } finally {
+    rmSync(index, { force: true });
+  }
+}
+
+async function isAncestor(repository: Shadow, older: string, newer: string): Promise<boolean> {
+  return (await askGit(repository, ["merge-base", "--is-ancestor", older, newer])).code === 0;
+}
+
+function treeOf(repository: Shadow, commit: string): Promise<string> {
+  return run(repository, ["rev-parse", `${commit}^{tree}`]);
+}
+
+type By = { name: string; message: string };
+
+function skein(message: string): By {
+  return { name: "skein", message };
+}
+
+function commitTree(repository: Shadow, tree: string, parents: readonly string[], { name, message }: By): Promise<string> {
+  const who = ["-c", `user.name=${name}`, "-c", "user.email=skein@localhost", "-c", "commit.gpgSign=false"];
+  return run(repository, [...who, "commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-m", message]);
+}
+
+async function run(repository: Shadow, args: readonly string[], options: GitOptions = {}): Promise<string> {
+  return (await runGit(repository, args, options)).toString().trim();
+}

@@ -1,0 +1,173 @@
+// Plans of a team: how members become phases by a strategy, how a plan is read from JSON, and what is wrong with one.
+// Pure; nothing is guessed: what does not fit is said, with where it stands.
+import { workspaceKinds } from "./team.ts";
+import type { CastMember, MemberPlan, PhasePlan, Strategy, TeamCheck, TeamLimits, WorkspaceKind } from "./team.ts";
+
+/** What a planner answers: the next phases, the nearest first, or that there is nothing left to do. */
+export type NextPhases = { phases: PhasePlan[]; isDone: boolean; reason: string };
+
+/** `parallel`: all at once; `sequential`: one after another; `pipeline`: neighbours with the same role together. */
+export function phasesOf(strategy: Exclude<Strategy, "adaptive">, cast: readonly CastMember[], objective: string): PhasePlan[] {
+  const stages: CastMember[][] = strategy === "parallel" ? [[...cast]] : [];
+  if (strategy !== "parallel")
+    for (const member of cast) {
+      const last = stages.at(-1);
+      if (strategy === "pipeline" && last?.[0]?.role === member.role) last.push(member);
+      else stages.push([member]);
+    }
+  let count = 0;
+  return stages.map((stage, at) => ({
+    name: strategy === "parallel" ? "all together" : `${at + 1}: ${stage[0]?.role ?? ""}`,
+    goal: objective,
+    members: stage.map((member) => memberOf(member, objective, (count += 1), cast)),
+  }));
+}
+
+function memberOf({ role, agent }: CastMember, objective: string, count: number, cast: readonly CastMember[]): MemberPlan {
+  const sameRole = cast.filter((other) => other.role === role).length;
+  const others = sameRole > 1 ? ` ${sameRole} of you have this role: agree by messages on who does what.` : "";
+  const task = `Do the part of the ${role.replaceAll("_", " ")} in this objective:\n\n${objective}\n${others}`.trim();
+  const plain = { description: null, model: null, suffix: null, mustRead: [], validation: [], dependsOn: [], workspace: null };
+  return { ...plain, key: `${role}-${count}`, role, agent, task };
+}
+
+const names = /^[a-z][a-z0-9_-]{0,39}$/;
+
+export type Fitting = {
+  /** Of the registry. */
+  roles: readonly string[];
+  limits: TeamLimits;
+  /** Members that the team has already. */
+  members: readonly { key: string; role: string }[];
+};
+
+/** What keeps these phases from being run, each as one line. */
+export function problemsOf(phases: readonly PhasePlan[], { roles, limits, members }: Fitting): string[] {
+  const planned = phases.flatMap((phase) => phase.members);
+  const all = [...members, ...planned];
+  const problems: string[] = [];
+  if (all.length > limits.maxAgents) problems.push(`${all.length} agents; the limit is ${limits.maxAgents}`);
+  for (const role of new Set(planned.map((member) => member.role))) {
+    const count = all.filter((member) => member.role === role).length;
+    if (count > limits.maxPerRole) problems.push(`${count} of role ${role}; the limit per role is ${limits.maxPerRole}`);
+  }
+  for (const { key, role, description, suffix } of planned) {
+    if (!names.test(role)) problems.push(`${key}: "${role}" is no name of a role`);
+    else if (!roles.includes(role) && description === null)
+      problems.push(`${key}: no role "${role}"; one of its own needs a description (the roles are ${roles.join(", ")})`);
+    if (suffix !== null && !names.test(suffix)) problems.push(`${key}: "${suffix}" is no suffix`);
+    if (all.filter((other) => other.key === key).length > 1) problems.push(`two members are called "${key}"`);
+  }
+  return [...new Set([...problems, ...dependencyProblems(phases, members)])];
+}
+
+/** What someone waits for must be there: in an earlier phase, or in this one without a circle. */
+function dependencyProblems(phases: readonly PhasePlan[], before: Fitting["members"]): string[] {
+  const done = new Set(before.map(({ key }) => key));
+  const problems: string[] = [];
+  for (const { members } of phases) {
+    const waiting = new Map(members.map(({ key, dependsOn }) => [key, dependsOn.filter((other) => !done.has(other))]));
+    for (const [key, others] of waiting)
+      for (const other of others.filter((name) => !waiting.has(name))) problems.push(`${key} depends on "${other}", which is nobody`);
+    for (let isMoving = true; isMoving;) {
+      const free = [...waiting].filter(([, others]) => others.every((other) => !waiting.has(other)));
+      isMoving = free.length > 0;
+      for (const [key] of free) waiting.delete(key);
+    }
+    if (waiting.size > 0) problems.push(`a circle of dependencies: ${[...waiting.keys()].join(", ")}`);
+    for (const { key } of members) done.add(key);
+  }
+  return problems;
+}
+
+type Json = Record<string, unknown>;
+
+/** A planner's answer, or what is wrong with it. */
+export function readNext(value: unknown): NextPhases | { problems: string[] } {
+  const wrong: string[] = [];
+  if (!isJson(value)) return { problems: ["it is no JSON object"] };
+  const isDone = value["done"] === true;
+  const phases = listAt(value, "phases", "", wrong).map((phase, at) => phaseAt(phase, `phases[${at}]`, wrong));
+  if (!isDone && phases.length === 0) wrong.push("no phase, and not done");
+  if (phases.length > 2) wrong.push(`${phases.length} phases; plan at most two ahead`);
+  return wrong.length > 0 ? { problems: wrong } : { phases, isDone, reason: textAt(value, "reason", "", wrong, "") };
+}
+
+/** The same of a file with `{"phases": [...]}`, without a bound on how many. */
+export function readPhases(value: unknown): PhasePlan[] | { problems: string[] } {
+  const wrong: string[] = [];
+  const list = isJson(value) ? listAt(value, "phases", "", wrong) : [];
+  const phases = list.map((phase, at) => phaseAt(phase, `phases[${at}]`, wrong));
+  if (phases.length === 0) wrong.push('no "phases"');
+  return wrong.length > 0 ? { problems: wrong } : phases;
+}
+
+function phaseAt(value: unknown, at: string, wrong: string[]): PhasePlan {
+  const phase = isJson(value) ? value : {};
+  const members = listAt(phase, "members", at, wrong).map((member, index) => memberAt(member, `${at}.members[${index}]`, wrong));
+  if (members.length === 0) wrong.push(`${at}: no members`);
+  return { name: textAt(phase, "name", at, wrong), goal: textAt(phase, "goal", at, wrong, ""), members };
+}
+
+function memberAt(value: unknown, at: string, wrong: string[]): MemberPlan {
+  const member = isJson(value) ? value : {};
+  const optional = (name: string) => (member[name] === undefined || member[name] === null ? null : textAt(member, name, at, wrong));
+  const role = textAt(member, "role", at, wrong);
+  return {
+    key: textAt(member, "key", at, wrong),
+    role,
+    description: optional("description"),
+    agent: optional("agent"),
+    model: optional("model"),
+    suffix: optional("suffix"),
+    task: textAt(member, "task", at, wrong),
+    mustRead: wordsAt(member, "must_read", at, wrong),
+    validation: listAt(member, "validation", at, wrong).map((check, index) => checkAt(check, `${at}.validation[${index}]`, wrong)),
+    dependsOn: wordsAt(member, "depends_on", at, wrong),
+    workspace: workspaceAt(member["workspace"], at, wrong),
+  };
+}
+
+function checkAt(value: unknown, at: string, wrong: string[]): TeamCheck {
+  const check = isJson(value) ? value : {};
+  if (check["kind"] === "command") return { kind: "command", command: textAt(check, "command", at, wrong) };
+  if (check["kind"] !== "file") wrong.push(`${at}.kind: must be "file" or "command"`);
+  return { kind: "file", path: textAt(check, "path", at, wrong) };
+}
+
+function workspaceAt(value: unknown, at: string, wrong: string[]): WorkspaceKind | null {
+  const known = workspaceKinds.find((kind) => kind === value);
+  if (known === undefined && value !== undefined && value !== null)
+    wrong.push(`${at}.workspace: must be one of ${workspaceKinds.join(", ")}`);
+  return known ?? null;
+}
+
+const mostText = 20_000;
+
+function textAt(value: Json, name: string, at: string, wrong: string[], fallback?: string): string {
+  const text = value[name];
+  if (text === undefined && fallback !== undefined) return fallback;
+  const place = at === "" ? name : `${at}.${name}`;
+  if (typeof text !== "string" || (text.trim() === "" && fallback === undefined)) wrong.push(`${place}: must be a text`);
+  else if (text.length > mostText) wrong.push(`${place}: longer than ${mostText} characters`);
+  else return text;
+  return "";
+}
+
+function wordsAt(value: Json, name: string, at: string, wrong: string[]): string[] {
+  const list = listAt(value, name, at, wrong);
+  const words = list.filter((word) => typeof word === "string");
+  if (words.length < list.length) wrong.push(`${at}.${name}: must be a list of texts`);
+  return words;
+}
+
+function listAt(value: Json, name: string, at: string, wrong: string[]): unknown[] {
+  const list = value[name] ?? [];
+  if (Array.isArray(list) && list.length <= 500) return list;
+  wrong.push(`${at === "" ? name : `${at}.${name}`}: must be a list of at most 500`);
+  return [];
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
