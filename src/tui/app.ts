@@ -4,7 +4,7 @@ import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Settings } from "../protocol/api.ts";
 import { titleOf } from "./attention.ts";
 import { bindingsOf, type Bindings } from "./bindings.ts";
-import { Canvas, keyOf } from "./canvas.ts";
+import { keyOf } from "./canvas.ts";
 import type { Doing } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
 import { leave } from "./effects/follow.ts";
@@ -12,24 +12,24 @@ import { enter } from "./effects/turns.ts";
 import { firstState, type Message } from "./state.ts";
 import { takeTerminal, type Terminal, type TerminalParts } from "./terminal.ts";
 import { update } from "./update.ts";
-import { pictureOf } from "./views/screen.ts";
 
 /** What the screen itself brings is not asked for. */
-export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "running" | "isLost" | "send" | "copy" | "quit" | "away"> & {
+export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "running" | "isLost" | "send" | "quit" | "away"> & {
   color: boolean;
   bindings: Bindings;
   onStop: (stop: () => void) => void;
-} & Pick<Terminal, "notify" | "setTitle">;
+} & Pick<Terminal, "surface" | "setTitle">;
 
-export type OpenParts = Omit<ScreenParts, "bindings" | "notify" | "setTitle"> & Pick<TerminalParts, "env"> & { settings: Settings };
+export type OpenParts = Omit<ScreenParts, "bindings" | "surface" | "notify" | "setTitle" | "copy"> &
+  Pick<TerminalParts, "env" | "isInline"> & { settings: Settings };
 
 /** Signals besides those that end every command; the terminal that went away is one of them. */
 export type LastSignal = "SIGHUP" | "SIGQUIT";
 
 /** Runs until the person leaves, or a signal comes; of those it sees itself it tells which. */
-export async function openScreen({ settings, env, ...rest }: OpenParts): Promise<LastSignal | null> {
+export async function openScreen({ settings, env, isInline, ...rest }: OpenParts): Promise<LastSignal | null> {
   const bindings = bindingsOf(settings.keys);
-  const terminal = await takeTerminal({ how: settings.notify, env });
+  const terminal = await takeTerminal({ how: settings.notify, env, isInline });
   let signal: LastSignal | null = null;
   let stop = () => {};
   const stopBy = (by: LastSignal) => {
@@ -61,9 +61,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     net: parts.turn.policy.net,
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
-  const picture = () => pictureOf(state);
-  const canvas = new Canvas(renderer, { color: parts.color, picture, onWheel: (by) => send({ type: "wheel", by }) });
-  const copy = (text: string) => renderer.copyToClipboardOSC52(text);
+  const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }) });
   const doing: Doing = {
     ...parts,
     pasted: new Map(),
@@ -72,7 +70,6 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     running: new Set(),
     isLost: false,
     send,
-    copy,
     quit: over.resolve,
     away,
   };
@@ -82,7 +79,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     try {
       const next = update(state, message);
       state = next.state;
-      if (!renderer.isDestroyed) canvas.requestRender();
+      surface.draw();
       if (titleOf(state) !== title) parts.setTitle((title = titleOf(state)));
       for (const effect of next.effects) void doEffect(doing, effect);
     } catch (error) {
@@ -92,18 +89,19 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
 
   /** What happens meanwhile is shown afterwards, in the size that the terminal has then. */
   async function away<T>(act: () => Promise<T>): Promise<T> {
+    surface.away();
     await renderer.suspend();
     try {
       return await act();
     } finally {
       if (!renderer.isDestroyed) {
         await renderer.resume();
+        surface.back();
         process.kill(process.pid, "SIGWINCH");
       }
     }
   }
 
-  renderer.root.add(canvas);
   renderer.keyInput.on("keypress", (event) => {
     const key = keyOf(event);
     if (key !== null) send({ type: "key", key, at: performance.now() });
@@ -123,6 +121,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     await over.promise;
   } finally {
     leave(doing);
+    surface.close();
     process.off("uncaughtException", over.reject);
     process.off("unhandledRejection", over.reject);
   }

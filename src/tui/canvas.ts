@@ -12,18 +12,24 @@ import {
 import type { Look } from "../kit/ansi.ts";
 import { cellsOf, clustersOf } from "./cards/cells.ts";
 import type { Key } from "./state.ts";
-import type { Picture } from "./views/screen.ts";
+import type { Shown, Surface } from "./surface.ts";
+import { pictureOf, type Picture } from "./views/screen.ts";
 
-export type CanvasParts = {
-  color: boolean;
+type CanvasParts = Pick<Shown, "color" | "onWheel"> & {
   /** Asked once for each frame that is really drawn. */
   picture: () => Picture;
-  onWheel: (rows: number) => void;
 };
 
 const wheelRows = 3;
 const foreground = RGBA.defaultForeground();
 const background = RGBA.defaultBackground();
+
+/** The whole terminal. */
+export function canvasSurface(renderer: CliRenderer, { state, ...rest }: Shown): Surface {
+  const canvas = new Canvas(renderer, { ...rest, picture: () => pictureOf(state()) });
+  renderer.root.add(canvas);
+  return { draw: () => (renderer.isDestroyed ? undefined : canvas.requestRender()), away: () => {}, back: () => {}, close: () => {} };
+}
 
 export class Canvas extends Renderable {
   private readonly parts: CanvasParts;

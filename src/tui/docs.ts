@@ -26,7 +26,9 @@ A message may have several lines, and Enter sends it. What was sent before in th
 
 Ctrl+Z stops skein itself, as any job of the shell: a turn asks nothing more and writes nothing down until \`fg\`, but a command that its agent has started goes on meanwhile. Where no shell has started it, nothing is stopped.
 
-Not there yet: syntax colours, images in the transcript, \`--inline\`, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\` and \`attach\` do most of that on the command line.
+Not there yet: syntax colours, images in the transcript, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\` and \`attach\` do most of that on the command line.
+
+\`skein tui --inline\` has no screen of its own: what is finished is printed once and scrolls away in the terminal, which keeps and scrolls it as anything else, and only what still changes stands at the end, above the composer. What looks back (\`k\`, \`[\`, a search) or lies over the transcript (help, pickers, panels) takes the whole screen for as long as it is there. There the mouse is the terminal's.
 
 However it ends (\`:quit\`, Ctrl+C twice, a signal, a fault, a window that is closed), the turn that runs in it is stopped and recorded as cancelled, the terminal is as it was before, with its title, and what to type to go on is told. A fault that nobody foresaw is told in a line; its report is in \`crashes.log\` in the state directory. Only after a \`kill -9\` is the terminal left as it is: \`reset\` mends it, and the next start finds the session.
 

@@ -4,6 +4,8 @@ import { createTestRenderer, type TestRendererSetup } from "@opentui/core/testin
 import { createFeed } from "../kit/feed.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Turn } from "../protocol/turn.ts";
+import { canvasSurface } from "./canvas.ts";
+import type { Shown } from "./surface.ts";
 import { runScreen, type ScreenParts } from "./app.ts";
 import { scriptedApi, session, type ScriptedApi } from "./fixtures/scripted-api.ts";
 
@@ -153,6 +155,8 @@ async function onScreen(
     own: { history: { entries: [], add: () => {} }, readImage: () => ({ mime: "image/png", base64: "" }) },
     notify: () => {},
     setTitle: () => {},
+    copy: () => true,
+    surface: (of: Shown) => canvasSurface(setup.renderer, of),
     onSession: () => {},
     onStop: () => {},
   } as unknown as ScreenParts;

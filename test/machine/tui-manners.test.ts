@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { model, walk } from "../support/chat-walk.ts";
 import { leftOf, processesOf } from "../support/processes.ts";
+import { openTerminal } from "../support/tmux.ts";
 import { skeinCommand, type TemporaryHouse } from "../support/skein.ts";
 import { typing, type Typing } from "../support/typing.ts";
 
@@ -58,6 +59,50 @@ describe("the terminal", () => {
       expect(await screen.exited).toBe(129);
       expect(await leftOf(house.root)).toEqual([]);
       expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+    });
+  });
+
+  test("keeps all that was finished in its scrollback with --inline, and what lay over it is gone", async () => {
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+      const { press, until } = terminal;
+      await press(`echo before; skein ${words.join(" ")} --inline`, "Enter");
+      await until(/before[^]*── new session[^]*\[INSERT\] \[idle\]/);
+      for (const word of ["one", "two", "three", "four", "five"]) {
+        await press(word, "Enter");
+        await until(new RegExp(`You said: ${word}\n\n  ── ok[^]*\\[INSERT\\] \\[idle\\]`));
+      }
+      await press("Escape");
+      await until("[NORMAL]");
+      await press("?");
+      await until(/┌─ help[^]*\[NORMAL\]/);
+      await press("Escape");
+      await until(/You said: five[^]*\[NORMAL\]/);
+      await press("[");
+      await until(/┃ ── ok/);
+      await press("i");
+      await until(/You said: five[^]*\[INSERT\]/);
+      await terminal.resize(60, 20);
+      await until(/You said: five[^]*\[INSERT\] \[idle\]/);
+      await terminal.resize(90, 12);
+      await press("take your time", "Enter");
+      await until(/> bash\(sleep 300\) -- …[^]*\[bash\]/);
+      await press("C-c");
+      await until(/── cancelled[^]*\[INSERT\] \[idle\]/);
+      await press("C-c", "C-c");
+      await until("Resume with: skein tui");
+      const all = await terminal.scrollback();
+      const kept = all
+        .split("\n")
+        .filter((row) => /^ {2}(▌|You said|> bash|── (ok|cancelled))|^(before|Session saved|.*(help|NORMAL|INSERT))/.test(row));
+      expect(kept.map((row) => row.trim().replace(/ · .*/, ""))).toEqual([
+        "before",
+        ...["one", "two", "three", "four", "five"].flatMap((word) => [`▌ ${word}`, `You said: ${word}`, "── ok"]),
+        "▌ take your time",
+        expect.stringContaining("> bash(sleep 300) -- "),
+        "── cancelled",
+        expect.stringContaining("Session saved. Resume with"),
+      ]);
     });
   });
 

@@ -8,6 +8,8 @@ export type Terminal = {
   paste: (text: string) => Promise<void>;
   resize: (columns: number, rows: number) => Promise<void>;
   screen: () => Promise<string>;
+  /** With all that has scrolled out of it. */
+  scrollback: () => Promise<string>;
   /** The screen, as soon as it has this text or pattern. */
   until: (wanted: string | RegExp) => Promise<string>;
   [Symbol.asyncDispose]: () => Promise<void>;
@@ -45,6 +47,7 @@ export async function openTerminal(house: TemporaryHouse, size = { columns: 80, 
       await tmux("resize-window", "-t", "walk", "-x", String(columns), "-y", String(rows));
     },
     screen,
+    scrollback: () => tmux("capture-pane", "-p", "-S", "-", "-t", "walk"),
     async until(wanted) {
       const giveUpAt = performance.now() + 20_000;
       for (;;) {

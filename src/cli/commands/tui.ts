@@ -26,6 +26,7 @@ export const tui: Command = {
   usage: "[session] [--new] [flags]",
   positionals: { min: 0, max: 1 },
   flags: [
+    { name: "inline", summary: "no screen of its own: what is finished scrolls away in the terminal, the rest stays at its end" },
     { name: "new", summary: "begin a new session instead of going on with the project's current one" },
     ...runFlags.filter((flag) => taken.has(flag.name)),
   ],
@@ -79,6 +80,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
       own,
       reach: null,
       env: door.env,
+      isInline: flags.on("inline"),
       onSession,
       onStop,
     };

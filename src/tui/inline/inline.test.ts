@@ -1,0 +1,104 @@
+// The screen without a screen of its own, in a small terminal: what was printed stays, in order and once.
+import { expect, test } from "bun:test";
+import type { Session } from "../../protocol/turn.ts";
+import { toolBlock, type Block } from "../blocks.ts";
+import type { Row } from "../cards/wrap.ts";
+import { Vt } from "../fixtures/vt.ts";
+import { firstState, type State } from "../state.ts";
+import { noBlocks, withBlocks, withDelta, withOutput } from "../transcript.ts";
+import { pictureOf } from "../views/screen.ts";
+import { rowText } from "./paint.ts";
+import { footerOf, nothingPrinted, rowsToPrint, type Printed } from "./picture.ts";
+import { inlineSurface } from "./surface.ts";
+
+const size = { columns: 60, rows: 16 };
+const session = { id: "0000-first", name: "first" } as Session;
+const fresh: State = { ...firstState({ size, net: "off", sandbox: "on" }), session };
+const note = (id: string): Block => ({ id, kind: "text", text: `block ${id}` });
+
+test("a block is printed once, and a call only when it has its result", () => {
+  const state = { ...fresh, activity: "bash", transcript: withBlocks(noBlocks, note("1"), toolBlock("call", "bash", {}), note("2")) };
+  const first = rowsToPrint(state, nothingPrinted);
+  expect(first.rows.map(textOf)).toEqual(["", "── first", "  block 1"]);
+  expect(rowsToPrint(state, first.printed).rows).toEqual([]);
+  const over = rowsToPrint({ ...state, activity: null }, first.printed);
+  expect(over.rows.map(textOf).filter((text) => text !== "")).toEqual(["  > bash() -- …", "  block 2"]);
+});
+
+test("of a session that is opened its name and the last screenful are printed", () => {
+  const long = { ...fresh, transcript: withBlocks(noBlocks, ...Array.from({ length: 200 }, (_, at) => note(String(at)))) };
+  const texts = rowsToPrint(long, { session: "0000-other", blocks: 3, last: "2" }).rows.map(textOf);
+  expect(texts.slice(0, 3)).toEqual(["", "── first", "── 191 earlier blocks; Esc and k look back"]);
+  expect(texts.at(-1)).toBe("  block 199");
+});
+
+test("whatever happens, the terminal shows all that was printed and the footer below it", async () => {
+  for (const seed of [1, 2, 3]) await storm(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
+});
+
+async function storm(seed: number): Promise<void> {
+  const random = randomOf(seed);
+  const vt = new Vt(size);
+  let state = fresh;
+  let printed: Printed = nothingPrinted;
+  let expected: string[] = [];
+  const surface = inlineSurface({ state: () => state, color: true, onWheel: () => {} }, (bytes) => vt.write(bytes), 0);
+  for (let at = 0; at < 60; at += 1) {
+    for (let count = Math.ceil(random() * 3); count > 0; count -= 1) state = changed(state, random, `${seed}-${at}-${count}`);
+    surface.draw();
+    await Bun.sleep(1);
+    if (vt.isWhole) {
+      expect(vt.shown()).toEqual(pictureOf(state).rows.map(textOf));
+      continue;
+    }
+    const next = rowsToPrint(state, printed);
+    printed = next.printed;
+    expected = [...expected, ...next.rows.map(textOf)];
+    const { rows, cursor } = footerOf(state, printed);
+    const footer = rows.map(textOf);
+    const all = [...vt.scrollback, ...vt.shown()];
+    expect(all.slice(0, expected.length + footer.length)).toEqual([...expected, ...footer]);
+    expect(all.slice(expected.length + footer.length).filter((row) => row !== "")).toEqual([]);
+    expect(vt.isCursorShown).toBe(cursor !== null);
+    const top = expected.length - vt.scrollback.length;
+    if (cursor !== null) expect(vt.cursor).toEqual({ row: top + cursor.row, column: cursor.column });
+  }
+  surface.close();
+  expect([vt.isWhole, vt.isCursorShown]).toEqual([false, true]);
+  expect([...vt.scrollback, ...vt.shown()].slice(0, expected.length)).toEqual(expected);
+}
+
+function changed(state: State, random: () => number, id: string): State {
+  const { transcript } = state;
+  const wide = "日本語 👩‍👩‍👧 é ".repeat(Math.floor(random() * 12));
+  const changes: (() => State)[] = [
+    () => ({ ...state, transcript: withBlocks(transcript, { id, kind: "text", text: `${id} ${wide}` }) }),
+    () => ({ ...state, transcript: withDelta(transcript, "text", `${wide}\n`) }),
+    () => ({ ...state, transcript: { ...transcript, writing: [] } }),
+    () => ({
+      ...state,
+      activity: "bash",
+      transcript: withOutput(withBlocks(transcript, toolBlock(id, "bash", {})), id, "line\n".repeat(30)),
+    }),
+    () => ({ ...state, activity: null, transcript: { ...transcript, running: new Map() } }),
+    () => ({ ...state, draft: { text: wide, cursor: wide.length } }),
+    () => ({ ...state, overlay: { kind: "reader", title: "help", lines: null, top: 0 } }),
+    () => ({ ...state, overlay: null, top: "end" }),
+    () => ({ ...state, top: { block: 0, strip: 0, row: 0 } }),
+    () => ({ ...state, mode: state.mode === "normal" ? "insert" : "normal" }),
+    () => ({ ...state, session: { ...session, id, name: id }, transcript: withBlocks(noBlocks, note(id)) }),
+  ];
+  return changes[Math.floor(random() * changes.length)]!();
+}
+
+function textOf(row: Row): string {
+  return Bun.stripANSI(rowText(row, true)).trimEnd();
+}
+
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

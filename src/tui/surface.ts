@@ -1,0 +1,14 @@
+// What the state is painted on: the whole terminal, or only the rows below all that was printed.
+import type { State } from "./state.ts";
+
+export type Surface = {
+  /** Soon, and once for all that arrives together. */
+  draw: () => void;
+  /** Before someone else has the terminal, and after that. */
+  away: () => void;
+  back: () => void;
+  close: () => void;
+};
+
+export type Shown = { state: () => State; color: boolean; onWheel: (rows: number) => void };
+export type SurfaceOf = (shown: Shown) => Surface;
