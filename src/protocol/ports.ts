@@ -106,6 +106,8 @@ export type TurnContext = {
   pausable: (part: Pausable) => () => void;
   /** A message for a sub-session that runs: given to it once, however often it is told. False when nothing runs there. */
   tell: (session: string, message: { id: string; text: string }) => Promise<boolean>;
+  /** In a team: leaves a message or report of this member, as JSON. What comes back says whom it reached; throws what is refused. */
+  team?: { post: (value: Record<string, unknown>) => Promise<string> };
 };
 
 /** What a request will probably count. The cost is null when no price is known. */

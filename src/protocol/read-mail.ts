@@ -126,6 +126,8 @@ function messageIn(reading: Reading): Outgoing {
     if (other.problem !== null) reading.refuse(other.problem);
     if (other !== reading) reading.warnings.push(...other.warnings);
   }
+  if (reading.field("to") === undefined)
+    reading.refuse(`it is addressed to nobody, and its type is none of a report: ${[...reportTypes].join(", ")}`);
   if (to.length === 0) reading.refuse("it is addressed to nobody");
   if (to.length > bounds.addressees) reading.refuse(`it has ${to.length} addressees; ${bounds.addressees} are allowed`);
   if (attachments.length > bounds.addressees) reading.refuse(`it has ${attachments.length} attachments; ${bounds.addressees} are allowed`);

@@ -9,6 +9,7 @@ import { askPerson, askUser, type OpenQuestion } from "./ask-user.ts";
 import { delegateTask } from "./delegate.ts";
 import { outputEvents } from "./output-events.ts";
 import { readOutputPath } from "./read-output.ts";
+import { callTeamTool } from "./team-tools.ts";
 
 /** What a model is given of one result; the rest stays behind a handle. */
 export const resultBytes = 32 * 1024;
@@ -60,6 +61,8 @@ function refuse(call: CallPart, tools: ToolDefinition[]): string | null {
 
 async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcome; handle: Handle | null }> {
   if (call.name === "spawn_session") return { outcome: await delegateTask(call, to), handle: null };
+  const mailed = await callTeamTool(call, to.context);
+  if (mailed !== null) return { outcome: mailed, handle: null };
   const stored = readOutputPath(call, to.path());
   if (stored !== null) return { outcome: await stored.read(to.context), handle: null };
 

@@ -16,6 +16,7 @@ import { messagesOf } from "./context.ts";
 import type { BoundModel, NativeParts } from "./native.ts";
 import { systemPrompt } from "./prompt.ts";
 import { addNode, agentNode, priced, type TurnState } from "./state.ts";
+import { teamTools } from "./team-tools.ts";
 import { offeredTools } from "./tools.ts";
 
 const failedRoundsAllowed = 3;
@@ -48,7 +49,7 @@ export async function checkTurn(parts: NativeParts, turn: PlannedTurn): Promise<
 }
 
 async function prepare(parts: NativeParts, input: TurnInput, context: TurnContext): Promise<TurnState> {
-  const tools = offeredTools({ ...input, canAsk: context.canAsk });
+  const tools = [...offeredTools({ ...input, canAsk: context.canAsk }), ...(context.team === undefined ? [] : teamTools)];
   const model = await parts.model(input.model);
   const skills = tools.length > 0 ? parts.skills(input.directory, input.project) : { text: "", paths: [] };
   const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];

@@ -224,7 +224,7 @@ class Router implements Mail {
     const entry = judge(readMail(value), claimed, claimed.id, this.#sender(from), this.#team());
     if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
     const [missed] = entry.event === "message_sent" && entry.sent.delivered.length === 0 ? entry.sent.undelivered : [];
-    if (missed !== undefined) throw new Fault("usage", `"${missed.to}": ${missed.reason}`, { hint: `the members are ${this.#names()}` });
+    if (missed !== undefined) throw new Fault("usage", `"${missed.to}": ${missed.reason}; the members are ${this.#names()}`);
     dropFile(this.#box(from).outbox, claimed.id, JSON.stringify(value));
     for (;;) {
       await this.sweep();
