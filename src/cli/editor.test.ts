@@ -11,5 +11,6 @@ test("an editor is given the file after its own words, and its end is told", asy
   const where = { env: { PATH: process.env["PATH"] }, cwd: import.meta.dir };
   expect(await runEditor(`test 'two words' = 'two words' -a -e`, "./editor.ts", where)).toBe(0);
   expect(await runEditor("test -d", "./editor.ts", where)).toBe(1);
-  expect(await runEditor("kill -9 $$ #", "x", where)).toBe("SIGKILL");
+  expect(await runEditor("kill -9 $$ #", "./editor.ts", where)).toBe("SIGKILL");
+  expect(runEditor("test -e", "/not/here", where)).rejects.toThrow("/not/here is not on this machine");
 });

@@ -1,4 +1,6 @@
 // A file in the person's own editor: which program that is, and how it ended. Knows nothing of what the file is for.
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Fault } from "../protocol/error.ts";
 
 export function editorFrom(env: Record<string, string | undefined>): string {
@@ -16,6 +18,7 @@ export async function runEditor(
   file: string,
   { env, cwd }: { env: Record<string, string | undefined>; cwd: string },
 ): Promise<number | string> {
+  if (!existsSync(resolve(cwd, file))) throw new Fault("file-unreadable", `${file} is not on this machine`);
   const child = Bun.spawn(["/bin/sh", "-c", `${command} "$@"`, command, file], {
     cwd,
     env,

@@ -2,6 +2,7 @@
 // terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
 import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Settings } from "../protocol/api.ts";
+import { asideOf } from "./aside.ts";
 import { titleOf } from "./attention.ts";
 import { bindingsOf, type Bindings } from "./bindings.ts";
 import { keyOf } from "./canvas.ts";
@@ -62,6 +63,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
   const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }) });
+  const aside = asideOf({ renderer, surface, stop: parts.toShell, onFault: over.reject });
   const doing: Doing = {
     ...parts,
     pasted: new Map(),
@@ -71,7 +73,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     isLost: false,
     send,
     quit: over.resolve,
-    away,
+    ...aside,
   };
   let title = "";
 
@@ -84,21 +86,6 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
       for (const effect of next.effects) void doEffect(doing, effect);
     } catch (error) {
       over.reject(error);
-    }
-  }
-
-  /** What happens meanwhile is shown afterwards, in the size that the terminal has then. */
-  async function away<T>(act: () => Promise<T>): Promise<T> {
-    surface.away();
-    await renderer.suspend();
-    try {
-      return await act();
-    } finally {
-      if (!renderer.isDestroyed) {
-        await renderer.resume();
-        surface.back();
-        process.kill(process.pid, "SIGWINCH");
-      }
     }
   }
 
@@ -122,6 +109,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   } finally {
     leave(doing);
     surface.close();
+    aside.close();
     process.off("uncaughtException", over.reject);
     process.off("unhandledRejection", over.reject);
   }

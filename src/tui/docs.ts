@@ -24,7 +24,7 @@ A message may have several lines, and Enter sends it. What was sent before in th
 
 \`Space p\` plans: the next message begins a session of its own under policy \`plan\`, with nothing of the talk before it; it can look around and ask, and write only \`.skein/plan.md\`. The activity is \`plan\` meanwhile, and \`Space p\` leads back to where one was. \`Space x\` carries the plan out in a new session below the one that planned, which is sent the plan and nothing of that talk (\`execute\`). Its boxes, or numbered lines where it has none, are its steps: the agent is asked to mark them in the file, and the line above the prompt shows how many are, read from the file after each tool. \`Space e\` and Ctrl+G open the plan in \`$VISUAL\`, \`$EDITOR\` or vi. A session that was planned in goes on planning when it is opened again.
 
-Ctrl+Z stops skein itself, as any job of the shell: a turn asks nothing more and writes nothing down until \`fg\`, but a command that its agent has started goes on meanwhile. Where no shell has started it, nothing is stopped.
+Ctrl+Z, or a signal that stops it, puts the screen aside and stops skein itself, as any job of the shell: a turn asks nothing more and writes nothing down until \`fg\`, but a command that its agent has started goes on meanwhile. Where no shell has started it, nothing is stopped.
 
 Not there yet: syntax colours, images in the transcript, and a screen over the hub. \`skein chat\`, \`show\`, \`ps\` and \`attach\` do most of that on the command line.
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
 import { model } from "../support/chat-walk.ts";
+import { processesOf } from "../support/processes.ts";
 import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
@@ -137,6 +138,11 @@ test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves 
     const first = await until(/> bash\(readlink \S+\) -- net:\[\d+\][^]*── ok/);
     expect(first.split("\n")).toHaveLength(21);
     expect(first).toContain("[idle] ");
+    const [screen] = processesOf(house.root).filter(({ command }) => command.includes(" tui -m "));
+    process.kill(screen?.pid ?? 0, "SIGTSTP");
+    expect(await until(/fg\n[^]*Stopped[^]*\n\$\s*$/)).not.toContain("[NET:");
+    await press("fg", "Enter");
+    await until(/▌ where[^]*── ok[^]*\[idle\]/);
     await press("where", "Enter");
     const second = await until(/▌ where[^]*▌ where[^]*── ok[^]*\[idle\][^]*\[NET: on\]/);
     const [before, after] = [...second.matchAll(/-- (net:\[\d+\])/g)].map(([, id]) => id);

@@ -13,7 +13,7 @@ export const planActions: Actions<"plan" | "execute plan" | "edit plan" | "read 
   "edit plan": editPlan,
   "read plan": (doing) => readPlan(doing, doing.session),
   "show plan": showPlan,
-  suspend: ({ away, toShell }) => away(toShell),
+  suspend: ({ toShell }) => toShell(),
 };
 
 const noPlan = "there is no plan yet: Space p plans one, Space e writes it";
@@ -51,6 +51,9 @@ function taskOf(text: string, file: string): string {
   return `Carry out the plan. As soon as a step is done, mark it with [x] in ${file}, in place.`;
 }
 
+/** What a shell says of a program that is not there. */
+const notFound = 127;
+
 async function editPlan(doing: Doing): Promise<void> {
   const { api, directory, away, editor, send } = doing;
   const command = editor.command();
@@ -59,7 +62,8 @@ async function editPlan(doing: Doing): Promise<void> {
   const { text } = await api.plan.read({ directory });
   await readPlan(doing, doing.session);
   const now = text.trim() === "" ? "the plan is empty" : `the plan has ${linesText(text)}`;
-  send({ type: "told", text: ended === 0 ? now : `${command} ended with ${ended}; ${now}` });
+  const how = ended === notFound ? `${command} was not found` : `${command} ended with ${ended}`;
+  send({ type: "told", text: ended === 0 ? now : `${how}; ${now}` });
 }
 
 function linesText(text: string): string {

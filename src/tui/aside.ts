@@ -1,0 +1,55 @@
+// The screen put aside while another program or the shell has the terminal, and taken up again in whatever size it has
+// then. Signals that stop us from outside mean the same as Ctrl+Z.
+import type { CliRenderer } from "@opentui/core";
+import type { Surface } from "./surface.ts";
+
+export type Aside = {
+  /** Gives the terminal back while this runs. */
+  away: <T>(act: () => Promise<T>) => Promise<T>;
+  /** Stops until the shell lets us go on. */
+  toShell: () => Promise<void>;
+  close: () => void;
+};
+
+export type AsideParts = {
+  renderer: CliRenderer;
+  surface: Pick<Surface, "away" | "back">;
+  stop: () => Promise<void>;
+  onFault: (error: unknown) => void;
+};
+
+export function asideOf({ renderer, surface, stop, onFault }: AsideParts): Aside {
+  let isAway = false;
+
+  async function away<T>(act: () => Promise<T>): Promise<T> {
+    if (isAway) return act();
+    isAway = true;
+    surface.away();
+    await renderer.suspend();
+    try {
+      return await act();
+    } finally {
+      isAway = false;
+      if (!renderer.isDestroyed) {
+        await renderer.resume();
+        surface.back();
+        process.kill(process.pid, "SIGWINCH");
+      }
+    }
+  }
+  /** Without us listening, the signal does what it does to everyone. */
+  async function toShell(): Promise<void> {
+    process.off("SIGTSTP", stopped);
+    try {
+      await away(stop);
+    } finally {
+      process.on("SIGTSTP", stopped);
+    }
+  }
+  const stopped = () => void toShell().catch(onFault);
+  /** Who was stopped without a word finds a terminal that is not as it was. */
+  const continued = () => void (isAway ? undefined : away(async () => {}).catch(onFault));
+
+  process.on("SIGTSTP", stopped).on("SIGCONT", continued);
+  return { away, toShell, close: () => void process.off("SIGTSTP", stopped).off("SIGCONT", continued) };
+}
