@@ -7,7 +7,7 @@ import type { EngineParts } from "./engine.ts";
 import type { LiveTurns } from "./live-turns.ts";
 import { atOwner } from "./owner.ts";
 import { pauseTurn, resumeTurn } from "./pause.ts";
-import { steer } from "./steer.ts";
+import { steer, takeBack } from "./steer.ts";
 import { checkTurn } from "./turn.ts";
 import { watchSession } from "./watch.ts";
 
@@ -20,6 +20,7 @@ export function controlRows(parts: EngineParts, turns: LiveTurns): Pick<Api, "tu
       kill: async ({ session, force }) => (await import("./kill.ts")).killTurn(parts, session, { force }),
       watch: (params) => watchSession(parts, params),
       steer: (params) => steer(parts, params),
+      takeBack: (params) => takeBack(parts, params),
       pause: ({ session, force }) => pauseTurn(parts, session, { force }),
       resume: ({ session }) => resumeTurn(parts, session),
       list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).turnRows(endedSince) : []),

@@ -106,13 +106,12 @@ function openChild(parent: Driven, request: Delegation, policy: Policy, role: Ro
  * Who takes part in a group asks no person: the others wait for it.
  */
 function startOf({ parts, params }: Driven, request: Delegation, child: Session, policy: Policy, role: Role | null): TurnWish {
-  const { as: _parents, role: _wish, ...own } = params;
+  const { as: _parents, role: _wish, fromQueue: _waited, ...own } = params;
   const said = request.role === null || role !== null ? null : freeText(request.role);
   const start: TurnWish = {
     ...own,
     session: child.id,
     prompt: child.tip === null ? request.task : (request.again ?? request.task),
-    fromQueue: false,
     images: [],
     agent: null,
     agentArgs: [],

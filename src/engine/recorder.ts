@@ -55,6 +55,10 @@ export class Recorder {
     return this.#show(await this.#store.queueInput(this.#lease, text, id));
   }
 
+  async dropInput(id: string): Promise<QueuedInput | null> {
+    return this.#show(await this.#store.dropInput(this.#lease, id));
+  }
+
   async takeInputs(): Promise<Node[]> {
     return this.#show(await this.#store.takeInputs(this.#lease, this.turn));
   }

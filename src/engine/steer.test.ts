@@ -1,5 +1,6 @@
 // Messages to a turn that runs: given at its next step, and none is lost at its end.
 import { describe, expect, test } from "bun:test";
+import type { QueuedInput } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
 import { textOf } from "../protocol/node.ts";
 import { endOf, engineWith, node, ok, text, turn, typesOf } from "./fixtures/engine-with.ts";
@@ -31,6 +32,26 @@ describe("a message to a running turn", () => {
     );
     expect(path.indexOf("user: look left") + 1).toBe(path.indexOf("user: look right"));
     expect(typesOf(events).filter((type) => type === "turn.started")).toHaveLength(1);
+    expect(await store.queue(session.id)).toEqual([]);
+  });
+
+  test("is taken back as long as it waits: while the turn runs, and after it", async () => {
+    const given: string[][] = [];
+    const taken: (string | undefined)[] = [];
+    const { api, session, store } = await engineWith(async function* (_input, context) {
+      const back = async ({ id }: QueuedInput) => taken.push((await api.turn.takeBack({ session: session.id, input: id }))?.text);
+      const say = (words: string) => api.turn.steer({ session: session.id, text: words });
+      const [first, second] = [await say("first"), await say("second")];
+      await back(first);
+      given.push((await context.takeInput()).map(textOf));
+      await back(second);
+      await say("left behind");
+      yield { type: "end", end: { status: "cancelled" } };
+    });
+    await Array.fromAsync(api.turn.start({ ...steerable, session: session.id }));
+    expect([given, taken]).toEqual([[["second"]], ["first", undefined]]);
+    const [left] = await store.queue(session.id);
+    expect(await api.turn.takeBack({ session: session.id, input: left!.id })).toEqual(left!);
     expect(await store.queue(session.id)).toEqual([]);
   });
 

@@ -1,8 +1,9 @@
-// Messages to a turn that runs: kept first, then given to its agent at the next step.
+// Messages to a turn that runs: kept first, then given to its agent at the next step, or taken back before that.
 import type { QueuedInput } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
 import type { EngineParts } from "./engine.ts";
 import { atOwner } from "./owner.ts";
+import { holding } from "./tree-ops.ts";
 
 export async function steer(parts: EngineParts, { session, text }: { session: string; text: string }): Promise<QueuedInput> {
   if (text.trim() === "") throw new Fault("usage", "the message is empty");
@@ -17,5 +18,14 @@ export async function steer(parts: EngineParts, { session, text }: { session: st
     nowhere: () => {
       throw new Fault("usage", "nothing runs in this session", { hint: `skein run --resume ${session} "message"` });
     },
+  });
+}
+
+/** Null when it does not wait any more. What a turn left behind waits for the next one. */
+export async function takeBack(parts: EngineParts, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
+  return atOwner(parts, session, {
+    here: (turn) => turn.recorder.dropInput(input),
+    there: (api) => api.turn.takeBack({ session, input }),
+    nowhere: () => holding(parts, session, async (_store, recorder) => recorder.dropInput(input)),
   });
 }

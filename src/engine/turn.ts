@@ -27,7 +27,7 @@ import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
 /** The prompt may be the oldest message that waits for the session; a role has been put on it. */
-export type TurnWish = TurnStart & { fromQueue?: boolean; as?: Role; env?: Readonly<Record<string, string>> };
+export type TurnWish = TurnStart & { fromQueue?: string; as?: Role; env?: Readonly<Record<string, string>> };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
@@ -52,7 +52,12 @@ export async function runToRest(parts: EngineParts, params: TurnWish, publish: (
   while (ended.turn.status === "ok") {
     const [waiting] = await (await parts.store()).queue(params.session);
     if (waiting === undefined) break;
-    ended = await runTurn(parts, { ...params, prompt: waiting.text, images: [], group: null, team: null, fromQueue: true }, publish, place);
+    ended = await runTurn(
+      parts,
+      { ...params, prompt: waiting.text, images: [], group: null, team: null, fromQueue: waiting.id },
+      publish,
+      place,
+    );
   }
   return ended;
 }
@@ -96,7 +101,7 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
       policy: params.policy,
       enforced,
       prompt: await firstNode(store, params, answers ?? []),
-      fromQueue: params.fromQueue ?? false,
+      ...(params.fromQueue === undefined ? {} : { fromQueue: params.fromQueue }),
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
     warnOnce([missingWalls(turn), ignoredIn(params.as)], place.told, (message) => recorder.pass({ type: "warning.raised", message }));

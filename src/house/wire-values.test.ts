@@ -103,6 +103,7 @@ test("every answer of a real house survives the wire", { timeout: 60_000 }, asyn
   await ask("context.render", { session: session.id });
   await ask("turn.watch", { session: session.id });
   await ask("turn.list", { ended_since: "2020-01-01T00:00:00.000Z" });
+  await ask("turn.takeBack", { session: session.id, input: "none" });
   for (const row of ["turn.cancel", "turn.kill", "turn.pause", "turn.resume"] as const) await ask(row, { session: session.id });
   for (const row of ["node.path", "node.children"] as const) await ask(row, { node: added.id });
   await ask("node.find", { wanted: added.id.slice(-8) });

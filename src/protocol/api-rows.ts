@@ -47,6 +47,7 @@ export const apiRows: { readonly [Name in RowName]: KindOf<Name> } = {
   "turn.watch": "feed",
   "turn.list": "call",
   "turn.steer": "call",
+  "turn.takeBack": "call",
   "turn.pause": "call",
   "turn.resume": "call",
   "turn.cancel": "call",

@@ -96,6 +96,8 @@ export type Api = {
     watch: (params: { session: string; afterSeq: number; until: "now" | "idle" | "never" }) => AsyncIterable<Event>;
     /** A message that the agent is given at its next step, or in a turn that follows. */
     steer: (params: { session: string; text: string }) => Promise<QueuedInput>;
+    /** A message that waits is not given any more; null when it was given already. */
+    takeBack: (params: { session: string; input: string }) => Promise<QueuedInput | null>;
     /** No request, no tool, no processor time until it is let go on. By force its whole process stands still. */
     pause: (params: { session: string; force: boolean }) => Promise<PauseReport>;
     resume: (params: { session: string }) => Promise<PauseReport>;

@@ -52,13 +52,28 @@ export function describeControl(store: () => Store): void {
     expect(told.slice(-3)).toEqual(taken.events);
   });
 
-  test("the oldest message can become the prompt of a turn", async () => {
+  test("a message is taken back as long as it waits, and only it", async () => {
     const { session, lease, turn } = await begin(store());
-    await store().queueInput(lease, "later");
+    const { value: first } = await store().queueInput(lease, "one");
+    const { value: second } = await store().queueInput(lease, "two");
+    const dropped = await store().dropInput(lease, first.id);
+    expect(dropped).toMatchObject({ value: { text: "one" }, events: [{ type: "queue.changed", queue: [{ text: "two" }] }] });
+    expect(await store().dropInput(lease, first.id)).toEqual({ value: null, events: [] });
+    await store().takeInputs(lease, turn.id);
+    expect((await store().dropInput(lease, second.id)).value).toBeNull();
+    expect((await store().path((await store().session(session.id))!.tip!)).flatMap(({ parts }) => parts).at(-1)).toEqual({
+      kind: "text",
+      text: "two",
+    });
+  });
+
+  test("a message of the queue can become the prompt of a turn", async () => {
+    const { session, lease, turn } = await begin(store());
+    const { value: later } = await store().queueInput(lease, "later");
     await store().endTurn(lease, turn.id, endedWell);
     const prompt = { author: "user" as const, parts: [{ kind: "text" as const, text: "later" }] };
     const { agent: taker, model, policy, enforced } = turn;
-    const started = await store().startTurn(lease, { agent: taker, model, policy, enforced, prompt, fromQueue: true });
+    const started = await store().startTurn(lease, { agent: taker, model, policy, enforced, prompt, fromQueue: later.id });
     expect(started.events.map(({ type }) => type)).toEqual(["turn.started", "node.added", "queue.changed"]);
     expect(await store().queue(session.id)).toEqual([]);
     expect((await store().events(session.id, started.events[0]!.seq - 1)).slice(1)).toEqual(started.events.slice(1));

@@ -42,11 +42,21 @@ export function takeInputs(db: Db, lease: Lease, turn: string): Written<Node[]> 
   });
 }
 
-/** Takes the oldest message off the queue, inside a transaction: it has become the prompt of a turn. */
-export function takePrompt(db: Db, lease: Lease, ground: Ground): LastingEvent {
-  const [first] = waitingAt(db, ground.n, ground.seq);
-  if (first !== undefined) db.query("update inputs set taken_seq = ? where n = ?").run(ground.seq, first.n);
+/** Takes a message off the queue, inside a transaction: it has become the prompt of a turn. */
+export function takePrompt(db: Db, lease: Lease, ground: Ground, id: string): LastingEvent {
+  db.query("update inputs set taken_seq = ? where id = ? and taken_seq is null").run(ground.seq, id);
   return changed(db, lease, ground);
+}
+
+/** Who sent it wants it back; null when it does not wait any more. */
+export function dropInput(db: Db, lease: Lease, id: string): Written<QueuedInput | null> {
+  return db.write(() => {
+    const ground = requireLease(db, lease);
+    const value = queueAt(db, ground.n, ground.seq).find((input) => input.id === id) ?? null;
+    if (value === null) return { value, events: [] };
+    db.query("update inputs set taken_seq = ? where id = ?").run(ground.seq + 1, id);
+    return { value, events: [changed(db, lease, ground)] };
+  });
 }
 
 export function queue(db: Db, session: string): QueuedInput[] {

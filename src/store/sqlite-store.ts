@@ -6,7 +6,7 @@ import { description, saveDescription, stampOf } from "./descriptions.ts";
 import { events } from "./events.ts";
 import { faultOf } from "./faults.ts";
 import { importedSession, importNodes, importOutput, importSession, knownNodes } from "./imports.ts";
-import { queue, queueInput, takeInputs } from "./inputs.ts";
+import { dropInput, queue, queueInput, takeInputs } from "./inputs.ts";
 import { acquire, type Holder, livingHolder, release, thisProcess } from "./lease.ts";
 import { appendNode, children, findNode, node, path, sessionNodes, treeNodes } from "./nodes.ts";
 import { OutputFiles, readOutput } from "./output-files.ts";
@@ -130,6 +130,7 @@ function controlOn(on: ReturnType<typeof faultsOf>) {
     asks: on(asks),
     findAsk: on(findAsk),
     queueInput: on(queueInput),
+    dropInput: on(dropInput),
     takeInputs: on(takeInputs),
     queue: on(queue),
   };

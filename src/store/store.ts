@@ -51,6 +51,8 @@ export type Store = {
   closeAsk: (lease: Lease, id: string, close: AskClose) => Promise<Written<Ask>>;
   /** One with an id that was queued before is not queued again. */
   queueInput: (lease: Lease, text: string, id?: string) => Promise<Written<QueuedInput>>;
+  /** Null when it does not wait any more. */
+  dropInput: (lease: Lease, id: string) => Promise<Written<QueuedInput | null>>;
   /** All that waits becomes nodes of this turn; each message is given once. */
   takeInputs: (lease: Lease, turn: string) => Promise<Written<Node[]>>;
   /** Which states of the project's files surround a running turn. */
@@ -151,8 +153,8 @@ export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced" | "ro
   id?: string;
   /** The prompt's node, written in the same transaction; none when an interrupted turn goes on. */
   prompt: NewNode | null;
-  /** The prompt is the oldest message of the queue, which this takes. */
-  fromQueue?: boolean;
+  /** The prompt is this message of the queue, which this takes. */
+  fromQueue?: string;
   /** For an agent that keeps sessions of its own, and whether it can fork them. */
   native?: { canFork: boolean };
 };

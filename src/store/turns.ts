@@ -41,7 +41,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
     recordEvent(db, { session: ground.n, seq: startedSeq, kind: "turn.started", turn: n, node: null, at });
     db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(startedSeq, at, ground.n);
     const prompt = start.prompt && addNode(db, lease.session, ground, { n, id }, start.prompt);
-    const taken = start.fromQueue === true ? [takePrompt(db, lease, ground)] : [];
+    const taken = start.fromQueue === undefined ? [] : [takePrompt(db, lease, ground, start.fromQueue)];
     const value = turnRow(db, n);
     const session = sessionThen(toSession(sessionRow(db, lease.session)), value.parent, at);
     const started = eventOf(startedSeq, lease.session, id, at, { type: "turn.started", turn: asStarted(value), session });

@@ -114,6 +114,8 @@ export type Message =
   | { type: "steps"; session: string | null; steps: readonly PlanStep[]; plan?: string }
   | { type: "plan shown"; text: string }
   | { type: "net"; net: "on" | "off" }
+  /** Null: the agent has it already. */
+  | { type: "taken back"; input: string; text: string | null }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly Item[] }
   | { type: "costs"; lines: readonly string[] }
   | { type: "told"; text: string; isError?: true }
@@ -150,6 +152,8 @@ export type Effect =
   | { type: "attach"; path: string; text: string }
   | { type: "find files"; query: string }
   | { type: "steer"; session: string; text: string }
+  /** A message that waits comes back into the prompt. */
+  | { type: "take back"; session: string; input: string }
   | { type: "cancel"; session: string }
   | { type: "answer"; ask: string; text: string }
   /** What is shown may not be what is stored. */

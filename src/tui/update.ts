@@ -7,7 +7,7 @@ import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { expanded } from "./composer/chips.ts";
 import { costsTitle } from "./commands.ts";
 import { withFiles } from "./composer/menu.ts";
-import { attach, paste } from "./composer/type.ts";
+import { attach, paste, takenBack } from "./composer/type.ts";
 import { askInFront, pasteInAsk, withAskInFront, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
 import { blocksOfPath, type Block } from "./blocks.ts";
@@ -79,6 +79,8 @@ export function update(state: State, message: Message): Step {
       return step({ ...state, overlay: { kind: "plan", text: message.text, top: 0 } });
     case "net":
       return step({ ...state, net: message.net });
+    case "taken back":
+      return takenBack(state, message);
     case "listed":
       return step(withItems(state, message.purpose, message.items));
     case "costs":

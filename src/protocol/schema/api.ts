@@ -141,6 +141,7 @@ const rows = {
   "turn.watch": is.fields({ ...session, after_seq: is.count.default(0), until: z.enum(["now", "idle", "never"]).default("idle") }),
   "turn.list": is.fields({ ended_since: is.time.nullable().prefault(null) }),
   "turn.steer": is.fields({ ...session, text: is.text }),
+  "turn.takeBack": is.fields({ ...session, input: is.name }),
   "turn.pause": is.fields({ ...session, force: is.off }),
   "turn.resume": is.fields(session),
   "turn.cancel": is.fields(session),

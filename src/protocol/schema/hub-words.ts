@@ -85,6 +85,10 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     gives: "the message as it waits",
     fields: ["id", "text", "queued_at"],
   },
+  "turn.takeBack": {
+    does: "A message that still waits is not given any more; `input` is its id.",
+    gives: "the message as it waited, or null when the agent has it already",
+  },
   "turn.pause": {
     does: "No request, no tool, no processor time until `turn.resume`; by force its whole process stands still.",
     gives: "what it is now",

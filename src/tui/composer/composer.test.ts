@@ -159,6 +159,20 @@ describe("Esc", () => {
   });
 });
 
+describe("a message that waits", () => {
+  const queue = [{ id: "q1", text: "later", queuedAt: 0 }];
+  const running = { ...fresh, session, activity: "writing", queue };
+  test("comes back into the empty prompt with Up, and what was typed since stays behind it", () => {
+    expect(press(running, "up").effects).toEqual([{ type: "take back", session: "s-1", input: "q1" }]);
+    const back = apply(press(running, "x").state, { type: "taken back", input: "q1", text: "later" });
+    expect([back.draft.text, back.queue]).toEqual(["later\nx", []]);
+  });
+  test("is told when the agent has it already", () => {
+    const late = apply(running, { type: "taken back", input: "q1", text: null });
+    expect([late.draft.text, late.notice?.text]).toEqual(["", "the agent has that message already"]);
+  });
+});
+
 test("the draft stays when another session is opened", () => {
   const typing = press(fresh, "h", "i").state;
   expect(apply(typing, { type: "opened", session, nodes: [], turns: [] }).draft.text).toBe("hi");

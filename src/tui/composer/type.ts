@@ -65,11 +65,23 @@ function moveOrRecall(state: State, by: -1 | 1): Step {
   const { draft, composer } = state;
   const moved = rowMove({ prompt: composerPrompt, line: draft, columns: state.size.columns, by });
   if (moved !== null) return step({ ...state, draft: moved });
+  const waiting = state.queue.at(-1);
+  if (by < 0 && draft.text === "" && waiting !== undefined && state.session !== null)
+    return step(state, { type: "take back", session: state.session.id, input: waiting.id });
   const found = recall(composer, draft, by);
   if (found === null) return step(state);
   if ("cursor" in found) return step({ ...state, draft: found, composer: { ...composer, recalled: null } });
   const placed = withText(state, found.text);
   return step({ ...placed, composer: { ...placed.composer, recalled: found.recalled } });
+}
+
+/** A message that waited stands in the prompt again, before what has been typed since. */
+export function takenBack(state: State, { input, text }: { input: string; text: string | null }): Step {
+  const queue = state.queue.filter(({ id }) => id !== input);
+  if (text === null) return step({ ...state, queue, notice: { text: "the agent has that message already", isError: false } });
+  const { draft } = state;
+  const placed = withText({ ...state, queue, mode: "insert" }, text);
+  return draft.text === "" ? step(placed) : changed(placed, { ...placed.draft, text: `${placed.draft.text}\n${draft.text}` });
 }
 
 /** A message from before in the place of what was typed. */

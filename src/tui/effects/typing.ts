@@ -7,9 +7,13 @@ const mostFiles = 50;
 /** What is longer is a document, and stays in its session. */
 const longestKept = 20_000;
 
-export const typingActions: Actions<"remember" | "attach" | "find files"> = {
+export const typingActions: Actions<"remember" | "take back" | "attach" | "find files"> = {
   remember: ({ own }, { text }) => (text.length > longestKept ? undefined : own.history.add(text)),
   attach,
+  "take back": async ({ api, send }, { session, input }) => {
+    const taken = await api.turn.takeBack({ session, input });
+    send({ type: "taken back", input, text: taken?.text ?? null });
+  },
   "find files": findFiles,
 };
 
