@@ -26,8 +26,17 @@ export async function connectHub(
   caller: Pick<Caller, "directory" | "trust">,
   options: { start: boolean },
 ): Promise<Api> {
+  return (await reachHub(seeker, caller, options)).api;
+}
+
+/** The same, and whom one talks to. */
+export async function reachHub(
+  seeker: HubSeeker,
+  caller: Pick<Caller, "directory" | "trust">,
+  options: { start: boolean },
+): Promise<Remote> {
   const file = options.start ? (await startHub(seeker, { port: null, credentials: "left out" })).file : hubOrFault(seeker);
-  return (await talkTo(seeker, file, { ...caller, env: withWholePaths(seeker) })).api;
+  return talkTo(seeker, file, { ...caller, env: withWholePaths(seeker) });
 }
 
 export function talkTo({ version }: HubSeeker, file: HubFile, caller: Omit<Caller, "client"> = {}): Promise<Remote> {

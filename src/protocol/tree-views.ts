@@ -23,7 +23,7 @@ export type SessionView = {
   open: OpenRun | null;
 };
 
-/** A turn that has not ended: it runs in some process, or its process is gone. Drafts are what that one left. */
+/** A turn that has not ended: it runs in some process, or its process is gone. Drafts are what it is writing, at most 100 ms behind. */
 export type OpenRun = { turn: string; state: TurnState; pid: number | null; drafts: { key: string; text: string }[] };
 
 /** A node that was found, in its place. `marks` are [start, end) in the snippet. */

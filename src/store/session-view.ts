@@ -44,7 +44,7 @@ function openRun(db: Db, self: Holder, turn: TurnRow | undefined): OpenRun | nul
   const found = turn === undefined ? null : rowOfTurn(db, self, turn);
   if (found === null) return null;
   const { state, pid } = found;
-  return { turn: found.turn.id, state, pid, drafts: state === "interrupted" ? drafts(db, found.turn.id) : [] };
+  return { turn: found.turn.id, state, pid, drafts: drafts(db, found.turn.id) };
 }
 
 type Sums = { input: number; output: number; cache_read: number; cache_write: number; cost_usd: number; unpriced: number };

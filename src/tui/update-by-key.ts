@@ -3,6 +3,7 @@ import { emptyLine, insert } from "../kit/line-edit.ts";
 import { askInFront, pressInAsk } from "./asks.ts";
 import { isMenuKey } from "./composer/menu.ts";
 import { typeKey } from "./composer/type.ts";
+import { goOn } from "./commands.ts";
 import { edited } from "./edit-keys.ts";
 import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
 import { goBack } from "./overlays/agents.ts";
@@ -96,6 +97,7 @@ export function leaderTick(state: State, at: number): State {
 }
 
 function normalKey(state: State, key: Key): Step {
+  if (key.name === "enter" && state.focus === null && state.isInterrupted) return goOn(state);
   const name = state.pending === null ? key.name : state.pending + key.name;
   const next = { ...state, pending: null };
   const command = commandOfKey(state.bindings, name);

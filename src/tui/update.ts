@@ -141,25 +141,21 @@ function withCosts(state: State, lines: readonly string[]): State {
   return overlay?.kind === "reader" && overlay.title === costsTitle ? { ...state, overlay: { ...overlay, lines } } : state;
 }
 
-/** The path, and what a process that is gone had begun. */
+/** The path, and what is being written; the feed of a turn that runs tells that once more. */
 function standing({ nodes, turns, open = null }: Opened): State["transcript"] {
   const path: State["transcript"] = { ...noBlocks, settled: blocksOfPath(nodes, turns) };
-  if (open?.state !== "interrupted") return path;
-  const begun = open.drafts.reduce((shown, { key, text }) => withDraft(shown, key, text), path);
-  const note: Block = {
-    id: "interrupted",
-    kind: "note",
-    text: "The process that ran this turn is gone; it had come this far.",
-    isLive: true,
-  };
-  return { ...begun, writing: [...begun.writing, note] };
+  const begun = (open?.drafts ?? []).reduce((shown, { key, text }) => withDraft(shown, key, text), path);
+  if (open?.state !== "interrupted") return begun;
+  const text = "The process that ran this turn is gone; it had come this far.";
+  return { ...begun, writing: [...begun.writing, { id: "interrupted", kind: "note", text, isLive: true }] };
 }
 
 /** What went wrong in a session that is not shown any more is told without mixing it with this one. */
 function failed(state: State, { session, text, hint }: { session?: string; text: string; hint: string | null }): State {
   if (session !== undefined && state.session !== null && session !== state.session.id)
     return { ...state, notice: { text: oneLine(`session ${shortId(session)}: ${text}`, 300), isError: true } };
-  if (state.overlay !== null) return { ...state, notice: { text: oneLine(hint === null ? text : `${text}: ${hint}`, 300), isError: true } };
+  if (state.overlay !== null || state.isLost)
+    return { ...state, notice: { text: oneLine(hint === null ? text : `${text}: ${hint}`, 300), isError: true } };
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }

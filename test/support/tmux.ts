@@ -15,13 +15,18 @@ export type Terminal = {
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Runs a shell in the house's project, in which `skein` is the program. */
-export async function openTerminal(house: TemporaryHouse, size = { columns: 80, rows: 50 }, program = skeinCommand()): Promise<Terminal> {
+/** Runs a shell in the house's project, in which `skein` is the program. A second one beside it needs a name of its own. */
+export async function openTerminal(
+  house: TemporaryHouse,
+  size = { columns: 80, rows: 50 },
+  program = skeinCommand(),
+  name = "walk",
+): Promise<Terminal> {
   const env = { ...house.env, TERM: "xterm-256color", TMUX_TMPDIR: house.root, NO_COLOR: "1" };
   const rc = join(house.root, "rc");
   await Bun.write(rc, `PS1='$ '\nskein() { ${program.join(" ")} "$@"; }\n`);
   async function tmux(...args: string[]): Promise<string> {
-    const child = Bun.spawn(["tmux", "-f", "/dev/null", ...args], {
+    const child = Bun.spawn(["tmux", "-f", "/dev/null", "-L", name, ...args], {
       cwd: house.project,
       env,
       stdin: "ignore",

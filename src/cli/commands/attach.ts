@@ -1,7 +1,7 @@
 // skein attach: what happened in a session, what happens, and a line to the agent while it works. Leaving it does not
 // stop the turn.
 import type { Api } from "../../protocol/api.ts";
-import { exitCodes, type TurnStatus } from "../../protocol/error.ts";
+import { exitCodes, Fault, type TurnStatus } from "../../protocol/error.ts";
 import type { Event } from "../../protocol/event.ts";
 import { shortId } from "../../protocol/node.ts";
 import { eventRecord } from "../../protocol/records.ts";
@@ -19,9 +19,12 @@ import { tellFault } from "../tell-fault.ts";
 export const attach: Command = {
   name: "attach",
   summary: "watch a session live, talk to its agent, answer it, stop it",
-  usage: "<session> [--json]",
+  usage: "<session> [--tui] [--json]",
   positionals: { min: 1, max: 1 },
-  flags: [{ name: "json", summary: "only watch: one event to a line, all that are stored first" }],
+  flags: [
+    { name: "tui", summary: "in the full screen, as `skein tui <session>`" },
+    { name: "json", summary: "only watch: one event to a line, all that are stored first" },
+  ],
   notes: `First what happened (the last 100 parts), then what happens, whichever process
 runs it. A line you type is given to the agent at its next step; while it asks
 something, the line is the answer, and a number chooses an option.
@@ -37,6 +40,10 @@ const historyParts = 100;
 
 async function runAttach(args: Args, door: Door): Promise<number> {
   const isJson = args.flags["json"] === true;
+  if (args.flags["tui"] === true) {
+    if (isJson) throw new Fault("usage", "--tui and --json exclude each other");
+    return (await import("./tui.ts")).showInTui(door, args.positionals[0]);
+  }
   const api = await door.api();
   const session = await sessionNamed(api, door, args.positionals[0]);
   const history = await readHistory(api, session.id, isJson ? null : historyParts);

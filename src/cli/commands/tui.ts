@@ -3,7 +3,7 @@ import { absolutePath } from "../../kit/paths.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
-import type { Settings, TurnStart } from "../../protocol/api.ts";
+import type { Api, Settings, TurnStart } from "../../protocol/api.ts";
 import type { Policy, PolicyName } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { settledPolicy } from "../../protocol/turn-start.ts";
@@ -11,6 +11,7 @@ import type { Args, Command, Door } from "../command.ts";
 import { keepReport } from "../crash-report.ts";
 import { editorFrom, runEditor } from "../editor.ts";
 import type { PolicyWish } from "../policy-flags.ts";
+import { checkHubWish, hubAt, type HubWish } from "../reach-hub.ts";
 import { readImage } from "../read-image.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
@@ -23,11 +24,16 @@ const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 export const tui: Command = {
   name: "tui",
   summary: "work in a full screen: transcript, composer and status bar",
-  usage: "[session] [--new] [flags]",
+  usage: "[session] [--new] [--hub auto|url] [flags]",
   positionals: { min: 0, max: 1 },
   flags: [
     { name: "inline", summary: "no screen of its own: what is finished scrolls away in the terminal, the rest stays at its end" },
     { name: "new", summary: "begin a new session instead of going on with the project's current one" },
+    {
+      name: "hub",
+      value: "auto|url",
+      summary: "turns run in the hub and outlive the screen; auto starts the hub of this machine if need be",
+    },
     ...runFlags.filter((flag) => taken.has(flag.name)),
   ],
   notes: `\`skein\` alone in a terminal does the same. It shows the project's current session, or
@@ -39,11 +45,23 @@ async function runTui(args: Args, door: Door): Promise<number> {
   const flags = readFlags(args, door);
   const [wanted] = args.positionals;
   if (wanted !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
+  checkHubWish(flags.text("hub"));
+  return openTui(flags, door, wanted);
+}
+
+/** A session in the screen, with nothing else asked for. */
+export function showInTui(door: Door, wanted: string | undefined): Promise<number> {
+  return openTui(readFlags({ positionals: [], flags: {} }, door), door, wanted);
+}
+
+async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: string | undefined): Promise<number> {
   if (!door.stdin.isTty || !door.out.isTty || door.env["TERM"] === "dumb")
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
   refuseNesting(door.around());
   const { directory, trust } = flags;
-  const api = await door.api({ ...(trust === null ? {} : { trust }), cwd: directory });
+  const at = flags.text("hub");
+  const hub = at === null ? null : hubFrom(door, { at, directory, trust });
+  const api = await (hub?.reach({ start: true }) ?? door.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
   const settings = await api.config.values();
   const turn = { ...turnFrom(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
   const policies = policiesFrom(flags.policy, settings, turn);
@@ -78,7 +96,7 @@ async function runTui(args: Args, door: Door): Promise<number> {
       color,
       settings,
       own,
-      reach: null,
+      reach: hub?.reach ?? null,
       env: door.env,
       isInline: flags.on("inline"),
       onSession,
@@ -88,7 +106,8 @@ async function runTui(args: Args, door: Door): Promise<number> {
   } catch (error) {
     throw error instanceof Fault ? error : keepReport(error, door);
   } finally {
-    if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${shortId(last.id)}\n`);
+    await hub?.leave();
+    if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${at === null ? "" : `--hub ${at} `}${shortId(last.id)}\n`);
   }
   return signal === null ? 0 : exitCodes[signal];
 
@@ -96,6 +115,15 @@ async function runTui(args: Args, door: Door): Promise<number> {
     if (name !== undefined) return api.session.find({ wanted: name, directory });
     return flags.on("new") ? null : api.session.current({ directory });
   }
+}
+
+/** The hub, as often as it has to be found again; left once. */
+function hubFrom(door: Door, wish: HubWish) {
+  let current: Api | null = null;
+  return {
+    reach: async (how: { start: boolean }): Promise<Api> => (current = await hubAt(door, wish, how)),
+    leave: async (): Promise<void> => current?.close(),
+  };
 }
 
 /** How turns are taken that act, and those that plan: each is asked for by a key, however the screen was opened. */

@@ -118,7 +118,7 @@ const head = `# The hub
 
 <!-- Printed from src/protocol/schema/hub-docs.ts and the tables beside it; \`npm run docs\` rewrites it. -->
 
-\`skein hub start\` starts a process that serves everything skein can do to other programs on this machine: sessions, trees, turns that outlive the terminal, questions, search. \`skein hub status\` says where it is, \`skein hub stop\` ends it. The command line needs no hub; every process that runs turns serves the same methods on a socket of its own, which is how \`attach\`, \`kill\` and \`pause\` reach a turn in another terminal.
+\`skein hub start\` starts a process that serves everything skein can do to other programs on this machine: sessions, trees, turns that outlive the terminal, questions, search. \`skein hub status\` says where it is, \`skein hub stop\` ends it. \`skein tui --hub auto\` is a screen over it, and \`run --detach\` leaves a turn to it. The command line needs no hub otherwise; every process that runs turns serves the same methods on a socket of its own, which is how \`attach\`, \`kill\` and \`pause\` reach a turn in another terminal.
 
 Two clients of a few lines that really run: \`examples/hub/client.ts\` (WebSocket) and \`examples/hub/client.py\` (unix socket, nothing but the standard library).
 

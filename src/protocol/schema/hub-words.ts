@@ -32,7 +32,7 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     fields: ["nodes", "sessions", "turns"],
   },
   "session.show": {
-    does: "Where it stands, read at one moment: its path with the turns on it, what sub-sessions of those used (`below`), what waits, and a turn that has not ended (`open`, with what a dead process had begun to write). `turn.watch` after its `seq` goes on from there.",
+    does: "Where it stands, read at one moment: its path with the turns on it, what sub-sessions of those used (`below`), what waits, and a turn that has not ended (`open`, with what it is writing, also when its process is dead). `turn.watch` after its `seq` goes on from there.",
     gives: "a view",
     fields: ["session", "seq", "nodes", "turns", "below", "asks", "queue", "open"],
   },

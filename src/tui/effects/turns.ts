@@ -59,7 +59,7 @@ async function take(
     for await (const event of begin(session.id)) isTaken ||= event.type === "turn.started";
     Object.assign(turn, { agent: null, model: null });
   } catch (error) {
-    const failure = { ...(session === null ? {} : { session: session.id }), ...told(error) };
+    const failure = { ...(session === null ? {} : { session: session.id }), ...notSent(error) };
     if (isLost(error)) void findAgain(doing);
     if (!isTaken) send({ type: "refused", draft, ...failure });
     else if (!isLost(error)) {
@@ -87,8 +87,12 @@ async function steer(doing: Doing, { session, text }: { session: string; text: s
     await doing.api.turn.steer({ session, text });
   } catch (error) {
     if (isLost(error)) void findAgain(doing);
-    doing.send({ type: "refused", draft: text, session, ...told(error) });
+    doing.send({ type: "refused", draft: text, session, ...notSent(error) });
   }
+}
+
+function notSent(error: unknown): ReturnType<typeof told> {
+  return isLost(error) ? { text: "the hub is gone; what was typed is back in the prompt", hint: null } : told(error);
 }
 
 async function fork(doing: Doing, { name, at = null }: { name: string | null; at?: string | null }): Promise<void> {

@@ -13,9 +13,9 @@ export function statusText(state: State): string {
 }
 
 /** What is done, and whether it is planning or the execution of a plan. */
-function activityText({ asks, activity, isPlanning, session, runner }: State): string {
+function activityText({ asks, activity, isPlanning, session, runner, isLost }: State): string {
   const kind = isPlanning ? "plan" : session?.plan === undefined ? null : "execute";
-  const doing = asks.length > 0 ? "asking" : activity;
+  const doing = isLost ? "no hub" : asks.length > 0 ? "asking" : activity;
   if (doing === null) return kind ?? "idle";
   const now = runner === null ? doing : `${doing}, ${runner}`;
   return kind === null ? now : `${kind}: ${now}`;

@@ -1,0 +1,135 @@
+// What the screen shows while others work: a branch that was left, a process that was killed, another process, another
+// screen, the hub. Real processes in real terminals; needs tmux, so it is run by .ci/run and is no part of npm test.
+import { describe, expect, test } from "bun:test";
+import { leftOf, processesOf } from "../support/processes.ts";
+import { longRunModel, startLongRun } from "../support/long-run.ts";
+import { skeinCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { openTerminal, type Terminal } from "../support/tmux.ts";
+
+const size = { columns: 80, rows: 24 };
+const ready = /\[INSERT\] \[idle\]/;
+/** An answer of 40 words takes two seconds. */
+const pace = { steps: 0, calls: 1, words: 40, pauseMs: 50 };
+
+describe("the screen follows", () => {
+  test("the branch it shows, and nothing of one that streams on where it was left", async () => {
+    await inHouse(async (house, terminal) => {
+      const { press, until } = terminal;
+      await press(`skein tui -m ${longRunModel}`, "Enter");
+      await until(ready);
+      await press("the first", "Enter");
+      const old = await until(/the first[^]*0\.5 /);
+      await press("Space", "c");
+      await until("Type a message");
+      await press("the second", "Enter");
+      const shown = await until(/the second[^]*0\.39 done[^]*── ok/);
+      expect([shown.match(/0\.0 /g), shown.match(/done/g), shown.includes("the first")]).toEqual([["0.0 "], ["done"], false]);
+      await press("Space", "f");
+      await until("now in the fork");
+      await press("the third", "Enter");
+      const forked = await until(/the third[^]*0\.5 /);
+      await press("C-c", "C-c");
+      await until("Resume with");
+      const names = [old, shown, forked].map((screen) => /── ([0-9a-f]{8}) ─/.exec(screen)![1]!);
+      const [first = "", second = "", third = ""] = await Promise.all(names.map(async (name) => (await house.run(["logs", name])).out));
+      expect(first).toMatch(/the first[^]*0\.39 done/);
+      expect(first).not.toMatch(/the second|the third/);
+      expect(second).toMatch(/the second[^]*0\.39 done/);
+      expect(second).not.toMatch(/the first|the third/);
+      expect(third).toMatch(/the third[^]*0\.5[^]*cancelled/);
+    });
+  }, 60_000);
+
+  test("the turn of another process and of another screen, and what both left when they were killed", async () => {
+    await inHouse(async (house, terminal) => {
+      await using other = await openTerminal(house, size, skeinCommand(), "beside");
+      await other.press(`skein run "the run" --session count -m ${longRunModel}`, "Enter");
+      await other.until("0.1");
+      await terminal.press("skein attach count --tui", "Enter");
+      const watched = await terminal.until(/the run[^]*0\.\d+ *\n[^]*\[\w+, pid \d+\]/);
+      expect(watched).toContain("▌ the run");
+      await terminal.press("C-c");
+      await terminal.until(/another process runs it \(pid \d+\): Ctrl\+C again leaves, :cancel stops it/);
+      await terminal.press("look here", "Enter");
+      await terminal.until("queued: look here");
+      await terminal.until(/look here[^]*── ok · 2 steps[^]*\[INSERT\] \[idle\]/);
+      await other.press("clear; skein tui count", "Enter");
+      await other.until(ready);
+      await terminal.press("from the one", "Enter");
+      await other.until(/from the one[^]*0\.5 [^]*\[writing, pid \d+\]/);
+      await Promise.all([terminal, other].map(({ until }) => until(/from the one[^]*0\.39 done[^]*── ok · 1 step/)));
+      expect(transcriptIn(await other.screen())).toBe(transcriptIn(await terminal.screen()));
+      await other.press("from the other", "Enter");
+      await terminal.until(/from the other[^]*0\.5 /);
+      killScreen(house, " tui count");
+      const left = await terminal.until(/0\.5 [^]*it had come this far[^]*interrupted: Enter goes on with it/);
+      expect(left).toContain("▌ from the other");
+      await terminal.press("Enter");
+      await terminal.until(/killed · 0 steps[^]*0\.5 /);
+      const streamed = await terminal.screen();
+      killScreen(house, " attach count --tui");
+      await terminal.until("Killed");
+      await terminal.press("reset; clear; skein", "Enter");
+      const again = await terminal.until(/killed · 0 steps[^]*0\.5 [^]*interrupted: Enter/);
+      expect(again).toContain(/0\.0 [^\n]*0\.4 /.exec(streamed.slice(streamed.lastIndexOf("killed")))![0]);
+      await terminal.press("Enter");
+      await terminal.until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
+    });
+  }, 60_000);
+
+  test("a turn in the hub, which outlives it; a hub that dies is told, and gone on with in the next one", async () => {
+    await inHouse(async (house, { press, until }) => {
+      await press(`skein tui --hub auto -m ${longRunModel}`, "Enter");
+      await until(ready);
+      await press("the task", "Enter");
+      await until(/the task[^]*0\.5 /);
+      await press("Escape");
+      await until("[NORMAL]");
+      await press(":quit", "Enter");
+      await until("Resume with: skein tui --hub auto");
+      await press("clear; skein tui --hub auto", "Enter");
+      await until(/the task[^]*0\.9 [^]*\[writing, pid \d+\]/);
+      await until(/0\.39 done[^]*── ok · 1 step[^]*\[INSERT\] \[idle\]/);
+      await press("once more", "Enter");
+      await until(/once more[^]*0\.5 /);
+      killScreen(house, " hub start");
+      await until(/once more[^]*0\.5 [^]*the hub is gone[^]*\[no hub\]/);
+      await press("are you there", "Enter");
+      await until(/back in the prompt[^]*> are you there/);
+      await press("Escape");
+      await until("[NORMAL]");
+      await press(":hub", "Enter");
+      await until(/0\.5 [^]*interrupted: Enter goes on with it[^]*> are you there/);
+      await press("Enter");
+      await until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
+      await press("C-c", "C-c");
+      await until("Resume with");
+      expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
+    });
+  }, 60_000);
+});
+
+async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal) => Promise<void>): Promise<void> {
+  const server = startLongRun(pace);
+  using house = temporaryHouse(vendorEnv(server.url));
+  try {
+    await using terminal = await openTerminal(house, size);
+    await walk(house, terminal);
+    await terminal[Symbol.asyncDispose]();
+    expect(await leftOf(house.root)).toEqual([]);
+  } finally {
+    await house.run(["hub", "stop", "--wait", "0"]);
+    await server.stop();
+  }
+}
+
+function killScreen(house: TemporaryHouse, words: string): void {
+  const found = processesOf(house.root).filter(({ command }) => command.includes(words));
+  expect(found).toHaveLength(1);
+  process.kill(found[0]!.pid, "SIGKILL");
+}
+
+/** Without the rule, the prompt and the status bar. */
+function transcriptIn(screen: string): string {
+  return screen.slice(0, screen.lastIndexOf("── count "));
+}
