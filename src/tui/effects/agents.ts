@@ -6,7 +6,8 @@ import { enter } from "./turns.ts";
 export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
   "list agents": listAgents,
   visit: async (doing, { session, visit }) => {
-    await enter(doing, session === null ? null : await doing.api.session.find({ wanted: session, directory: doing.directory }));
+    const found = session === null ? null : await doing.api.session.find({ wanted: session, directory: doing.directory });
+    await enter(doing, found, visit === null ? "work" : "watch");
     doing.send({ type: "visited", visit });
   },
   pause: async (doing, { session }) => tellState(doing, await doing.api.turn.pause({ session, force: false })),
@@ -26,12 +27,12 @@ export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume"
 type Listing = { reading: number; sinceMs: number; afterMs: number };
 
 async function listAgents(doing: Doing, { reading, sinceMs, afterMs }: Listing): Promise<void> {
-  const { api, send, project, turn } = doing;
+  const { api, send, project, turn, running } = doing;
   if (afterMs > 0) await Bun.sleep(afterMs);
   const now = Date.now();
   const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
   const { maxBudgetUsd, maxTokens } = turn.limits;
-  send({ type: "agents", told: { what: "listed", reading, rows, budget: { pid: process.pid, maxBudgetUsd, maxTokens }, now } });
+  send({ type: "agents", told: { what: "listed", reading, rows, budget: { of: [...running], maxBudgetUsd, maxTokens }, now } });
 }
 
 function tellState({ send }: Doing, { state }: { state: "running" | "paused" | "not-running" }): void {

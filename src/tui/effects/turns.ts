@@ -22,8 +22,11 @@ export const turnActions: Actions<"start" | "execute" | "steer" | "cancel" | "cl
   hub: startHub,
 };
 
-/** Shows a session, and leaves the one before: what runs there goes on, unseen. Null is one that is yet to begin. */
-export async function enter(doing: Doing, session: Session | null): Promise<void> {
+/**
+ * Shows a session, and leaves the one before: what runs there goes on, unseen. Null is one that is yet to begin. To watch
+ * one does not make it the project's current session.
+ */
+export async function enter(doing: Doing, session: Session | null, how: "work" | "watch" = "work"): Promise<void> {
   leave(doing);
   if (session === null) {
     doing.session = null;
@@ -32,7 +35,7 @@ export async function enter(doing: Doing, session: Session | null): Promise<void
   }
   setSession(doing, session);
   // Where one only looks in, one does not go on later.
-  if (session.parentSession == null || session.plan !== undefined)
+  if (how === "work" && (session.parentSession == null || session.plan !== undefined))
     await doing.api.session.use({ session: session.id, directory: doing.directory });
   const view = await showSession(doing, session.id);
   if (view !== null) await goOnAsBefore(doing, view.session, view.turns);
@@ -105,6 +108,7 @@ async function clear(doing: Doing): Promise<void> {
   const { api } = doing;
   const forked = await api.session.fork({ session: spoken(doing).id, at: null, name: null });
   await enter(doing, await api.session.move({ session: forked.id, node: null }));
+  doing.send({ type: "went", text: "a new branch from the beginning; files stay as they are" });
 }
 
 async function startHub(doing: Doing): Promise<void> {

@@ -115,8 +115,8 @@ function leftOf({ rows, budget }: AgentsPanel, session: string): string {
   const all = rows ?? [];
   const at = all.findIndex(({ row }) => row.session.id === session);
   const top = all[at];
-  if (budget === null || top === undefined || top.depth > 0 || top.row.state === "ended" || top.row.pid !== budget.pid) return "";
-  const end = all.findIndex(({ depth }, next) => next > at && depth === 0);
+  if (budget === null || top === undefined || top.row.state === "ended" || !budget.of.includes(session)) return "";
+  const end = all.findIndex(({ depth }, next) => next > at && depth <= top.depth);
   const family = all.slice(at, end < 0 ? undefined : end).filter(({ row }) => row.turn.startedAt >= top.row.turn.startedAt);
   const { maxBudgetUsd, maxTokens } = budget;
   const money = maxBudgetUsd === null ? [] : [costText(Math.max(0, maxBudgetUsd - sum(family.map(({ row }) => row.turn.costUsd ?? 0))), 2)];

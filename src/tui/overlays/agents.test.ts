@@ -19,7 +19,7 @@ function row(id: string, state: TurnRow["state"], parent: string | null = null):
 const rows = [row("child", "asking", "ours"), row("ours", "running"), row("other", "paused"), row("gone", "ended")];
 
 function listed(of: TurnRow[], reading = 0): Message {
-  const budget = { pid: 7, maxBudgetUsd: 2, maxTokens: null };
+  const budget = { of: ["ours"], maxBudgetUsd: 2, maxTokens: null };
   return { type: "agents", told: { what: "listed", reading, rows: of, budget, now: 70_000 } };
 }
 const open = apply(press(normal, "space", "a").state, listed(rows));

@@ -28,8 +28,8 @@ export type AgentsPanel = {
   isSlow: boolean;
 };
 
-/** `pid` is the process whose turns it is for. */
-export type Budget = { pid: number; maxBudgetUsd: number | null; maxTokens: number | null };
+/** `of` are the sessions in which this screen runs a turn. */
+export type Budget = { of: readonly string[]; maxBudgetUsd: number | null; maxTokens: number | null };
 
 export type AgentsTold =
   | { what: "listed"; reading: number; rows: readonly TurnRow[]; budget: Budget; now: number }
@@ -92,9 +92,9 @@ export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
   { keys: ["gg"], summary: "to the first", run: moves(-Infinity) },
   { keys: ["G"], summary: "to the last", run: moves(Infinity) },
   { keys: ["enter"], summary: "open it, live or as it was; q, Esc or Space a goes back", run: open },
-  { keys: ["s"], summary: "steer: a message that its agent is given next", run: steer },
-  { keys: ["p"], summary: "pause it, or let it go on", run: pause },
-  { keys: ["x", "K"], summary: "stop it; twice", run: kill },
+  { keys: ["s"], summary: "steer: a message that its agent is given next", run: whileItRuns(steer) },
+  { keys: ["p"], summary: "pause it, or let it go on", run: whileItRuns(pause) },
+  { keys: ["x", "K"], summary: "stop it; twice", run: whileItRuns(kill) },
   { keys: ["a"], summary: "answer its question", run: answer },
   { keys: ["e"], summary: "what has ended: the last quarter of an hour, or a day", run: showEnded },
   { keys: ["escape", "q"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
@@ -125,21 +125,15 @@ function open(state: State, panel: AgentsPanel): Step {
   return step(state, { type: "visit", session: session.id, visit: { home: state.session?.id ?? null } });
 }
 
-function steer(state: State, panel: AgentsPanel): Step {
-  const row = running(panel);
-  if (row === undefined) return told(state, "it has ended: nothing can be said to it");
+function steer(state: State, panel: AgentsPanel, row: TurnRow): Step {
   return step({ ...state, overlay: { ...panel, steering: { session: row.session.id, line: emptyLine } } });
 }
 
-function pause(state: State, panel: AgentsPanel): Step {
-  const row = running(panel);
-  if (row === undefined) return told(state, "it has ended");
+function pause(state: State, _: AgentsPanel, row: TurnRow): Step {
   return step(state, { type: row.state === "paused" ? "resume" : "pause", session: row.session.id });
 }
 
-function kill(state: State, panel: AgentsPanel): Step {
-  const row = running(panel);
-  if (row === undefined) return told(state, "it has ended");
+function kill(state: State, panel: AgentsPanel, row: TurnRow): Step {
   const { id } = row.session;
   if (panel.killing === id) return step({ ...state, overlay: { ...panel, killing: null } }, { type: "kill", session: id });
   return told({ ...state, overlay: { ...panel, killing: id } }, `x again stops ${row.session.name ?? shortId(id)} and all below it`);
@@ -154,10 +148,13 @@ function showEnded(state: State, panel: AgentsPanel): Step {
   return listAgain(state, { ...panel, since: panel.since === "day" ? "recent" : "day" }, 0);
 }
 
-/** The chosen one, if it has not ended. */
-function running(panel: AgentsPanel): TurnRow | undefined {
-  const row = chosenTurn(panel);
-  return row?.state === "ended" ? undefined : row;
+/** What can only be done to one that has not ended. */
+function whileItRuns(run: (state: State, panel: AgentsPanel, row: TurnRow) => Step): PanelKey<AgentsPanel>["run"] {
+  return (state, panel) => {
+    const row = chosenTurn(panel);
+    if (row === undefined) return step(state);
+    return row.state === "ended" ? told(state, "it has ended") : run(state, panel, row);
+  };
 }
 
 function told(state: State, text: string): Step {
