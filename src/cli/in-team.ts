@@ -12,7 +12,7 @@ import type { Sent, TeamFile } from "../protocol/team-mail.ts";
 import type { Door } from "./command.ts";
 import { warningText } from "./tell-fault.ts";
 
-export type InTeam = { agent: string; outbox: string; inbox: string; shared: string; workspace: string | null };
+export type InTeam = { agent: string; team: string; outbox: string; inbox: string; shared: string; workspace: string | null };
 
 export function inTeam({ env }: Door, command: string): InTeam {
   const value = (name: string): string | null => env[`SKEIN_${name}`] || env[`MAOS_${name}`] || null;
@@ -21,7 +21,14 @@ export function inTeam({ env }: Door, command: string): InTeam {
     throw new Fault("usage", `skein ${command} works inside a team, and this process is none of its members`, {
       hint: "a member has SKEIN_AGENT_ID, SKEIN_MESSAGE_DIR and SKEIN_SHARED_CONTEXT",
     });
-  return { agent, outbox: join(messages, "outbox"), inbox: join(messages, "inbox", agent), shared, workspace: value("WORKSPACE") };
+  return {
+    agent,
+    team: env["SKEIN_TEAM_ID"] || env["MAOS_SESSION_ID"] || "",
+    outbox: join(messages, "outbox"),
+    inbox: join(messages, "inbox", agent),
+    shared,
+    workspace: value("WORKSPACE"),
+  };
 }
 
 /** Leaves it in the outbox, and returns its id. What would be refused there is refused here. */
@@ -77,8 +84,8 @@ export function received({ inbox }: InTeam): { name: string; sent: Sent }[] {
 /** Null when it can't be read: any member may have written there. */
 export function teamOf({ shared }: InTeam): TeamFile | null {
   try {
-    const { team, members } = JSON.parse(readFileSync(join(shared, "team.json"), "utf8")) as TeamFile;
-    return { team, members: members.map((member) => ({ ...member, key: member.key ?? member.id, role: member.role ?? "" })) };
+    const { members } = JSON.parse(readFileSync(join(shared, "team.json"), "utf8")) as TeamFile;
+    return { members: members.map((member) => ({ ...member, key: member.key ?? member.id, role: member.role ?? "" })) };
   } catch {
     return null;
   }

@@ -209,3 +209,17 @@ test("when the budget is used up what runs is stopped as that, with its partial 
   ]);
   expect(endOf(events)).toMatchObject({ status: "budget", error: { limit: "tokens" } });
 });
+
+test("a member of a team has its way to leave mail; what a member delegates to has none", async () => {
+  const left: unknown[] = [];
+  const team = { post: async (value: Record<string, unknown>) => `left ${left.push(value)}` };
+  const { result } = await delegating({ team }, async function* ({ path }, context) {
+    const isMember = path.some((one) => textOf(one) === "part");
+    const said = (await context.team?.post({ to: "all" })) ?? "no team";
+    const below = isMember ? await context.delegate(request({ task: "below" })) : null;
+    yield node(text(`${said}, ${below?.answer ?? "nobody"} below`));
+    yield ok;
+  });
+  expect(result.answer).toBe("left 1, no team, nobody below below");
+  expect(left).toEqual([{ to: "all" }]);
+});

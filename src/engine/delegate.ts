@@ -47,7 +47,14 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
     };
     const release = deadline.hold();
     try {
-      const below = { outer: request.signal, above: account, root: place.root ?? session.id, gate: parent.live.gate, told: place.told };
+      const below = {
+        outer: request.signal,
+        above: account,
+        root: place.root ?? session.id,
+        gate: parent.live.gate,
+        told: place.told,
+        ...(request.team === undefined ? {} : { team: request.team }),
+      };
       const { turn, answer, session: ended } = await parent.runBelow(startOf(parent, request, child, policy, role), watch, below);
       return {
         session: child.id,

@@ -6,7 +6,7 @@ import type { Event, TurnOutcome } from "../protocol/event.ts";
 import { storedAt } from "../protocol/handle.ts";
 import { refuseNesting } from "../protocol/nesting.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
-import type { Agent, OutputSink, TurnContext, TurnInput } from "../protocol/ports.ts";
+import type { Agent, OutputSink, TeamPort, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { Role } from "../protocol/role.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
 import type { Spent } from "../protocol/usage.ts";
@@ -41,6 +41,8 @@ export type Place = {
   /** Shut when the turn above stands still; null at the top. */
   gate: Gate | null;
   told: Told;
+  /** For a member of a team. */
+  team?: TeamPort;
 };
 
 /** Warnings that were given already: a missing wall is told once in a run, however many turns it has. */
@@ -264,6 +266,7 @@ async function turnInput(
     takeInput: () => recorder.takeInputs(),
     pausable: (part) => live.gate.add(part),
     tell: async (to, { id, text }) => (await driven.parts.live.of(to)?.recorder.queueInput(text, id)) !== undefined,
+    ...(driven.place.team === undefined ? {} : { team: driven.place.team }),
   };
   return { input, context, spent };
 }

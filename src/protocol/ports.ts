@@ -106,9 +106,12 @@ export type TurnContext = {
   pausable: (part: Pausable) => () => void;
   /** A message for a sub-session that runs: given to it once, however often it is told. False when nothing runs there. */
   tell: (session: string, message: { id: string; text: string }) => Promise<boolean>;
-  /** In a team: leaves a message or report of this member, as JSON. What comes back says whom it reached; throws what is refused. */
-  team?: { post: (value: Record<string, unknown>) => Promise<string> };
+  /** Set for a member of a team. */
+  team?: TeamPort;
 };
+
+/** Leaves a message or report of one member, as JSON. What comes back says whom it reached; throws what is refused. */
+export type TeamPort = { post: (value: Record<string, unknown>) => Promise<string> };
 
 /** What a request will probably count. The cost is null when no price is known. */
 export type Estimate = { tokens: number; costUsd: number | null };
@@ -143,6 +146,8 @@ export type Delegation = {
   tools?: string[];
   /** A place of its own, which is never a model's wish: by default it is where its parent is. */
   at?: { directory: string; allowWrite: string[]; env: Readonly<Record<string, string>> };
+  /** How it leaves mail: it is a member of a team. */
+  team?: TeamPort;
   /** What it may use of its own, besides what all have together. */
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
   /** The sub-session's id: one that is there already goes on, and is told `again` instead of the task. */

@@ -54,17 +54,7 @@ export const skein = "skein";
 
 /** `$SKEIN_SHARED_CONTEXT/team.json`, for those inside to look at. Members can write there: nothing is decided by it. */
 export type TeamFile = {
-  team: string;
-  members: {
-    id: string;
-    key: string;
-    role: string;
-    suffix: string | null;
-    instance: number;
-    agent: string;
-    session: string;
-    state: string;
-  }[];
+  members: { id: string; key: string; role: string; suffix: string | null; instance: number; agent: string; state: string }[];
 };
 
 /** The file in an inbox, and a line of the log of all mail. */

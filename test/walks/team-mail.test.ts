@@ -2,9 +2,10 @@
 // the walls do not let a member write it can't forge.
 import { Glob } from "bun";
 import { expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openMail } from "../../src/agents/team/mail.ts";
+import { makePlace } from "../../src/agents/team/place.ts";
 import { mailList, mailMessage, mailPosted } from "../../src/protocol/schema/team-records.ts";
 import type { Refused, Sent } from "../../src/protocol/team-mail.ts";
 import type { Report } from "../../src/protocol/team.ts";
@@ -23,23 +24,15 @@ test.each(["namespaces", "landlock"])("a member behind %s sends, reads, lists an
   using house = temporaryHouse({ SKEIN_SANDBOX_BEST: tier });
   const directory = join(house.root, "team");
   const seen = { sent: [] as Sent[], reports: [] as Report[], refused: [] as Refused[] };
-  for (const place of ["shared", "work/api", "work/ui", "bin"]) mkdirSync(join(directory, place), { recursive: true });
-  const shared = join(directory, "shared");
-  writeFileSync(
-    join(shared, "team.json"),
-    JSON.stringify({ team: "one", members: members.map((one) => ({ ...one, agent: "native", session: "s", state: "running" })) }),
-  );
-  writeFileSync(
-    join(directory, "bin/skein"),
-    `#!/bin/sh\nexec ${skeinCommand()
-      .map((word) => `'${word}'`)
-      .join(" ")} "$@"\n`,
-  );
-  chmodSync(join(directory, "bin/skein"), 0o755);
+  const [shared, work, bin] = ["shared", "work", "bin"].map((name) => join(directory, name)) as [string, string, string];
+  makePlace({ root: directory, shared, mail: join(directory, "mail"), work, bin }, skeinCommand());
+  for (const { key } of members) mkdirSync(join(work, key));
+  const roster = members.map((one) => ({ ...one, agent: "native", session_id: "s", state: "running" }));
+  writeFileSync(join(shared, "team.json"), JSON.stringify({ team_id: "one", members: roster }));
   const mail = await openMail({
     directory,
     team: "one",
-    members: members.map((one) => ({ ...one, workspace: join(directory, "work", one.key) })),
+    members: members.map((one) => ({ ...one, workspace: join(work, one.key) })),
     hasEnded: () => false,
     onMessage: async (sent) => void seen.sent.push(sent),
     onReport: async (_member, report) => void seen.reports.push(report),
@@ -51,13 +44,13 @@ test.each(["namespaces", "landlock"])("a member behind %s sends, reads, lists an
     },
   });
   const box = (id: string) => join(directory, "mail", id);
-  const variables = { AGENT_ID: api, MESSAGE_DIR: box(api), SHARED_CONTEXT: shared, WORKSPACE: join(directory, "work/api") };
+  const variables = { AGENT_ID: api, SESSION_ID: "one", MESSAGE_DIR: box(api), SHARED_CONTEXT: shared, WORKSPACE: join(work, "api") };
   /** Behind the walls of a member; the two families of names are one. */
   const inside = async (command: string, family: "SKEIN" | "MAOS" = "SKEIN") => {
     const env = Object.entries(variables).map(([name, value]) => `export ${family}_${name}='${value}'; `);
     const writable = [join(box(api), "outbox"), shared, variables.WORKSPACE].flatMap((path) => ["--allow-write", path]);
     const walls = ["--policy", "workspace", "--net", "off", ...writable];
-    return house.run(["exec", "main", `cd '${variables.WORKSPACE}'; PATH="${directory}/bin:$PATH"; ${env.join("")}${command}`, ...walls]);
+    return house.run(["exec", "main", `cd '${variables.WORKSPACE}'; PATH="${bin}:$PATH"; ${env.join("")}${command}`, ...walls]);
   };
   try {
     expect((await house.run(["new", "main", "-m", "ollama/none"])).code).toBe(0);
@@ -90,7 +83,7 @@ skein report artifact main.py "the program" && skein report dependency ui "its p
     expect(mailList.parse(JSON.parse(list))).toMatchObject({ agent: api, messages: [{ type: "response", is_read: false }] });
     expect(read).toContain(`reply-to="${id}">\n8080 \n</message>`);
     expect(again).toBe("no new messages\n");
-    expect(mailMessage.array().parse(JSON.parse(all))).toMatchObject([{ from: ui, metadata: { correlation_id: id } }]);
+    expect(mailMessage.array().parse(JSON.parse(all))).toMatchObject([{ from: ui, session_id: "one", metadata: { correlation_id: id } }]);
     expect(table).toMatch(/MEMBER +ROLE[\s\S]*ui +data_scientist +native +running[\s\S]*ui +response +normal +8080/);
 
     const wrong =

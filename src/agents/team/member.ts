@@ -3,10 +3,10 @@
 import { cutText, oneLine } from "../../kit/text.ts";
 import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
 import type { DelegationResult } from "../../protocol/ports.ts";
-import type { Sent } from "../../protocol/team-mail.ts";
 import type { Ended, MemberRecord, TeamEvent } from "../../protocol/team.ts";
 import { nothingSpent } from "../../protocol/usage.ts";
 import { happen, roleOf, type Crew } from "./crew.ts";
+import { postedText } from "./mail.ts";
 import { environmentOf, mailOf } from "./place.ts";
 import { againPrompt, fileBelow, memberPrompt } from "./prompt.ts";
 
@@ -30,12 +30,12 @@ export async function runMember(crew: Crew, member: MemberRecord): Promise<void>
   const most = member.attempts + 2;
   while (crew.halt === null) {
     const attempt = member.attempts + 1;
-    const given = crew.mail.waitingFor(member.id);
-    const ids = given.map(({ id }) => id);
-    const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given: ids };
+    // Once it has begun, its session is told what comes, each once by its id.
+    const given = attempt === 1 ? crew.mail.waitingFor(member.id).map(({ id }) => id) : [];
+    const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given };
     await happen(crew, started, `${member.id} begins${attempt > 1 ? `, try ${attempt}` : ""}`);
-    crew.mail.markGiven(member.id, ids);
-    const tried = await tryOnce(crew, member, given);
+    crew.mail.markGiven(member.id, given);
+    const tried = await tryOnce(crew, member);
     const ended = await endOf(crew, member, tried);
     const of = { agent: member.id, attempt, ...ended };
     if (ended.status === "ok" && ended.unmet.length === 0) {
@@ -52,14 +52,14 @@ export async function runMember(crew: Crew, member: MemberRecord): Promise<void>
 
 type Tried = Pick<DelegationResult, "status" | "answer" | "spent"> & { error: TurnError | null };
 
-async function tryOnce(crew: Crew, member: MemberRecord, given: readonly Sent[]): Promise<Tried> {
+async function tryOnce(crew: Crew, member: MemberRecord): Promise<Tried> {
   const { context, record, place } = crew;
   const role = roleOf(crew, member.plan);
-  const all = record.messages.filter(({ id }) => member.given.includes(id));
+  const messages = record.messages.filter(({ id }) => member.given.includes(id));
   try {
     const result = await context.delegate({
-      task: memberPrompt({ team: record, member, role, place, messages: all }),
-      again: againPrompt(member, given),
+      task: memberPrompt({ team: record, member, role, place, messages }),
+      again: againPrompt(member),
       title: `${member.plan.key}: ${oneLine(member.plan.task, 200)}`,
       call: `member ${member.id}`,
       session: member.session,
@@ -70,6 +70,7 @@ async function tryOnce(crew: Crew, member: MemberRecord, given: readonly Sent[])
       sandbox: {},
       ...(role.tools === null ? {} : { tools: [...role.tools] }),
       at: placeFor(crew, member, role),
+      team: { post: async (value) => postedText(await crew.mail.post(member.id, value)) },
       limits: { maxSteps: memberSteps, timeoutMs: role.timeoutMs, ...(role.idleMs === null ? {} : { idleMs: role.idleMs }) },
       signal: context.signal,
       onEvent: () => {},

@@ -53,6 +53,7 @@ async function spawn(crew: Crew, phase: number, plan: MemberPlan, from: string |
     },
   };
   await happen(crew, { event: "agent_spawned", member }, `${id} joins as ${plan.key}: ${oneLine(plan.task, 300)}`);
+  crew.mail.add(mailMember(member));
 }
 
 /** All at once but for those who wait for others, or for memory. */
@@ -83,9 +84,8 @@ async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRe
   }
 }
 
-async function openPlace({ parts, repository, mail }: Crew, member: Member): Promise<void> {
+async function openPlace({ parts, repository }: Crew, member: Member): Promise<void> {
   const { directory, branch, from } = member.workspace;
-  mail.add(mailMember(member));
   if (branch !== null && from !== null) return parts.workspaces.open(repository, { directory, branch, from });
   mkdirSync(directory, { recursive: true });
 }

@@ -35,12 +35,12 @@ export function memberPrompt(briefing: Briefing): string {
 }
 
 /** What a member is told that has begun already: its session knows the rest. */
-export function againPrompt({ ended }: MemberRecord, messages: readonly Sent[]): string {
+export function againPrompt({ ended }: MemberRecord): string {
   const why =
     ended === null
       ? "You were interrupted. Look at what is there"
       : `Your last try does not count: ${ended.unmet.length > 0 ? `this does not hold: ${ended.unmet.join("; ")}` : `it ended as ${ended.status}: ${ended.error ?? ""}`}`;
-  return [`${why}. Go on from what is there and finish your task.`, ...messagesFor(messages)].join("\n\n");
+  return `${why}. Go on from what is there and finish your task.`;
 }
 
 function messagesFor(messages: readonly Sent[]): string[] {

@@ -7,7 +7,7 @@ import type { NewNode, Node } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
 import { problemsOf } from "../../protocol/team-plan.ts";
-import { teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+import { membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { happen, type Crew, type TeamParts } from "./crew.ts";
 import { lead } from "./lead.ts";
@@ -66,6 +66,8 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
   };
   writeRoster(place, record);
   const mail = await openMail(mailParts(crew));
+  // What the path says was given may not have been written down by the mail yet.
+  for (const { id, given } of membersOf(record)) mail.markGiven(id, given);
   try {
     return await lead(Object.assign(crew, { mail }));
   } finally {

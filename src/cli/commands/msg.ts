@@ -85,7 +85,7 @@ async function read(place: InTeam, args: Args, door: Door): Promise<string> {
   const shown = args.flags["all"] ? all : all.filter(({ name }) => name > lastRead(place));
   const last = all.at(-1);
   if (last !== undefined) remember(place, last.name, door);
-  if (args.flags["json"]) return jsonText(shown.map(({ sent }) => mailRecord(sent, teamOf(place)?.team ?? "")));
+  if (args.flags["json"]) return jsonText(shown.map(({ sent }) => mailRecord(sent, place.team)));
   if (shown.length === 0) return `no ${args.flags["all"] ? "" : "new "}messages\n`;
   return shown.map(({ sent }) => `${messageText(sent).split("\n").map(printable).join("\n")}\n`).join("\n");
 }
