@@ -151,6 +151,7 @@ export const fixedKeys: readonly { keys: string; summary: string }[] = [
   { keys: "Alt+B, Alt+F", summary: "while typing: a word back, a word on" },
   { keys: "Ctrl+W, Ctrl+U, Ctrl+K", summary: "while typing: delete word, to start, to end" },
   { keys: "Ctrl+_", summary: "while typing: take the last change back" },
+  { keys: "Tab", summary: "while typing: complete a path or a command" },
   { keys: "@", summary: "while typing: the path of a file" },
   { keys: "/", summary: "at the start of a message: a command" },
   { keys: "!", summary: "at the start of a message: run it in a shell" },

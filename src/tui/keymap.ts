@@ -36,6 +36,15 @@ export function keysOf(bindings: Bindings, command: ScreenCommand): { keys: stri
   return { keys, leaders: afterSpace.map((key) => key.slice("space ".length)) };
 }
 
+/** What Tab makes of the beginning of a command: as far as all that fit agree, and these. */
+export function completedWord(word: string): { text: string; fitting: string[] } {
+  const fitting = screenCommands.flatMap(({ name, typed }) => (typed !== undefined && name.startsWith(word) ? [name] : []));
+  const [first = word, ...others] = fitting;
+  let shared = first.length;
+  while (others.some((other) => !other.startsWith(first.slice(0, shared)))) shared -= 1;
+  return { text: fitting.length === 1 ? `${first} ` : first.slice(0, shared), fitting };
+}
+
 /** Any beginning that means one command is enough: `:q`. */
 export function commandOfWord(word: string): ScreenCommand | { near: string | null } {
   const typed = screenCommands.filter((command) => command.typed !== undefined);

@@ -1,11 +1,12 @@
 // What a key does, by mode. Overlays come first, then Ctrl+C and Esc, then the leader, then the mode.
 import { emptyLine, insert } from "../kit/line-edit.ts";
+import { oneLine } from "../kit/text.ts";
 import { askInFront, pressInAsk } from "./asks.ts";
 import { isMenuKey } from "./composer/menu.ts";
 import { typeKey } from "./composer/type.ts";
 import { goOn } from "./commands.ts";
 import { edited } from "./edit-keys.ts";
-import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord } from "./keymap.ts";
+import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord, completedWord } from "./keymap.ts";
 import { goBack } from "./overlays/agents.ts";
 import { pressInOverlay } from "./overlays/index.ts";
 import { searchKey } from "./search/search.ts";
@@ -107,6 +108,7 @@ function normalKey(state: State, key: Key): Step {
 
 function commandKey(state: State, key: Key): Step {
   if (key.name === "backspace" && state.commandLine.text === "") return step(leaveMode(state));
+  if (key.name === "tab") return step(completeCommand(state));
   if (key.name !== "enter") return step({ ...state, commandLine: edited(state.commandLine, key) });
   const [word = "", ...rest] = state.commandLine.text.trim().split(/\s+/);
   const left = leaveMode(state);
@@ -120,6 +122,15 @@ function commandKey(state: State, key: Key): Step {
       isError: true,
     },
   });
+}
+
+function completeCommand(state: State): State {
+  const { text: word } = state.commandLine;
+  if (/\s/.test(word)) return state;
+  const { text, fitting } = completedWord(word);
+  const completed = { ...state, commandLine: { text, cursor: text.length } };
+  if (fitting.length === 0) return tell(state, `no command begins with :${word}`);
+  return fitting.length === 1 || text !== word ? completed : tell(completed, oneLine(fitting.join(", "), 300));
 }
 
 function tell(state: State, text: string): State {

@@ -42,25 +42,27 @@ export async function enter(doing: Doing, session: Session | null, how: "work" |
 }
 
 export async function start(doing: Doing, { prompt, images }: { prompt: string | null; images: readonly string[] }): Promise<void> {
-  await take(doing, { draft: prompt ?? "", task: prompt }, (session) =>
+  const isDone = await take(doing, { draft: prompt ?? "", task: prompt }, (session) =>
     doing.api.turn.start({ ...doing.turn, session, prompt, images: images.map((path) => imageAt(doing, path)) }),
   );
+  // Who took it and with which model is the session's now.
+  if (isDone) Object.assign(doing.turn, { agent: null, model: null });
 }
 
-/** A turn in the session that is shown, or in one that it begins. */
+/** A turn in the session that is shown, or in one that it begins; false when it could not be followed to its end. */
 async function take(
   doing: Doing,
   { draft, task }: { draft: string; task: string | null },
   begin: (session: string) => AsyncIterable<Event>,
-): Promise<void> {
-  const { send, turn } = doing;
+): Promise<boolean> {
+  const { send } = doing;
   let isTaken = false;
   let session = doing.session;
   try {
     session ??= await beginSession(doing, task);
     doing.running.add(session.id);
     for await (const event of begin(session.id)) isTaken ||= event.type === "turn.started";
-    Object.assign(turn, { agent: null, model: null });
+    return true;
   } catch (error) {
     const failure = { ...(session === null ? {} : { session: session.id }), ...notSent(error) };
     if (isLost(error)) void findAgain(doing);
@@ -69,6 +71,7 @@ async function take(
       send({ type: "failed", ...failure });
       if (session?.id === doing.session?.id) await showSession(doing, spoken(doing).id);
     }
+    return false;
   } finally {
     if (session !== null) doing.running.delete(session.id);
   }

@@ -43,6 +43,24 @@ test("the agent picker tells versions and what stands in the way", async () => {
   expect(textOf(press(state, "down").state)).toContain("set ANTHROPIC_API_KEY or sign in");
 });
 
+test("a command after the colon is completed by Tab, as far as it is clear", () => {
+  const at = (text: string) => press(fresh, ":", ...Array.from(text), "tab").state;
+  expect([at("bud").commandLine.text, at("p").commandLine.text, at("zz").notice?.text]).toEqual([
+    "budget ",
+    "p",
+    "no command begins with :zz",
+  ]);
+  expect(at("p").notice?.text).toBe("plan, palette");
+});
+
+test("a shell command leaves the model that was chosen for the next turn", async () => {
+  const turn = { agent: "native", model: "x/y", policy: {}, timeoutMs: null };
+  const shell = { bash: { execute: async function* () {} } };
+  const doing = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as Doing;
+  await doEffect(doing, { type: "execute", command: "ls", draft: "!ls" });
+  expect(turn).toMatchObject({ agent: "native", model: "x/y" });
+});
+
 describe("costs", () => {
   test("stand turn by turn with what came from the cache, with sub-sessions and the limit", async () => {
     const { state } = await opened("space", "b");
