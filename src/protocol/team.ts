@@ -70,7 +70,7 @@ export type Member = {
   /** Null is the team's own. */
   agent: string | null;
   model: string | null;
-  workspace: { kind: WorkspaceKind; directory: string; branch: string | null; from: string | null };
+  workspace: { kind: WorkspaceKind; directory: string; branch: string | null };
 };
 
 /** What happened to a team, by the names that its log uses. `at` is the node's. */
@@ -103,6 +103,11 @@ export type Ended = {
   unmet: string[];
   costUsd: number | null;
 };
+
+/** Why it does not count, in words. */
+export function reasonOf({ status, error, unmet }: Ended): string {
+  return unmet.length > 0 ? `does not hold: ${unmet.join("; ")}` : error === null ? status : `${status}: ${error}`;
+}
 
 export type Conflict = { agent: string; paths: string[] };
 

@@ -53,3 +53,14 @@ export function mailMember({ id, plan: { key, role, suffix }, instance, workspac
 export function roleOf({ roles }: Pick<Crew, "roles">, plan: { role: string; description: string | null }): Role {
   return roles.find(({ name }) => name === plan.role) ?? describedRole(plan.role, plan.description ?? "");
 }
+
+/** The commit that the work of a phase begins from: what the one before left. Null where there is no repository. */
+export function startOf({ phases, base }: TeamRecord, at: number): string | null {
+  return phases.slice(0, at).findLast(({ commit }) => commit !== null)?.commit ?? base;
+}
+
+/** Whether what someone in this role does in its workspace is part of the result. */
+export function changesProject({ policy, writes }: Role): boolean {
+  if (policy === "readonly" || policy === "plan") return false;
+  return writes.length === 0 || writes.some((path) => path.startsWith("$SKEIN_WORKSPACE"));
+}

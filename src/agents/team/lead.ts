@@ -1,17 +1,17 @@
 // A team's work from where it stands to its end: phase by phase, each planned only when the one before is over. All it
 // knows is on the path, so it goes on from any point at which it was interrupted.
 import type { TurnStatus } from "../../protocol/error.ts";
-import type { PhasePlan } from "../../protocol/team.ts";
+import { reasonOf, type PhasePlan } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { happen, type Crew } from "./crew.ts";
-import { runPhase } from "./phase.ts";
+import { enroll, runPhase } from "./phase.ts";
 import { planNext } from "./planner.ts";
 
 const mostPhases = 50;
 
 export async function lead(crew: Crew): Promise<TurnEnd> {
   const { record } = crew;
-  while (record.phases.length <= mostPhases) {
+  for (;;) {
     const open = record.phases.findIndex(({ isOver }) => !isOver);
     const at = open >= 0 ? open : await begin(crew);
     if (typeof at !== "number") return at;
@@ -20,14 +20,13 @@ export async function lead(crew: Crew): Promise<TurnEnd> {
     // A planner sees what went wrong and plans around it; without one there is nobody to decide.
     if (record.wish.phases !== null && (failed.length > 0 || conflicts.length > 0)) {
       const reasons = [
-        ...failed.map(({ id, ended }) => `${id} failed (${ended?.status ?? "not run"}${ended?.error ? `: ${ended.error}` : ""})`),
+        ...failed.map(({ id, ended }) => `${id} failed: ${ended === null ? "it did not begin" : reasonOf(ended)}`),
         ...conflicts.map(({ agent, paths }) => `the work of ${agent} conflicts in ${paths.join(", ")}`),
       ];
       return giveUp(crew, reasons.join("; "));
     }
     await close();
   }
-  return giveUp(crew, `more than ${mostPhases} phases`);
 }
 
 /** The next phase is planned and recorded; its number, or how the team ends. */
@@ -35,16 +34,18 @@ async function begin(crew: Crew): Promise<number | TurnEnd> {
   const { record } = crew;
   const at = record.phases.length;
   if (record.wish.phases !== null) {
-    const plan = record.wish.phases[at];
-    if (plan === undefined) return finish(crew);
-    return planned(crew, plan, record.wish.phases.slice(at + 1, at + 2), "as it was asked for");
+    if (at === record.wish.phases.length) return finish(crew);
+    // All of them are known, and may be written to, from the beginning.
+    for (const plan of record.wish.phases.slice(at)) await planned(crew, plan, [], "as it was asked for");
+    return at;
   }
+  if (at === mostPhases) return giveUp(crew, `${mostPhases} phases, and the planner sees no end`);
   const next = await planNext(crew);
   if (crew.context.signal.aborted)
     return stop(crew, { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } });
   if ("error" in next) return giveUp(crew, next.error.message, next.error.kind);
   const [plan, ...ahead] = next.phases;
-  if (plan === undefined) return finish(crew, next.reason);
+  if (next.isDone || plan === undefined) return finish(crew, next.reason);
   return planned(crew, plan, ahead, next.reason);
 }
 
@@ -52,6 +53,7 @@ async function planned(crew: Crew, plan: PhasePlan, ahead: PhasePlan[], reason: 
   const phase = crew.record.phases.length;
   const who = plan.members.map(({ key, role, agent }) => `${key} (${role}${agent === null ? "" : `, ${agent}`})`).join(", ");
   await happen(crew, { event: "phase_planned", phase, plan, ahead, reason }, `phase ${phase + 1}, ${plan.name}: ${who}`);
+  await enroll(crew, phase);
   return phase;
 }
 

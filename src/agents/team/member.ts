@@ -3,9 +3,9 @@
 import { cutText, oneLine } from "../../kit/text.ts";
 import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
 import type { DelegationResult } from "../../protocol/ports.ts";
-import type { Ended, MemberRecord, TeamEvent } from "../../protocol/team.ts";
+import { reasonOf, type Ended, type MemberRecord, type TeamEvent } from "../../protocol/team.ts";
 import { nothingSpent } from "../../protocol/usage.ts";
-import { happen, roleOf, type Crew } from "./crew.ts";
+import { happen, roleOf, startOf, type Crew } from "./crew.ts";
 import { postedText } from "./mail.ts";
 import { environmentOf, mailOf } from "./place.ts";
 import { againPrompt, fileBelow, memberPrompt } from "./prompt.ts";
@@ -44,8 +44,7 @@ export async function runMember(crew: Crew, member: MemberRecord): Promise<void>
     }
     crew.halt ??= haltedBy(crew, tried);
     const restarts = crew.halt === null && attempt < most && !lasting.includes(ended.status);
-    const why = ended.error ?? (ended.unmet.length > 0 ? `does not hold: ${ended.unmet.join("; ")}` : ended.status);
-    await happen(crew, { event: "agent_failed", restarts, ...of }, `${member.id} failed: ${oneLine(why, 500)}`);
+    await happen(crew, { event: "agent_failed", restarts, ...of }, `${member.id} failed: ${oneLine(reasonOf(ended), 500)}`);
     if (!restarts) return;
   }
 }
@@ -106,8 +105,9 @@ async function endOf(crew: Crew, member: MemberRecord, { status, answer, error, 
   };
 }
 
-async function commitOf({ parts, repository }: Crew, { id, plan, workspace }: MemberRecord): Promise<string | null> {
-  const { directory, branch, from } = workspace;
+async function commitOf({ parts, repository, record }: Crew, { id, plan, phase, workspace }: MemberRecord): Promise<string | null> {
+  const { directory, branch } = workspace;
+  const from = startOf(record, phase);
   if (branch === null || from === null) return null;
   const by = { name: id, message: `${plan.key}: ${oneLine(plan.task, 60)}` };
   return parts.workspaces.commit(repository, { directory, branch, from }, by);

@@ -6,7 +6,7 @@ import { oneLine } from "../../kit/text.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Joined } from "../../protocol/ports.ts";
 import { membersOf, type Conflict, type Ended, type Member, type MemberPlan, type MemberRecord } from "../../protocol/team.ts";
-import { happen, mailMember, roleOf, type Crew } from "./crew.ts";
+import { changesProject, happen, mailMember, roleOf, startOf, type Crew } from "./crew.ts";
 import { runMember } from "./member.ts";
 import { phaseSummary } from "./summary.ts";
 
@@ -15,28 +15,28 @@ export type PhaseEnd = { failed: MemberRecord[]; conflicts: Conflict[]; close: (
 
 export async function runPhase(crew: Crew, at: number): Promise<PhaseEnd> {
   const phase = crew.record.phases[at]!;
-  const from = startOf(crew, at);
-  for (const plan of phase.plan.members)
-    if (!phase.members.some((member) => member.plan.key === plan.key)) await spawn(crew, at, plan, from);
+  const from = startOf(crew.record, at);
+  await enroll(crew, at);
   await workAll(crew, phase.members);
   const failed = phase.members.filter(({ state }) => state !== "completed");
   const { commit, conflicts } = await joinWork(crew, phase.members, from, phase.plan.name);
   return { failed, conflicts, close: () => checkpoint(crew, at, { from, commit, conflicts }) };
 }
 
-/** Where the work of a phase begins: where the one before left it. */
-function startOf({ record }: Crew, at: number): string | null {
-  return record.phases.slice(0, at).findLast(({ commit }) => commit !== null)?.commit ?? record.base;
+/** Its members get their names, so that others can write to them before they begin. */
+export async function enroll(crew: Crew, at: number): Promise<void> {
+  const { plan, members } = crew.record.phases[at]!;
+  for (const wanted of plan.members) if (!members.some((member) => member.plan.key === wanted.key)) await spawn(crew, at, wanted);
 }
 
 /** Its id says what it is to people; nothing takes it apart. */
-async function spawn(crew: Crew, phase: number, plan: MemberPlan, from: string | null): Promise<void> {
+async function spawn(crew: Crew, phase: number, plan: MemberPlan): Promise<void> {
   const { record, input, place } = crew;
   const role = roleOf(crew, plan);
   const instance = membersOf(record).filter((other) => other.plan.role === plan.role).length + 1;
   const id = ["agent", plan.role, ...(plan.suffix === null ? [] : [plan.suffix]), instance, randomBytes(4).toString("hex")].join("_");
   const wanted = plan.workspace ?? record.wish.workspace;
-  const kind = wanted === "worktree" && from === null ? "plain" : wanted;
+  const kind = wanted === "worktree" && record.base === null ? "plain" : wanted;
   const member: Member = {
     id,
     plan,
@@ -49,7 +49,6 @@ async function spawn(crew: Crew, phase: number, plan: MemberPlan, from: string |
       kind,
       directory: kind === "project" ? input.project : join(place.work, id),
       branch: kind === "worktree" ? `skein/${shortId(record.id)}/${id}` : null,
-      from: kind === "worktree" ? from : null,
     },
   };
   await happen(crew, { event: "agent_spawned", member }, `${id} joins as ${plan.key}: ${oneLine(plan.task, 300)}`);
@@ -84,8 +83,8 @@ async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRe
   }
 }
 
-async function openPlace({ parts, repository }: Crew, member: Member): Promise<void> {
-  const { directory, branch, from } = member.workspace;
+async function openPlace({ parts, repository, record }: Crew, { phase, workspace: { directory, branch } }: Member): Promise<void> {
+  const from = startOf(record, phase);
   if (branch !== null && from !== null) return parts.workspaces.open(repository, { directory, branch, from });
   mkdirSync(directory, { recursive: true });
 }
@@ -99,7 +98,7 @@ async function fail(crew: Crew, member: MemberRecord, error: string): Promise<vo
   );
 }
 
-/** Whoever only looks has changed nothing that is to stay. */
+/** Whoever only looks, or writes only for the others, has changed nothing that is to stay. */
 async function joinWork(
   crew: Crew,
   members: readonly MemberRecord[],
@@ -107,8 +106,8 @@ async function joinWork(
   name: string,
 ): Promise<{ commit: string | null; conflicts: Conflict[] }> {
   const works = members.flatMap(({ id, state, ended, plan }) => {
-    const isLooking = ["readonly", "plan"].includes(roleOf(crew, plan).policy ?? "");
-    return state === "completed" && !isLooking && ended !== null && ended.commit !== null ? [{ name: id, commit: ended.commit }] : [];
+    const isKept = state === "completed" && changesProject(roleOf(crew, plan));
+    return isKept && ended !== null && ended.commit !== null ? [{ name: id, commit: ended.commit }] : [];
   });
   if (from === null || works.length === 0) return { commit: from, conflicts: [] };
   const joined: Joined = await crew.parts.workspaces.join(

@@ -6,7 +6,8 @@ import { cutText } from "../../kit/text.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { rolePrompt, type Role } from "../../protocol/role.ts";
 import { messageText, type Sent } from "../../protocol/team-mail.ts";
-import { membersOf, type MemberRecord, type TeamRecord } from "../../protocol/team.ts";
+import { membersOf, reasonOf, type MemberRecord, type TeamRecord, type WorkspaceKind } from "../../protocol/team.ts";
+import { changesProject } from "./crew.ts";
 import type { TeamPlace } from "./place.ts";
 
 const objectiveBytes = 4_000;
@@ -22,7 +23,7 @@ export function memberPrompt(briefing: Briefing): string {
   const sections = [
     `You are the ${role.name.replaceAll("_", " ")} in a team that works on one objective.`,
     `# You\n${id}, instance ${instance}${role.origin === "built-in" ? "" : `; ${role.description}`}\nThe objective: ${cut(team.wish.objective, objectiveBytes)}`,
-    `# Places\n$SKEIN_WORKSPACE ${places[workspace.kind]} You are in it.\n$SKEIN_SHARED_CONTEXT belongs to all: results that others need go there. team.json in it lists the members.\nNothing else can be written.`,
+    `# Places\n$SKEIN_WORKSPACE ${placeText(workspace.kind, role)} You are in it.\n$SKEIN_SHARED_CONTEXT belongs to all: results that others need go there. team.json in it lists the members.\nNothing else can be written.`,
     `# Your task\n${plan.task}${checksOf(member)}`,
     ...(role.prompt === "" ? [] : [`# Your role\n${rolePrompt(role, "in-team")}`]),
     ...beforeOf(team, member),
@@ -36,15 +37,17 @@ export function memberPrompt(briefing: Briefing): string {
 
 /** What a member is told that has begun already: its session knows the rest. */
 export function againPrompt({ ended }: MemberRecord): string {
-  const why =
-    ended === null
-      ? "You were interrupted. Look at what is there"
-      : `Your last try does not count: ${ended.unmet.length > 0 ? `this does not hold: ${ended.unmet.join("; ")}` : `it ended as ${ended.status}: ${ended.error ?? ""}`}`;
-  return `${why}. Go on from what is there and finish your task.`;
+  const why = ended === null ? "You were interrupted." : `Your last try does not count (${reasonOf(ended)}).`;
+  return `${why} Look at what is there, go on from it and finish your task.`;
 }
 
 function messagesFor(messages: readonly Sent[]): string[] {
   return messages.length === 0 ? [] : [`# Messages for you\n${messages.map(messageText).join("\n\n")}`];
+}
+
+function placeText(kind: WorkspaceKind, role: Role): string {
+  const isKept = kind !== "worktree" || changesProject(role);
+  return isKept ? places[kind] : "is your own copy of the repository, to look and to try; what you change there is not taken over.";
 }
 
 const places = {

@@ -1,7 +1,7 @@
 // A phase in words, for those who come after and for people: who did what, what came of it, what is missing. Made from
 // what is recorded, without a model, and bounded.
 import { cutText } from "../../kit/text.ts";
-import type { Conflict, MemberRecord, PhasePlan } from "../../protocol/team.ts";
+import { reasonOf, type Conflict, type MemberRecord, type PhasePlan } from "../../protocol/team.ts";
 
 const answerBytes = 1_500;
 const summaryBytes = 8_000;
@@ -24,13 +24,12 @@ export function phaseSummary({ plan, members, conflicts, messages }: PhaseOutcom
 }
 
 function memberLines({ id, plan, state, ended, artifacts, reports, changed }: PhaseOutcome["members"][number]): string {
-  const how = state === "completed" ? "completed" : `failed (${ended?.status ?? "not run"}${ended?.error ? `: ${ended.error}` : ""})`;
+  const how = state === "completed" ? "completed" : `failed: ${ended === null ? "it did not begin" : reasonOf(ended)}`;
   const complete = reports.findLast(({ report }) => report.type === "complete")?.report;
   const said = complete?.type === "complete" ? complete.summary : (ended?.answer ?? "");
   return [
     `### ${id} (${plan.key}): ${how}`,
     cutText(said.trim(), answerBytes, { keep: "both" }).text,
-    ...(ended !== null && ended.unmet.length > 0 ? [`Does not hold: ${ended.unmet.join("; ")}`] : []),
     ...(artifacts.length === 0 ? [] : [`Artifacts: ${artifacts.map(({ path, description }) => `${path} (${description})`).join(", ")}`]),
     ...(changed.length === 0
       ? []

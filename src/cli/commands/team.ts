@@ -39,6 +39,7 @@ export const team: Command = {
     { name: "agents", value: "list", summary: "who works: role[:agent], ... in order; without it a planner decides" },
     { name: "strategy", value: "name", summary: `${strategies.join(", ")}; pipeline with --agents, else adaptive` },
     { name: "phases", value: "file", summary: "a plan as JSON: {phases: [{name, goal, members: [{key, role, task, ...}]}]}" },
+    { name: "yes", summary: "with merge: without asking" },
     { name: "workspace", value: "kind", summary: `where members work: ${workspaceKinds.join(", ")}; worktree if not said` },
     ...runFlags.filter((flag) => taken.has(flag.name)),
   ],

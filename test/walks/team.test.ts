@@ -1,0 +1,234 @@
+// A team with the real program: a small repository, scripted models behind real walls, worktrees, mail, phases, and what
+// is left when something goes wrong.
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
+import type { Script } from "../../src/agents/contract/server/script.ts";
+import type { TeamEvent } from "../../src/protocol/team.ts";
+import { fromWire } from "../../src/protocol/wire-case.ts";
+import { leftOf } from "../support/processes.ts";
+import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+
+const model = ["-m", "anthropic/claude-sonnet-4-5"];
+
+/** What a member does, by its role, its instance and how often it was asked before. */
+type Player = (who: { role: string; instance: number; prompt: string; tries: number }) => string | { run: string; say?: string };
+
+function played(player: Player) {
+  const tries = new Map<string, number>();
+  return ({ position: { prompt } }: { position: { prompt: string } }): Script => {
+    const role = /You are the (.+?) in a team/.exec(prompt)?.[1] ?? (prompt.startsWith("Plan the next") ? "planner" : "again");
+    const instance = Number(/, instance (\d+)/.exec(prompt)?.[1] ?? 0);
+    const key = `${role} ${instance} ${prompt.length}`;
+    tries.set(key, (tries.get(key) ?? 0) + 1);
+    const act = player({ role, instance, prompt, tries: tries.get(key) ?? 1 });
+    if (typeof act === "string") return { steps: [], final: act };
+    return { steps: [{ calls: [{ input: { command: act.run } }] }], final: act.say ?? "done" };
+  };
+}
+
+async function onTeam(player: Player, walk: (at: { house: TemporaryHouse; server: ModelServer }) => Promise<void>): Promise<void> {
+  const server = startModelServer(played(player));
+  using house = temporaryHouse(vendorEnv(server.url));
+  repositoryIn(house.project);
+  try {
+    await walk({ house, server });
+    expect(await leftOf(house.root)).toEqual([]);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** A module with a test that fails until sum and product are there. */
+function repositoryIn(project: string): void {
+  rmSync(join(project, ".git"), { recursive: true });
+  writeFileSync(join(project, "package.json"), '{"type":"module"}\n');
+  writeFileSync(join(project, "index.js"), "// what others use\n");
+  writeFileSync(join(project, "check.sh"), 'set -e\ngrep -q "sum" sum.js\ngrep -q "product" product.js\necho tests pass\n');
+  git(project, "init", "-q", "-b", "main");
+  git(project, "add", "-A");
+  git(project, "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "first");
+}
+
+function git(directory: string, ...args: string[]): string {
+  const { stdout, stderr, exitCode } = Bun.spawnSync(["git", ...args], { cwd: directory });
+  if (exitCode !== 0) throw new Error(stderr.toString());
+  return stdout.toString().trim();
+}
+
+function teamIn(house: TemporaryHouse): { id: string; root: string; log: TeamEvent[] } {
+  const folder = join(house.project, ".skein", "teams");
+  const id = readdirSync(folder).find((name) => !name.startsWith(".")) ?? "";
+  const lines = readFileSync(join(folder, id, "session.log"), "utf8")
+    .trim()
+    .split("\n");
+  const log = lines.map((line) => {
+    const { event, data } = JSON.parse(line) as { event: string; data: object };
+    return { event, ...(fromWire(data) as object) } as TeamEvent;
+  });
+  return { id, root: join(folder, id), log };
+}
+
+const events = (log: TeamEvent[]) => log.map(({ event }) => event);
+const the = <E extends TeamEvent["event"]>(log: TeamEvent[], event: E) =>
+  log.filter((happened): happened is Extract<TeamEvent, { event: E }> => happened.event === event);
+
+const builders: Player = ({ role, instance, prompt }) => {
+  if (role === "architect")
+    return {
+      run: 'mkdir -p "$SKEIN_SHARED_CONTEXT/architecture" && echo "sum.js and product.js" > "$SKEIN_SHARED_CONTEXT/architecture/system-design.md" && skein report artifact "$SKEIN_SHARED_CONTEXT/architecture/system-design.md" "the design" && skein msg send --to engineer --subject design "one file each"',
+      say: "The design is there.",
+    };
+  if (role === "engineer") {
+    const name = instance === 1 ? "sum" : "product";
+    const isTold = prompt.includes("one file each") && prompt.includes("The design is there.");
+    return {
+      run: `echo "export const ${name} = ${isTold ? "told" : "untold"};" > ${name}.js; touch "$SKEIN_PROJECT_ROOT/outside" /etc/outside; skein report complete success "${name} is built"`,
+    };
+  }
+  return {
+    run: 'mkdir -p "$SKEIN_SHARED_CONTEXT/reviews" && sh check.sh > "$SKEIN_SHARED_CONTEXT/reviews/verdict.txt"; echo x > stray.txt',
+    say: "Approved.",
+  };
+};
+
+test("an architect, two engineers and a reviewer: worktrees, mail, artifacts, summaries, and the work in the project at the end", async () => {
+  await onTeam(builders, async ({ house }) => {
+    const ran = await house.run(["team", "run", "sum and product", "--agents", "architect,engineer,engineer,reviewer", ...model]);
+    expect([ran.code, ran.err.includes("skein:")]).toEqual([0, false]);
+    const { id, root, log } = teamIn(house);
+    expect(the(log, "agent_completed").map(({ unmet, status }) => [status, unmet])).toEqual(Array(4).fill(["ok", []]));
+    expect(the(log, "message_sent").map(({ message }) => [message.delivered.length, message.subject])).toEqual([[2, "design"]]);
+    expect(the(log, "artifact_created").map(({ description }) => description)).toEqual(["the design"]);
+    expect(readFileSync(join(root, "shared/reviews/verdict.txt"), "utf8")).toBe("tests pass\n");
+    expect(git(house.project, "status", "--porcelain")).toBe("?? .skein/");
+    const merged = await house.run(["team", "merge", id, "--yes"]);
+    expect(merged.code).toBe(0);
+    expect(git(house.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
+    expect(readFileSync(join(house.project, "sum.js"), "utf8")).toBe("export const sum = told;\n");
+    expect(Bun.spawnSync(["sh", "check.sh"], { cwd: house.project }).stdout.toString()).toBe("tests pass\n");
+    expect(existsSync("/etc/outside") || existsSync(join(house.project, "outside"))).toBe(false);
+    const shown = await house.run(["show", id, "--json"]);
+    expect(shown.out).toContain("one file each");
+  });
+}, 60_000);
+
+test("what does not hold is tried once more with the reason, then the team stops; resume goes on there", async () => {
+  const phases = {
+    phases: [
+      { name: "one", members: [{ key: "a", role: "engineer", task: "write a.txt", validation: [{ kind: "file", path: "a.txt" }] }] },
+      {
+        name: "two",
+        members: [
+          {
+            key: "b",
+            role: "engineer",
+            task: "write b.txt",
+            must_read: ["a.txt"],
+            validation: [{ kind: "command", command: "test -s b.txt" }],
+          },
+        ],
+      },
+    ],
+  };
+  let isReady = false;
+  const player: Player = ({ role, prompt }) => {
+    if (prompt.includes("write a.txt")) return { run: "echo found in a > a.txt" };
+    if (role === "engineer") return prompt.includes("found in a") ? "I did nothing." : "must_read is missing";
+    return isReady ? { run: "echo b > b.txt" } : "Still nothing.";
+  };
+  await onTeam(player, async ({ house }) => {
+    writeFileSync(join(house.project, "plan.json"), JSON.stringify(phases));
+    const ran = await house.run(["team", "run", "two files", "--phases", "plan.json", ...model]);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain("`test -s b.txt` exited with 1");
+    const first = teamIn(house);
+    expect(the(first.log, "agent_failed").map(({ attempt, restarts }) => [attempt, restarts])).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+    expect(the(first.log, "agent_failed")[0]?.answer).toBe("I did nothing.");
+    isReady = true;
+    const again = await house.run(["team", "resume", first.id, ...model]);
+    expect(again.code).toBe(0);
+    const { log } = teamIn(house);
+    expect(the(log, "agent_completed").map(({ attempt }) => attempt)).toEqual([1, 3]);
+    expect(events(log).filter((event) => event === "agent_spawned")).toHaveLength(2);
+  });
+}, 60_000);
+
+test("two that change the same line: both branches are kept, the conflict is told, and a person decides", async () => {
+  const player: Player = ({ instance }) => ({ run: `echo "engineer ${instance}" > index.js` });
+  await onTeam(player, async ({ house }) => {
+    const ran = await house.run(["team", "run", "the same line", "--agents", "engineer,engineer", "--strategy", "parallel", ...model]);
+    expect([ran.code, /conflicts in index\.js/.test(ran.err)]).toEqual([1, true]);
+    const { root, log } = teamIn(house);
+    const commits = the(log, "agent_completed").map(({ commit }) => commit ?? "");
+    const texts = commits.map((commit) => git(house.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:index.js`));
+    expect(texts.toSorted()).toEqual(["engineer 1", "engineer 2"]);
+    expect(readFileSync(join(house.project, "index.js"), "utf8")).toBe("// what others use\n");
+  });
+}, 60_000);
+
+test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", async () => {
+  const asked: string[] = [];
+  let isSlow = true;
+  const player: Player = ({ role }) => {
+    asked.push(role);
+    if (role === "engineer" && isSlow) return { run: "echo begun > begun.txt; sleep 300" };
+    return role === "again" ? { run: "test -s begun.txt && echo went on > done.txt" } : { run: "true" };
+  };
+  await onTeam(player, async ({ house }) => {
+    const child = house.start(["team", "run", "three phases", "--agents", "architect,engineer,reviewer", ...model]);
+    const begun = () => {
+      const folder = join(house.project, ".skein/teams");
+      const teams = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith(".")) : [];
+      return teams.some((team) =>
+        readdirSync(join(folder, team, "work")).some((name) => existsSync(join(folder, team, "work", name, "begun.txt"))),
+      );
+    };
+    while (!begun()) await Bun.sleep(20);
+    process.kill(child.pid, "SIGKILL");
+    await child.exited;
+    isSlow = false;
+    const { id } = teamIn(house);
+    const again = await house.run(["team", "resume", id, ...model]);
+    expect(again.code).toBe(0);
+    const { log } = teamIn(house);
+    expect(asked.filter((role) => role === "architect")).toHaveLength(2); // two requests of one turn
+    expect(the(log, "agent_completed").map(({ agent, attempt }) => [agent.split("_")[1], attempt])).toEqual([
+      ["architect", 1],
+      ["engineer", 2],
+      ["reviewer", 1],
+    ]);
+    const merged = await house.run(["team", "merge", id, "--yes"]);
+    expect([merged.code, readFileSync(join(house.project, "done.txt"), "utf8")]).toEqual([0, "went on\n"]);
+  });
+}, 60_000);
+
+test("a planner plans by what came out; a plan that can't be used is sent back once, then refused", async () => {
+  const plan = (value: object) => JSON.stringify(value);
+  const member = { key: "w", role: "engineer", task: "write w.txt", validation: [{ kind: "file", path: "w.txt" }] };
+  let rounds = 0;
+  const player: Player = ({ role, prompt }) => {
+    if (role === "engineer") return { run: "echo w > w.txt" };
+    if (prompt.startsWith("Your plan can't be used"))
+      return prompt.includes('no role "wizard"') ? plan({ done: false, phases: [{ name: "write", members: [member] }] }) : "no";
+    rounds += 1;
+    if (rounds === 1) return plan({ done: false, phases: [{ name: "write", members: [{ ...member, role: "wizard" }] }] });
+    return prompt.includes("Changed: w.txt") ? plan({ done: true, reason: "it is written", phases: [] }) : "I don't know";
+  };
+  await onTeam(player, async ({ house }) => {
+    const ran = await house.run(["team", "run", "write w", ...model]);
+    expect([ran.code, ran.out.includes("it is written")]).toEqual([0, true]);
+    expect(events(teamIn(house).log)).toContain("session_completed");
+  });
+  await onTeam(
+    () => "not JSON",
+    async ({ house }) => {
+      const ran = await house.run(["team", "run", "write w", ...model]);
+      expect([ran.code, /the planner's plan can't be used: it is no JSON/.test(ran.err)]).toEqual([1, true]);
+    },
+  );
+}, 60_000);
