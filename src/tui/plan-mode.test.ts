@@ -2,9 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import type { SessionOpen } from "../protocol/api.ts";
 import { createFeed } from "../kit/feed.ts";
+import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
-import { usualPolicy, type Enforced } from "../protocol/policy.ts";
+import { usualPolicy, type Enforced, type Policy } from "../protocol/policy.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import type { Doing } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
@@ -113,6 +114,16 @@ describe("what is asked of the Api", () => {
     await doEffect(doing, { type: "plan", isOn: false });
     expect([doing.session?.id, doing.turn.policy.name, doing.policies.plan.net]).toEqual(["s-1", "workspace", "on"]);
   });
+  test("planning does not begin where it can't be held", async () => {
+    const { doing, sent } = house({ session });
+    doing.policies.plan = { ...planPolicy, net: "on" };
+    await doEffect(doing, { type: "plan", isOn: true });
+    expect([sent, doing.session, doing.turn.policy.name]).toMatchObject([
+      [{ type: "failed", text: "no walls here" }],
+      session,
+      "workspace",
+    ]);
+  });
   test("a session goes on as its last turn was taken", async () => {
     const { doing, sent } = house({ session: null, policy: planPolicy });
     await doEffect(doing, { type: "fork", name: null });
@@ -173,6 +184,9 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
     },
     plan: { read, make: read },
     turn: {
+      check: async ({ policy }: { policy: Policy }) => {
+        if (policy.net === "on") throw new Fault("sandbox-unavailable", "no walls here");
+      },
       async *start({ prompt }: { prompt: string | null }): AsyncGenerator<Event> {
         prompts.push(prompt);
         yield* [];

@@ -18,10 +18,13 @@ export const planActions: Actions<"plan" | "execute plan" | "edit plan" | "read 
 
 const noPlan = "there is no plan yet: Space p plans one, Space e writes it";
 
-/** The talk before it is left out, and stays where it is: the first message opens a session. */
+/** The talk before it is left out, and stays where it is: the first message opens a session. Nothing begins where plans can't be held to. */
 async function beginPlanning(doing: Doing): Promise<void> {
+  const { api, turn, policies, directory } = doing;
+  const taker = takerOf(doing);
+  await api.turn.check({ ...turn, ...taker, policy: policies.plan, isNew: false, directory });
   doing.left = doing.session;
-  doing.open = { ...doing.open, ...takerOf(doing) };
+  doing.open = { ...doing.open, ...taker };
   setPlanning(doing, true);
   await enter(doing, null);
 }
