@@ -32,6 +32,7 @@ export const environment: readonly EnvVariable[] = [
     group: "behaviour",
     description: "For tests: `landlock` or `none` pretends that this machine can enforce no more than that.",
   },
+  { name: "ACCESSIBLE", group: "behaviour", description: "Set, and not `0`: as `screen_reader`." },
   { name: "SKEIN_DEBUG", group: "behaviour", description: "Set: an error also shows where in the program it arose." },
   {
     name: "LC_ALL",

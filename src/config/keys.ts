@@ -222,6 +222,14 @@ export const configKeys: readonly ConfigKey[] = [
       'Keys of the screen and the commands they mean, by the names of docs/KEYS.md: `{"ctrl+t": "fork", "Space g": "model", "J": "page-down"}`. `none` takes a key away.',
   },
   {
+    key: "screen_reader",
+    type: "boolean",
+    default: false,
+    env: "SKEIN_SCREEN_READER",
+    project: "trusted",
+    description: "Whether `tui` and `chat` in a terminal are for listening: line by line, each with its kind in words, nothing drawn.",
+  },
+  {
     key: "notify",
     type: "choice",
     choices: notifyWays,

@@ -67,6 +67,7 @@ describe("layers", () => {
       unixSockets: false,
       keys: {},
       notify: "auto",
+      screenReader: false,
       providers: {},
       agents: {},
     });

@@ -42,6 +42,7 @@ export type ConfigValues = Readonly<{
   unixSockets: boolean;
   keys: Readonly<Record<string, string>>;
   notify: NotifyWay;
+  screenReader: boolean;
   providers: Readonly<Record<string, ProviderConfig>>;
   agents: Readonly<Record<string, AgentConfig>>;
 }>;
@@ -192,6 +193,7 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     skills: get<boolean>("skills"),
     unixSockets: get<boolean>("unix_sockets"),
     notify: get<NotifyWay>("notify"),
+    screenReader: get<boolean>("screen_reader"),
     keys: Object.freeze({ ...get<Record<string, string>>("keys") }),
     providers: providersOf(entries, options.env, warnings),
     agents: agentsOf(entries, options.env, warnings),

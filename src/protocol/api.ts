@@ -346,6 +346,7 @@ export type Settings = {
   /** Keys of the screen and the commands they mean. */
   keys: Readonly<Record<string, string>>;
   notify: NotifyWay;
+  screenReader: boolean;
 };
 
 export const notifyWays = ["auto", "bell", "osc", "off"] as const;

@@ -1,9 +1,10 @@
 // How the screen treats the terminal: what it sends, and what it leaves behind however it ends. Real terminals, their bytes.
 import { describe, expect, test } from "bun:test";
+import { startModelServer } from "../../src/agents/contract/server.ts";
 import { model, walk } from "../support/chat-walk.ts";
 import { leftOf, processesOf } from "../support/processes.ts";
 import { openTerminal } from "../support/tmux.ts";
-import { skeinCommand, type TemporaryHouse } from "../support/skein.ts";
+import { skeinCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
 import { typing, type Typing } from "../support/typing.ts";
 
 const ready = /\[INSERT\] \[idle\]/;
@@ -104,6 +105,29 @@ describe("the terminal", () => {
         expect.stringContaining("Session saved. Resume with"),
       ]);
     });
+  });
+
+  test("is only written on line by line for those who listen, and asks in words", async () => {
+    const calls = [{ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }];
+    const server = startModelServer({ steps: [{ calls }], final: "Thanks." });
+    using house = temporaryHouse(vendorEnv(server.url));
+    try {
+      await using screen = typing(house, words, { env: { ACCESSIBLE: "1", NO_COLOR: "1" } });
+      await screen.until(/New session .*\nYou: /);
+      screen.type("go\r");
+      await screen.until(
+        /Question: Which colour\?\nOption 1: red\nOption 2: blue\nType the number of an option, or an answer\.\n[^]*You: /,
+      );
+      screen.type("2\r");
+      await screen.until(/Assistant: Thanks\.\nTurn ended: ok, .*\.\nYou: /);
+      screen.type("/quit\r");
+      expect(await screen.exited).toBe(0);
+      expect(screen.shown()).toContain("Session saved. Resume with: skein chat ");
+      // oxlint-disable-next-line no-control-regex
+      expect(screen.written()).not.toMatch(/\x1b|[─│┌•▌]/);
+    } finally {
+      await server.stop();
+    }
   });
 
   test("gets its own sixteen colours and no others, and none where none are wanted", async () => {

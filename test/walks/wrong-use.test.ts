@@ -257,6 +257,8 @@ describe("commands", () => {
     [["attach", "nope", "--tui"], /the screen needs a terminal/],
     [["attach", "nope", "--tui", "--json"], /exclude each other/],
     [["tui", "--inlien"], /did you mean "--inline"/],
+    [["tui", "--inline", "--screen-reader"], /exclude each other/],
+    [["tui", "--hub", "auto", "--screen-reader"], /exclude each other/],
     [["hub", "start", "--port", "70000"], /--port is a number from 1 to 65535/],
     [["hub", "stop", "--wait", "long"], /--wait can't be "long"/],
     [["hub", "status", "--wait", "1s"], /--wait goes with hub stop/],

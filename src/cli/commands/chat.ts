@@ -1,15 +1,16 @@
 // skein chat: a conversation in the terminal, or line by line from a pipe. The session is kept and can be resumed.
-import type { SessionOpen, TurnStart } from "../../protocol/api.ts";
+import type { SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId, textOf } from "../../protocol/node.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, Door, Flag } from "../command.ts";
 import { oneLine } from "../../kit/text.ts";
+import { nodeLines } from "../print/spoken.ts";
 import { runFlags } from "../run-flags.ts";
 import { plain, styleOf } from "../style.ts";
 import { completeEntry } from "../repl/complete.ts";
 import { slashCommands } from "../repl/commands.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
-import { pipedInput, type Input } from "../repl/input.ts";
+import { askedInput, pipedInput, type Input } from "../repl/input.ts";
 import { nameOf } from "../repl/listing.ts";
 import { askAtTip, runRepl, showAsk, type Repl } from "../repl/repl.ts";
 import { TerminalInput } from "../repl/terminal-input.ts";
@@ -22,12 +23,22 @@ const taken = new Set(
   ),
 );
 
+export const screenReaderFlag: Flag = {
+  name: "screen-reader",
+  summary: "for those who listen: line by line, each with its kind in words, nothing drawn (the key screen_reader, ACCESSIBLE)",
+};
+
+/** Whether words are to be listened to, by flag, configuration or the environment's own word for it. */
+export function isSpokenFor(flags: ReturnType<typeof readFlags>, settings: Settings, { env, stdin }: Door): boolean {
+  return flags.on("screen-reader") || (stdin.isTty && (settings.screenReader || !["", "0", undefined].includes(env["ACCESSIBLE"])));
+}
+
 export const chat: Command = {
   name: "chat",
   summary: "talk with an agent, and walk the tree of the conversation",
   usage: "[session] [flags]",
   positionals: { min: 0, max: 1 },
-  flags: runFlags.filter((flag) => taken.has(flag.name)),
+  flags: [screenReaderFlag, ...runFlags.filter((flag) => taken.has(flag.name))],
   notes: `Without a session it starts a new one; a name that is not known starts one of that name.
 Limits of time, money and steps hold for each turn. When the agent asks something,
 the next line is the answer, or the number of one of its options.
@@ -44,10 +55,15 @@ async function runChat(args: Args, door: Door): Promise<number> {
   const flags = readFlags(args, door);
   const [wanted] = args.positionals;
   if (wanted !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
+  if (wanted !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
+  return talk(flags, door, wanted);
+}
+
+export async function talk(flags: ReturnType<typeof readFlags>, door: Door, wanted: string | undefined): Promise<number> {
   const ephemeral = flags.on("ephemeral");
-  if (wanted !== undefined && ephemeral) throw new Fault("usage", "a session and --ephemeral exclude each other");
   const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
-  const isWatched = door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
+  const isSpoken = isSpokenFor(flags, await api.config.values(), door);
+  const isWatched = !isSpoken && door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
   const asks: TurnStart["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
   const turn = { ...turnFrom(flags, await api.config.values(), door), asks };
   const role = await roleFor(api, flags);
@@ -58,12 +74,14 @@ async function runChat(args: Args, door: Door): Promise<number> {
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
   const session = open.find.by === "new" ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
-  const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [], announced: false, isWatched };
+  const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [], announced: false, isWatched, isSpoken };
   await greet(repl);
   const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, door.project));
   const input: Input = isWatched
     ? await TerminalInput.open(door, { history, complete: (line) => completeEntry(repl, line) })
-    : pipedInput(door);
+    : isSpoken
+      ? askedInput(door)
+      : pipedInput(door);
   try {
     return await runRepl(repl, input, history.add);
   } finally {
@@ -89,8 +107,10 @@ async function greet(repl: Repl): Promise<void> {
   }
   const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
   say(`Session ${nameOf(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
-  for (const node of messages.slice(-2))
-    say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), door.err.columns - 6)}`));
+  if (repl.isSpoken) say(messages.slice(-2).flatMap(nodeLines).join("\n"));
+  else
+    for (const node of messages.slice(-2))
+      say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), door.err.columns - 6)}`));
   const ask = await askAtTip(repl);
   if (ask !== null) showAsk(repl, ask);
 }

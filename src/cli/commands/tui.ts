@@ -15,6 +15,7 @@ import { checkHubWish, hubAt, type HubWish } from "../reach-hub.ts";
 import { readImage } from "../read-image.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
+import { isSpokenFor, screenReaderFlag, talk } from "./chat.ts";
 import { readFlags, roleFor, sessionFrom, turnFrom } from "./run.ts";
 
 const taken = new Set(["model", "agent", "role", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
@@ -28,6 +29,7 @@ export const tui: Command = {
   positionals: { min: 0, max: 1 },
   flags: [
     { name: "inline", summary: "no screen of its own: what is finished scrolls away in the terminal, the rest stays at its end" },
+    screenReaderFlag,
     { name: "new", summary: "begin a new session instead of going on with the project's current one" },
     {
       name: "hub",
@@ -44,6 +46,9 @@ begins one with the first message. docs/KEYS.md has its keys; in it, ? shows the
 async function runTui(args: Args, door: Door): Promise<number> {
   const flags = readFlags(args, door);
   const [wanted] = args.positionals;
+  for (const other of ["inline", "hub"])
+    if (flags.on("screen-reader") && args.flags[other] !== undefined)
+      throw new Fault("usage", `--${other} and --screen-reader exclude each other`);
   if (wanted !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
   checkHubWish(flags.text("hub"));
   return openTui(flags, door, wanted);
@@ -55,7 +60,7 @@ export function showInTui(door: Door, wanted: string | undefined): Promise<numbe
 }
 
 async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: string | undefined): Promise<number> {
-  if (!door.stdin.isTty || !door.out.isTty || door.env["TERM"] === "dumb")
+  if (!door.stdin.isTty || !door.out.isTty || (door.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
   refuseNesting(door.around());
   const { directory, trust } = flags;
@@ -63,6 +68,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
   const hub = at === null ? null : hubFrom(door, { at, directory, trust });
   const api = await (hub?.reach({ start: true }) ?? door.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
   const settings = await api.config.values();
+  if (hub === null && isSpokenFor(flags, settings, door)) return talk(flags, door, (await sessionFor(wanted))?.id);
   const turn = { ...turnFrom(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
   const policies = policiesFrom(flags.policy, settings, turn);
   const open = sessionFrom(flags, settings, null, { toolLevel: turn.toolLevel, role: await roleFor(api, flags) });

@@ -19,6 +19,18 @@ export type AnswerInput = {
   withdraw: () => void;
 };
 
+/** Lines as the terminal itself lets one type them, each asked for. */
+export function askedInput(door: Door): Input {
+  const piped = pipedInput(door);
+  return {
+    ...piped,
+    next(prompt) {
+      door.out.write(prompt);
+      return piped.next(prompt);
+    },
+  };
+}
+
 export function pipedInput(door: Door): Input {
   const lines = door.stdin.lines()[Symbol.asyncIterator]();
   const closed = Promise.withResolvers<null>();

@@ -8,6 +8,7 @@ import type { Session } from "../../protocol/turn.ts";
 import type { Door } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
 import { askLines } from "../print/lines.ts";
+import { questionLines, spokenPrinter } from "../print/spoken.ts";
 import { textPrinter } from "../print/text.ts";
 import { plain, styleOf } from "../style.ts";
 import { tellFault } from "../tell-fault.ts";
@@ -31,6 +32,8 @@ export type Repl = {
   announced: boolean;
   /** A person types and reads, key by key. */
   isWatched: boolean;
+  /** A person types line by line and listens. */
+  isSpoken: boolean;
 };
 
 /** Runs until there are no more entries. The exit code is that of the first entry that failed, where no person watched. */
@@ -64,7 +67,7 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
   }
   if (stopped !== null) return stopped === "SIGINT" ? 130 : 143;
   if (failed === 0 && isAsked) failed = exitCodes["needs-input"];
-  return repl.isWatched ? 0 : failed;
+  return repl.isWatched || repl.isSpoken ? 0 : failed;
 }
 
 /** A slash and a word on a line of its own; a path like /etc/hosts, or a blank before it, is a message. */
@@ -72,7 +75,8 @@ function isSlash(entry: string): boolean {
   return /^\/[a-z?]*(\s.*)?$/.test(entry.trimEnd());
 }
 
-function promptOf({ session, open, door }: Repl): string {
+function promptOf({ session, open, door, isSpoken }: Repl): string {
+  if (isSpoken) return "You: ";
   const name = session?.name ?? open.name;
   const style = styleOf(door.out);
   return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(plain(name), 24))} ${style.bold("> ")}`;
@@ -99,14 +103,15 @@ async function say(repl: Repl, input: Input, text: string): Promise<number> {
     void api.turn.cancel({ session: session.id });
   });
   const stop = (): void => void api.turn.cancel({ session: session.id });
-  const plainPrinter = textPrinter(door, { stream: true, tools: [], talk: repl.announced ? "next" : "first" });
+  const talk = repl.announced ? "next" : "first";
+  const plainPrinter = repl.isSpoken ? spokenPrinter(door, { talk }) : textPrinter(door, { stream: true, tools: [], talk });
   const asking = input.answers === null ? null : answering(plainPrinter, { api, door, input: input.answers, isCommand: isSlash, stop });
   try {
     repl.announced = true;
     const prompt = asked === null ? words : null;
     const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), asking ?? plainPrinter);
     Object.assign(repl.turn, { agent: null, model: null });
-    if (door.out.isTty) door.out.write("\n");
+    if (door.out.isTty && !repl.isSpoken) door.out.write("\n");
     return exitCodes[result.status];
   } finally {
     asking?.close();
@@ -125,6 +130,12 @@ export async function askAtTip({ api, session }: Repl): Promise<Ask | null> {
   return open.find((ask) => ask.turn === turn) ?? null;
 }
 
-export function showAsk({ door }: Repl, ask: Ask): void {
+export function showAsk({ door, isSpoken }: Repl, ask: Ask): void {
+  if (isSpoken)
+    return door.out.write(
+      questionLines(ask)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
   for (const line of askLines(ask, { style: styleOf(door.err), columns: door.err.columns }, "typed")) door.err.write(`${line}\n`);
 }

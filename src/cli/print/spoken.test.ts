@@ -1,0 +1,35 @@
+// What is heard of a turn, line by line.
+import { expect, test } from "bun:test";
+import type { Event } from "../../protocol/event.ts";
+import type { ResultRecord } from "../../protocol/records.ts";
+import { spokenPrinter } from "./spoken.ts";
+
+test("each line says what it is in words, and nothing in it can steer the terminal", () => {
+  let heard = "";
+  const out = { isTty: true, columns: 80, color: true, write: (text: string) => void (heard += text) };
+  const { event, finish } = spokenPrinter({ out }, { talk: "first" });
+  const tell = (parts: object) => event({ seq: 1, n: 0, sessionId: "s", turnId: "t", at: 0, ...parts } as unknown as Event);
+  tell({ type: "turn.started", turn: { agent: "native", model: "test/one" } });
+  tell({ type: "text.delta", text: "never by pieces" });
+  tell({ type: "tool.started", name: "bash", input: { command: "ls\nsrc" } });
+  tell({ type: "node.added", node: { author: "tool", parts: [{ kind: "result", name: "bash", text: "a\nb\n", isError: false }] } });
+  tell({ type: "tool.denied", text: "the network is off" });
+  tell({ type: "node.added", node: { author: "agent", parts: [{ kind: "text", text: "Two files:\n- a\x1b[2J\n- b\n" }] } });
+  tell({ type: "ask.opened", ask: { question: "Which\none?", options: ["red", "blue"] } });
+  finish({ status: "ok", steps: 1, cost_usd: 0.002, duration_ms: 1500 } as ResultRecord);
+  expect(heard.split("\n")).toEqual([
+    "Turn begins: native, test/one.",
+    "Tool bash: ls src",
+    "Result of bash, fine, 2 lines: a",
+    "Denied: the network is off",
+    "Assistant: Two files:",
+    "- a[2J",
+    "- b",
+    "Question: Which one?",
+    "Option 1: red",
+    "Option 2: blue",
+    "Type the number of an option, or an answer.",
+    "Turn ended: ok, 1 step, 0.0020 dollars, 1.5 s.",
+    "",
+  ]);
+});
