@@ -61,6 +61,8 @@ describe("a plan that is carried out", () => {
     const read = apply(done, { type: "plan shown", text: "- [ ] count\n- [ ] name\n" });
     expect(textOf(apply(read, { type: "steps", session: "s-2", steps, plan: "- [x] count\n" }))).toContain("│ - [x] count ");
     expect(press(press(read, "j").state, "escape").state.overlay).toBeNull();
+    const long = apply(done, { type: "plan shown", text: `- [ ] ${"word ".repeat(20)}` });
+    expect(textOf(long)).toMatch(/│ - \[ \] word word [^]*│ {7}word /);
     expect(apply(done, { type: "steps", session: "s-1", steps: [] }).steps).toEqual(steps);
   });
 });

@@ -24,5 +24,7 @@ function asReader({ text, top }: PlanOverlay, columns: number): Reader {
 
 function linesOf(line: string, columns: number): BoxLine[] {
   const look: Look = /\[[xX]\] /.test(line) ? { color: 2 } : /^#+ /.test(line) ? { bold: true } : {};
-  return wrapRuns([{ text: line, look }], columns).map((row) => ({ text: row.map((run) => run.text).join(""), look }));
+  const [mark = ""] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/.exec(line) ?? [];
+  const hang = { text: " ".repeat(mark.length), look: {} };
+  return wrapRuns([{ text: line, look }], columns, hang).map((row) => ({ text: row.map((run) => run.text).join(""), look }));
 }
