@@ -115,6 +115,7 @@ export function buildHouse(input: HouseInput): Api {
     retryAfterMs: 1_000,
     enforced: executors.enforced,
   });
+  const { agent: team, places: teams } = teamOf(ground, executors);
   const choosing = { env, providers: ground.providers, configured: config.values.model };
   const chosen = new Map<string | null, Promise<string>>();
   const choose = (name: string | null) => {
@@ -129,16 +130,15 @@ export function buildHouse(input: HouseInput): Api {
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
     snapshots: input.ephemeral ? null : snapshotsOf(ground),
-    agents: [native, shell, group, teamOf(ground, executors), ...externalAgents(ground, executors, configuredAgents)],
+    teams,
+    agents: [native, shell, group, team, ...externalAgents(ground, executors, configuredAgents)],
     chooseModel: (agent, name) => {
       const row = [...agentRows, ...configuredAgents].find((candidate) => candidate.name === agent);
       return row === undefined ? choose(name) : Promise.resolve(modelFor(row, name));
     },
     chooseAgent: (name, model) =>
       chooseAgent(name, model, { agents: configuredAgents.map((row) => row.name), vendors: Object.keys(ground.providers) }),
-    projectOf: (directory) => findProject(directory, paths.home),
     ...rememberedIn(ground),
-    ensurePlanFile: async (project) => ensurePlanFile(project),
     transcriptFor: (session) =>
       input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
@@ -157,12 +157,16 @@ export function buildHouse(input: HouseInput): Api {
   });
 }
 
+type OfProjects = "projectOf" | "getCurrent" | "setCurrent" | "plannerOf" | "setPlanner" | "ensurePlanFile";
+
 /** Of each project: which session goes on, and which one planned. */
-function rememberedIn({ paths, ephemeral }: Ground): Pick<EngineParts, "getCurrent" | "setCurrent" | "plannerOf" | "setPlanner"> {
+function rememberedIn({ paths, ephemeral }: Ground): Pick<EngineParts, OfProjects> {
   return {
+    projectOf: (directory) => findProject(directory, paths.home),
     getCurrent: (project) => readProjectState(paths, project).current,
     setCurrent: (project, current) => (ephemeral ? undefined : writeProjectState(paths, project, { current })),
     plannerOf: (project, file) => (isPlanFile(project, file) ? readProjectState(paths, project).planning : null),
+    ensurePlanFile: async (project) => ensurePlanFile(project),
     setPlanner: (project, planning) => (ephemeral ? undefined : writeProjectState(paths, project, { planning })),
   };
 }

@@ -5,7 +5,7 @@ import type { CommitLog } from "../protocol/history.ts";
 import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
 import type { Around } from "../protocol/policy.ts";
 import type { Node } from "../protocol/node.ts";
-import type { Agent, Snapshots } from "../protocol/ports.ts";
+import type { Agent, Snapshots, TeamPlaces } from "../protocol/ports.ts";
 import type { RoleList } from "../protocol/role.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
@@ -23,6 +23,7 @@ import type { Live } from "./live.ts";
 import { liveTurns } from "./live-turns.ts";
 import { roleRows } from "./roles.ts";
 import { currentSession, openSession } from "./sessions.ts";
+import { teamRows } from "./teams.ts";
 import * as tree from "./tree-ops.ts";
 
 export type EngineParts = {
@@ -67,6 +68,7 @@ export type EngineParts = {
   readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
   /** Those that a turn in a directory can have. */
   roles: (directory: string) => Promise<RoleList>;
+  teams: TeamPlaces;
   /** What a project remembers besides the store, and how it may be told. */
   history: HistoryParts;
   /** Rows that belong to no session; their rooms implement them. */
@@ -93,6 +95,7 @@ export function createEngine(parts: EngineParts): Api {
     ...parts.rows,
     ...controlRows(parts, turns),
     roles: roleRows(parts),
+    team: teamRows(parts),
     session: {
       open: (params) => openSession(parts, params),
       list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),

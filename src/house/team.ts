@@ -2,17 +2,21 @@
 import { teamAgent } from "../agents/team/team.ts";
 import type { Executors } from "./executors.ts";
 import type { Ground } from "../house.ts";
-import type { Agent, Workspaces } from "../protocol/ports.ts";
+import type { Agent, TeamPlaces, Workspaces } from "../protocol/ports.ts";
 import { programsIn } from "./programs.ts";
+import { teamPlaces } from "./team-places.ts";
 
-export function teamOf(ground: Ground, { enforced }: Pick<Executors, "enforced">): Agent {
-  return teamAgent({
+/** The agent, and what others can do with what it leaves. */
+export function teamOf(ground: Ground, { enforced }: Pick<Executors, "enforced">): { agent: Agent; places: TeamPlaces } {
+  const workspaces = workspacesOf(ground);
+  const agent = teamAgent({
     roles: async (project) => (await import("./roles.ts")).rolesIn(ground, project).roles,
-    workspaces: workspacesOf(ground),
+    workspaces,
     self: ground.self,
     path: programsIn(ground.env),
     enforced,
   });
+  return { agent, places: teamPlaces(workspaces) };
 }
 
 function workspacesOf({ env }: Ground): Workspaces {

@@ -74,7 +74,15 @@ async function ask(row: RowName, params: Record<string, unknown>): Promise<unkno
 const asked = new Set<RowName>();
 
 /** What needs another program, a person or a running turn; hub walks ask those. */
-const elsewhere: RowName[] = ["turn.steer", "ask.answer", "doctor.tryAgents", "files.planRestore", "files.restore"];
+const elsewhere: RowName[] = [
+  "team.diff",
+  "team.message",
+  "turn.steer",
+  "ask.answer",
+  "doctor.tryAgents",
+  "files.planRestore",
+  "files.restore",
+];
 
 test("every answer of a real house survives the wire", { timeout: 60_000 }, async () => {
   const model = "anthropic/claude-sonnet-4-5";
@@ -128,11 +136,20 @@ test("every answer of a real house survives the wire", { timeout: 60_000 }, asyn
   await ask("session.restore", { session: forked.id });
   await ask("session.archive", { session: forked.id });
   await ask("session.purge", { session: forked.id, older_than_ms: 0 });
+  const team = ((await ask("session.open", { directory: project, name: "team", model })) as Session).id;
+  const phases = [{ name: "one", members: [{ key: "ann", role: "engineer", task: "do it" }] }];
+  await ask("turn.start", { ...turn, session: team, prompt: null, team: { work: "run", wish: { objective: "all of it", phases } } });
+  expect(await ask("team.list", { project })).toMatchObject([{ state: "completed", members: { total: 1, completed: 1 } }]);
+  await ask("team.show", { session: team });
+  await ask("team.add", { session: team, member: { key: "bob", role: "qa", task: "look" } });
+  await ask("team.clean", { session: team, dry_run: false });
   await ask("transcript.import", { from: { path: tree.sessions[0]!.transcript! }, directory: project });
+  await ask("roles.find", { name: "engineer", directory: project });
   await ask("usage.report", { by: "model" });
   await ask("store.verify", {});
   await ask("config.set", { key: "max_steps", value: "7" });
-  for (const row of ["skills.list", "trust.show", "trust.grant", "trust.revoke"] as const) await ask(row, { directory: project });
+  for (const row of ["roles.list", "skills.list", "trust.show", "trust.grant", "trust.revoke"] as const)
+    await ask(row, { directory: project });
   const plain = ["agents.list", "models.list", "auth.status", "doctor.check", "health.check"] as const;
   for (const row of [...plain, "config.show", "config.values", "config.paths", "config.schema"] as const) await ask(row, {});
   expect((Object.keys(apiRows) as RowName[]).filter((row) => !asked.has(row)).toSorted()).toEqual(elsewhere.toSorted());

@@ -16,6 +16,7 @@ import type { Role, RoleList, RoleWish } from "./role.ts";
 import type { TokenCount, TokensCount } from "./tokens.ts";
 import type { BranchComparison, FoundNode, HandleContent, SessionView } from "./tree-views.ts";
 import type { TeamTask } from "./team.ts";
+import type { TeamApi } from "./team-views.ts";
 import type { Plan, Session, Turn } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
@@ -138,6 +139,7 @@ export type Api = {
     list: (params: { directory: string }) => Promise<RoleList>;
     find: (params: { name: string; directory: string }) => Promise<Role>;
   };
+  team: TeamApi;
   config: {
     show: () => Promise<ConfigRow[]>;
     values: () => Promise<Settings>;

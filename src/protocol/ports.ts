@@ -7,7 +7,8 @@ import type { GroupThink } from "./group.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
 import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
-import type { TeamTask } from "./team.ts";
+import type { MemberPlan, TeamRecord, TeamTask } from "./team.ts";
+import type { TeamDiff } from "./team-views.ts";
 import type { NativeStart, TurnEnd } from "./turn.ts";
 import type { Spent } from "./usage.ts";
 
@@ -326,3 +327,17 @@ export type Worktree = { directory: string; branch: string };
 export type MergePlan = { now: string; merged: string; conflicts: string[]; changes: FileChange[] };
 
 export type Joined = { commit: string; conflicts: { name: string; paths: string[] }[] };
+
+/** The directories of teams, for those who look at one from outside. */
+export type TeamPlaces = {
+  isKept: (project: string, team: string) => boolean;
+  /** `base` and `work` are the team's own commits. */
+  diff: (project: string, team: TeamRecord, work: { base: string; work: string }) => Promise<Omit<TeamDiff, "session">>;
+  /** Leaves a message of the person's; its id comes back. */
+  post: (project: string, team: string, message: Record<string, unknown>) => string;
+  /** Leaves the wish for one more member. */
+  ask: (project: string, team: string, member: MemberPlan) => void;
+  /** The directory that is gone now. */
+  remove: (project: string, team: string) => string;
+  directory: (project: string, team: string) => string;
+};

@@ -102,6 +102,13 @@ export function readPhases(value: unknown): PhasePlan[] | { problems: string[] }
   return wrong.length > 0 ? { problems: wrong } : phases;
 }
 
+/** One member alone. */
+export function readMember(value: unknown): MemberPlan | { problems: string[] } {
+  const wrong: string[] = [];
+  const member = memberAt(value, "member", wrong);
+  return wrong.length > 0 ? { problems: wrong } : member;
+}
+
 function phaseAt(value: unknown, at: string, wrong: string[]): PhasePlan {
   const phase = isJson(value) ? value : {};
   const members = listAt(phase, "members", at, wrong).map((member, index) => memberAt(member, `${at}.members[${index}]`, wrong));

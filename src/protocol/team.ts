@@ -76,7 +76,8 @@ export type Member = {
 /** What happened to a team, by the names that its log uses. `at` is the node's. */
 export type TeamEvent =
   | { event: "session_created"; directory: string; base: string | null; wish: TeamWish }
-  | { event: "phase_planned"; phase: number; plan: PhasePlan; ahead: PhasePlan[]; reason: string }
+  /** `isAsked`: someone asked for it besides the plan. */
+  | { event: "phase_planned"; phase: number; plan: PhasePlan; ahead: PhasePlan[]; reason: string; isAsked?: true }
   | { event: "agent_spawned"; member: Member }
   | { event: "agent_started"; agent: string; attempt: number; given: string[] }
   | { event: "agent_reported"; agent: string; id: string; report: Exclude<Report, { type: "artifact" }> }
@@ -118,7 +119,7 @@ export type Report =
   | { type: "dependency"; waitingFor: string; reason: string }
   | { type: "complete"; result: "success" | "failure"; summary: string; outputs: string[] };
 
-export type TeamState = "planning" | "running" | "interrupted" | "completed" | "failed";
+export type TeamState = "planning" | "running" | "paused" | "interrupted" | "completed" | "failed";
 
 /** Everything known of a team, read off the path of its session. */
 export type TeamRecord = {
@@ -129,6 +130,7 @@ export type TeamRecord = {
   base: string | null;
   phases: {
     plan: PhasePlan;
+    isAsked: boolean;
     members: MemberRecord[];
     isOver: boolean;
     commit: string | null;
@@ -183,7 +185,16 @@ export function apply(team: TeamRecord, happened: TeamEvent): void {
     case "session_created":
       break;
     case "phase_planned":
-      team.phases[happened.phase] = { plan: happened.plan, members: [], isOver: false, commit: null, conflicts: [], summary: null };
+      team.end = null;
+      team.phases[happened.phase] = {
+        plan: happened.plan,
+        isAsked: happened.isAsked === true,
+        members: [],
+        isOver: false,
+        commit: null,
+        conflicts: [],
+        summary: null,
+      };
       team.ahead = happened.ahead;
       break;
     case "agent_spawned":

@@ -1,7 +1,8 @@
 // What every store must do with questions, with messages to running turns, and with who runs what.
 import { expect, test } from "bun:test";
+import { nothingSpent } from "../protocol/usage.ts";
 import { begin, faultCode } from "./fixtures/begin.ts";
-import { agent, endedWell, usage } from "./fixtures/samples.ts";
+import { agent, endedWell, newSession, newTurn, usage } from "./fixtures/samples.ts";
 import type { Store } from "./store.ts";
 
 export function describeControl(store: () => Store): void {
@@ -127,5 +128,36 @@ export function describeControl(store: () => Store): void {
     expect((await store().sessionView(session.id)).below).toEqual({ usage, costUsd: 0.5 });
     const apart = await begin(store());
     expect((await store().sessionView(apart.session.id)).below).toMatchObject({ costUsd: 0 });
+  });
+
+  test("the latest turn of an agent in each session is found, and what every sub-session used below one", async () => {
+    const kept = store();
+    const taken = async (by: string, change: Parameters<typeof begin>[1] = {}) => {
+      const session = await kept.createSession(newSession(change));
+      const lease = await kept.acquire(session.id);
+      const { value: turn } = await kept.startTurn(lease, { ...newTurn(), agent: by });
+      return { session, lease, turn };
+    };
+    const first = await taken("team");
+    await kept.endTurn(first.lease, first.turn.id, endedWell);
+    const { value: again } = await kept.startTurn(first.lease, { ...newTurn(), agent: "team" });
+    const other = await taken("team", { project: "/other" });
+    await taken("native");
+    const ids = async (filter: Parameters<Store["latestTurnsBy"]>[1]) =>
+      (await kept.latestTurnsBy("team", filter)).map(({ turn }) => turn.id);
+    expect(await ids({})).toEqual([other.turn.id, again.id]);
+    expect(await ids({ project: "/project" })).toEqual([again.id]);
+    expect(await ids({ session: other.session.id })).toEqual([other.turn.id]);
+    expect(await ids({ limit: 1 })).toEqual([other.turn.id]);
+
+    const child = await taken("native", { parentSession: first.session.id });
+    await kept.appendNode(child.lease, child.turn.id, agent("x", 0.5));
+    const grandchild = await taken("native", { parentSession: child.session.id });
+    await kept.endTurn(grandchild.lease, grandchild.turn.id, endedWell);
+    await taken("native", { parentSession: first.session.id, plan: "apart" });
+    expect(await kept.subSessions(first.session.id)).toEqual([
+      { session: child.session.id, parent: first.session.id, spent: { usage, costUsd: 0.5 }, steps: 1, isOpen: true },
+      { session: grandchild.session.id, parent: child.session.id, spent: nothingSpent, steps: 0, isOpen: false },
+    ]);
   });
 }

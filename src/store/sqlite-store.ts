@@ -1,6 +1,7 @@
 // The embedded store: the rooms of this folder put together behind the Store interface, one SQLite file.
 // Every failure that leaves here is a Fault that says what to do.
 import { asks, closeAsk, findAsk, openAsk } from "./asks.ts";
+import { latestTurnsBy, subSessions } from "./below.ts";
 import { Db } from "./db.ts";
 import { description, saveDescription, stampOf } from "./descriptions.ts";
 import { events } from "./events.ts";
@@ -51,7 +52,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
   const on = faultsOf(db);
 
   return {
-    ...controlOn(on),
+    ...controlOn(on, holder),
     createSession: on(createSession),
     session: on(session),
     findSession: on(findSession),
@@ -99,7 +100,6 @@ function storeOn(db: Db, options: StoreOptions): Store {
     turnsOf: on(turnsOf),
     openTurns: on(openTurns),
     drafts: on(drafts),
-    turnRows: on((_, endedSince: number | null) => turnRows(db, holder(), endedSince)),
     turnFiles: on(turnFiles),
     events: on(events),
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
@@ -122,8 +122,11 @@ function storeOn(db: Db, options: StoreOptions): Store {
 }
 
 /** What is said to running turns, and by them. */
-function controlOn(on: ReturnType<typeof faultsOf>) {
+function controlOn(on: ReturnType<typeof faultsOf>, holder: () => Holder) {
   return {
+    turnRows: on((db, endedSince: number | null) => turnRows(db, holder(), endedSince)),
+    latestTurnsBy: on((db, ...params: Parameters<Store["latestTurnsBy"]>) => latestTurnsBy(db, holder(), ...params)),
+    subSessions: on(subSessions),
     setState: on(setState),
     openAsk: on(openAsk),
     closeAsk: on(closeAsk),

@@ -86,6 +86,10 @@ export type Store = {
   drafts: (turn: string) => Promise<Draft[]>;
   /** What runs, and what has ended since then (null: nothing of that), the latest first. */
   turnRows: (endedSince: number | null) => Promise<TurnRow[]>;
+  /** Of each session in which an agent took turns the latest of them, the latest first; archived sessions too. */
+  latestTurnsBy: (agent: string, filter: { project?: string | null; session?: string; limit?: number }) => Promise<TurnRow[]>;
+  /** All below a session, at any depth, with what each has used so far. */
+  subSessions: (session: string) => Promise<SubSession[]>;
   /** Those of one session with every outcome, or the open ones of all; the oldest first. */
   asks: (session: string | null) => Promise<Ask[]>;
   /** By full id or unambiguous tail. */
@@ -127,6 +131,9 @@ export type SessionFilter = {
 export type SessionChange = Partial<
   Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source">
 >;
+
+/** `isOpen`: a turn of it has not ended. */
+export type SubSession = { session: string; parent: string; spent: Spent; steps: number; isOpen: boolean };
 
 export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom" | "createdAt">;
 

@@ -3,6 +3,7 @@
 import type { TurnStatus } from "../../protocol/error.ts";
 import { reasonOf, type PhasePlan } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
+import { askedPhase } from "./asked.ts";
 import { happen, type Crew } from "./crew.ts";
 import { enroll, runPhase } from "./phase.ts";
 import { planNext } from "./planner.ts";
@@ -33,10 +34,17 @@ export async function lead(crew: Crew): Promise<TurnEnd> {
 async function begin(crew: Crew): Promise<number | TurnEnd> {
   const { record } = crew;
   const at = record.phases.length;
+  const asked = askedPhase(crew);
+  if (asked !== null) {
+    await planned(crew, asked.plan, record.ahead, "someone asked for it", { isAsked: true });
+    asked.drop();
+    return at;
+  }
   if (record.wish.phases !== null) {
-    if (at === record.wish.phases.length) return finish(crew);
+    const rest = record.wish.phases.slice(record.phases.filter(({ isAsked }) => !isAsked).length);
+    if (rest.length === 0) return finish(crew);
     // All of them are known, and may be written to, from the beginning.
-    for (const plan of record.wish.phases.slice(at)) await planned(crew, plan, [], "as it was asked for");
+    for (const plan of rest) await planned(crew, plan, [], "as it was asked for");
     return at;
   }
   if (at === mostPhases) return giveUp(crew, `${mostPhases} phases, and the planner sees no end`);
@@ -49,10 +57,10 @@ async function begin(crew: Crew): Promise<number | TurnEnd> {
   return planned(crew, plan, ahead, next.reason);
 }
 
-async function planned(crew: Crew, plan: PhasePlan, ahead: PhasePlan[], reason: string): Promise<number> {
+async function planned(crew: Crew, plan: PhasePlan, ahead: PhasePlan[], reason: string, by: { isAsked?: true } = {}): Promise<number> {
   const phase = crew.record.phases.length;
   const who = plan.members.map(({ key, role, agent }) => `${key} (${role}${agent === null ? "" : `, ${agent}`})`).join(", ");
-  await happen(crew, { event: "phase_planned", phase, plan, ahead, reason }, `phase ${phase + 1}, ${plan.name}: ${who}`);
+  await happen(crew, { event: "phase_planned", phase, plan, ahead, reason, ...by }, `phase ${phase + 1}, ${plan.name}: ${who}`);
   await enroll(crew, phase);
   return phase;
 }

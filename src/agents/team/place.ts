@@ -33,6 +33,11 @@ export function repositoryOf({ root }: TeamPlace, project: string): TeamReposito
   return { project, repository: join(root, "repo.git") };
 }
 
+/** Where wishes for further members are left. */
+export function askedIn({ root }: TeamPlace): string {
+  return join(root, "asked");
+}
+
 export function mailOf(place: TeamPlace, member: string): string {
   return join(place.mail, member);
 }

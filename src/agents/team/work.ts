@@ -1,5 +1,6 @@
 // A turn of a team: what the path holds of it is read, its place and its mail are opened, and it is led from there to its
 // end.
+import { existsSync } from "node:fs";
 import { createFeed } from "../../kit/feed.ts";
 import { createSlots } from "../../kit/slots.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
@@ -9,6 +10,7 @@ import type { Role } from "../../protocol/role.ts";
 import { problemsOf } from "../../protocol/team-plan.ts";
 import { membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
+import { isAsked } from "./asked.ts";
 import { happen, type Crew, type TeamParts } from "./crew.ts";
 import { lead } from "./lead.ts";
 
@@ -43,11 +45,13 @@ type Out = Pick<Crew, "pass"> & { add: Add };
 
 async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { add, pass }: Out): Promise<TurnEnd> {
   const place = placeOf(input.project, input.session);
+  if (teamOn(input.path) !== null && !existsSync(place.root))
+    throw new Fault("usage", `the directory of this team was cleaned away: ${place.root}`, { hint: "begin another: skein team run" });
   makePlace(place, parts.self);
   const record = await recordOf(parts, input, add, place);
   if (input.team?.work === "merge")
     return mergeWork({ parts, context, record, place, repository: repositoryOf(place, input.project), add });
-  if (record.end?.event === "session_completed") return { status: "ok", answer: record.end.summary };
+  if (record.end?.event === "session_completed" && !isAsked(place)) return { status: "ok", answer: record.end.summary };
   const roles = await parts.roles(input.project);
   checkWish(record.wish, roles);
   const { maxMemoryMb } = record.wish.limits;

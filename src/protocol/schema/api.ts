@@ -6,11 +6,12 @@ import type { RowName } from "../api-rows.ts";
 import { historyKinds } from "../history.ts";
 import { importFormats } from "../import.ts";
 import { roleFields } from "../role.ts";
+import { messageKinds, priorities } from "../team-mail.ts";
 import { unattended } from "../turn-start.ts";
 import { rowOnWire } from "../wire-case.ts";
 import { complaint, type Nearest } from "./complaint.ts";
 import * as is from "./fields.ts";
-import { teamTask } from "./team.ts";
+import { memberPlan, teamTask } from "./team.ts";
 
 /** What only works within a process does not travel. */
 type OnWire<Params> = Params extends object ? Omit<Params, "onProgress" | "signal"> : object;
@@ -187,6 +188,27 @@ const rows = {
   "skills.list": is.fields(directory),
   "roles.list": is.fields(directory),
   "roles.find": is.fields({ name: is.name, ...directory }),
+  "team.list": is.fields({ project: is.pathOrNull, limit: z.number().int().min(1).max(1_000).default(50) }),
+  "team.show": is.fields(session),
+  "team.diff": is.fields(session),
+  "team.message": is.fields({
+    ...session,
+    to: z.array(is.name).min(1).max(50),
+    body: is.text,
+    kind: z.enum(messageKinds).default("announcement"),
+    priority: z.enum(priorities).default("normal"),
+    subject: is.text.max(200).default(""),
+    reply_to: is.nameOrNull,
+    requires_response: is.off,
+  }),
+  "team.add": is.fields({ ...session, member: memberPlan }),
+  "team.clean": is.fields({
+    session: is.nameOrNull,
+    project: is.pathOrNull,
+    older_than_ms: is.count.default(7 * 86_400_000),
+    dry_run: is.on,
+    force: is.off,
+  }),
   "config.show": is.fields({}),
   "config.values": is.fields({}),
   "config.set": is.fields({ key: is.name, value: is.text, scope: z.enum(["user", "project"]).default("user") }),

@@ -17,6 +17,7 @@ export type MethodWords<Row extends RowName> = { does: string; gives: string; fi
 export const groups: readonly (readonly [title: string, nouns: readonly Exclude<keyof Api, "close">[]])[] = [
   ["Sessions and their trees", ["session", "branch"]],
   ["Turns, questions, commands", ["turn", "ask", "bash"]],
+  ["Teams", ["team"]],
   ["Nodes and what is behind them", ["node", "graft", "context", "handle", "search", "history", "transcript"]],
   ["The project's files", ["files", "plan", "tokens"]],
   ["Who can do what here", ["agents", "models", "auth", "skills", "roles", "doctor", "health"]],
@@ -189,6 +190,49 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     gives: "the role (`role` in JSON.md, but for `prompt_tokens`)",
   },
   "skills.list": { does: "The skills of a directory.", gives: "the skills, and files that are none", fields: ["skills", "problems"] },
+  "team.list": {
+    does: "Teams of a project, the latest first; null is all projects. A team is begun by `turn.start` with `team`.",
+    gives: "rows",
+    fields: [
+      "session",
+      "state",
+      "objective",
+      "strategy",
+      "phases",
+      "members",
+      "messages",
+      "spent",
+      "started_at",
+      "ended_at",
+      "merge",
+      "is_kept",
+    ],
+  },
+  "team.show": {
+    does: "Everything known of a team: its phases, members, messages and conflicts (`team`), how its latest turn stands, and what each member used.",
+    gives: "the team",
+    fields: ["session", "state", "team", "run", "spent", "members", "merge", "is_kept"],
+  },
+  "team.diff": {
+    does: "What bringing its work into the project would change now, and what stands against it.",
+    gives: "the difference",
+    fields: ["session", "base", "work", "conflicts", "changes", "patch"],
+  },
+  "team.message": {
+    does: "A message from the person to members: by id, key, role, pattern or `all`. A team at work takes it up now, one that rests when it goes on.",
+    gives: "its id, whom it reaches, and when",
+    fields: ["id", "reaches", "misses", "when"],
+  },
+  "team.add": {
+    does: 'One more member, in a phase of its own: after those that are planned, or when the team is resumed (`turn.start` with `{work: "resume"}`).',
+    gives: "the member's key, and when it begins",
+    fields: ["key", "when"],
+  },
+  "team.clean": {
+    does: "Takes directories of teams away once `dry_run` is false: of one, or of all that have rested that long. Never of one at work, and of one whose work is not in the project only by `force`.",
+    gives: "what went, what was kept and why",
+    fields: ["dry_run", "teams", "skipped", "problems"],
+  },
   "config.show": {
     does: "Every key, its value and where that comes from; a secret only says that it is set.",
     gives: "rows",

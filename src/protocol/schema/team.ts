@@ -3,7 +3,7 @@ import { z } from "zod";
 import { strategies, usualLimits, workspaceKinds } from "../team.ts";
 import * as is from "./fields.ts";
 
-const memberPlan = is.fields({
+export const memberPlan = is.fields({
   key: is.name,
   role: is.name,
   description: is.textOrNull,

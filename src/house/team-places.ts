@@ -1,0 +1,35 @@
+// The directories of teams, seen from outside: what their work would change, a message or a wish left there, and taking
+// one away. The path is made from the project and the team's id, never taken from what a session says.
+import { mkdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { askedIn, mailOf, placeOf, repositoryOf } from "../agents/team/place.ts";
+import { dropFile, newDropId } from "../kit/drop-file.ts";
+import { person } from "../protocol/team-mail.ts";
+import { toWire } from "../protocol/wire-case.ts";
+import type { TeamPlaces, Workspaces } from "../protocol/ports.ts";
+
+export function teamPlaces(workspaces: Pick<Workspaces, "planMerge" | "patch">): TeamPlaces {
+  const drop = (directory: string, value: unknown): string => {
+    const id = newDropId();
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    dropFile(directory, id, JSON.stringify(value));
+    return id;
+  };
+  return {
+    isKept: (project, team) => statSync(placeOf(project, team).root, { throwIfNoEntry: false })?.isDirectory() === true,
+    directory: (project, team) => placeOf(project, team).root,
+    async diff(project, team, { base, work }) {
+      const at = repositoryOf(placeOf(project, team.id), project);
+      const { now, merged, conflicts, changes } = await workspaces.planMerge(at, base, work);
+      const patch = conflicts.length > 0 ? await workspaces.patch(at, base, work) : await workspaces.patch(at, now, merged);
+      return { base, work, conflicts, changes, patch };
+    },
+    post: (project, team, message) => drop(join(mailOf(placeOf(project, team), person), "outbox"), message),
+    ask: (project, team, member) => void drop(askedIn(placeOf(project, team)), toWire(member)),
+    remove(project, team) {
+      const { root } = placeOf(project, team);
+      rmSync(root, { recursive: true, force: true });
+      return root;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+// Teams as they are shown: in a row, in full, and what bringing one's work in would change. Pure readings of what is stored.
+import type { TurnRow, TurnState } from "./control.ts";
+import type { TurnError, TurnStatus } from "./error.ts";
+import type { FileChange } from "./files.ts";
+import type { MessageKind, Priority } from "./team-mail.ts";
+import { membersOf, reasonOf, workOf, type MemberPlan, type MemberRecord, type Strategy, type TeamRecord, type TeamState } from "./team.ts";
+import type { Session } from "./turn.ts";
+import type { Spent } from "./usage.ts";
+
+/** The rows of the Api. Teams are turns of the agent `team`: these look at one, and say something to it. */
+export type TeamApi = {
+  /** The latest first; null is all projects. */
+  list: (params: { project: string | null; limit: number }) => Promise<TeamRow[]>;
+  show: (params: { session: string }) => Promise<TeamView>;
+  /** What bringing its work into the project would change now. */
+  diff: (params: { session: string }) => Promise<TeamDiff>;
+  /** From the person to members; taken up at once while it is at work, else when it goes on. */
+  message: (params: TeamMessage) => Promise<TeamPosted>;
+  /** One more member, in a phase of its own after those that are planned; what rests takes it up when it is resumed. */
+  add: (params: TeamAdd) => Promise<TeamAdded>;
+  /** Takes directories away with all that is in them; conversations stay. */
+  clean: (params: TeamClean) => Promise<TeamCleaned>;
+};
+
+/** Whether its work is in the project: there is none, it is not, it is. */
+export type MergeState = "nothing" | "open" | "done";
+
+export type TeamRow = {
+  session: Session;
+  state: TeamState;
+  objective: string;
+  strategy: Strategy;
+  phases: number;
+  members: { total: number; running: number; completed: number; failed: number };
+  messages: number;
+  spent: Spent;
+  /** When its latest turn began and ended. */
+  startedAt: number;
+  endedAt: number | null;
+  merge: MergeState;
+  /** False when its directory was cleaned away: it can't go on, and its work can't be brought in. */
+  isKept: boolean;
+};
+
+export type TeamView = {
+  session: Session;
+  state: TeamState;
+  team: TeamRecord;
+  /** Its latest turn, which may have been one that only brought work in. */
+  run: {
+    state: TurnState;
+    pid: number | null;
+    startedAt: number;
+    endedAt: number | null;
+    status: TurnStatus | null;
+    error: TurnError | null;
+  };
+  /** Of all its turns, and of every sub-session. */
+  spent: Spent;
+  /** What each member used, with all below it. */
+  members: MemberFigures[];
+  merge: MergeState;
+  isKept: boolean;
+};
+
+export type MemberFigures = { id: string; spent: Spent; steps: number; asks: { id: string; question: string }[] };
+
+/** What bringing it into the project would change now; with conflicts nothing can be brought in. */
+export type TeamDiff = { session: string; base: string; work: string; conflicts: string[]; changes: FileChange[]; patch: string };
+
+export type TeamMessage = {
+  session: string;
+  to: string[];
+  kind: MessageKind;
+  priority: Priority;
+  subject: string;
+  body: string;
+  replyTo: string | null;
+  requiresResponse: boolean;
+};
+
+/** `when`: the team takes it up now, or once it is resumed. */
+export type TeamPosted = { id: string; reaches: string[]; misses: { to: string; reason: string }[]; when: "now" | "resumed" };
+
+export type TeamAdd = { session: string; member: MemberPlan };
+
+/** `when`: after the phases that are planned already, or once it is resumed. */
+export type TeamAdded = { key: string; when: "next" | "resumed" };
+
+export type TeamClean = { session: string | null; project: string | null; olderThanMs: number; dryRun: boolean; force: boolean };
+
+export type TeamCleaned = {
+  dryRun: boolean;
+  teams: { id: string; name: string | null; directory: string }[];
+  skipped: { id: string; name: string | null; reason: string }[];
+  problems: string[];
+};
+
+/** What it is at now. `row` is its latest turn. */
+export function stateOf(team: TeamRecord, row: Pick<TurnRow, "state">): TeamState {
+  if (team.end?.event === "session_completed") return "completed";
+  if (row.state === "paused") return "paused";
+  if (row.state === "ended") return team.end === null ? "interrupted" : "failed";
+  if (row.state === "interrupted") return "interrupted";
+  return team.phases.some(({ isOver }) => !isOver) ? "running" : "planning";
+}
+
+export function isAtWork(state: TurnState): boolean {
+  return state === "running" || state === "paused" || state === "asking";
+}
+
+export function mergeOf(team: TeamRecord): MergeState {
+  const work = workOf(team);
+  if (work === null || work === team.base) return "nothing";
+  return team.merged === work ? "done" : "open";
+}
+
+export function countMembers(team: TeamRecord): TeamRow["members"] {
+  const all = membersOf(team);
+  const count = (state: MemberRecord["state"]) => all.filter((member) => member.state === state).length;
+  return { total: all.length, running: count("running"), completed: count("completed"), failed: count("failed") };
+}
+
+/** In a line: what it said last of itself, or how it ended. */
+export function lastWord({ state, ended, reports }: Pick<MemberRecord, "state" | "ended" | "reports">): string {
+  if (state === "failed" || (state === "waiting" && ended !== null)) {
+    return ended === null ? "" : reasonOf(ended);
+  }
+  const last = reports.at(-1)?.report;
+  if (state === "completed" && last?.type !== "complete") return ended?.answer ?? "";
+  if (last === undefined) return "";
+  if (last.type === "status") return `${last.message}${last.progress === null ? "" : ` (${Math.round(last.progress * 100)} %)`}`;
+  return last.type === "dependency" ? `waits for ${last.waitingFor}: ${last.reason}` : `${last.result}: ${last.summary}`;
+}
