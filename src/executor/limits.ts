@@ -1,8 +1,8 @@
 // How many processes and how much memory commands may use together. Looked at only while one runs; what is over a
 // limit is killed at once, with everything else that was started, and the calls under way are told why.
-import { readFileSync } from "node:fs";
 import type { Part } from "../kit/gate.ts";
 import { descendantsOf, killAll } from "../kit/processes.ts";
+import { residentBytes } from "../kit/resident.ts";
 import { groupDigits } from "../kit/text.ts";
 import type { Bounds } from "../protocol/policy.ts";
 
@@ -71,24 +71,4 @@ function crossed(pids: number[], { maxProcesses, maxMemoryBytes }: Asked): strin
   let bytes = 0;
   for (const pid of pids) bytes += residentBytes(pid);
   return bytes > maxMemoryBytes ? `stopped: more than ${groupDigits(Math.floor(maxMemoryBytes / 2 ** 20))} MB of memory` : null;
-}
-
-/** 0 where there is no /proc: memory is then not limited. */
-function residentBytes(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * (pageBytes ??= pageSize());
-  } catch {
-    return 0;
-  }
-}
-
-let pageBytes: number | undefined;
-const pageSizeEntry = 6n;
-
-function pageSize(): number {
-  const bytes = readFileSync("/proc/self/auxv");
-  for (let at = 0; at + 16 <= bytes.length; at += 16) {
-    if (bytes.readBigUInt64LE(at) === pageSizeEntry) return Number(bytes.readBigUInt64LE(at + 8));
-  }
-  return 4096;
 }

@@ -27,6 +27,22 @@ export function familyMembers(family: Family, table: ProcessRow[] = processTable
   return closure(table, new Set(members.map((row) => row.pid)));
 }
 
+/** All families that are marked by one variable, by its value. */
+export function familiesBy(variable: string): Map<string, number[]> {
+  const table = processTable();
+  const beginning = `${variable}=`;
+  const marked = new Map<string, Set<number>>();
+  for (const row of table) {
+    const environment = row.isZombie || row.pid === process.pid ? "" : (readText(`/proc/${row.pid}/environ`) ?? "");
+    const value = environment
+      .split("\0")
+      .find((entry) => entry.startsWith(beginning))
+      ?.slice(beginning.length);
+    if (value !== undefined) marked.set(value, (marked.get(value) ?? new Set()).add(row.pid));
+  }
+  return new Map([...marked].map(([value, pids]) => [value, closure(table, pids)]));
+}
+
 /** SIGTERM, then SIGKILL after the grace, until none is left. Resolves with those that would not die. */
 export async function endFamily(family: Family, graceMs: number): Promise<number[]> {
   const killAt = performance.now() + graceMs;

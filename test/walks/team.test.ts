@@ -1,7 +1,7 @@
 // A team with the real program: a small repository, scripted models behind real walls, worktrees, mail, phases, and what
 // is left when something goes wrong.
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import type { Script } from "../../src/agents/contract/server/script.ts";
@@ -231,4 +231,37 @@ test("a planner plans by what came out; a plan that can't be used is sent back o
       expect([ran.code, /the planner's plan can't be used: it is no JSON/.test(ran.err)]).toEqual([1, true]);
     },
   );
+}, 60_000);
+
+test("a member that hangs is stopped by its role's clock, one that dies is seen dead; each is tried again and takes nobody along", async () => {
+  const patience = "---\nname: hasty\ndescription: writes code in a hurry\nidle: 2s\n---\nDo it.\n";
+  const player: Player = ({ role, prompt }) => {
+    if (role === "hasty") return { run: "sleep 300" };
+    if (role === "again") return prompt.includes("stalled") ? { run: "echo better > hung.txt" } : "?";
+    return { run: "echo fine > fine.txt" };
+  };
+  await onTeam(player, async ({ house }) => {
+    mkdirSync(join(house.project, ".skein/roles"), { recursive: true });
+    writeFileSync(join(house.project, ".skein/roles/hasty.md"), patience);
+    const program = join(house.root, "dies");
+    writeFileSync(
+      program,
+      "#!/bin/sh\n[ -e half.txt ] || { echo half > half.txt; kill -9 $$; }\ncat half.txt > whole.txt; echo recovered\n",
+      { mode: 0o755 },
+    );
+    mkdirSync(join(house.env["SKEIN_HOME"]!, "config"), { recursive: true });
+    writeFileSync(join(house.env["SKEIN_HOME"]!, "config/config.jsonc"), JSON.stringify({ agents: { dies: { command: program } } }));
+    const agents = "hasty,engineer:dies,engineer";
+    const ran = await house.run(["team", "run", "go", "--agents", agents, "--strategy", "parallel", ...model]);
+    expect([ran.code, ran.err.includes("skein: ")]).toEqual([0, false]);
+    const { id, log } = teamIn(house);
+    const failed = the(log, "agent_failed").map(({ agent, status, restarts }) => [agent.replace(/_[0-9a-f]{8}$/, ""), status, restarts]);
+    expect(failed.toSorted()).toEqual([
+      ["agent_engineer_1", "killed", true],
+      ["agent_hasty_1", "stalled", true],
+    ]);
+    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    const texts = ["hung.txt", "whole.txt", "fine.txt"].map((file) => readFileSync(join(house.project, file), "utf8"));
+    expect(texts).toEqual(["better\n", "half\n", "fine\n"]);
+  });
 }, 60_000);

@@ -57,7 +57,9 @@ test("a member's calls are mail of its own; what is refused is a result that say
     expect(await call("report", { type: "status", text: "half", progress: "0.5" })).toBe("✓ reported");
     expect(await call("report", { type: "complete", text: "done", result: "success" })).toBe("✓ reported");
     expect(await call("report", { type: "complete", text: "done", result: "fine" })).toBe('✗ "result" must be success or failure');
-    expect(await call("report", { type: "joke", text: "x" })).toContain("its type is none of a report: status, artifact, dependency, complete");
+    expect(await call("report", { type: "joke", text: "x" })).toContain(
+      "its type is none of a report: status, artifact, dependency, complete",
+    );
     expect(await call("report", { type: "status", text: "x" }, false)).toContain("✗ unknown tool: report");
     expect(reports).toEqual([
       { type: "status", message: "half", progress: 0.5 },

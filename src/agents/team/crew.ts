@@ -7,6 +7,7 @@ import type { Role } from "../../protocol/role.ts";
 import { apply, type Member, type TeamEvent, type TeamRecord } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { describedRole } from "../../roles/infer.ts";
+import type { Health } from "./health.ts";
 import type { Mail, MailMember } from "./mail.ts";
 import { logEvent, writeRoster, type TeamPlace } from "./place.ts";
 
@@ -33,8 +34,12 @@ export type Crew = {
   pass: (event: PassingBody) => void;
   /** By megabytes; null without a limit. */
   memory: Slots | null;
+  health: Health;
   /** What stops the whole team: set once, looked at before anything begins. */
   halt: TurnEnd | null;
+  /** Aborted with the turn, and when the team itself can't go on. */
+  signal: AbortSignal;
+  stopAll: () => void;
 };
 
 export async function happen(crew: Pick<Crew, "add" | "record" | "place">, happened: TeamEvent, text: string): Promise<void> {

@@ -55,6 +55,16 @@ async function tryOnce(crew: Crew, member: MemberRecord): Promise<Tried> {
   const { context, record, place } = crew;
   const role = roleOf(crew, member.plan);
   const messages = record.messages.filter(({ id }) => member.given.includes(id));
+  const own = new AbortController();
+  let why: string | null = null;
+  const unwatch = crew.health.watch({
+    id: member.id,
+    maxMemoryMb: role.maxMemoryMb,
+    stop: (reason) => {
+      why ??= reason;
+      own.abort();
+    },
+  });
   try {
     const result = await context.delegate({
       task: memberPrompt({ team: record, member, role, place, messages }),
@@ -71,14 +81,17 @@ async function tryOnce(crew: Crew, member: MemberRecord): Promise<Tried> {
       at: placeFor(crew, member, role),
       team: { post: async (value) => postedText(await crew.mail.post(member.id, value)) },
       limits: { maxSteps: memberSteps, timeoutMs: role.timeoutMs, ...(role.idleMs === null ? {} : { idleMs: role.idleMs }) },
-      signal: context.signal,
+      signal: AbortSignal.any([crew.signal, own.signal]),
       onEvent: () => {},
     });
+    if (why !== null) return { ...result, status: "killed", error: { kind: "killed", message: why } };
     return { ...result, error: result.error ?? null };
   } catch (error) {
     const over = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
     const kind = over?.kind ?? turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
     return { status: kind, answer: "", spent: nothingSpent, error: over ?? { kind, message: messageOf(error) } };
+  } finally {
+    unwatch();
   }
 }
 
@@ -144,7 +157,7 @@ async function commandFails(crew: Crew, member: MemberRecord, command: string): 
     sandbox: {},
     at: placeFor(crew, member, role),
     limits: { timeoutMs: 10 * 60_000 },
-    signal: crew.context.signal,
+    signal: crew.signal,
     onEvent: () => {},
   });
   if (result.status === "ok" && result.exitCode === 0) return null;

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { oneLine } from "../../kit/text.ts";
+import { messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Joined } from "../../protocol/ports.ts";
 import { membersOf, type Conflict, type Ended, type Member, type MemberPlan, type MemberRecord } from "../../protocol/team.ts";
@@ -74,10 +75,15 @@ async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRe
   if (member.state === "completed" || crew.halt !== null) return;
   const missing = awaited.filter(({ state }) => state !== "completed").map(({ id }) => id);
   if (missing.length > 0) return fail(crew, member, `it depends on ${missing.join(", ")}, which did not complete`);
-  const leave = await crew.memory?.take(crew.context.signal, roleOf(crew, member.plan).maxMemoryMb).catch(() => null);
+  const leave = await crew.memory?.take(crew.signal, roleOf(crew, member.plan).maxMemoryMb).catch(() => null);
   try {
-    await openPlace(crew, member);
-    await runMember(crew, member);
+    const problem = await openPlace(crew, member).then(() => null, messageOf);
+    if (problem === null) await runMember(crew, member);
+    else await fail(crew, member, problem);
+  } catch (error) {
+    // What happens can't be recorded any more: the others must not go on unseen.
+    crew.halt ??= { status: "broken", error: { kind: "broken", message: messageOf(error) } };
+    crew.stopAll();
   } finally {
     leave?.();
   }

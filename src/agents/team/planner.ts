@@ -46,7 +46,7 @@ async function ask(crew: Crew, session: string, task: string): Promise<Answered>
     attachable: false,
     sandbox: { readonly: true },
     limits: { timeoutMs: role.timeoutMs },
-    signal: context.signal,
+    signal: crew.signal,
     onEvent: () => {},
   });
   if (result.status !== "ok") return { error: result.error ?? { kind: result.status, message: `the planner ended as ${result.status}` } };

@@ -39,6 +39,7 @@ export function mailParts(crew: Omit<Crew, "mail">): MailParts {
     warn: (message) => crew.pass({ type: "warning.raised", message }),
     onFault: (error) => {
       crew.halt ??= { status: "broken", error: { kind: "broken", message: `the mail of the team failed: ${messageOf(error)}` } };
+      crew.stopAll();
     },
   };
 }

@@ -12,6 +12,7 @@ import { membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protoco
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { isAsked } from "./asked.ts";
 import { happen, type Crew, type TeamParts } from "./crew.ts";
+import { openHealth } from "./health.ts";
 import { lead } from "./lead.ts";
 
 import { openMail } from "./mail.ts";
@@ -55,6 +56,7 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
   const roles = await parts.roles(input.project);
   checkWish(record.wish, roles);
   const { maxMemoryMb } = record.wish.limits;
+  const stopper = new AbortController();
   const crew: Omit<Crew, "mail"> = {
     parts,
     roles,
@@ -65,8 +67,11 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
     repository: repositoryOf(place, input.project),
     add,
     pass,
+    health: openHealth(),
     memory: maxMemoryMb === null ? null : createSlots(maxMemoryMb),
     halt: null,
+    signal: AbortSignal.any([context.signal, stopper.signal]),
+    stopAll: () => stopper.abort(),
   };
   writeRoster(place, record);
   const mail = await openMail(mailParts(crew));
@@ -75,6 +80,7 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
   try {
     return await lead(Object.assign(crew, { mail }));
   } finally {
+    crew.health.close();
     await mail.close();
   }
 }

@@ -1,0 +1,33 @@
+// Whether the members that run are well: looked at every few seconds, by the processes that carry their name. One that
+// uses more memory than its role may is stopped; silence and death are told by the turns themselves.
+import { familiesBy } from "../../kit/processes.ts";
+import { residentBytes } from "../../kit/resident.ts";
+
+export type Watched = { id: string; maxMemoryMb: number; stop: (why: string) => void };
+
+export type Health = { watch: (member: Watched) => () => void; close: () => void };
+
+export const checkEveryMs = 5_000;
+
+export function openHealth(everyMs: number = checkEveryMs): Health {
+  const watched = new Map<string, Watched>();
+  const timer = setInterval(() => look(watched), everyMs);
+  timer.unref();
+  return {
+    watch: (member) => {
+      watched.set(member.id, member);
+      return () => void watched.delete(member.id);
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+function look(watched: ReadonlyMap<string, Watched>): void {
+  if (watched.size === 0) return;
+  for (const [id, pids] of familiesBy("SKEIN_AGENT_ID")) {
+    const member = watched.get(id);
+    const megabytes = pids.reduce((sum, pid) => sum + residentBytes(pid), 0) / 2 ** 20;
+    if (member !== undefined && megabytes > member.maxMemoryMb)
+      member.stop(`it used ${Math.round(megabytes)} MB of memory; its role may use ${member.maxMemoryMb}`);
+  }
+}
