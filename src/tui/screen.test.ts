@@ -94,6 +94,24 @@ test("a turn of another process is shown live, steered into, and not stopped by 
   expect(scripted.calls).toEqual([{ row: "turn.steer", params: { session: "s-1", text: "look here" } }]);
 });
 
+test("a sub-session is followed with the one above it, also by whoever comes late, and asks in its place", async () => {
+  const child = { ...session("s-below"), parentSession: "s-1", task: "count the files" };
+  const row = { session: child, turn: { id: "t-2", startedAt: 0 } as Turn, state: "running", pid: 4242 };
+  const scripted = scriptedApi({ "turn.list": async () => [row] });
+  scripted.stand("s-1", { open: { turn: "t-1", state: "running", pid: 4242, drafts: [] } });
+  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
+    await shows((frame) => /count the files[^]*\[[\w-]+, pid 4242\]/.test(frame));
+    await until(() => scripted.watchers() === 2);
+    const ask = { id: "a-1", session: "s-below", question: "Which colour?", options: [], closedAt: null } as never;
+    scripted.tell("s-below", { type: "ask.opened", ask });
+    await shows((frame) => frame.includes("Which colour?"));
+    scripted.tell("s-below", { type: "ask.closed", ask });
+    await shows((frame) => !frame.includes("Which colour?"));
+    leaveBy(mockInput);
+  });
+  expect(scripted.watchers()).toBe(0);
+});
+
 test("a turn that can't begin gives its message back", async () => {
   const busy = () => {
     const feed = createFeed();

@@ -116,7 +116,7 @@ function opened(state: State, message: Opened): State {
     session,
     transcript: standing(message),
     ...(isSame ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),
-    activity: !isRunning ? null : open.state === "paused" ? "paused" : "working",
+    activity: isRunning ? (open.state === "paused" ? "paused" : "working") : isSame && state.activity === "starting" ? "starting" : null,
     runner: message.runner ?? null,
     isInterrupted,
     held: (last === undefined ? null : heldIn(last)) ?? state.held,

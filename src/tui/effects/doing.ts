@@ -20,7 +20,7 @@ export type Doing = {
   directory: string;
   /** The one that the directory belongs to. */
   project: string;
-  /** How every turn is taken. Who takes it and with which model stays the session's: after a turn both are null again. */
+  /** How every turn is taken. Who takes it and with which model stays the session's: once one has begun both are null again. */
   turn: Omit<TurnStart, "session" | "prompt">;
   open: SessionOpen;
   session: Session | null;

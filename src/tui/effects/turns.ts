@@ -42,36 +42,37 @@ export async function enter(doing: Doing, session: Session | null, how: "work" |
 }
 
 export async function start(doing: Doing, { prompt, images }: { prompt: string | null; images: readonly string[] }): Promise<void> {
-  const isDone = await take(doing, { draft: prompt ?? "", task: prompt }, (session) =>
+  await take(doing, { draft: prompt ?? "", task: prompt }, (session) =>
     doing.api.turn.start({ ...doing.turn, session, prompt, images: images.map((path) => imageAt(doing, path)) }),
   );
-  // Who took it and with which model is the session's now.
-  if (isDone) Object.assign(doing.turn, { agent: null, model: null });
 }
 
-/** A turn in the session that is shown, or in one that it begins; false when it could not be followed to its end. */
+/** A turn in the session that is shown, or in one that it begins. */
 async function take(
   doing: Doing,
   { draft, task }: { draft: string; task: string | null },
   begin: (session: string) => AsyncIterable<Event>,
-): Promise<boolean> {
-  const { send } = doing;
+): Promise<void> {
+  const { send, turn } = doing;
   let isTaken = false;
   let session = doing.session;
   try {
     session ??= await beginSession(doing, task);
     doing.running.add(session.id);
-    for await (const event of begin(session.id)) isTaken ||= event.type === "turn.started";
-    return true;
+    for await (const event of begin(session.id)) {
+      if (isTaken || event.type !== "turn.started") continue;
+      isTaken = true;
+      // From now on they are the session's; what is chosen later is for the next turn.
+      if (event.turn.agent !== "shell") Object.assign(turn, { agent: null, model: null });
+    }
   } catch (error) {
     const failure = { ...(session === null ? {} : { session: session.id }), ...notSent(error) };
     if (isLost(error)) void findAgain(doing);
     if (!isTaken) send({ type: "refused", draft, ...failure });
     else if (!isLost(error)) {
-      send({ type: "failed", ...failure });
       if (session?.id === doing.session?.id) await showSession(doing, spoken(doing).id);
+      send({ type: "failed", ...failure });
     }
-    return false;
   } finally {
     if (session !== null) doing.running.delete(session.id);
   }
