@@ -4,7 +4,11 @@ import { nameOf, type Actions, type Doing } from "./doing.ts";
 import { enter } from "./turns.ts";
 
 export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
-  "list agents": listAgents,
+  "list agents": (doing, effect) =>
+    listAgents(doing, effect).catch((error: unknown) => {
+      doing.send({ type: "agents", told: { what: "failed", reading: effect.reading } });
+      throw error;
+    }),
   visit: async (doing, { session, visit }) => {
     const found = session === null ? null : await doing.api.session.find({ wanted: session, directory: doing.directory });
     await enter(doing, found, visit === null ? "work" : "watch");

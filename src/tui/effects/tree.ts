@@ -8,7 +8,11 @@ import { nameOf, setSession, spoken, type Actions, type Doing } from "./doing.ts
 import { enter } from "./turns.ts";
 
 export const treeActions: Actions<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
-  "read tree": readTree,
+  "read tree": (doing, effect) =>
+    readTree(doing, effect).catch((error: unknown) => {
+      doing.send({ type: "tree", told: { what: "failed", reading: effect.reading } });
+      throw error;
+    }),
   go: async (doing, { session, node }) =>
     session === null ? moveTo(doing, node) : goInto(doing, await doing.api.session.find({ wanted: session, directory: doing.directory })),
   switch: switchTo,

@@ -42,6 +42,7 @@ describe("the agents", () => {
     const more = apply(chosen, listed([row("new", "running"), ...rows], 1));
     expect(effectsOf(more, "p")).toEqual([{ type: "resume", session: "other" }]);
     expect(apply(chosen, listed([], 0))).toBe(chosen);
+    expect(apply(chosen, { type: "agents", told: { what: "failed", reading: 1 } }).overlay).toMatchObject({ reading: 2 });
     expect(effectsOf(open, "e")).toEqual([{ type: "list agents", reading: 2, sinceMs: 86_400_000, afterMs: 0 }]);
     expect(textOf(apply(press(normal, "space", "a").state, listed([])))).toContain("nothing runs in this project");
     expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", at: 150 }))).toContain("looking…");

@@ -33,6 +33,8 @@ export type Budget = { of: readonly string[]; maxBudgetUsd: number | null; maxTo
 
 export type AgentsTold =
   | { what: "listed"; reading: number; rows: readonly TurnRow[]; budget: Budget; now: number }
+  /** Why is told by itself; it is tried again. */
+  | { what: "failed"; reading: number }
   /** Something was done to one here: they are listed again at once. */
   | { what: "changed" };
 
@@ -66,6 +68,7 @@ export function goBack(state: State): Step {
 export function takeInAgents(state: State, panel: AgentsPanel, told: AgentsTold): Step {
   if (told.what === "changed") return listAgain(state, panel, 0);
   if (told.reading !== panel.reading) return step(state);
+  if (told.what === "failed") return listAgain(state, panel, listAgainMs);
   const seen = new Set<string>();
   const rows = underParents(told.rows.filter(({ session }) => !seen.has(session.id) && seen.add(session.id) !== undefined));
   const kept = rows.findIndex(({ row }) => row.session.id === chosenTurn(panel)?.session.id);

@@ -3,7 +3,7 @@
 import { plainText } from "../../kit/ansi.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { TreeView } from "../../protocol/api.ts";
-import { callsOf, textOf, type Node } from "../../protocol/node.ts";
+import type { Node } from "../../protocol/node.ts";
 import type { Session, Turn } from "../../protocol/turn.ts";
 
 export type TreeRow = {
@@ -11,7 +11,6 @@ export type TreeRow = {
   node: Node | null;
   branch: number;
   lead: string;
-  words: string;
   /** Calls that were made on the way here and have no line of their own. */
   calls: number;
   /** Those that rest here. */
@@ -23,7 +22,6 @@ export type Branch = { head: number; end: number; above: number | null };
 
 export type Outline = { rows: readonly TreeRow[]; branches: readonly Branch[]; turns: ReadonlyMap<string, Turn> };
 
-const wordsKept = 300;
 const deepestLead = 36;
 
 /** A branch that is still to be drawn; once its rows stand, only its end is. */
@@ -55,7 +53,7 @@ export function outlineOf(view: TreeView): Outline {
       const next: readonly Node[] = children.get(node.id) ?? [];
       const sessions = resting.get(node.id) ?? [];
       if (node === first || next.length !== 1 || sessions.length > 0 || isSaid(node)) {
-        rows.push({ node, branch, lead: node === first ? lead : below, words: wordsOf(node), calls, sessions });
+        rows.push({ node, branch, lead: node === first ? lead : below, calls, sessions });
         calls = 0;
       } else if (node.author === "tool") calls += node.parts.length;
       if (next.length > 1) return fan(next, below, branch);
@@ -67,7 +65,7 @@ export function outlineOf(view: TreeView): Outline {
   const atStart = resting.get(null) ?? [];
   if (roots.length > 1 || atStart.length > 0) {
     const branch = begin(null);
-    rows.push({ node: null, branch, lead: "", words: "the beginning", calls: 0, sessions: atStart });
+    rows.push({ node: null, branch, lead: "", calls: 0, sessions: atStart });
     fan(roots, "", branch);
   } else for (const first of roots) waiting.push({ first, lead: "", below: "", above: null });
   for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
@@ -88,19 +86,35 @@ function isSaid(node: Node): boolean {
   return node.parts.some((part) => part.kind === "handle" || part.kind === "image" || (part.kind === "text" && part.text.trim() !== ""));
 }
 
-function wordsOf(node: Node): string {
-  const text = textOf(node);
-  if (text.trim() !== "") return oneLine(plainText(text.slice(0, 4 * wordsKept)), wordsKept);
-  const [call] = callsOf(node);
-  if (call !== undefined) return oneLine(plainText(`[${call.name}] ${JSON.stringify(call.input)}`), wordsKept);
+const wordsKept = 200;
+/** Nodes never change, and most are never looked at. */
+const known = new WeakMap<Node, { words: string; sought?: string }>();
+
+/** What a row says, on one line. */
+export function wordsOf({ node }: Pick<TreeRow, "node">): string {
+  return node === null ? "the beginning" : wordsIn(node).words;
+}
+
+function wordsIn(node: Node): { words: string; sought?: string } {
+  const words = known.get(node) ?? { words: oneLine(plainText(beginningOf(node)), wordsKept) };
+  known.set(node, words);
+  return words;
+}
+
+function beginningOf(node: Node): string {
+  const most = 2 * wordsKept;
+  const text = node.parts.find((part) => part.kind === "text" && part.text.trim() !== "");
+  if (text?.kind === "text") return text.text.trimStart().slice(0, most);
   const told = node.parts.map((part) =>
-    part.kind === "result"
-      ? `[${part.name}] ${part.text.slice(0, 4 * wordsKept)}`
-      : part.kind === "handle"
-        ? `[${part.handle.source}: ${part.handle.identifier}]`
-        : `(${part.kind})`,
+    part.kind === "call"
+      ? `[${part.name}] ${JSON.stringify(part.input)}`
+      : part.kind === "result"
+        ? `[${part.name}] ${part.text.slice(0, most)}`
+        : part.kind === "handle"
+          ? `[${part.handle.source}: ${part.handle.identifier}]`
+          : `(${part.kind})`,
   );
-  return oneLine(plainText(told.join(" ")), wordsKept);
+  return told.join(" ").slice(0, most);
 }
 
 /** The rows that are to be seen: a folded branch shows its first one, a filter those that have all its words. */
@@ -121,9 +135,11 @@ export function shownRows({ rows, branches }: Outline, folded: ReadonlySet<strin
   return shown;
 }
 
-function hasWords(row: TreeRow, words: readonly string[]): boolean {
-  const text = `${row.words} ${row.sessions.map((session) => `${session.name ?? ""} ${session.id}`).join(" ")}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+function hasWords({ node, sessions }: TreeRow, words: readonly string[]): boolean {
+  const here = sessions.map((session) => `${session.name ?? ""} ${session.id}`.toLowerCase());
+  const said = node === null ? null : wordsIn(node);
+  if (said !== null) here.push((said.sought ??= said.words.toLowerCase()));
+  return words.every((word) => here.some((text) => text.includes(word)));
 }
 
 /** Names a row from one reading of the tree to the next. */

@@ -9,7 +9,7 @@ import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
 import { costText, tokensText } from "../tokens.ts";
 import type { OverlayView, Room } from "./box.ts";
 import { panelView, proseRows } from "./panel.ts";
-import { keyOf, type TreeRow } from "./tree-outline.ts";
+import { keyOf, wordsOf, type TreeRow } from "./tree-outline.ts";
 import { chosenRow, type TreePanel } from "./tree.ts";
 
 const faint = { dim: true };
@@ -52,7 +52,7 @@ function lineOf(panel: TreePanel, at: number, columns: number): Row {
   const lead = panel.filter === "" ? row.lead : "";
   const room = columns - cellsOf(lead) - 2 - tail.reduce((sum, run) => sum + cellsOf(run.text), 0);
   const look = row.node?.author === "user" ? { bold: true } : row.node?.author === "agent" ? {} : faint;
-  const text = fit(row.words, Math.max(12, room));
+  const text = fit(wordsOf(row), Math.max(12, room));
   return [{ text: lead, look: faint }, { text: `${row.node === null ? "◌" : marks[row.node.author]} ${text}`, look }, ...tail];
 }
 
@@ -88,6 +88,6 @@ function previewOf(panel: TreePanel, columns: number): Row[] {
   const figures = node.usage === undefined ? [] : [tokensText(node.usage), costText(node.costUsd ?? null)];
   const head = [shortId(node.id), by, ...(node.model === undefined ? [] : [node.model]), ago(panel.now - node.at), ...figures];
   const text = textOf(node);
-  const body = text.trim() === "" ? wrapRuns([{ text: row.words, look: faint }], columns) : proseRows(text, columns);
+  const body = text.trim() === "" ? wrapRuns([{ text: wordsOf(row), look: faint }], columns) : proseRows(text, columns);
   return [...wrapRuns([{ text: head.join(" · "), look: faint }], columns), ...body];
 }

@@ -4,7 +4,8 @@ import type { TreeView } from "../../protocol/api.ts";
 import type { Node } from "../../protocol/node.ts";
 import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
 import { firstState, type Message, type State } from "../state.ts";
-import { outlineOf, shownRows } from "./tree-outline.ts";
+import { outlineOf, shownRows, wordsOf } from "./tree-outline.ts";
+import { chosenRow } from "./tree.ts";
 
 const ours = sessionNamed("ours", { tip: "n6" });
 const other = sessionNamed("other", { tip: "n8" });
@@ -34,7 +35,7 @@ const open = apply(press(normal, "space", "t").state, read(view));
 describe("the outline", () => {
   test("is what was said, with calls folded away, branches to the right and sessions at their tips", () => {
     const { rows } = outlineOf(view);
-    expect(rows.map(({ lead, words, calls, sessions }) => [`${lead}${words}`, calls, sessions.map(({ id }) => id).join()])).toEqual([
+    expect(rows.map((row) => [`${row.lead}${wordsOf(row)}`, row.calls, row.sessions.map(({ id }) => id).join()])).toEqual([
       ["list the files", 0, ""],
       ["There is **a.py**.", 1, ""],
       ["├─show it", 0, ""],
@@ -140,6 +141,7 @@ describe("the tree", () => {
     const changed = apply(press(open, "k").state, { type: "tree", told: { what: "changed" } });
     expect(changed.overlay).toMatchObject({ reading: 2, known: "" });
     expect(apply(changed, read(view, 1))).toBe(changed);
+    expect(apply(changed, { type: "tree", told: { what: "failed", reading: 2 } }).overlay).toMatchObject({ reading: 3 });
     expect(chosen(apply(changed, read({ ...view, nodes: [...nodes, nodeOf("n9", "n8", "user", "why")] }, 2)))).toBe("show it");
     expect(apply(normal, read(view))).toEqual(normal);
   });
@@ -168,5 +170,6 @@ describe("the tree", () => {
 
 /** The words of the line that stands out. */
 function chosen({ overlay }: State): string | undefined {
-  return overlay?.kind === "tree" ? overlay.outline?.rows[overlay.shown[overlay.at] ?? -1]?.words : undefined;
+  const row = overlay?.kind === "tree" ? chosenRow(overlay) : undefined;
+  return row === undefined ? undefined : wordsOf(row);
 }

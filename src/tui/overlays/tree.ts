@@ -40,6 +40,8 @@ export type TreePanel = {
 export type TreeTold =
   | { what: "read"; reading: number; view: TreeView; states: TreePanel["states"]; known: string; now: number }
   | { what: "unchanged"; reading: number; now: number }
+  /** Why is told by itself; it is tried again. */
+  | { what: "failed"; reading: number }
   /** Something was done to it here: it is read again at once. */
   | { what: "changed" };
 
@@ -68,6 +70,7 @@ export function takeInTree(state: State, panel: TreePanel, told: TreeTold): Step
   const next = { ...panel, here: state.session?.id ?? null };
   if (told.what === "changed") return readAgain(state, { ...next, known: "" }, 0);
   if (told.reading !== panel.reading) return step(state);
+  if (told.what === "failed") return readAgain(state, next, readAgainMs);
   if (told.what === "unchanged") return readAgain(state, { ...next, now: told.now }, readAgainMs);
   const { view, states, known, now } = told;
   const outline = outlineOf(view);
