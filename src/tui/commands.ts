@@ -2,7 +2,7 @@
 // docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
 import { edits, emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
-import { goBack, openAgents } from "./overlays/agents.ts";
+import { goBack, openAgents, watchFocused } from "./overlays/agents.ts";
 import { openSessions } from "./overlays/sessions.ts";
 import { openTree } from "./overlays/tree.ts";
 import { planCommands } from "./plan-commands.ts";
@@ -75,7 +75,8 @@ export const screenCommands: readonly ScreenCommand[] = [
   },
   { name: "tree", summary: "the tree: walk, fork, compare, graft", leader: "t", typed: "", run: openTree },
   { name: "agents", summary: "what runs: open, steer, pause, stop", leader: "a", typed: "", run: openAgents },
-  { name: "back", summary: "back from a session that was opened there", keys: ["q"], typed: "", run: goBack },
+  { name: "watch", summary: "watch the sub-session of the block", keys: ["O"], typed: "", run: watchFocused },
+  { name: "back", summary: "back from a session that is watched", keys: ["q"], typed: "", run: goBack },
   { name: "sessions", summary: "find a session and go to it", leader: "s", typed: "", run: openSessions },
   {
     name: "switch",

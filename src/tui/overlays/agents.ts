@@ -6,6 +6,7 @@ import { shortId } from "../../protocol/node.ts";
 import { underParents, type IndentedTurn } from "../../protocol/turn-rows.ts";
 import { edited } from "../edit-keys.ts";
 import { step, type Key, type State, type Step } from "../state.ts";
+import { allBlocks } from "../transcript.ts";
 import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type AgentsPanel = {
@@ -63,6 +64,15 @@ export function openAgents(state: State): Step {
 export function goBack(state: State): Step {
   if (state.visit === null) return step(state);
   return step(state, { type: "visit", session: state.visit.home, visit: null });
+}
+
+/** The session below that the block in focus stands for, or whose call it is. */
+export function watchFocused(state: State): Step {
+  const block = allBlocks(state.transcript).find(({ id }) => id === state.focus);
+  const named = block?.kind === "tool" ? /\[session ([0-9a-f-]{36})/.exec(block.result?.text ?? "")?.[1] : undefined;
+  const session = block?.kind === "session" ? block.id : named;
+  if (session === undefined) return told(state, "[ and ] go to the block of a sub-session; then it can be watched");
+  return step(state, { type: "visit", session, visit: { home: state.visit?.home ?? state.session?.id ?? null } });
 }
 
 export function takeInAgents(state: State, panel: AgentsPanel, told: AgentsTold): Step {
