@@ -124,7 +124,7 @@ function startOf({ parts, params }: Driven, request: Delegation, child: Session,
     agentArgs: [],
     model: child.model,
     toolLevel: child.toolLevel,
-    tools: request.tools ?? (request.toolLevel === "none" ? null : params.tools),
+    tools: toolsFor(request, child, params),
     spawn: false,
     appendSystem: [params.appendSystem, said].filter((text) => text !== null).join("\n\n") || null,
     policy,
@@ -145,6 +145,12 @@ function startOf({ parts, params }: Driven, request: Delegation, child: Session,
   // Only the planning turn itself writes the plan.
   const below = role?.policy === "plan" ? { ...role, policy: "readonly" as const } : role;
   return below === null ? start : playing(parts, start, below, child.agent, saidIn(request));
+}
+
+/** Another agent's command line has its own. */
+function toolsFor({ tools, toolLevel }: Delegation, child: Session, params: TurnWish): string[] | null {
+  if (tools !== undefined) return child.agent === "native" ? tools : null;
+  return toolLevel === "none" ? null : params.tools;
 }
 
 /** What whoever delegates has decided itself counts more than the role. */
