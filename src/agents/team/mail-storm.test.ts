@@ -26,7 +26,8 @@ type Expected = { id: string; from: number; to: number[]; text: string };
 function leaveOne(directory: string, n: number, random: (below: number) => number): Expected & { kind: "sent" | "report" | "refused" } {
   const from = random(members);
   const others = Array.from({ length: members }, (_, one) => one).filter((one) => one !== from);
-  const to = [[others[random(19)]!], others.filter((one) => one % 3 === n % 3), others, []][n % 10 < 7 ? 0 : (n % 10) - 6]!;
+  const several = others.filter((one) => one % 3 === n % 3);
+  const to = n % 50 === 0 ? others : n % 50 === 1 ? [] : n % 20 === 2 ? several : [others[random(others.length)]!];
   const id = newDropId();
   const text = `message ${n}`;
   const names = to.length === others.length ? "all" : to.length === 0 ? "nobody" : to.map((one) => `m${one}`);
@@ -40,13 +41,29 @@ function leaveOne(directory: string, n: number, random: (below: number) => numbe
   return { id, from, to: kind === "sent" ? to : [], text, kind };
 }
 
-async function startRouter(directory: string) {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "fixtures/router.ts"), directory, String(members)], {
+/** It kills itself after so many moments; with 0 it does not. */
+function startRouter(directory: string, moments: number) {
+  const program = join(import.meta.dir, "fixtures/router.ts");
+  const child = Bun.spawn([process.execPath, program, directory, String(members), String(moments)], {
     stdout: "pipe",
     stderr: "inherit",
     env: { PATH: process.env["PATH"] ?? "" },
   });
-  return { child, opened: new Response(child.stdout).body!.getReader().read() };
+  return { child, opened: child.stdout.getReader().read() };
+}
+
+/** One life of the router, while more is sent: it ends in the middle of its work, while it opens, or when it has nothing to do. */
+async function liveOnce(directory: string, random: (below: number) => number, send: () => void): Promise<void> {
+  const { child, opened } = startRouter(directory, random(4) === 0 ? 0 : 1 + random(250));
+  try {
+    send();
+    if (random(4) > 0) await Promise.race([opened, child.exited]);
+    send();
+    await Promise.race([child.exited, Bun.sleep(random(120))]);
+  } finally {
+    child.kill("SIGKILL");
+    await child.exited;
+  }
 }
 
 /** What lies in an inbox, in the order of its names, without what skein itself told. */
@@ -63,30 +80,17 @@ test("a thousand messages among twenty members and kill -9 at random: each arriv
   mkdirSync(join(directory, "noted"));
   mkdirSync(join(directory, "work"));
   const random = randomOf(20_261_116);
-  let router = await startRouter(directory);
+  for (const n of Array(members).keys()) mkdirSync(join(directory, "mail", memberOf(directory, n).id, "outbox"), { recursive: true });
   const left: ReturnType<typeof leaveOne>[] = [];
-  try {
-    await router.opened;
-    for (let killed = 0; killed < kills; killed++) {
-      // Some are killed while they open, some while they route, some when there is nothing to do.
-      for (const until = Math.round(((killed + 1) * messages) / kills); left.length < until;)
-        left.push(leaveOne(directory, left.length, random));
-      if (killed % 3 > 0) await router.opened;
-      await Bun.sleep(random(40));
-      router.child.kill("SIGKILL");
-      await router.child.exited;
-      router = await startRouter(directory);
-    }
-    await router.opened;
-    const outboxes = () =>
-      readdirSync(join(directory, "mail")).flatMap((id) =>
-        ["outbox", "taken"].flatMap((place) => readdirSync(join(directory, "mail", id, place))),
-      );
-    while (outboxes().some((name) => !name.startsWith("."))) await Bun.sleep(20);
-  } finally {
-    router.child.kill("SIGKILL");
-    await router.child.exited;
-  }
+  const send = (): void => {
+    for (const until = Math.min(messages, left.length + messages / kills / 2); left.length < until;)
+      left.push(leaveOne(directory, left.length, random));
+  };
+  for (let killed = 0; killed < kills; killed++) await liveOnce(directory, random, send);
+  const last = startRouter(directory, 0);
+  await last.opened;
+  last.child.kill("SIGTERM");
+  expect(await last.child.exited).toBe(0);
   expect(left).toHaveLength(messages);
   for (let to = 0; to < members; to++) {
     const arrived = inboxOf(directory, to);
