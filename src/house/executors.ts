@@ -184,9 +184,9 @@ function holdPlace(folder: string, atEnd: Cleanup[]): void {
   }
 }
 
-/** A plan that an editor has replaced is another file: it needs walls of its own. */
+/** A plan that an editor has replaced is another file: who may write it, to plan or to tick its steps, needs walls of its own. */
 function planKey({ policy, project }: WalledTurn): number {
-  return policy.name === "plan" ? (statSync(planFile(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
+  return policy.name === "plan" || policy.name === "workspace" ? (statSync(planFile(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
 }
 
 /** Kept for the session's next turn; what nobody has used for a week goes. Two executors can't share the copies. */

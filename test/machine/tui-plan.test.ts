@@ -37,8 +37,14 @@ async function onScreen(walk: (house: TemporaryHouse, terminal: Terminal, server
   using house = temporaryHouse({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
   // As many editors save: a new file, moved over the old one. The second time it fails after that.
   const editor = join(house.project, "editor");
-  writeFileSync(editor, '#!/bin/sh\n[ "$1" = "--flag with blanks" ] || exit 9\ncat "$2" > next; echo "- [ ] a person\'s step" >> next\n');
-  writeFileSync(editor, `${readFileSync(editor, "utf8")}[ -e once ] && exit 3\ntouch once; mv next "$2"\n`);
+  const lines = [
+    "#!/bin/sh",
+    '[ "$1" = "--flag with blanks" ] || exit 9',
+    'cat "$2" > next; echo "- [ ] a person\'s step" >> next; mv next "$2"',
+    "[ -e once ] && exit 3",
+    "touch once",
+  ];
+  writeFileSync(editor, `${lines.join("\n")}\n`);
   chmodSync(editor, 0o755);
   try {
     await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
@@ -87,11 +93,11 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     await press("one more step", "Enter");
     await until(/added[^]*\[plan\]/);
     expect(plan()).toBe(final);
-    await press("Space", "e");
-    await until(/ended with 3; the plan has 4 lines/);
 
     await press("Space", "x");
     await until(/plan 1\/4: name them[^]*\[execute: bash\]/);
+    await press("Space", "e");
+    await until(/ended with 3; the plan has 5 lines[^]*\[execute: bash\]/);
     await press("Space", "P");
     await until(/│ - \[x\] count them [^]*│ - \[ \] name them /);
     writeFileSync(join(house.project, "go"), "");

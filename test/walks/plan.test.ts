@@ -153,24 +153,29 @@ describe("the walls around planning", () => {
     }
   });
 
-  test("follow a plan that an editor saved by rename while the conversation goes on", async () => {
-    const rewritten = "1. a person's words\n";
-    const server = startModelServer(({ position }) => {
-      if (position.prompt === "second" && position.step === 0) {
-        writeFileSync(`${planFile(house)}.saved`, rewritten);
-        renameSync(`${planFile(house)}.saved`, planFile(house));
+  test.each(["plan", "workspace"])(
+    "of policy %s follow a plan that an editor saved by rename while the conversation goes on",
+    async (policy) => {
+      const rewritten = "1. a person's words\n";
+      const server = startModelServer(({ position }) => {
+        if (position.prompt === "second" && position.step === 0) {
+          writeFileSync(`${planFile(house)}.saved`, rewritten);
+          renameSync(`${planFile(house)}.saved`, planFile(house));
+        }
+        return shellScript([`echo '${position.prompt}' >> .skein/plan.md`], "noted");
+      });
+      using house = temporaryHouse(vendorEnv(server.url));
+      try {
+        mkdirSync(join(house.project, ".skein"));
+        writeFileSync(planFile(house), "1. look\n");
+        const ran = await house.run(["chat", "--policy", policy, "--sandbox", "auto", ...model], { stdin: "first\nsecond\n" });
+        expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
+        expect(readFileSync(planFile(house), "utf8")).toBe(`${rewritten}second\n`);
+      } finally {
+        await server.stop();
       }
-      return shellScript([`echo '${position.prompt}' >> .skein/plan.md`], "noted");
-    });
-    using house = temporaryHouse(vendorEnv(server.url));
-    try {
-      const ran = await house.run(["chat", "--policy", "plan", "--sandbox", "auto", ...model], { stdin: "first\nsecond\n" });
-      expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
-      expect(readFileSync(planFile(house), "utf8")).toBe(`${rewritten}second\n`);
-    } finally {
-      await server.stop();
-    }
-  });
+    },
+  );
 });
 
 describe("executing a plan", () => {
