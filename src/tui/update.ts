@@ -60,7 +60,12 @@ export function update(state: State, message: Message): Step {
     case "compared":
       return step(comparing(state, message.comparison));
     case "visited":
-      return step({ ...state, overlay: null, visit: message.visit });
+      return step({
+        ...state,
+        overlay: null,
+        visit: message.visit,
+        mode: message.visit === null ? (state.visit?.mode ?? state.mode) : "normal",
+      });
     case "asked":
       return step(withAskInFront({ ...state, overlay: null }, message.ask));
     case "asks":
@@ -155,7 +160,7 @@ function failed(state: State, { session, text, hint }: { session?: string; text:
   if (session !== undefined && state.session !== null && session !== state.session.id)
     return { ...state, notice: { text: oneLine(`session ${shortId(session)}: ${text}`, 300), isError: true } };
   if (state.overlay !== null || state.isLost)
-    return { ...state, notice: { text: oneLine(hint === null ? text : `${text}: ${hint}`, 300), isError: true } };
+    return { ...state, notice: { text: oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), isError: true } };
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }

@@ -110,10 +110,8 @@ describe("the agents", () => {
       await until(/its agent is given that next/);
       await press("Enter");
       await until(/> bash\(echo begun; sleep 300\)[^]*queued: look at utils[^]*\(watched; q goes back\)/);
-      await press("Escape");
-      await until("[NORMAL]");
-      await press("Escape");
-      await until(/▌ do both[^]*Delegating\.[^]*\[NORMAL\] \[(?!idle)/);
+      await press("q");
+      await until(/▌ do both[^]*Delegating\.[^]*\[INSERT\] \[(?!idle)/);
       await press("Space", "a");
       await until("agents: 3 running");
       await press("G", "x");

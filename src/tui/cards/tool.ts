@@ -56,7 +56,8 @@ function endingOf({ text, isError }: { text: string; isError: boolean }): string
   return last === undefined ? whole : `${last}: ${whole}`;
 }
 
-function argumentOf(input: ToolBlock["input"]): string {
+/** What a call is mostly about, on one line. */
+export function argumentOf(input: ToolBlock["input"]): string {
   if (typeof input === "string") return oneLine(input, 400);
   const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
   if (typeof main === "string") return oneLine(main, 400);

@@ -62,10 +62,14 @@ describe("the agents", () => {
 
 describe("a session that is opened from there", () => {
   const child = sessionNamed("child");
-  const visiting = apply(open, { type: "opened", session: child, nodes: [], turns: [] }, { type: "visited", visit: { home: "ours" } });
+  const visiting = apply(
+    open,
+    { type: "opened", session: child, nodes: [], turns: [] },
+    { type: "visited", visit: { home: "ours", mode: "normal" } },
+  );
   const home = { type: "visit", session: "ours", visit: null } as const;
   test("is only watched: q, Esc and Space a lead back, and nothing is begun in it", () => {
-    expect(effectsOf(open, "j", "enter")).toEqual([{ type: "visit", session: "child", visit: { home: "ours" } }]);
+    expect(effectsOf(open, "j", "enter")).toEqual([{ type: "visit", session: "child", visit: { home: "ours", mode: "normal" } }]);
     expect(textOf(visiting)).toContain("child (watched; q goes back)");
     for (const keys of [["q"], ["escape"], ["space", "a"]]) expect(press(visiting, ...keys).effects).toEqual([home]);
     expect(press(visiting, "i", "x", "enter")).toMatchObject({ effects: [], state: { draft: { text: "x" } } });
@@ -76,6 +80,8 @@ describe("a session that is opened from there", () => {
     });
     expect(press({ ...visiting, activity: "writing" }, "escape").effects).toEqual([home]);
     expect(apply(visiting, { type: "visited", visit: null }).visit).toBeNull();
+    const typing = apply({ ...open, mode: "insert" }, { type: "visited", visit: { home: "ours", mode: "insert" } });
+    expect([typing.mode, apply(typing, { type: "visited", visit: null }).mode]).toEqual(["normal", "insert"]);
     expect(press(normal, "q").effects).toEqual([]);
   });
   test("is also opened from its block, or from the call that spawned it", () => {
@@ -83,7 +89,7 @@ describe("a session that is opened from there", () => {
     const call = nodeOf("n1", null, "agent", [{ kind: "call", id: "c1", name: "spawn_session", input: {} }]);
     const result = { kind: "result" as const, call: "c1", name: "spawn_session", text: `done [session ${id}]`, isError: false };
     const shown = apply(normal, { type: "opened", session: ours, nodes: [call, nodeOf("n2", "n1", "tool", [result])], turns: [] });
-    expect(press(shown, "[", "O").effects).toEqual([{ type: "visit", session: id, visit: { home: "ours" } }]);
+    expect(press(shown, "[", "O").effects).toEqual([{ type: "visit", session: id, visit: { home: "ours", mode: "normal" } }]);
     expect(press(shown, "O")).toMatchObject({ effects: [], state: { notice: { isError: false } } });
   });
 });

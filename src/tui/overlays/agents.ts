@@ -39,8 +39,8 @@ export type AgentsTold =
   /** Something was done to one here: they are listed again at once. */
   | { what: "changed" };
 
-/** Where one goes back to from a session that was only opened to be watched. */
-export type Visit = { home: string | null };
+/** Where one goes back to from a session that was only opened to be watched, and the mode one was in. */
+export type Visit = { home: string | null; mode: State["mode"] };
 
 export type AgentsEffect =
   | { type: "list agents"; reading: number; sinceMs: number; afterMs: number }
@@ -61,6 +61,10 @@ export function openAgents(state: State): Step {
   return step({ ...state, overlay }, list, { type: "wake", afterMs: slowAfterMs });
 }
 
+function visitFrom(state: State): Visit {
+  return state.visit ?? { home: state.session?.id ?? null, mode: state.mode };
+}
+
 export function goBack(state: State): Step {
   if (state.visit === null) return step(state);
   return step(state, { type: "visit", session: state.visit.home, visit: null });
@@ -72,7 +76,7 @@ export function watchFocused(state: State): Step {
   const named = block?.kind === "tool" ? /\[session ([0-9a-f-]{36})/.exec(block.result?.text ?? "")?.[1] : undefined;
   const session = block?.kind === "session" ? block.id : named;
   if (session === undefined) return told(state, "[ and ] go to the block of a sub-session; then it can be watched");
-  return step(state, { type: "visit", session, visit: { home: state.visit?.home ?? state.session?.id ?? null } });
+  return step(state, { type: "visit", session, visit: visitFrom(state) });
 }
 
 export function takeInAgents(state: State, panel: AgentsPanel, told: AgentsTold): Step {
@@ -135,7 +139,7 @@ function open(state: State, panel: AgentsPanel): Step {
   const session = chosenTurn(panel)?.session;
   if (session === undefined) return step(state);
   if (session.id === panel.here) return step({ ...state, overlay: null });
-  return step(state, { type: "visit", session: session.id, visit: { home: state.session?.id ?? null } });
+  return step(state, { type: "visit", session: session.id, visit: visitFrom(state) });
 }
 
 function steer(state: State, panel: AgentsPanel, row: TurnRow): Step {

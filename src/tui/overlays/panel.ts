@@ -41,6 +41,7 @@ export type PanelParts = {
 
 const wide = 120;
 const fewestRows = 12;
+const tallestPreview = 10;
 
 export function panelView(parts: PanelParts, { columns, height }: Room): OverlayView {
   const inner = Math.max(1, columns - 4);
@@ -65,7 +66,7 @@ function besides(parts: PanelParts, inner: number, room: number): Row[] {
 /** The preview has its room whatever is chosen, so that the list stays where it is. */
 function stacked(parts: PanelParts, inner: number, room: number): Row[] {
   const head = parts.head?.(inner).length ?? 0;
-  const forPreview = room < 8 || parts.count === 0 ? 0 : Math.floor(room * 0.4);
+  const forPreview = room < 8 || parts.count === 0 ? 0 : Math.min(tallestPreview, Math.floor(room * 0.4));
   const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, parts.count) + head));
   const list = listRows(parts, inner, rows);
   if (forPreview === 0) return list;

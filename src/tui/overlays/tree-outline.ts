@@ -5,6 +5,7 @@ import { oneLine } from "../../kit/text.ts";
 import type { TreeView } from "../../protocol/api.ts";
 import type { Node } from "../../protocol/node.ts";
 import type { Session, Turn } from "../../protocol/turn.ts";
+import { argumentOf } from "../cards/tool.ts";
 
 export type TreeRow = {
   /** Null is the beginning, before the first message. */
@@ -107,9 +108,9 @@ function beginningOf(node: Node): string {
   if (text?.kind === "text") return text.text.trimStart().slice(0, most);
   const told = node.parts.map((part) =>
     part.kind === "call"
-      ? `[${part.name}] ${JSON.stringify(part.input)}`
+      ? `${part.name}(${argumentOf(part.input)})`
       : part.kind === "result"
-        ? `[${part.name}] ${part.text.slice(0, most)}`
+        ? `${part.name}: ${part.text.slice(0, most)}`
         : part.kind === "handle"
           ? `[${part.handle.source}: ${part.handle.identifier}]`
           : `(${part.kind})`,
