@@ -49,6 +49,13 @@ describe("a worktree", () => {
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
   });
 
+  test("is one of many that are made at the same time", async () => {
+    const from = await base();
+    const many = [...Array(8).keys()].map((at) => ({ directory: join(root, "work", `m${at}`), branch: `b${at}`, from }));
+    await Promise.all(many.map((member) => workspaces.open(at, member)));
+    expect(many.map(({ directory }) => gitIn(directory, "status", "--porcelain"))).toEqual(Array(8).fill(""));
+  });
+
   test("is committed as it is, with the commits that were made in it; nothing changed is no commit", async () => {
     const member = await open("one");
     const by = { name: "one", message: "work" };

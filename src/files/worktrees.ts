@@ -12,6 +12,8 @@ import { prepareShadow } from "./shadow.ts";
 /** `path` is where programs are looked for. */
 export function openWorkspaces(path: string): Workspaces {
   const on = (at: TeamRepository): Shadow => repositoryOf(path, at);
+  // git reads all worktrees when it makes one, and fails on one that is just being made.
+  let made: Promise<unknown> = Promise.resolve();
   return {
     base: async (at) => {
       const common = await objectsOf(path, at.project);
@@ -20,7 +22,11 @@ export function openWorkspaces(path: string): Workspaces {
       const head = await readProjectGit({ project: at.project, path }, ["rev-parse", "--verify", "--quiet", "HEAD"], quick);
       return commitFiles(on(at), { parent: head?.bytes.toString().trim() || null, index: join(common, "index") });
     },
-    open: (at, worktree) => openWorktree(on(at), worktree),
+    open: (at, worktree) => {
+      const opened = made.then(() => openWorktree(on(at), worktree));
+      made = opened.catch(() => {});
+      return opened;
+    },
     commit: (at, worktree, by) => commitWorktree(on(at), worktree, by),
     join: (at, onto, works, message) => joinWorks(on(at), onto, works, message),
     changes: (at, from, to) => changesOf(on(at), from, to),

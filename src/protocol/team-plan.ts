@@ -31,7 +31,8 @@ function memberOf({ role, agent }: CastMember, objective: string, count: number,
   return { ...plain, key: `${role}-${count}`, role, agent, task };
 }
 
-const names = /^[a-z][a-z0-9_-]{0,39}$/;
+const roleNames = /^[a-z][a-z0-9_-]{0,39}$/;
+const suffixes = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
 export type Fitting = {
   /** Of the registry. */
@@ -52,10 +53,10 @@ export function problemsOf(phases: readonly PhasePlan[], { roles, limits, member
     if (count > limits.maxPerRole) problems.push(`${count} of role ${role}; the limit per role is ${limits.maxPerRole}`);
   }
   for (const { key, role, description, suffix } of planned) {
-    if (!names.test(role)) problems.push(`${key}: "${role}" is no name of a role`);
+    if (!roleNames.test(role)) problems.push(`${key}: "${role}" is no name of a role`);
     else if (!roles.includes(role) && description === null)
       problems.push(`${key}: no role "${role}"; one of its own needs a description (the roles are ${roles.join(", ")})`);
-    if (suffix !== null && !names.test(suffix)) problems.push(`${key}: "${suffix}" is no suffix`);
+    if (suffix !== null && !suffixes.test(suffix)) problems.push(`${key}: "${suffix}" is no suffix`);
     if (all.filter((other) => other.key === key).length > 1) problems.push(`two members are called "${key}"`);
   }
   return [...new Set([...problems, ...dependencyProblems(phases, members)])];

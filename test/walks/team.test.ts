@@ -1,78 +1,9 @@
 // A team with the real program: a small repository, scripted models behind real walls, worktrees, mail, phases, and what
 // is left when something goes wrong.
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import type { Script } from "../../src/agents/contract/server/script.ts";
-import type { TeamEvent } from "../../src/protocol/team.ts";
-import { fromWire } from "../../src/protocol/wire-case.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
-
-const model = ["-m", "anthropic/claude-sonnet-4-5"];
-
-/** What a member does, by its role, its instance and how often it was asked before. */
-type Player = (who: { role: string; instance: number; prompt: string; tries: number }) => string | { run: string; say?: string };
-
-function played(player: Player) {
-  const tries = new Map<string, number>();
-  return ({ position: { prompt } }: { position: { prompt: string } }): Script => {
-    const role = /You are the (.+?) in a team/.exec(prompt)?.[1] ?? (prompt.startsWith("Plan the next") ? "planner" : "again");
-    const instance = Number(/, instance (\d+)/.exec(prompt)?.[1] ?? 0);
-    const key = `${role} ${instance} ${prompt.length}`;
-    tries.set(key, (tries.get(key) ?? 0) + 1);
-    const act = player({ role, instance, prompt, tries: tries.get(key) ?? 1 });
-    if (typeof act === "string") return { steps: [], final: act };
-    return { steps: [{ calls: [{ input: { command: act.run } }] }], final: act.say ?? "done" };
-  };
-}
-
-async function onTeam(player: Player, walk: (at: { house: TemporaryHouse; server: ModelServer }) => Promise<void>): Promise<void> {
-  const server = startModelServer(played(player));
-  using house = temporaryHouse(vendorEnv(server.url));
-  repositoryIn(house.project);
-  try {
-    await walk({ house, server });
-    expect(await leftOf(house.root)).toEqual([]);
-  } finally {
-    await server.stop();
-  }
-}
-
-/** A module with a test that fails until sum and product are there. */
-function repositoryIn(project: string): void {
-  rmSync(join(project, ".git"), { recursive: true });
-  writeFileSync(join(project, "package.json"), '{"type":"module"}\n');
-  writeFileSync(join(project, "index.js"), "// what others use\n");
-  writeFileSync(join(project, "check.sh"), 'set -e\ngrep -q "sum" sum.js\ngrep -q "product" product.js\necho tests pass\n');
-  git(project, "init", "-q", "-b", "main");
-  git(project, "add", "-A");
-  git(project, "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "first");
-}
-
-function git(directory: string, ...args: string[]): string {
-  const { stdout, stderr, exitCode } = Bun.spawnSync(["git", ...args], { cwd: directory });
-  if (exitCode !== 0) throw new Error(stderr.toString());
-  return stdout.toString().trim();
-}
-
-function teamIn(house: TemporaryHouse): { id: string; root: string; log: TeamEvent[] } {
-  const folder = join(house.project, ".skein", "teams");
-  const id = readdirSync(folder).find((name) => !name.startsWith(".")) ?? "";
-  const lines = readFileSync(join(folder, id, "session.log"), "utf8")
-    .trim()
-    .split("\n");
-  const log = lines.map((line) => {
-    const { event, data } = JSON.parse(line) as { event: string; data: object };
-    return { event, ...(fromWire(data) as object) } as TeamEvent;
-  });
-  return { id, root: join(folder, id), log };
-}
-
-const events = (log: TeamEvent[]) => log.map(({ event }) => event);
-const the = <E extends TeamEvent["event"]>(log: TeamEvent[], event: E) =>
-  log.filter((happened): happened is Extract<TeamEvent, { event: E }> => happened.event === event);
+import { events, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
 
 const builders: Player = ({ role, instance, prompt }) => {
   if (role === "architect")
