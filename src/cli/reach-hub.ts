@@ -39,7 +39,7 @@ function overWeb(door: Door, at: string, caller: { directory: string; trust?: bo
   const token = door.env["SKEIN_HUB_TOKEN"] ?? (isOurs ? readFileSync(file.token_file, "utf8").trim() : null);
   if (token === null)
     throw new Fault("hub-unreachable", `nothing is known of a hub at ${at}`, {
-      hint: "--hub auto uses the one of this machine; for any other one SKEIN_HUB_TOKEN holds its token",
+      hint: "--hub auto is this machine's; the token of any other is SKEIN_HUB_TOKEN",
     });
   return connect({ url: at, token }, { client: `skein ${door.version}`, ...caller });
 }

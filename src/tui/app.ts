@@ -108,6 +108,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     await over.promise;
   } finally {
     leave(doing);
+    doing.isLost = false; // nobody looks for the hub any more
     surface.close();
     aside.close();
     process.off("uncaughtException", over.reject);

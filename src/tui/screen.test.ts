@@ -112,6 +112,16 @@ test("a sub-session is followed with the one above it, also by whoever comes lat
   expect(scripted.watchers()).toBe(0);
 });
 
+test("what is told is shown, also when nothing can be found out about it", async () => {
+  const scripted = scriptedApi({ "turn.list": () => Promise.reject(new Fault("store-broken", "the store can't be read")) });
+  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
+    await until(() => scripted.watchers() === 1);
+    scripted.tell("s-1", { type: "turn.started", turn: { parent: null, enforced: null } as Turn, session: session("s-1") });
+    await shows((frame) => /the store can't be read[^]*\[waiting\]/.test(frame));
+    leaveBy(mockInput);
+  });
+});
+
 test("a turn that can't begin gives its message back", async () => {
   const busy = () => {
     const feed = createFeed();

@@ -81,13 +81,13 @@ async function followShown(doing: Doing, following: Following, from: number): Pr
     try {
       for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
         ({ seq } = event);
-        await note(doing, following, event);
         push(event);
+        await note(doing, following, event);
       }
     } catch (error) {
       flush();
       if (following.isLeft) return;
-      if (isLost(error)) return void findAgain(doing);
+      if (isLost(error) && doing.reach !== null) return void findAgain(doing);
       doing.send({ type: "told", text: told(error).text, isError: true });
     }
   }
@@ -173,17 +173,22 @@ export function isLost(error: unknown): boolean {
 /** Looks for the hub until it is there again, and shows what happened meanwhile. Nothing is started unasked. */
 export async function findAgain(doing: Doing): Promise<void> {
   if (doing.reach === null || doing.isLost) return;
-  doing.isLost = true;
-  doing.send({ type: "connection", is: "lost" });
+  lose(doing);
   for (let waitMs = 50; doing.isLost; waitMs = Math.min(againMs, waitMs * 2)) {
     await Bun.sleep(waitMs);
     try {
       if (doing.isLost) await found(doing, await doing.reach({ start: false }));
     } catch (error) {
+      if (!doing.isLost) lose(doing); // it went away again
       if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) continue;
       doing.send({ type: "told", text: told(error).text, isError: true });
     }
   }
+}
+
+function lose(doing: Doing): void {
+  doing.isLost = true;
+  doing.send({ type: "connection", is: "lost" });
 }
 
 export async function found(doing: Doing, api: Doing["api"]): Promise<void> {

@@ -82,7 +82,7 @@ function searchText({ search, mode }: State): string | null {
 
 /** What is to be said for as long as it is so. */
 function standing({ isLost, isInterrupted, activity }: State): State["notice"] {
-  if (isLost) return { text: "the hub is gone; it is looked for, and :hub starts it", isError: true };
+  if (isLost) return { text: "the hub is gone and looked for; :hub tries to start it", isError: true };
   return isInterrupted && activity === null ? { text: "interrupted: Enter goes on with it, Esc does not", isError: false } : null;
 }
 
