@@ -11,6 +11,7 @@ import {
 } from "@opentui/core";
 import type { Look } from "../kit/ansi.ts";
 import { cellsOf, clustersOf } from "./cards/cells.ts";
+import { emptyInk, Inks } from "./ink.ts";
 import type { Key } from "./state.ts";
 import type { Shown, Surface } from "./surface.ts";
 import { pictureOf, type Picture } from "./views/screen.ts";
@@ -21,7 +22,6 @@ type CanvasParts = Pick<Shown, "color" | "onWheel"> & {
 };
 
 const wheelRows = 3;
-const foreground = RGBA.defaultForeground();
 const background = RGBA.defaultBackground();
 
 /** The whole terminal. */
@@ -34,10 +34,12 @@ export function canvasSurface(renderer: CliRenderer, { state, ...rest }: Shown):
 export class Canvas extends Renderable {
   private readonly parts: CanvasParts;
   private readonly parted = new Map<string, string>();
+  private readonly inks: Inks;
 
   constructor(renderer: CliRenderer, parts: CanvasParts) {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
     this.parts = parts;
+    this.inks = new Inks(parts);
     this.onMouseScroll = (event: MouseEvent) => {
       if (event.scroll?.direction === "up") parts.onWheel(-wheelRows);
       if (event.scroll?.direction === "down") parts.onWheel(wheelRows);
@@ -48,13 +50,18 @@ export class Canvas extends Renderable {
     const { rows, cursor } = this.parts.picture();
     this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
     for (let y = 0; y < this.height; y += 1) {
+      const row = rows[y] ?? [];
+      const cells = row.reduce((sum, { text }) => sum + cellsOf(text), 0);
+      const ink = this.inks.forRow(y, row.map(({ text }) => text).join(""), cells);
       let x = 0;
-      for (const { text, look } of rows[y] ?? []) {
-        buffer.drawText(this.drawable(buffer, text), x, y, colorOf(look, this.parts.color), background, attributesOf(look));
-        x += cellsOf(text);
-      }
       // A rectangle that is filled would have a colour of its own.
-      if (x < this.width) buffer.drawText(" ".repeat(this.width - x), x, y, foreground, background);
+      const put = (text: string, color: RGBA, attributes = 0) => {
+        buffer.drawText(text, x, y, color, background, attributes);
+        x += cellsOf(text);
+      };
+      for (const { text, look } of row) put(this.drawable(buffer, text), ink.of(look), attributesOf(look));
+      put(" ".repeat(Math.max(0, ink.restFrom - x)), ink.of({}));
+      put(" ".repeat(Math.max(0, this.width - x)), emptyInk);
     }
   }
 
@@ -81,11 +88,6 @@ function cellsTaken(buffer: OptimizedBuffer, text: string): number {
   const cells = encoded.data.reduce((sum, { width }) => sum + width, 0);
   buffer.freeUnicode(encoded);
   return cells;
-}
-
-/** The terminal's own sixteen colours: they are readable on its background, light or dark. */
-function colorOf({ color }: Look, isColored: boolean): RGBA {
-  return isColored && typeof color === "number" ? RGBA.fromIndex(color) : foreground;
 }
 
 function attributesOf({ bold = false, dim = false, italic = false, underline = false, inverse = false, strike = false }: Look): number {

@@ -1,17 +1,20 @@
-// A stream's increments in fewer pieces: text that follows text is one event, handed on at most every so often.
-// What is lasting is handed on at once, after all that came before it.
+// A stream's increments in fewer pieces: the first is handed on at once, text that follows text then becomes one event,
+// at most every so often. What is lasting is handed on at once, after all that came before it.
 import type { Event } from "../protocol/event.ts";
 
-const usualMs = 50;
+/** A screen that follows a stream is written anew with every row that is added: more often would be bytes, not smoothness. */
+const usualMs = 100;
 
 export type Coalescer = { push: (event: Event) => void; flush: () => void };
 
-export function coalesce(hand: (events: Event[]) => void, flushAfterMs = usualMs): Coalescer {
+export function coalesce(hand: (events: Event[]) => void, everyMs = usualMs): Coalescer {
   let held: Event[] = [];
   let timer: Timer | null = null;
+  let flushedAt = Number.NEGATIVE_INFINITY;
   function flush(): void {
     if (timer !== null) clearTimeout(timer);
     timer = null;
+    flushedAt = performance.now();
     const events = held;
     held = [];
     if (events.length > 0) hand(events);
@@ -22,7 +25,7 @@ export function coalesce(hand: (events: Event[]) => void, flushAfterMs = usualMs
       if (joined === null) held.push(event);
       else held[held.length - 1] = joined;
       if (!("n" in event)) flush();
-      else timer ??= setTimeout(flush, flushAfterMs);
+      else timer ??= setTimeout(flush, Math.max(0, flushedAt + everyMs - performance.now()));
     },
     flush,
   };

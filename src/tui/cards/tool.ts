@@ -42,7 +42,7 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
 
 function tailStrip(output: string, columns: number): Strip {
   return strip(() =>
-    stripsOf(gave, output.trimEnd(), columns)
+    stripsOf(gave, output.trim(), columns)
       .slice(-tailRows)
       .flatMap((each) => each())
       .slice(-tailRows),

@@ -1,0 +1,54 @@
+// What one frame of skein's screen costs, inside its own process: the next state, its picture and the drawing of its
+// cells on OpenTUI's renderer without a terminal. Every piece of the stream is a frame of its own, which is the worst case.
+import { createTestRenderer } from "@opentui/core/testing";
+import type { Event } from "../src/protocol/event.ts";
+import type { Node } from "../src/protocol/node.ts";
+import type { Session } from "../src/protocol/turn.ts";
+import { Canvas } from "../src/tui/canvas.ts";
+import { firstState, type Message } from "../src/tui/state.ts";
+import { update } from "../src/tui/update.ts";
+import { pictureOf } from "../src/tui/views/screen.ts";
+import { pieceAt, pieces } from "./tui-model.ts";
+import { size } from "./tui-pty.ts";
+import { nodesOf } from "./tui-session.ts";
+
+/** How long each took, and the processor time of its own thread in that: the rest is another program's. */
+export type Frame = { ms: number; cpuMs: number };
+export type Frames = { what: string; frames: Frame[] }[];
+
+export async function measureFrames(blocks: number): Promise<Frames> {
+  const session = { id: "s", name: "bench", tip: null, agent: "native", model: null } as Session;
+  let state = firstState({ size: { columns: size.cols, rows: size.rows }, net: "off", sandbox: "on" });
+  await using setup = await createTestRenderer({ width: size.cols, height: size.rows, nativeSceneVerify: false });
+  const { renderer } = setup;
+  const canvas = new Canvas(renderer, { color: true, picture: () => pictureOf(state), onWheel: () => {} });
+  renderer.root.add(canvas);
+  const frame = async (...messages: Message[]): Promise<Frame> => {
+    const from = performance.now();
+    const cpuFrom = threadCpuMs();
+    for (const message of messages) state = update(state, message).state;
+    canvas.requestRender();
+    await setup.renderOnce();
+    return { ms: performance.now() - from, cpuMs: threadCpuMs() - cpuFrom };
+  };
+  const nodes = nodesOf(blocks) as Node[];
+  const opened = await frame({ type: "opened", session, nodes, turns: [] } as unknown as Message);
+  const streamed: Frame[] = [];
+  for (let n = 0; n < pieces; n += 1) streamed.push(await frame({ type: "event", event: delta(n) }));
+  const scrolled: Frame[] = [];
+  for (let times = 0; times < 500; times += 1) scrolled.push(await frame({ type: "wheel", by: -3 }));
+  return [
+    { what: `opening ${blocks.toLocaleString("en-US")} blocks`, frames: [opened] },
+    { what: `each of ${pieces.toLocaleString("en-US")} pieces of text`, frames: streamed },
+    { what: "each of 500 steps back through the transcript", frames: scrolled },
+  ];
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+function delta(n: number): Event {
+  return { seq: 1, n, sessionId: "s", turnId: "t", at: 0, type: "text.delta", text: pieceAt(n) };
+}

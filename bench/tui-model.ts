@@ -1,0 +1,60 @@
+// A model that answers by a stream of many small pieces, on Anthropic's wire, in a process of its own: `bun bench/tui-model.ts`
+// prints its address and ends with its input. Requests that do not ask for the stream get one word.
+import { startModelServer } from "../src/agents/contract/server.ts";
+
+export const wanted = "stream now";
+/** The last piece: letters that are nowhere else, since a screen writes only the cells that change. */
+export const streamEnd = "ΩΨΞ";
+export const pieces = 5000;
+export const piecesPerSecond = 500;
+
+const words =
+  "a the stream of small pieces that comes from model is written as it arrives and rows are laid out only where someone looks".split(" ");
+
+async function answer(request: Request): Promise<Response> {
+  const body = (await request.clone().json()) as { messages: { role: string; content: unknown }[] };
+  // A request for a title has tools neither, and is not what is measured.
+  const isAsked = "tools" in body && JSON.stringify(body.messages.at(-1)?.content).includes(wanted);
+  const texts = isAsked ? [...Array.from({ length: pieces - 1 }, (_, at) => pieceAt(at)), streamEnd] : ["done"];
+  return new Response(events(texts), { headers: { "content-type": "text/event-stream" } });
+}
+
+/** Prose, items and now and then a fence, as models write. */
+export function pieceAt(at: number): string {
+  const place = at % 120;
+  if (place === 60) return "\n\n- an **item** ";
+  if (place === 80) return "\n\n```ts\nconst ";
+  if (place === 95) return ";\n```\n\n";
+  if (place === 119) return "\n\n";
+  return place > 80 && place < 95 ? `x${at} + ` : `${words[(at * 7) % words.length]} `;
+}
+
+async function* events(texts: string[]): AsyncGenerator<string> {
+  const usage = { input_tokens: 10, output_tokens: 1 };
+  const message = { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-5", content: [], stop_reason: null, usage };
+  yield event({ type: "message_start", message });
+  yield event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } });
+  const startedAt = performance.now();
+  for (const [at, text] of texts.entries()) {
+    yield event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
+    const early = startedAt + ((at + 1) * 1000) / piecesPerSecond - performance.now();
+    if (early > 1) await Bun.sleep(early);
+  }
+  yield event({ type: "content_block_stop", index: 0 });
+  yield event({ type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage });
+  yield event({ type: "message_stop" });
+}
+
+function event(data: { type: string; [key: string]: unknown }): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+if (import.meta.main) {
+  const server = startModelServer(
+    { steps: [], final: "done" },
+    { route: (request, path) => (path.endsWith("/messages") ? answer(request) : null) },
+  );
+  console.log(server.url);
+  for await (const _ of Bun.stdin.stream());
+  await server.stop();
+}

@@ -1,0 +1,179 @@
+// The full screen against others', each in a terminal of its own with the same conversation and the same stream: how
+// soon it shows the end, how soon a key is answered, what it writes and takes. Writes TUI.md; `-- --quick` does not.
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpus, loadavg, release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { median } from "./table.ts";
+import { measureFrames, type Frames } from "./tui-frames.ts";
+import { pieces, piecesPerSecond, streamEnd, wanted } from "./tui-model.ts";
+import { openPty, size, type Pty } from "./tui-pty.ts";
+import { environmentOf, readyScreens, type Screen, type Seat } from "./tui-screens.ts";
+import { lastWords } from "./tui-session.ts";
+
+const isQuick = process.argv.includes("--quick");
+const blocks = isQuick ? 1000 : 10_000;
+const rounds = isQuick ? 1 : 3;
+const limitMs = isQuick ? 60_000 : 300_000;
+const names = ["skein", "pi", "opencode"].filter(
+  (name) => !isQuick || process.argv.includes(name) || !process.argv.some((word) => /^(skein|pi|opencode)$/.test(word)),
+);
+
+type Figures = {
+  firstFrameMs: number;
+  loadedBytes: number;
+  keyMs: number[];
+  streamKeyMs: number[];
+  streamMs: number;
+  cpuMs: number;
+  writtenBytes: number;
+  peakBytes: number;
+};
+
+type Row = { what: string; value: (figures: Figures) => number; digits?: number };
+
+const megabyte = 1_000_000;
+const rows: Row[] = [
+  { what: "start → the end of the conversation is shown, ms", value: ({ firstFrameMs }) => firstFrameMs },
+  { what: "memory then, MB", value: ({ loadedBytes }) => loadedBytes / megabyte },
+  { what: "key → its letter is written, median, ms", value: ({ keyMs }) => median(keyMs), digits: 1 },
+  { what: "key → its letter, the slowest, ms", value: ({ keyMs }) => Math.max(...keyMs), digits: 1 },
+  { what: "the same while it streams, median, ms", value: ({ streamKeyMs }) => median(streamKeyMs), digits: 1 },
+  { what: "the same while it streams, the slowest, ms", value: ({ streamKeyMs }) => Math.max(...streamKeyMs), digits: 1 },
+  { what: `a stream of ${pieces / piecesPerSecond} s is shown after, ms`, value: ({ streamMs }) => streamMs },
+  { what: "CPU while it streams, ms", value: ({ cpuMs }) => cpuMs },
+  { what: "bytes to the terminal while it streams, KB", value: ({ writtenBytes }) => writtenBytes / 1000 },
+  { what: "peak memory of the tree, MB", value: ({ peakBytes }) => peakBytes / megabyte },
+];
+
+const frames = await measureFrames(blocks);
+const model = Bun.spawn([process.execPath, join(import.meta.dir, "tui-model.ts")], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+const results = new Map<Screen, Figures[]>();
+try {
+  const { value } = await model.stdout.getReader().read();
+  const url = new TextDecoder().decode(value).trim();
+  const seats = new Map<Screen, Seat>();
+  for (const screen of await readyScreens(names)) seats.set(screen, await takeSeat(screen, url));
+  for (let round = 0; round < rounds; round += 1)
+    for (const [screen, seat] of seats) {
+      restore(seat);
+      const figures = await measure(screen, seat);
+      console.error(
+        screen.name,
+        JSON.stringify(figures, (_, value: unknown) => (typeof value === "number" ? Math.round(value) : value)),
+      );
+      results.set(screen, [...(results.get(screen) ?? []), figures]);
+    }
+  for (const { root } of seats.values()) for (const folder of [root, seedOf(root)]) rmSync(folder, { recursive: true, force: true });
+} finally {
+  await model.stdin.end();
+  await model.exited;
+}
+const report = text(frames);
+console.log(report);
+if (!isQuick) await Bun.write(join(import.meta.dir, "TUI.md"), report);
+
+async function takeSeat(screen: Screen, url: string): Promise<Seat> {
+  const root = mkdtempSync(join(tmpdir(), `bench-tui-${screen.name}-`));
+  const seat = { url, root, home: join(root, "home"), cwd: join(root, "project") };
+  for (const folder of [seat.home, seat.cwd]) mkdirSync(folder);
+  await Bun.spawn(["git", "init", "-q", seat.cwd], { stdout: "ignore" }).exited;
+  await screen.seed(seat, blocks);
+  cpSync(root, seedOf(root), { recursive: true });
+  return seat;
+}
+
+function seedOf(root: string): string {
+  return `${root}-seed`;
+}
+
+/** A run adds to the conversation: each begins with the same one. */
+function restore({ root }: Seat): void {
+  rmSync(root, { recursive: true, force: true });
+  cpSync(seedOf(root), root, { recursive: true });
+}
+
+async function measure(screen: Screen, seat: Seat): Promise<Figures> {
+  const pty = openPty(screen.command(seat), seat.cwd, environmentOf(screen, seat));
+  try {
+    const firstFrameMs = await pty.until(lastWords, limitMs);
+    await Bun.sleep(2000);
+    const loadedBytes = pty.rssBytes();
+    const keyMs = await pressAll(pty, "БГДЖЗИЙЛПФЦЧШЩЫЭЮЯ");
+    pty.mark();
+    const cpuBefore = pty.cpuMs();
+    let peakBytes = loadedBytes;
+    const sampling = setInterval(() => (peakBytes = Math.max(peakBytes, pty.rssBytes())), 500);
+    for (const letter of wanted) {
+      pty.type(letter);
+      await Bun.sleep(20);
+    }
+    pty.type("\r");
+    const over = pty.until(streamEnd, limitMs);
+    await Bun.sleep(2000);
+    const streamKeyMs = await pressAll(pty, "бгджзийлпфцчшщыэюя");
+    const streamMs = await over;
+    clearInterval(sampling);
+    return {
+      firstFrameMs,
+      loadedBytes,
+      keyMs,
+      streamKeyMs,
+      streamMs,
+      cpuMs: pty.cpuMs() - cpuBefore,
+      writtenBytes: pty.bytes(),
+      peakBytes,
+    };
+  } finally {
+    await pty.end();
+  }
+}
+
+/** Letters that are nowhere else on the screen, typed one by one and deleted again. */
+async function pressAll(pty: Pty, letters: string): Promise<number[]> {
+  const times: number[] = [];
+  for (const letter of letters) {
+    const shown = pty.until(letter, limitMs);
+    pty.type(letter);
+    times.push(await shown);
+    pty.type("\x7f");
+    await Bun.sleep(100);
+  }
+  return times;
+}
+
+function text(inside: Frames): string {
+  const screens = [...results.keys()];
+  const cell = (screen: Screen, { value, digits = 0 }: Row) => median((results.get(screen) ?? []).map(value)).toFixed(digits);
+  const table = rows.map((row) => {
+    const values = screens.map((screen) => Number(cell(screen, row)));
+    const [own = 0, ...peers] = values;
+    return `| ${row.what} | ${screens.map((screen) => cell(screen, row)).join(" | ")} | ${(own / Math.min(...peers)).toFixed(2)} |`;
+  });
+  const insideRows = inside.map(({ what, frames: all }) => {
+    const cells = [all.map(({ ms }) => ms), all.map(({ cpuMs }) => cpuMs)].flatMap((ms) =>
+      [0.5, 0.99, 1].map((share) => quantile(ms, share)),
+    );
+    return `| ${what} | ${cells.join(" | ")} | ${all.filter(({ ms }) => ms > 16).length} |`;
+  });
+  const load = loadavg().map((each) => each.toFixed(1));
+  return `# The full screen with ${blocks.toLocaleString("en-US")} blocks
+
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:tui\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, ${cpus().length} cores, load ${load.join(" ")} at the end.
+
+Each program is in a pty of ${size.cols} × ${size.rows} that answers as a plain xterm does, with the same conversation: ${blocks / 4} rounds of a message, an answer in Markdown, a call and a short answer. pi opens it as its own file, skein has imported that file, opencode has imported the same in its own format (it shows the latest part of it). Then a message is sent, and the model on this machine answers in ${pieces.toLocaleString("en-US")} pieces, ${piecesPerSecond} a second; while they come, letters are typed that are nowhere else on the screen. A time is taken when the text in question has been written to the terminal. Memory is the resident memory of the program and all below it. Medians of ${rounds} runs, all sides taking turns; the last column is skein's figure as a share of the best other's.
+
+| | ${screens.map(({ name, version }) => `${name} ${version}`).join(" | ")} | ratio |
+|---|${screens.map(() => "---:|").join("")}---:|
+${table.join("\n")}
+
+Inside skein's own process, on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest was given to other programs of the machine). Each piece of the stream is drawn by itself here; the program draws at most ten times a second while text streams, which also bounds what it writes.
+
+| a frame for | p50 | p99 | max | CPU p50 | CPU p99 | CPU max | over 16 ms |
+|---|---:|---:|---:|---:|---:|---:|---:|
+${insideRows.join("\n")}
+`;
+}
+
+function quantile(values: number[], share: number): string {
+  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!.toFixed(2);
+}

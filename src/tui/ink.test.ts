@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { Inks } from "./ink.ts";
+
+test("a row keeps its colour value while it stays or goes on, and has another when it changed in many places", () => {
+  const inks = new Inks({ color: true });
+  const value = (text: string, color?: number) =>
+    inks
+      .forRow(0, text, text.length)
+      .of(color === undefined ? {} : { color })
+      .buffer.join();
+  const first = value("a.b.c.d.e.f");
+  expect([value("a.b.c.d.e.f"), value("a.b.c.d.e.f and more"), value("a.b.x.d.e.f and more")]).toEqual([first, first, first]);
+  const changed = value("a,b,x,d,e,f and more");
+  expect(changed).not.toBe(first);
+  expect([value("a,b,x,d,e,f and more"), value("a,b,x,d,e,f and more", 6) === changed]).toEqual([changed, false]);
+  expect([changed, first]).not.toContain(value("a.b.x.d.e.f and more"));
+  expect(inks.forRow(0, "", 0).restFrom).toBe("a.b.c.d.e.f and more".length);
+});
+
+test("without colours there are none", () => {
+  const ink = new Inks({ color: false }).forRow(0, "x", 1);
+  expect(ink.of({ color: 1 })).toBe(ink.of({}));
+});
