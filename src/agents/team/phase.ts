@@ -89,10 +89,11 @@ async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRe
   }
 }
 
-async function openPlace({ parts, repository, record }: Crew, { phase, workspace: { directory, branch } }: Member): Promise<void> {
+async function openPlace({ parts, repository, record }: Crew, { phase, workspace: { kind, directory, branch } }: Member): Promise<void> {
   const from = startOf(record, phase);
   if (branch !== null && from !== null) return parts.workspaces.open(repository, { directory, branch, from });
-  mkdirSync(directory, { recursive: true });
+  // With `.skein` in it, it is a project of its own: the one around it can't be written.
+  if (kind === "plain") mkdirSync(join(directory, ".skein"), { recursive: true });
 }
 
 async function fail(crew: Crew, member: MemberRecord, error: string): Promise<void> {
