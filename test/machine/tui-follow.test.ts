@@ -1,9 +1,11 @@
 // What the screen shows while others work: a branch that was left, a process that was killed, another process, another
 // screen, the hub. Real processes in real terminals; needs tmux, so it is run by .ci/run and is no part of npm test.
 import { describe, expect, test } from "bun:test";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import type { Call, Script } from "../../src/agents/contract/server/script.ts";
 import { leftOf, processesOf } from "../support/processes.ts";
 import { longRunModel, startLongRun } from "../support/long-run.ts";
-import { skeinCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { skeinCommand, temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -108,6 +110,39 @@ describe("the screen follows", () => {
     });
   }, 60_000);
 });
+
+test("a session that is opened again has what was used below it, and the question it waits with", async () => {
+  const script = (call: Call, final: string): Script => ({ steps: [{ calls: [call] }], final });
+  const known: Record<string, Script> = {
+    delegate: script({ name: "spawn_session", input: { task: "count the files" } }, "It is done."),
+    "ask me": script({ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }, "Thanks."),
+  };
+  const server = startModelServer(({ position: { prompt } }) => known[prompt] ?? { steps: [], final: "3 files" });
+  using house = temporaryHouse(vendorEnv(server.url));
+  try {
+    await using terminal = await openTerminal(house, { columns: 120, rows: 24 });
+    const { press, until } = terminal;
+    const usedIn = (screen: string) => /\[i:(\d+) o:\d+ \| total i:(\d+) o:\d+ \S+\]/.exec(screen)!.slice(0, 3);
+    await press(`skein tui -m ${wireModels.anthropic}`, "Enter");
+    await until(ready);
+    await press("delegate", "Enter");
+    const used = usedIn(await until(/It is done\.[^]*── ok[^]*\[INSERT\] \[idle\]/));
+    expect(Number(used[2])).toBeGreaterThan(Number(used[1]));
+    await press("C-c", "C-c");
+    await until("Resume with");
+    await press("clear; skein", "Enter");
+    expect(usedIn(await until(/It is done\.[^]*\[INSERT\] \[idle\]/))).toEqual(used);
+    await press("C-c", "C-c");
+    await until("Resume with");
+    expect((await house.run(["run", "ask me", "--continue"])).code).toBe(8);
+    await press("clear; skein", "Enter");
+    await until(/Which colour\?[^]*2\. blue[^]*\[asking\]/);
+    await press("2", "Enter");
+    await until(/ask_user\(Which colour\?\) -- blue[^]*Thanks\.[^]*── ok[^]*\[INSERT\] \[idle\]/);
+  } finally {
+    await server.stop();
+  }
+}, 60_000);
 
 async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal) => Promise<void>): Promise<void> {
   const server = startLongRun(pace);
