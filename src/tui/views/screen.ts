@@ -33,7 +33,8 @@ export function pictureOf(state: State): Picture {
 }
 
 function transcriptRows(state: State, height: number): Row[] {
-  if (blockCount(state.transcript) === 0) return padded([[{ text: `  ${hintOf(state)}`, look: { dim: true } }]], height);
+  if (blockCount(state.transcript) === 0)
+    return padded([[{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: { dim: true } }]], height);
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
   const rows = rowsInView(state).map(({ block, row: plain }): Row => {
     if (plain.length === 0) return plain;
@@ -43,9 +44,10 @@ function transcriptRows(state: State, height: number): Row[] {
   return padded(rows, height);
 }
 
-function hintOf({ isPlanning, size }: State): string {
-  if (!isPlanning) return "Type a message; Esc and ? show the keys.";
-  return fit("Say what to plan. Only .skein/plan.md is written; Space x carries it out.", Math.max(1, size.columns - 2));
+function hintOf({ isPlanning }: State): string {
+  return isPlanning
+    ? "Say what to plan. Only .skein/plan.md is written; Space x carries it out."
+    : "Type a message; Esc and ? show the keys.";
 }
 
 function padded(rows: Row[], height: number): Row[] {
