@@ -28,8 +28,8 @@ export async function hubAt(door: Door, { at, directory, trust }: HubWish, how: 
   });
 }
 
-export function checkHubWish(at: string | null): void {
-  if (at === null || at === "auto" || (/^wss?:\/\/[^/]/.test(at) && URL.canParse(at))) return;
+export function checkHubWish(at: string): void {
+  if (at === "auto" || (/^wss?:\/\/[^/]/.test(at) && URL.canParse(at))) return;
   throw new Fault("usage", `--hub can't be "${at}"`, { hint: "auto, or an address like ws://127.0.0.1:4444" });
 }
 

@@ -11,7 +11,7 @@ import type { Args, Command, Door } from "../command.ts";
 import { keepReport } from "../crash-report.ts";
 import { editorFrom, runEditor } from "../editor.ts";
 import type { PolicyWish } from "../policy-flags.ts";
-import { checkHubWish, hubAt, type HubWish } from "../reach-hub.ts";
+import type { HubWish } from "../reach-hub.ts";
 import { readImage } from "../read-image.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
@@ -50,7 +50,8 @@ async function runTui(args: Args, door: Door): Promise<number> {
     if (flags.on("screen-reader") && args.flags[other] !== undefined)
       throw new Fault("usage", `--${other} and --screen-reader exclude each other`);
   if (wanted !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
-  checkHubWish(flags.text("hub"));
+  const hub = flags.text("hub");
+  if (hub !== null) (await import("../reach-hub.ts")).checkHubWish(hub);
   return openTui(flags, door, wanted);
 }
 
@@ -127,7 +128,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
 function hubFrom(door: Door, wish: HubWish) {
   let current: Api | null = null;
   return {
-    reach: async (how: { start: boolean }): Promise<Api> => (current = await hubAt(door, wish, how)),
+    reach: async (how: { start: boolean }): Promise<Api> => (current = await (await import("../reach-hub.ts")).hubAt(door, wish, how)),
     leave: async (): Promise<void> => current?.close(),
   };
 }
