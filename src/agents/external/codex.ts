@@ -66,6 +66,8 @@ function settings(launch: CliLaunch): string[] {
     "check_for_update_on_startup=false",
     "analytics.enabled=false",
     "feedback.enabled=false",
+    // A login shell reads the machine's profile, which sets another PATH.
+    "allow_login_shell=false",
     // The newest models get tools for sub-agents whatever `features.multi_agent` says.
     "agents.enabled=false",
     ...featuresOff.map((name) => `features.${name}=false`),
