@@ -11,7 +11,7 @@ import { leftOf } from "../support/processes.ts";
 import { git, played, repositoryIn, teamIn, the, type Player } from "../support/team-walk.ts";
 
 const model = ["-m", "anthropic/claude-sonnet-4-5"];
-const agents = ["claude", "codex"];
+const agents = ["claude", "codex"] as const;
 
 let server: ModelServer;
 beforeAll(async () => {
