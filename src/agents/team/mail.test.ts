@@ -182,6 +182,8 @@ describe("refused, kept, and told to the sender and the team:", () => {
 
 test("what is still being written by hand is left alone until it rests, unless its writer has ended", async () => {
   writeFileSync(join(outbox(api), "slow.json"), '{"to":"all",');
+  const soon = Date.now() / 1000 + 60;
+  utimesSync(join(outbox(api), "slow.json"), soon, soon);
   leave(api, "later.json", { to: "design", body: "later" });
   writeFileSync(join(outbox(api), ".hidden"), "{");
   await mail.sweep();
