@@ -64,7 +64,11 @@ test("Esc stops the turn, / finds words, Space m a model, Space b what it cost",
     await until(/── ok · 2 steps[^]*\[idle\]/);
     await press("take your time", "Enter");
     await until(/> bash\(sleep 300\) -- …/);
-    await press("Escape");
+    await press("not yet", "Enter");
+    await until("queued: not yet");
+    await press("Up");
+    expect(await until(/\n> not yet/)).not.toContain("queued:");
+    await press("C-u", "Escape");
     await until("[NORMAL] [bash]");
     await press("Escape");
     await until(/── cancelled · 1 step[^]*\[NORMAL\] \[idle\]/);
