@@ -111,6 +111,11 @@ describe("a call", () => {
       "  │ exit code 2",
     ]);
   });
+  test("is shown without the colours of what it printed, folded and open", () => {
+    const result = { text: "\x1b[31mbad\x1b[0m\r\n10%\r99%", isError: false };
+    expect(textRows({ ...call, id: "e", result }, 80, "folded")).toEqual(["> bash(make all) -- bad 99%"]);
+    expect(textRows({ ...call, id: "e", result }, 80).slice(-2)).toEqual(["  │ bad", "  │ 99%"]);
+  });
   test("shows no more than one row folded, however wide its words are", () => {
     const wide = { ...call, id: "w", input: { command: "日本語".repeat(100) }, result: { text: "👩‍👩‍👧".repeat(100), isError: false } };
     expect(textRows(wide, 40, "folded")).toEqual([expect.stringMatching(/^> bash\(日本語.*…\) -- 👩‍👩‍👧.*…$/u)]);

@@ -11,7 +11,7 @@ import { accent, bad, busy, faint, good, proseColumns } from "./looks.ts";
 import { markdown } from "./markdown.ts";
 import { behind, strip, stripsOf, type Strip } from "./strips.ts";
 import { toolStrips } from "./tool.ts";
-import { oneRow } from "./wrap.ts";
+import { oneRow, short } from "./wrap.ts";
 
 type Card = { block: Block; columns: number; isOpen: boolean; strips: readonly Strip[] };
 
@@ -49,7 +49,7 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "thinking":
       return isOpen
         ? stripsOf(thought, block.text.trimEnd(), columns)
-        : row(columns, { text: `~ ${shortOf(block.text, block.isLive === true ? "end" : "start")}`, look: faint });
+        : row(columns, { text: `~ ${short(block.text, block.isLive === true ? "last line" : "beginning")}`, look: faint });
     case "tool":
       return toolStrips(block, columns, isOpen);
     case "diff":
@@ -61,19 +61,14 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "turn":
       return row(columns, { text: `── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), look: faint });
     case "note":
-      return isOpen ? stripsOf(noted, block.text.trimEnd(), columns) : row(columns, { text: `· ${oneLine(block.text, 400)}`, look: faint });
+      return isOpen ? stripsOf(noted, block.text.trimEnd(), columns) : row(columns, { text: `· ${short(block.text)}`, look: faint });
     case "error":
       return [...stripsOf(failed, block.text, columns), ...(block.hint === null ? [] : stripsOf(hinted, block.hint, columns))];
   }
 }
 
-/** Folded, what is being thought shows its end: that is what moves. */
-function shortOf(text: string, from: "start" | "end"): string {
-  return oneLine(from === "end" ? (text.trimEnd().split("\n").at(-1) ?? "") : text, 400);
-}
-
 function first(text: string): Run {
-  return { text: oneLine(text, 400), look: {} };
+  return { text: short(text), look: {} };
 }
 
 function diffStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
@@ -95,7 +90,7 @@ const lookOfState: Record<string, Look> = { running: busy, asking: busy, paused:
 function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: number, isOpen: boolean): readonly Strip[] {
   const { agent, task, state, spent } = block;
   const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
-  const doing = oneLine(block.doing.trimEnd().split("\n").at(-1) ?? "", 400);
+  const doing = short(block.doing, "last line");
   const used = spent.usage === noUsage ? [] : [tokensText(spent.usage, shortCount), cost];
   const rest = [...used, ...(doing === "" ? [] : [doing])].map((each) => ` · ${each}`).join("");
   const told: Run[] = [

@@ -6,7 +6,7 @@ import { oneLine } from "../../kit/text.ts";
 import type { ToolBlock } from "../blocks.ts";
 import { bad, busy, faint, good } from "./looks.ts";
 import { behind, strip, stripsOf, type Strip } from "./strips.ts";
-import { fit, oneRow } from "./wrap.ts";
+import { fit, oneRow, short } from "./wrap.ts";
 
 const given = behind({ text: "  ", look: {} }, faint);
 const gave = behind({ text: "  │ ", look: faint }, {});
@@ -51,17 +51,17 @@ function tailStrip(output: string, columns: number): Strip {
 
 /** Why it failed stands at the end of what it gave. */
 function endingOf({ text, isError }: { text: string; isError: boolean }): string {
-  const whole = oneLine(text, 400) || "(nothing)";
-  const last = isError ? /\n([^\n]{1,100})$/.exec(text.slice(-200))?.[1] : undefined;
-  return last === undefined ? whole : `${last}: ${whole}`;
+  const whole = short(text) || "(nothing)";
+  const last = short(text, "last line");
+  return isError && text.trim().includes("\n") && last.length <= 100 ? `${last}: ${whole}` : whole;
 }
 
 /** What a call is mostly about, on one line. */
 export function argumentOf(input: ToolBlock["input"]): string {
-  if (typeof input === "string") return oneLine(input, 400);
+  if (typeof input === "string") return short(input);
   const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
-  if (typeof main === "string") return oneLine(main, 400);
-  return Object.keys(input).length === 0 ? "" : oneLine(JSON.stringify(input), 400);
+  if (typeof main === "string") return short(main);
+  return Object.keys(input).length === 0 ? "" : short(JSON.stringify(input));
 }
 
 function inputText(input: ToolBlock["input"]): string {

@@ -1,5 +1,6 @@
 // Runs of text broken into rows of so many columns, at blanks where there are any. Wide characters count for what they take.
-import type { Look, Run } from "../../kit/ansi.ts";
+import { plainText, type Look, type Run } from "../../kit/ansi.ts";
+import { oneLine } from "../../kit/text.ts";
 import { cellsOf, clustersOf, shownText } from "./cells.ts";
 
 export type Row = readonly Run[];
@@ -85,6 +86,15 @@ export function fit(text: string, cells: number): string {
     kept += cluster.text;
   }
   return cells > 0 ? `${kept}…` : "";
+}
+
+const lookedAt = 4000;
+const shownChars = 400;
+
+/** The beginning of a text on one line, or where it is by now. */
+export function short(text: string, where: "beginning" | "last line" = "beginning"): string {
+  const looked = plainText(where === "beginning" ? text.slice(0, lookedAt) : text.slice(-lookedAt)).trim();
+  return oneLine(where === "beginning" ? looked : (looked.split("\n").at(-1) ?? ""), shownChars);
 }
 
 /** One row; what has no room is not in it. */
