@@ -1,6 +1,7 @@
 // Everything `npm test` runs, in order, each step named; `check.ts real` is the tier with real agents, a real terminal, a
 // real Postgres and real installations, which needs the registry. Stops after the first step that fails.
 import { Glob } from "bun";
+import { readdirSync } from "node:fs";
 import { cpus } from "node:os";
 
 const root = `${import.meta.dir}/..`;
@@ -10,33 +11,41 @@ const bun = process.execPath;
 /** Each lane takes the next command when it has ended one. */
 type Step = { name: string; commands: string[][]; lanes?: number };
 
+/** Most of what such a test does is wait: one more than there are processors keeps these busy. */
+const lanes = cpus().length + 1;
+
+/** These take a minute and more: they must not begin last. */
+const long = /\/(agent-failures|containment|escape|failures|acp|doctor-agents|own-sessions|install|crash|team)\.test\.ts$/;
+
 const plain: Step[] = [
   { name: "format", commands: [[bin("oxfmt"), "--check", "src", "test", "tools", "bench", "examples"]] },
   { name: "types", commands: [[bin("tsc"), "--noEmit", "-p", root]] },
   { name: "lint", commands: [[bin("oxlint"), "--type-aware", "--deny-warnings", "src", "test", "tools", "bench", "examples"]] },
   { name: "dead code", commands: [[bin("knip"), "--no-progress"]] },
-  { name: "unit tests", commands: [[bun, "test", "src", "test/house.test.ts", "test/support", "bench"]] },
-  // Most of what a walk does is wait: one more than there are processors keeps these busy.
-  { name: "walks", commands: filesIn("test/walks", 120), lanes: cpus().length + 1 },
-  { name: "escape", commands: [[bun, "test", "--timeout", "120000", "test/escape"]] },
-  { name: "containment", commands: [[bun, "test", "--timeout", "300000", "test/containment"]] },
+  // In two processes, each with about half of the work.
+  {
+    name: "unit tests",
+    commands: [unitTests("a", "g"), [...unitTests("g", "{"), "test/house.test.ts", "test/support", "bench"]],
+    lanes: 2,
+  },
+  { name: "walks", commands: filesIn("test/walks", "test/escape", "test/containment"), lanes },
 ];
 
 const real: Step[] = [
-  { name: "machine", commands: [[bun, "test", "--timeout", "120000", "test/machine"]] },
-  { name: "agents", commands: filesIn("test/clis", 300), lanes: cpus().length },
-  { name: "installation", commands: [[bun, "test", "--timeout", "120000", "test/install"]] },
+  // Before tests do that at the same time.
+  { name: "the agents are installed", commands: [[bun, "bench/peers.ts"]] },
+  { name: "real agents, terminals, Postgres and installations", commands: filesIn("test/clis", "test/machine", "test/install"), lanes },
 ];
 
-for (const { name, commands, lanes = 1 } of process.argv[2] === "real" ? real : plain) {
+for (const { name, commands, lanes: wanted = 1 } of process.argv[2] === "real" ? real : plain) {
   process.stdout.write(`\n── ${name}\n`);
   const waiting = [...commands];
   const failed: string[] = [];
   const lane = async (): Promise<void> => {
     for (let command = waiting.shift(); command !== undefined; command = waiting.shift())
-      if (!(await succeeds(command, lanes > 1))) failed.push(command.at(-1)!);
+      if (!(await succeeds(command, wanted > 1))) failed.push(command.at(-1)!);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: wanted }, lane));
   if (failed.length === 0) continue;
   process.stderr.write(`\n${name} failed: ${failed.join(", ")}\n`);
   process.exit(1);
@@ -52,7 +61,14 @@ async function succeeds(command: string[], isOneOfMany: boolean): Promise<boolea
   return code === 0;
 }
 
-function filesIn(folder: string, seconds: number): string[][] {
-  const files = [...new Glob(`${folder}/*.test.ts`).scanSync({ cwd: root })].sort();
-  return files.map((file) => [bun, "test", "--timeout", `${seconds * 1000}`, file]);
+/** Of the rooms whose names lie in this part of the alphabet. */
+function unitTests(from: string, before: string): string[] {
+  const rooms = readdirSync(`${root}/src`).filter((name) => name >= from && name < before);
+  return [bun, "test", ...rooms.map((room) => `src/${room}`)];
+}
+
+function filesIn(...folders: string[]): string[][] {
+  const files = folders.flatMap((folder) => [...new Glob(`${folder}/*.test.ts`).scanSync({ cwd: root })].sort());
+  const inOrder = [...files.filter((file) => long.test(file)), ...files.filter((file) => !long.test(file))];
+  return inOrder.map((file) => [bun, "test", "--timeout", "300000", file]);
 }
