@@ -15,7 +15,7 @@ import { takeTerminal, type Terminal, type TerminalParts } from "./terminal.ts";
 import { update } from "./update.ts";
 
 /** What the screen itself brings is not asked for. */
-export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "running" | "isLost" | "send" | "quit" | "away"> & {
+export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "running" | "isLost" | "send" | "redraw" | "quit" | "away"> & {
   color: boolean;
   bindings: Bindings;
   onStop: (stop: () => void) => void;
@@ -74,6 +74,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     send,
     quit: over.resolve,
     ...aside,
+    redraw: surface.redraw,
   };
   let title = "";
 

@@ -12,7 +12,7 @@ import {
 import type { Look } from "../kit/ansi.ts";
 import { cellsOf, clustersOf } from "./cards/cells.ts";
 import { emptyInk, Inks } from "./ink.ts";
-import type { Key } from "./state.ts";
+import type { Key, Size } from "./state.ts";
 import type { Shown, Surface } from "./surface.ts";
 import { pictureOf, type Picture } from "./views/screen.ts";
 
@@ -25,10 +25,23 @@ const wheelRows = 3;
 const background = RGBA.defaultBackground();
 
 /** The whole terminal. */
-export function canvasSurface(renderer: CliRenderer, { state, ...rest }: Shown): Surface {
+export function canvasSurface(renderer: CliRenderer, { state, ...rest }: Shown, size = () => sizeOf(renderer)): Surface {
   const canvas = new Canvas(renderer, { ...rest, picture: () => pictureOf(state()) });
   renderer.root.add(canvas);
-  return { draw: () => (renderer.isDestroyed ? undefined : canvas.requestRender()), away: () => {}, back: () => {}, close: () => {} };
+  const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
+  /** Only another size makes it forget what it has painted. The size is the terminal's: another may be under way. */
+  const redraw = () => {
+    const { columns, rows } = size();
+    renderer.requestResize(columns, rows + 1);
+    renderer.requestResize(columns, rows);
+  };
+  // What was painted while the terminal already had its new size lies anywhere.
+  renderer.on("resize", redraw);
+  return { draw, redraw, away: () => {}, back: () => {}, close: () => {} };
+}
+
+function sizeOf({ width, height }: CliRenderer): Size {
+  return { columns: width, rows: height };
 }
 
 export class Canvas extends Renderable {

@@ -138,6 +138,13 @@ export const screenCommands: readonly ScreenCommand[] = [
   { name: "cancel", summary: "stop the turn, whichever process runs it", typed: "", run: cancel },
   { name: "continue", summary: "go on with what an interrupted turn left", typed: "", run: goOn },
   { name: "hub", summary: "start the hub that this screen has lost", typed: "", run: (state) => step(state, { type: "hub" }) },
+  {
+    name: "redraw",
+    summary: "paint everything anew",
+    keys: ["ctrl+l"],
+    everywhere: true,
+    run: (state) => step(state, { type: "redraw" }),
+  },
   { name: "quit", summary: "leave; the session stays", typed: "", run: (state) => step(state, { type: "quit" }) },
 ];
 

@@ -183,6 +183,7 @@ export type Effect =
   | { type: "budget"; usd: number | null }
   | { type: "wake"; afterMs: number }
   | { type: "notify"; text: string }
+  | { type: "redraw" }
   | { type: "quit" };
 
 export type Step = { state: State; effects: Effect[] };

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
 import { screenCommands } from "./commands.ts";
 import { misfits, nodeOf, sessionNamed, turnOf } from "./fixtures/pressing.ts";
+import { randomOf } from "./fixtures/random.ts";
 import { firstState, type Effect, type Message, type State } from "./state.ts";
 import { update } from "./update.ts";
 
@@ -13,7 +14,7 @@ const texts = ["a", "日本", "👩‍👩‍👧", "é", "\t", "@", "/", "!", "
 
 for (const seed of [1, 2])
   test(`after eight hundred messages of storm ${seed} every row fits and every key still works`, () => {
-    const random = randomFrom(seed);
+    const random = randomOf(seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
     let state: State = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
     const waiting: Effect[] = [];
@@ -116,14 +117,4 @@ function answerTo(effect: Effect | undefined, pick: Pick): Message | null {
 
 function pressed(state: State, name: string): State {
   return update(state, { type: "key", key: { name, text: "" }, at: 1e9 }).state;
-}
-
-/** The same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let now = seed * 0x9e3779b9;
-  return () => {
-    now = Math.imul(now ^ (now >>> 15), now | 1);
-    now ^= now + Math.imul(now ^ (now >>> 7), now | 61);
-    return ((now ^ (now >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -4,6 +4,8 @@ import type { State } from "./state.ts";
 export type Surface = {
   /** Soon, and once for all that arrives together. */
   draw: () => void;
+  /** All of it, whatever the terminal shows. */
+  redraw: () => void;
   /** Before someone else has the terminal, and after that. */
   away: () => void;
   back: () => void;

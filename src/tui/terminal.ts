@@ -30,7 +30,11 @@ export async function takeTerminal(parts: TerminalParts): Promise<Terminal> {
   const output = parts.isInline ? null : new NativeSession(process.stdout);
   const renderer = await rendererOf(output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output });
   const terminal = output === null ? inlineTerminal(renderer, parts) : wholeTerminal(renderer, output, parts);
+  /** A listener of the signal still sees the size before, and so does the renderer. */
+  const resized = () => void setTimeout(() => renderer.requestResize(process.stdout.columns, process.stdout.rows), 20);
+  process.on("SIGWINCH", resized);
   const leave = () => {
+    process.off("SIGWINCH", resized);
     renderer.destroy();
     writeSync(1, `${output === null ? inlineOff : ""}${titleAsBefore}`);
   };
@@ -57,7 +61,7 @@ function wholeTerminal(renderer: CliRenderer, output: NativeSession, { how, env 
   /** While someone else has the terminal, nothing is written to it. */
   const isOurs = () => !renderer.isDestroyed && renderer.controlState !== RendererControlState.EXPLICIT_SUSPENDED;
   return {
-    surface: (shown) => canvasSurface(renderer, shown),
+    surface: (shown) => canvasSurface(renderer, shown, () => ({ columns: process.stdout.columns, rows: process.stdout.rows })),
     setTitle: (title) => (isOurs() ? renderer.setTerminalTitle(title) : undefined),
     copy: (text) => renderer.copyToClipboardOSC52(text),
     notify(text) {
@@ -99,6 +103,7 @@ async function rendererOf(config: CliRendererConfig): Promise<CliRenderer> {
       // Its own console and its own way out would hide what went wrong from us.
       exitOnCtrlC: false,
       exitSignals: [],
+      debounceDelay: 30,
       consoleMode: "disabled",
       openConsoleOnError: false,
       // Only the wheel is of use, and a mouse that is merely moved should wake nobody.

@@ -19,6 +19,8 @@ const quitWithinMs = 2000;
 export function pressKey(before: State, key: Key, at: number): Step {
   const state = { ...before, notice: null };
   if (key.name === "ctrl+c") return stopOrQuit(state, at);
+  const command = commandOfKey(state.bindings, key.name);
+  if (command?.name === "redraw") return command.run(state, "");
   if (state.overlay !== null) return pressInOverlay(state, state.overlay, key);
   const ask = askInFront(state);
   if (ask !== null) return pressInAsk(state, ask, key);

@@ -154,7 +154,7 @@ describe("the view", () => {
     expect([textOf(top).split("\n")[0], press(full, "g", "j").state.pending]).toEqual(["  ▌ line 0", null]);
   });
   test("shows all of the help at 80 × 24, line by line", () => {
-    const seen = Array.from({ length: 40 }).reduce<{ state: State; text: string }>(
+    const seen = Array.from({ length: 80 }).reduce<{ state: State; text: string }>(
       ({ state, text }) => ({ state: press(state, "j").state, text: text + textOf(state) }),
       { state: press(full, "?").state, text: "" },
     );

@@ -1,9 +1,10 @@
 // How the screen treats the terminal: what it sends, and what it leaves behind however it ends. Real terminals, their bytes.
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../src/agents/contract/server.ts";
+import { randomOf } from "../../src/tui/fixtures/random.ts";
 import { model, walk } from "../support/chat-walk.ts";
 import { leftOf, processesOf } from "../support/processes.ts";
-import { openTerminal } from "../support/tmux.ts";
+import { openTerminal, type Terminal } from "../support/tmux.ts";
 import { skeinCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
 import { typing, type Typing } from "../support/typing.ts";
 
@@ -130,6 +131,34 @@ describe("the terminal", () => {
     }
   });
 
+  test("shows after a storm of keys, pastes and sizes what it shows when all is painted anew", async () => {
+    const seed = 8;
+    const random = randomOf(seed);
+    const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
+    await walk(async ({ house }) => {
+      await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+      const { press, until } = terminal;
+      await press(`EDITOR=true skein ${words.join(" ")}`, "Enter");
+      await until(ready);
+      await press("日本 hello", "Enter");
+      await until(/You said: 日本 hello[^]*── ok/);
+      for (let batch = 0; batch < 10; batch += 1) {
+        await press(...Array.from({ length: 40 }, () => one(stormKeys)));
+        await terminal.paste(one(["日本語 一二三\n", "👩‍👩‍👧 one\ntwo", "e\u0301 mark"]));
+        await terminal.resize(20 + Math.floor(random() * 180), 5 + Math.floor(random() * 55));
+      }
+      await terminal.resize(80, 24);
+      const left = await still(terminal);
+      await press("C-l");
+      expect(await still(terminal), `seed ${seed}`).toBe(left);
+      expect(left).toMatch(/\[(NORMAL|INSERT|COMMAND|SEARCH)\]/);
+      await press("C-c", "C-c");
+      await until("Resume with: skein tui");
+      await press("clear; stty -a", "Enter");
+      expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
+    });
+  });
+
   test("gets its own sixteen colours and no others, and none where none are wanted", async () => {
     await walk(async ({ house }) => {
       const sent = async (env: Record<string, string>) => {
@@ -157,6 +186,22 @@ function screenIn(house: TemporaryHouse): number {
   );
   expect(screens).toHaveLength(1);
   return screens[0]?.pid ?? 0;
+}
+
+/** Whatever leaves, runs a shell or stops is not among them. */
+const stormKeys = [
+  ..."a b d g i j k l o w x G I A [ ] : / ? 日 é".split(" "),
+  ..."Enter Escape Space Up Down Left Home End Tab BSpace PPage NPage C-d C-u C-o C-p C-k C-w".split(" "),
+];
+
+/** The screen, as soon as it does not change any more. */
+async function still({ screen }: Terminal): Promise<string> {
+  for (let before = await screen(); ;) {
+    await Bun.sleep(400);
+    const now = await screen();
+    if (now === before) return now;
+    before = now;
+  }
 }
 
 /** Modes that were set and not set back, by number; the cursor is one that has to be there. */

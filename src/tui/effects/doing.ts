@@ -51,6 +51,8 @@ export type Doing = {
   /** Into the terminal's clipboard, where it has one; whether it was sent. */
   copy: (text: string) => boolean;
   notify: (text: string) => void;
+  /** Where something else has written on the terminal. */
+  redraw: () => void;
   quit: () => void;
 };
 

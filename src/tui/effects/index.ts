@@ -27,6 +27,7 @@ const actions: Actions = {
   ...askActions,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
+  redraw: ({ redraw }) => redraw(),
   quit: (doing) => doing.quit(),
 };
 

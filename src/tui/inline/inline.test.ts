@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import type { Session } from "../../protocol/turn.ts";
 import { toolBlock, type Block } from "../blocks.ts";
 import type { Row } from "../cards/wrap.ts";
+import { randomOf } from "../fixtures/random.ts";
 import { Vt } from "../fixtures/vt.ts";
 import { firstState, type State } from "../state.ts";
 import { noBlocks, withBlocks, withDelta, withOutput } from "../transcript.ts";
@@ -93,12 +94,4 @@ function changed(state: State, random: () => number, id: string): State {
 
 function textOf(row: Row): string {
   return Bun.stripANSI(rowText(row, true)).trimEnd();
-}
-
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

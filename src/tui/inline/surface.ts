@@ -51,6 +51,11 @@ export function inlineSurface({ state, color }: Shown, write: (bytes: string) =>
   }
   return {
     draw,
+    redraw() {
+      footer &&= { ...footer, rows: [] };
+      whole &&= { ...whole, rows: [] };
+      draw();
+    },
     /** Someone else has the terminal until `back`. */
     away() {
       isAway = true;
