@@ -1,5 +1,7 @@
 // What one frame of skein's screen costs, inside its own process: the next state, its picture and the drawing of its
 // cells on OpenTUI's renderer without a terminal. Every piece of the stream is a frame of its own, which is the worst case.
+// As a program it prints the table alone: `bun bench/tui-frames.ts`.
+import { loadavg } from "node:os";
 import { createTestRenderer } from "@opentui/core/testing";
 import type { Event } from "../src/protocol/event.ts";
 import type { Node } from "../src/protocol/node.ts";
@@ -51,4 +53,25 @@ function threadCpuMs(): number {
 
 function delta(n: number): Event {
   return { seq: 1, n, sessionId: "s", turnId: "t", at: 0, type: "text.delta", text: pieceAt(n) };
+}
+
+export function framesTable(measured: Frames): string {
+  const rows = measured.map(({ what, frames }) => {
+    const cells = [frames.map(({ ms }) => ms), frames.map(({ cpuMs }) => cpuMs)].flatMap((all) =>
+      [0.5, 0.99, 1].map((share) => quantile(all, share)),
+    );
+    return `| ${what} | ${cells.join(" | ")} | ${frames.filter(({ ms }) => ms > 16).length} |`;
+  });
+  return `| a frame for | p50 | p99 | max | CPU p50 | CPU p99 | CPU max | over 16 ms |
+|---|---:|---:|---:|---:|---:|---:|---:|
+${rows.join("\n")}`;
+}
+
+function quantile(values: number[], share: number): string {
+  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!.toFixed(2);
+}
+
+if (import.meta.main) {
+  console.log(framesTable(await measureFrames(10_000)));
+  console.log(`load ${loadavg()[0]!.toFixed(1)}`);
 }

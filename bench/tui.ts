@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { median } from "./table.ts";
-import { measureFrames, type Frames } from "./tui-frames.ts";
+import { framesTable, measureFrames, type Frames } from "./tui-frames.ts";
 import { pieces, piecesPerSecond, streamEnd, wanted } from "./tui-model.ts";
 import { openPty, size, type Pty } from "./tui-pty.ts";
 import { environmentOf, readyScreens, type Screen, type Seat } from "./tui-screens.ts";
@@ -149,12 +149,6 @@ function text(inside: Frames): string {
     const [own = 0, ...peers] = values;
     return `| ${row.what} | ${screens.map((screen) => cell(screen, row)).join(" | ")} | ${(own / Math.min(...peers)).toFixed(2)} |`;
   });
-  const insideRows = inside.map(({ what, frames: all }) => {
-    const cells = [all.map(({ ms }) => ms), all.map(({ cpuMs }) => cpuMs)].flatMap((ms) =>
-      [0.5, 0.99, 1].map((share) => quantile(ms, share)),
-    );
-    return `| ${what} | ${cells.join(" | ")} | ${all.filter(({ ms }) => ms > 16).length} |`;
-  });
   const load = loadavg().map((each) => each.toFixed(1));
   return `# The full screen with ${blocks.toLocaleString("en-US")} blocks
 
@@ -166,14 +160,8 @@ Each program is in a pty of ${size.cols} × ${size.rows} that answers as a plain
 |---|${screens.map(() => "---:|").join("")}---:|
 ${table.join("\n")}
 
-Inside skein's own process, on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest was given to other programs of the machine). Each piece of the stream is drawn by itself here; the program draws at most ten times a second while text streams, which also bounds what it writes.
+Inside skein's own process (\`bun bench/tui-frames.ts\`), on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest was given to other programs of the machine). Each piece of the stream is drawn by itself here; the program draws at most ten times a second while text streams, which also bounds what it writes.
 
-| a frame for | p50 | p99 | max | CPU p50 | CPU p99 | CPU max | over 16 ms |
-|---|---:|---:|---:|---:|---:|---:|---:|
-${insideRows.join("\n")}
+${framesTable(inside)}
 `;
-}
-
-function quantile(values: number[], share: number): string {
-  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!.toFixed(2);
 }
