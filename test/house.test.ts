@@ -98,6 +98,10 @@ describe("sizes and names", () => {
     expect(sources.filter((file) => banned.test(file.slice(4)) || /[A-Z_]/.test(file))).toEqual([]);
   });
 
+  test("no file was left in the middle of a merge", () => {
+    const written = [...sources, ...new Glob("{*.md,docs/**/*.md,test/**/*.ts,tools/**/*.ts}").scanSync({ cwd: root })];
+    expect(written.filter((file) => /^(<{7}|>{7}) /m.test(textOf(file)))).toEqual([]);
+  });
   test("every file says at its head what it is for, and exports nothing by default", () => {
     expect(production.filter((file) => !textOf(file).startsWith("// "))).toEqual([]);
     expect(production.filter((file) => /^export default/m.test(textOf(file)))).toEqual([]);

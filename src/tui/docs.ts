@@ -32,13 +32,9 @@ An image in the transcript is told by kind and size, and not drawn. \`skein chat
 
 \`skein tui --inline\` has no screen of its own: what is finished is printed once and scrolls away in the terminal, which keeps and scrolls it as anything else, and only what still changes stands at the end, above the composer. What looks back (\`k\`, \`[\`, a search) or lies over the transcript (help, pickers, panels) takes the whole screen for as long as it is there. There the mouse is the terminal's.
 
-<<<<<<< HEAD
-However it ends (\`:quit\`, Ctrl+C twice, a signal, a fault, a window that is closed), the turn that it runs is stopped and recorded as cancelled, the terminal is as it was before, with its title, and what to type to go on is told. A fault that nobody foresaw is told in a line; its report is in \`crashes.log\` in the state directory. Only after a \`kill -9\` is the terminal left as it is: \`reset\` mends it, and the next start finds the session.
-=======
 \`--screen-reader\`, the configuration key \`screen_reader\` or \`ACCESSIBLE=1\` make \`skein tui\` and \`skein chat\` the same talk for those who listen: no keys and no drawing, whole lines that say what they are ("Assistant: …", "Tool bash: …", "Question: …"), typed as the terminal lets one type them. It is \`skein chat\` with another printer, so its slash commands are there; a question ends the turn, and the next line answers it. Ctrl+C leaves.
 
-However it ends (\`:quit\`, Ctrl+C twice, a signal, a fault, a window that is closed), the turn that runs in it is stopped and recorded as cancelled, the terminal is as it was before, with its title, and what to type to go on is told. A fault that nobody foresaw is told in a line; its report is in \`crashes.log\` in the state directory. Only after a \`kill -9\` is the terminal left as it is: \`reset\` mends it, and the next start finds the session.
->>>>>>> 0a57293 (--screen-reader: tui and chat line by line, each line with its kind in words, nothing drawn)
+However it ends (\`:quit\`, Ctrl+C twice, a signal, a fault, a window that is closed), the turn that it runs is stopped and recorded as cancelled, the terminal is as it was before, with its title, and what to type to go on is told. A fault that nobody foresaw is told in a line; its report is in \`crashes.log\` in the state directory. Only after a \`kill -9\` is the terminal left as it is: \`reset\` mends it, and the next start finds the session.
 
 The picture has the sixteen colours of your terminal and no others, so your theme decides, light or dark; with \`NO_COLOR\`, or on a terminal of the vt100 family, it has none. A turn of 10 s or more that ends while you look elsewhere is told as the configuration key \`notify\` says, and so is a question; where the terminal does not say whether it is looked at, always. In tmux \`osc\` needs \`allow-passthrough\`, and \`focus-events\` lets it say so.
 
