@@ -89,5 +89,7 @@ export type Screen = {
   write: (text: string) => void;
   isTty: boolean;
   columns: number;
+  /** Of a terminal. */
+  rows?: number;
   color: boolean;
 };

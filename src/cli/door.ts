@@ -91,6 +91,9 @@ function screen(fd: number, env: NodeJS.ProcessEnv, onGone: (error: NodeJS.Errno
     get columns() {
       return (terminal && (fd === 1 ? process.stdout : process.stderr).columns) || 80;
     },
+    get rows() {
+      return (terminal && (fd === 1 ? process.stdout : process.stderr).rows) || 24;
+    },
     color: wantsColor(env, terminal),
     write(text) {
       if (gone) return;

@@ -6,7 +6,7 @@ import { shortId } from "../protocol/node.ts";
 import { readMail } from "../protocol/read-mail.ts";
 import { route } from "../protocol/team-address.ts";
 import { problemsOf } from "../protocol/team-plan.ts";
-import { membersOf, teamOn, workOf, type TeamRecord } from "../protocol/team.ts";
+import { letWait, membersOf, teamOn, workOf, type TeamRecord } from "../protocol/team.ts";
 import {
   countMembers,
   isAtWork,
@@ -109,6 +109,8 @@ async function viewOf(parts: EngineParts, { row, team }: Found): Promise<TeamVie
       id: member.id,
       spent: all.map(({ spent }) => spent).reduce(addSpent, nothingSpent),
       steps: all.reduce((sum, { steps }) => sum + steps, 0),
+      startedAt: all[0]?.startedAt ?? null,
+      endedAt: all[0]?.endedAt ?? null,
       asks: asks.filter((ask) => sessions.has(ask.session)).map(({ id, question }) => ({ id, question })),
     };
   });
@@ -156,6 +158,7 @@ async function post(parts: EngineParts, { session: wanted, ...message }: TeamMes
   const written = { ...rest, reply_to, requires_response };
   const read = readMail(written);
   if (read.type === "refused") throw new Fault("usage", `the message can't be sent: ${read.reason}`);
+  if (!isAtWork(row.state)) letWait(team);
   const members = membersOf(team).map(({ id: name, instance, plan: { key, role, suffix } }) => ({ id: name, key, role, suffix, instance }));
   const states = new Map(membersOf(team).map((member) => [member.id, member.state]));
   const { delivered, undelivered } = route(message, "person", {

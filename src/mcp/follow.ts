@@ -98,6 +98,7 @@ function note(seen: Seen, event: Event): void {
       break;
     case "node.added":
       if (event.node.author === "agent") seen.answer = textOf(event.node) || seen.answer;
+      if (event.node.note?.about === "team") seen.doing = oneLine(textOf(event.node), 80);
       if (event.node.note?.about === "group") seen.doing = `${event.node.note.said.phase} ${event.node.note.said.round}`;
       break;
     case "turn.ended":

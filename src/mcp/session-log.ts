@@ -48,7 +48,7 @@ function linesOf(event: Event): string[] {
 }
 
 export function nodeLines(node: Node): string[] {
-  const who = node.note?.about === "group" ? speakerOf(node.note.said) : node.author;
+  const who = node.note?.about === "group" ? speakerOf(node.note.said) : node.note?.about === "team" ? "team" : node.author;
   return node.parts.flatMap((part) => partText(part, who).split("\n"));
 }
 

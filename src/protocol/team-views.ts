@@ -63,7 +63,15 @@ export type TeamView = {
   isKept: boolean;
 };
 
-export type MemberFigures = { id: string; spent: Spent; steps: number; asks: { id: string; question: string }[] };
+/** Times are of its own session: null before it begins, and while it has not ended. */
+export type MemberFigures = {
+  id: string;
+  spent: Spent;
+  steps: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  asks: { id: string; question: string }[];
+};
 
 /** What bringing it into the project would change now; with conflicts nothing can be brought in. */
 export type TeamDiff = { session: string; base: string; work: string; conflicts: string[]; changes: FileChange[]; patch: string };
@@ -122,13 +130,14 @@ export function countMembers(team: TeamRecord): TeamRow["members"] {
 }
 
 /** In a line: what it said last of itself, or how it ended. */
-export function lastWord({ state, ended, reports }: Pick<MemberRecord, "state" | "ended" | "reports">): string {
+export function lastWord({ plan, state, ended, reports }: Pick<MemberRecord, "plan" | "state" | "ended" | "reports">): string {
+  if (state === "waiting" && ended === null) return plan.dependsOn.length === 0 ? "" : `waits for ${plan.dependsOn.join(", ")}`;
   if (state === "failed" || (state === "waiting" && ended !== null)) {
     return ended === null ? "" : reasonOf(ended);
   }
   const last = reports.at(-1)?.report;
   if (state === "completed" && last?.type !== "complete") return ended?.answer ?? "";
   if (last === undefined) return "";
-  if (last.type === "status") return `${last.message}${last.progress === null ? "" : ` (${Math.round(last.progress * 100)} %)`}`;
+  if (last.type === "status") return `${last.progress === null ? "" : `${Math.round(last.progress * 100)} % `}${last.message}`;
   return last.type === "dependency" ? `waits for ${last.waitingFor}: ${last.reason}` : `${last.result}: ${last.summary}`;
 }

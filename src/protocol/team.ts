@@ -257,6 +257,12 @@ function applyToMember(team: TeamRecord, happened: OfMember): void {
   }
 }
 
+/** Those that failed and are tried again when the team goes on: until then they wait. */
+export function letWait(team: TeamRecord): void {
+  for (const { isOver, members } of team.phases)
+    for (const member of members) if (!isOver && member.state === "failed") member.state = "waiting";
+}
+
 /** The commit that holds all work that could be joined; null where there is none. */
 export function workOf(team: TeamRecord): string | null {
   return team.phases.findLast(({ isOver, commit }) => isOver && commit !== null)?.commit ?? null;

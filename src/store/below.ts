@@ -30,6 +30,8 @@ type Used = {
   unpriced: number;
   steps: number;
   running: number;
+  started_at: number | null;
+  ended_at: number | null;
 };
 
 /** What executes a plan stands on its own. What a turn that runs has used so far counts too. */
@@ -42,7 +44,8 @@ export function subSessions(db: Db, session: string): SubSession[] {
        )
        select s.id, s.parent_session as parent, total(t.input) as input, total(t.output) as output, total(t.cache_read) as cache_read,
          total(t.cache_write) as cache_write, total(t.cost_usd) as cost_usd, total(t.unpriced) as unpriced, total(t.steps) as steps,
-         count(t.n) - count(t.ended_at) as running
+         count(t.n) - count(t.ended_at) as running,
+         min(t.started_at) as started_at, max(t.ended_at) as ended_at
        from below b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`,
     )
     .all(session);
@@ -54,6 +57,7 @@ export function subSessions(db: Db, session: string): SubSession[] {
       costUsd: row.unpriced > 0 ? null : row.cost_usd,
     },
     steps: row.steps,
-    isOpen: row.running > 0,
+    startedAt: row.started_at,
+    endedAt: row.running > 0 ? null : row.ended_at,
   }));
 }

@@ -153,11 +153,25 @@ export function describeControl(store: () => Store): void {
     const child = await taken("native", { parentSession: first.session.id });
     await kept.appendNode(child.lease, child.turn.id, agent("x", 0.5));
     const grandchild = await taken("native", { parentSession: child.session.id });
-    await kept.endTurn(grandchild.lease, grandchild.turn.id, endedWell);
+    const { value: closed } = await kept.endTurn(grandchild.lease, grandchild.turn.id, endedWell);
     await taken("native", { parentSession: first.session.id, plan: "apart" });
     expect(await kept.subSessions(first.session.id)).toEqual([
-      { session: child.session.id, parent: first.session.id, spent: { usage, costUsd: 0.5 }, steps: 1, isOpen: true },
-      { session: grandchild.session.id, parent: child.session.id, spent: nothingSpent, steps: 0, isOpen: false },
+      {
+        session: child.session.id,
+        parent: first.session.id,
+        spent: { usage, costUsd: 0.5 },
+        steps: 1,
+        startedAt: child.turn.startedAt,
+        endedAt: null,
+      },
+      {
+        session: grandchild.session.id,
+        parent: child.session.id,
+        spent: nothingSpent,
+        steps: 0,
+        startedAt: grandchild.turn.startedAt,
+        endedAt: closed.endedAt,
+      },
     ]);
   });
 }

@@ -132,8 +132,8 @@ export type SessionChange = Partial<
   Pick<Session, "name" | "tip" | "agent" | "model" | "task" | "toolLevel" | "archivedAt" | "transcript" | "source">
 >;
 
-/** `isOpen`: a turn of it has not ended. */
-export type SubSession = { session: string; parent: string; spent: Spent; steps: number; isOpen: boolean };
+/** From when its first turn began to when the last one ended; null while one has not. */
+export type SubSession = { session: string; parent: string; spent: Spent; steps: number; startedAt: number | null; endedAt: number | null };
 
 export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom" | "createdAt">;
 

@@ -8,7 +8,7 @@ import type { NewNode, Node } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
 import { problemsOf } from "../../protocol/team-plan.ts";
-import { membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+import { letWait, membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { isAsked } from "./asked.ts";
 import { happen, type Crew, type TeamParts } from "./crew.ts";
@@ -73,6 +73,7 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
     signal: AbortSignal.any([context.signal, stopper.signal]),
     stopAll: () => stopper.abort(),
   };
+  letWait(record);
   writeRoster(place, record);
   const mail = await openMail(mailParts(crew));
   // What the path says was given may not have been written down by the mail yet.

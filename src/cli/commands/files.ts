@@ -1,11 +1,11 @@
 // skein files: what changed in the project since a node or between two, and bringing an old state back.
 import type { Api, FilesPlan } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
-import type { FileChange } from "../../protocol/files.ts";
 import { jsonFlag, usageLine } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, printable, styleOf, type Style } from "../style.ts";
+import { isAgreed, patchText, statText } from "../print/changes.ts";
+import { plain, styleOf } from "../style.ts";
 
 export const files: Command = {
   name: "files",
@@ -59,7 +59,7 @@ async function restore(args: Args, door: Door, to: string, extra: string | undef
   const plan = await api.files.planRestore({ to, directory: door.cwd });
   if (!args.flags["json"]) show(plan, args, door);
   const wanted = plan.changes.length > 0 && !args.flags["dry-run"];
-  const restored = wanted && (!isAsking || (await isAgreed(door))) && (await carryOut(api, plan));
+  const restored = wanted && (!isAsking || (await isAgreed(door, "Change these files?"))) && (await carryOut(api, plan));
   if (args.flags["json"]) {
     const { patch, ...without } = plan;
     door.out.write(jsonText({ ...without, ...(args.flags["stat"] ? {} : { patch }), restored }));
@@ -83,48 +83,9 @@ async function carryOut(api: Api, plan: FilesPlan): Promise<true> {
   }
 }
 
-async function isAgreed(door: Door): Promise<boolean> {
-  door.out.write("Change these files? [y/N] ");
-  for await (const line of door.stdin.lines()) return /^y(es)?$/i.test(line.trim());
-  return false;
-}
-
 function show(plan: FilesPlan, args: Args, door: Door): void {
   const style = styleOf(door.out);
   if (plan.changes.length === 0) door.out.write("the files are as they were then\n");
   else door.out.write(args.flags["stat"] ? statText(plan.changes, style) : patchText(plan.patch, door));
   for (const path of plan.kept) door.out.write(`${style.yellow("left as it is")} ${plain(path)}\n`);
-}
-
-const marks: Record<FileChange["kind"], (style: Style) => string> = {
-  added: (style) => style.green("A"),
-  modified: (style) => style.yellow("M"),
-  deleted: (style) => style.red("D"),
-};
-
-function statText(changes: FileChange[], style: Style): string {
-  if (changes.length === 0) return "nothing changed\n";
-  return changes.map((change) => `${marks[change.kind](style)} ${plain(change.path)}  ${countsText(change, style)}\n`).join("");
-}
-
-function countsText(change: FileChange, style: Style): string {
-  if (change.big || change.binary) return style.dim(change.big ? "big" : "binary");
-  return `${style.green(`+${change.added}`)} ${style.red(`-${change.removed}`)}`;
-}
-
-/** As it is for a pipe, so that it can be applied; for a terminal without anything that could steer it. */
-function patchText(patch: string, door: Door): string {
-  if (!door.out.isTty) return patch;
-  const style = styleOf(door.out);
-  return patch
-    .split("\n")
-    .map((line) => painted(line.split("\t").map(printable).join("\t"), style))
-    .join("\n");
-}
-
-function painted(line: string, style: Style): string {
-  if (/^(diff|index|---|\+\+\+|new file|deleted file|old mode|new mode) /.test(line)) return style.bold(line);
-  if (line.startsWith("@@")) return style.cyan(line);
-  if (line.startsWith("+")) return style.green(line);
-  return line.startsWith("-") ? style.red(line) : line;
 }

@@ -1,106 +1,97 @@
-// skein team: several agents on one objective. Each verb is a turn of the agent `team`, or a look at what one left.
-import { readFileSync } from "node:fs";
-import { absolutePath } from "../../kit/paths.ts";
-import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
-import { shortId } from "../../protocol/node.ts";
-import { phasesOf, readPhases } from "../../protocol/team-plan.ts";
-import { strategies, usualLimits, workspaceKinds, type CastMember, type PhasePlan, type TeamWish } from "../../protocol/team.ts";
+// skein team: several agents on one objective. The table of its verbs; each is in a file of src/cli/team.
+import { Fault } from "../../protocol/error.ts";
+import { priorities } from "../../protocol/team-mail.ts";
+import { usageLine } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
-import { followTurn } from "../follow-turn.ts";
-import { printerFor } from "../print/printer.ts";
 import { runFlags } from "../run-flags.ts";
-import { readFlags, sessionFrom, turnFrom } from "./run.ts";
+import { wishFlags } from "../team/wish.ts";
 
-const taken = new Set([
-  "model",
-  "agent",
-  "policy",
-  "sandbox",
-  "net",
-  "max-budget-usd",
-  "max-tokens",
-  "timeout",
-  "cd",
-  "trust",
-  "no-trust",
-  "detach",
-  "json",
-  "output-format",
-]);
+const followFlags = ["json", "output-format", "no-board", "merge", "detach"];
+const boundFlags = ["policy", "sandbox", "net", "max-budget-usd", "max-tokens", "timeout"];
+const turnFlags = ["model", "agent", "cd", "trust", "no-trust", ...boundFlags];
+
+type Verb = { words: number; flags: readonly string[]; load: () => Promise<(args: Args, door: Door) => Promise<number>> };
+
+const verbs: Record<string, Verb> = {
+  run: {
+    words: 2,
+    flags: ["name", ...wishFlags.map(({ name }) => name), ...turnFlags, ...followFlags],
+    load: async () => (await import("../team/run.ts")).runTeam,
+  },
+  status: { words: 2, flags: ["messages", "json"], load: async () => (await import("../team/status.ts")).showTeam },
+  list: { words: 1, flags: ["all", "limit", "json"], load: async () => (await import("../team/list.ts")).listTeams },
+  message: {
+    words: 3,
+    flags: ["to", "kind", "priority", "subject", "expect-reply", "json"],
+    load: async () => (await import("../team/say.ts")).messageTeam,
+  },
+  stop: { words: 2, flags: ["force", "json"], load: async () => (await import("../team/say.ts")).stopTeam },
+  resume: { words: 2, flags: [...boundFlags, ...followFlags], load: async () => (await import("../team/run.ts")).resumeTeam },
+  merge: { words: 2, flags: ["dry-run", "yes", "stat", "json"], load: async () => (await import("../team/merge.ts")).mergeTeam },
+  clean: {
+    words: 2,
+    flags: ["older-than", "dry-run", "force", "json"],
+    load: async () => (await import("../team/say.ts")).cleanTeams,
+  },
+  "list-roles": {
+    words: 1,
+    flags: ["json"],
+    load: async () => {
+      const { roles } = await import("./roles.ts");
+      return (args, door) => roles.run({ ...args, positionals: [] }, door);
+    },
+  },
+};
 
 export const team: Command = {
   name: "team",
   summary: "several agents on one objective: roles, worktrees, messages, phases",
-  usage: 'run "objective" | resume <team> | merge <team> [flags]',
-  positionals: { min: 1, max: 2 },
-  verbs: ["run", "resume", "merge"],
+  usage: 'run "objective" | <verb> [team] [flags]',
+  positionals: { min: 1, max: 3 },
+  verbs: Object.keys(verbs),
   flags: [
-    { name: "agents", value: "list", summary: "who works: role[:agent], ... in order; without it a planner decides" },
-    { name: "strategy", value: "name", summary: `${strategies.join(", ")}; pipeline with --agents, else adaptive` },
-    { name: "phases", value: "file", summary: "a plan as JSON: {phases: [{name, goal, members: [{key, role, task, ...}]}]}" },
-    { name: "yes", summary: "with merge: without asking" },
-    { name: "workspace", value: "kind", summary: `where members work: ${workspaceKinds.join(", ")}; worktree if not said` },
-    ...runFlags.filter((flag) => taken.has(flag.name)),
+    ...wishFlags,
+    { name: "name", value: "name", summary: "with run: what the team is called" },
+    { name: "merge", summary: "with run and resume: bring the work into the project when all went well" },
+    { name: "no-board", summary: "with run and resume: line by line, also on a terminal" },
+    { name: "messages", summary: "with status: all of them" },
+    { name: "all", summary: "with list: of all projects" },
+    { name: "limit", value: "n", summary: "with list: at most so many; 20 if not said" },
+    { name: "to", value: "who", repeat: true, summary: "with message: a member's name or id, a role, all" },
+    { name: "kind", value: "kind", summary: "with message: what it is meant as; announcement if not said" },
+    { name: "priority", value: "priority", choices: priorities, summary: "with message: how soon it matters" },
+    { name: "subject", value: "text", summary: "with message: what it is about, in a line" },
+    { name: "expect-reply", summary: "with message: ask for an answer" },
+    { name: "stat", summary: "with merge: only which files change" },
+    { name: "yes", short: "y", summary: "with merge: without asking" },
+    { name: "dry-run", summary: "with merge and clean: only show what would happen" },
+    { name: "older-than", value: "time", summary: "with clean: what has rested that long (default 7d)" },
+    { name: "force", summary: "with clean: also work that is not merged; with stop: do not ask its process" },
+    ...runFlags.filter(({ name }) => [...turnFlags, ...followFlags].includes(name)),
   ],
-  run: runTeam,
+  notes: `Verbs: run, status, list, message, stop, resume, merge, clean, list-roles.
+
+A team is a session; its members are sub-sessions, each in a git worktree of
+its own (or where --workspace says). Their work is joined phase by phase and
+stays apart from the project until \`merge\` brings it in. Without a team's name
+the latest of the project is meant. \`ps\`, \`attach\`, \`logs\`, \`pause\` and
+\`show\` work with each member. docs/TEAMS.md tells more.
+
+Examples:
+  skein team run "add a rate limit" --agents architect,engineer:claude,reviewer
+  skein team run "find out why the build is slow" --max-budget-usd 2
+  skein team status
+  skein team message --to engineer "use the config module"
+  skein team merge`,
+  run: runVerb,
 };
 
-async function runTeam(args: Args, door: Door): Promise<number> {
-  const [verb, given] = args.positionals;
-  if (given === undefined) throw new Fault("usage", `team ${verb} needs ${verb === "run" ? "an objective" : "a team"}`);
-  const flags = readFlags(args, door);
-  const { directory, trust } = flags;
-  const wish = verb === "run" ? wishOf(args, door, given) : null;
-  const api = await door.api({ ...(trust === null ? {} : { trust }), cwd: directory });
-  const settings = await api.config.values();
-  const turn = turnFrom(flags, settings, door);
-  const task = wish !== null ? { work: "run" as const, wish } : { work: verb as "resume" | "merge" };
-  const open = sessionFrom(flags, settings, given, { toolLevel: turn.toolLevel, role: null });
-  if (wish !== null) await api.turn.check({ ...turn, team: task, agent: turn.agent ?? open.agent, isNew: true, directory });
-  const session = wish === null ? await sessionNamed(api, door, given) : await api.session.open(open);
-  const printer = await printerFor(flags.format, door, { stream: true, tools: [] });
-  door.onStop(() => void api.turn.cancel({ session: session.id }));
-  const result = await followTurn(api.turn.start({ ...turn, session: session.id, prompt: null, team: task }), printer);
-  void shortId;
-  return exitCodes[result.status];
-}
-
-function wishOf(args: Args, door: Door, objective: string): TeamWish {
-  const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
-  const cast = castOf(text("agents"));
-  const strategy = oneOf("strategy", text("strategy"), strategies) ?? (cast.length > 0 ? "pipeline" : "adaptive");
-  const file = text("phases");
-  if (cast.length === 0 && file === null && strategy !== "adaptive")
-    throw new Fault("usage", `--strategy ${strategy} needs --agents or --phases`);
-  const phases = file !== null ? phasesIn(absolutePath(file, door)) : strategy === "adaptive" ? null : phasesOf(strategy, cast, objective);
-  const workspace = oneOf("workspace", text("workspace"), workspaceKinds) ?? "worktree";
-  return { objective, strategy, cast, phases, workspace, limits: usualLimits, planner: { agent: null, model: null } };
-}
-
-function castOf(list: string | null): CastMember[] {
-  const words = (list ?? "").split(",").filter((word) => word.trim() !== "");
-  return words.map((word) => {
-    const [role = "", agent = null] = word.trim().split(":");
-    return { role, agent };
-  });
-}
-
-function phasesIn(file: string): PhasePlan[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new Fault("usage", `--phases: ${messageOf(error)}`);
-  }
-  const read = readPhases(value);
-  if ("problems" in read) throw new Fault("usage", `--phases: ${read.problems.join("; ")}`);
-  return read;
-}
-
-function oneOf<const T extends string>(flag: string, value: string | null, choices: readonly T[]): T | null {
-  if (value === null) return null;
-  const found = choices.find((choice) => choice === value);
-  if (found === undefined) throw new Fault("usage", `--${flag} takes ${choices.join(", ")}, not "${value}"`);
-  return found;
+async function runVerb(args: Args, door: Door): Promise<number> {
+  const name = args.positionals[0] as string;
+  const verb = verbs[name] as Verb;
+  const odd = Object.keys(args.flags).find((flag) => !verb.flags.includes(flag));
+  if (odd !== undefined) throw new Fault("usage", `--${odd} does not go with team ${name}`, { hint: usageLine(team) });
+  const extra = args.positionals[verb.words];
+  if (extra !== undefined) throw new Fault("usage", `team ${name}: "${extra}" is too much`, { hint: usageLine(team) });
+  return (await verb.load())(args, door);
 }

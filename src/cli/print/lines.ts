@@ -3,7 +3,7 @@ import { formatDuration } from "../../kit/duration.ts";
 import { oneLine, shortCount } from "../../kit/text.ts";
 import type { Ask, QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
-import { shortId, type ResultPart } from "../../protocol/node.ts";
+import { shortId, textOf, type Node, type ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import { plain, type Style } from "../style.ts";
 import { argumentOf } from "./argument.ts";
@@ -78,6 +78,15 @@ export function noticeLines(event: Event, { style, columns }: Look): string[] {
     default:
       return [];
   }
+}
+
+/** What happened to a team, in a line; nothing for any other node. */
+export function teamLines(node: Pick<Node, "note" | "parts">, { style, columns }: Look): string[] {
+  if (node.note?.about !== "team") return [];
+  const { event } = node.note.happened;
+  const text = event === "checkpoint" ? `phase ${node.note.happened.phase + 1} is over` : textOf(node);
+  const paint = event === "agent_failed" || event === "session_failed" ? style.red : event === "checkpoint" ? style.bold : style.dim;
+  return [paint(`  ${oneLine(plain(text), Math.max(20, columns - 4))}`)];
 }
 
 export function askLines({ id, question, options, expiresAt }: Ask, { style }: Look, answers: "typed" | "elsewhere"): string[] {

@@ -6,8 +6,22 @@ import type { Node, ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { Door } from "../command.ts";
 import { styleOf } from "../style.ts";
-import { askLines, callLine, controls, errorLines, noticeLines, queueLines, resultLines, startLine, summaryLine } from "./lines.ts";
+import {
+  askLines,
+  callLine,
+  controls,
+  errorLines,
+  noticeLines,
+  queueLines,
+  resultLines,
+  startLine,
+  summaryLine,
+  teamLines,
+} from "./lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
+
+/** Of a line in a file, where nothing is to fit. */
+const mostColumns = 400;
 
 export function textPrinter(door: Door, options: PrintOptions): Printer {
   const style = styleOf(door.err);
@@ -65,7 +79,10 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
         // A question is shown when it is asked.
         return event.name === "ask_user" ? undefined : say(callLine(event.name, event.input, look()));
       case "node.added":
-        return say(...results(event.node).flatMap((part) => resultLines(part, look())));
+        return say(
+          ...teamLines(event.node, { style, columns: door.err.isTty ? door.err.columns : mostColumns }),
+          ...results(event.node).flatMap((part) => resultLines(part, look())),
+        );
       default:
         return say(...noticeLines(event, look()));
     }

@@ -4,7 +4,7 @@ import { exitCodes } from "../error.ts";
 import { agent, agentsReport, agentTrial, contractCheck } from "./agent-records.ts";
 import { hubStarted, hubStatus, hubStopped } from "./hub-records.ts";
 import * as records from "./records.ts";
-import { mailList, mailMessage, mailPosted } from "./team-records.ts";
+import { mailList, mailMessage, mailPosted, teamCleaned, teamMember, teamMerge, teamPosted, teamRow, teamStatus } from "./team-records.ts";
 import { role, roles } from "./role-records.ts";
 import { comparison, exportHeader, exportLine, found } from "./tree-records.ts";
 
@@ -52,6 +52,12 @@ const sections: [string, string, z.ZodType][] = [
   ["doctor --agents", "`doctor --agents --json` prints one of these.", agentsReport],
   ["doctor --agents: an agent", "Each of `agents`.", agentTrial],
   ["doctor --agents: a check", "Each of an agent's `checks`, always in this order.", contractCheck],
+  ["team list", "`team list --json` prints an array of these, the latest first.", teamRow],
+  ["team status", "`team status --json` prints one of these; so does the MCP tool `session_status`.", teamStatus],
+  ["team status: a member", "Each of a phase's `members`.", teamMember],
+  ["team message", "`team message --json` prints one of these.", teamPosted],
+  ["team merge", "`team merge --json` prints one of these.", teamMerge],
+  ["team clean", "`team clean --json` prints one of these.", teamCleaned],
   ["msg send and report", "`msg send --json` and `report --json` print one of these.", mailPosted],
   ["msg read", "`msg read --json` prints an array of these; a file in an inbox is one.", mailMessage],
   ["msg list", "`msg list --json` prints one of these.", mailList],

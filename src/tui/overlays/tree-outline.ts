@@ -83,7 +83,7 @@ function bounded(lead: string): string {
 
 /** What a person would tell of the conversation. What a sub-agent said in between is shown where it was called. */
 function isSaid(node: Node): boolean {
-  if (node.author === "tool" || node.note?.about === "below" || node.note?.about === "group") return false;
+  if (node.author === "tool" || ["below", "group", "team"].includes(node.note?.about ?? "")) return false;
   return node.parts.some((part) => part.kind === "handle" || part.kind === "image" || (part.kind === "text" && part.text.trim() !== ""));
 }
 

@@ -1,0 +1,44 @@
+// Changed files for people: in a line each, or as a patch.
+import type { FileChange } from "../../protocol/files.ts";
+import type { Door } from "../command.ts";
+import { plain, printable, styleOf, type Style } from "../style.ts";
+
+const marks: Record<FileChange["kind"], (style: Style) => string> = {
+  added: (style) => style.green("A"),
+  modified: (style) => style.yellow("M"),
+  deleted: (style) => style.red("D"),
+};
+
+export function statText(changes: readonly FileChange[], style: Style): string {
+  if (changes.length === 0) return "nothing changed\n";
+  return changes.map((change) => `${marks[change.kind](style)} ${plain(change.path)}  ${countsText(change, style)}\n`).join("");
+}
+
+function countsText(change: FileChange, style: Style): string {
+  if (change.big || change.binary) return style.dim(change.big ? "big" : "binary");
+  return `${style.green(`+${change.added}`)} ${style.red(`-${change.removed}`)}`;
+}
+
+/** As it is for a pipe, so that it can be applied; for a terminal without anything that could steer it. */
+export function patchText(patch: string, door: Pick<Door, "out">): string {
+  if (!door.out.isTty) return patch;
+  const style = styleOf(door.out);
+  return patch
+    .split("\n")
+    .map((line) => painted(line.split("\t").map(printable).join("\t"), style))
+    .join("\n");
+}
+
+function painted(line: string, style: Style): string {
+  if (/^(diff|index|---|\+\+\+|new file|deleted file|old mode|new mode) /.test(line)) return style.bold(line);
+  if (line.startsWith("@@")) return style.cyan(line);
+  if (line.startsWith("+")) return style.green(line);
+  return line.startsWith("-") ? style.red(line) : line;
+}
+
+/** Asks the person at the terminal; anything but yes is no. */
+export async function isAgreed(door: Pick<Door, "out" | "stdin">, question: string): Promise<boolean> {
+  door.out.write(`${question} [y/N] `);
+  for await (const line of door.stdin.lines()) return /^y(es)?$/i.test(line.trim());
+  return false;
+}

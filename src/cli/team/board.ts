@@ -1,0 +1,147 @@
+// A team on a few lines of a terminal: phases, members, what each said last and what it used. Pure: the same view, size
+// and time give the same lines. What does not fit is left out from what is over, then from what waits.
+import { formatDuration } from "../../kit/duration.ts";
+import { oneLine, shortCount } from "../../kit/text.ts";
+import { shortId } from "../../protocol/node.ts";
+import type { MemberRecord } from "../../protocol/team.ts";
+import { lastWord, type MemberFigures, type TeamView } from "../../protocol/team-views.ts";
+import { countedTokens, nothingSpent, type Spent } from "../../protocol/usage.ts";
+import { plain, type Style } from "../style.ts";
+import { fit } from "../table.ts";
+
+export type BoardLook = { style: Style; columns: number; rows: number; unicode: boolean; now: number };
+
+type Phase = TeamView["team"]["phases"][number];
+type Drawn = { text: string; rank: Rank };
+/** What goes first where there is no room. */
+type Rank = "head" | "over" | "waits" | "works";
+
+export function boardLines(view: TeamView, look: BoardLook): string[] {
+  const { team } = view;
+  const wide = widthsOf(view);
+  const lines: Drawn[] = [{ text: headLine(view, look), rank: "head" }];
+  for (const [at, phase] of team.phases.entries()) {
+    lines.push({ text: phaseLine(phase, at, look), rank: "head" });
+    for (const member of phase.members) lines.push({ text: memberLine(member, view, wide, look), rank: rankOf(phase, member) });
+  }
+  if (view.state === "planning")
+    lines.push({ text: look.style.cyan(`${mark("works", look)} the planner thinks about what comes next`), rank: "works" });
+  const latest = team.messages.at(-1);
+  if (latest !== undefined && view.state === "running") lines.push({ text: look.style.dim(messageLine(latest, view)), rank: "over" });
+  return fitting(lines, look).map((line) => fit(line, look.columns));
+}
+
+function fitting(lines: Drawn[], { rows, style }: BoardLook): string[] {
+  let shown = lines;
+  for (const rank of ["over", "waits"] as const) if (shown.length > rows) shown = shown.filter((line) => line.rank !== rank);
+  const texts = shown.map(({ text }) => text);
+  if (texts.length <= rows) return texts;
+  return [...texts.slice(0, Math.max(1, rows - 1)), style.dim(`  and ${texts.length - rows + 1} more lines: skein team status`)];
+}
+
+function rankOf({ isOver }: Phase, { state }: MemberRecord): Rank {
+  return isOver ? "over" : state === "waiting" ? "waits" : "works";
+}
+
+function headLine({ session, state, team, run, spent, members }: TeamView, { style, now }: BoardLook): string {
+  const paint = { planning: style.cyan, running: style.green, paused: style.yellow, completed: style.green }[state as string] ?? style.red;
+  const asks = members.reduce((sum, figures) => sum + figures.asks.length, 0);
+  const facts = [
+    `${style.bold(`team ${plain(session.name ?? shortId(session.id))}`)} ${paint(state)}`,
+    elapsed(run.startedAt, run.endedAt, now),
+    figures(spent),
+    ...(team.messages.length === 0 ? [] : [counted(team.messages.length, "message")]),
+    ...(asks === 0 ? [] : [style.yellow(`${counted(asks, "question")}: skein asks`)]),
+    style.dim(oneLine(plain(team.wish.objective), 200)),
+  ];
+  return facts.join(" · ");
+}
+
+function phaseLine({ plan, isOver, conflicts, members }: Phase, at: number, look: BoardLook): string {
+  const { style } = look;
+  const done = members.filter(({ state }) => state === "completed").length;
+  const how = isOver ? "over" : `${done} of ${plan.members.length} done`;
+  const clash = conflicts.length === 0 ? "" : style.red(`, ${counted(conflicts.length, "conflict")}`);
+  // A plan made from --agents has the number in the name already.
+  const name = plain(plan.name).replace(/^\d+: /, "");
+  return `${style.bold(`${at + 1} ${oneLine(name, 60)}`)} ${style.dim(how)}${clash}`;
+}
+
+type Widths = { key: number; agent: number; figures: number };
+
+function widthsOf({ team, members }: TeamView): Widths {
+  const all = team.phases.flatMap((phase) => phase.members);
+  const most = (texts: string[], limit: number) => Math.min(limit, Math.max(0, ...texts.map((text) => Bun.stringWidth(text))));
+  return {
+    key: most(
+      all.map(({ plan }) => plain(plan.key)),
+      20,
+    ),
+    agent: most(all.map(agentOf), 14),
+    figures: most(
+      members.map(({ spent }) => shortFigures(spent)),
+      24,
+    ),
+  };
+}
+
+function memberLine(member: MemberRecord, view: TeamView, wide: Widths, look: BoardLook): string {
+  const { style, now } = look;
+  const used: Partial<MemberFigures> = view.members.find(({ id }) => id === member.id) ?? {};
+  const begun = used.startedAt ?? null;
+  const time = begun === null ? "" : elapsed(begun, member.state === "running" ? null : (used.endedAt ?? null), now);
+  const tries = member.attempts > 1 ? style.yellow(` try ${member.attempts}`) : "";
+  const ask = used.asks?.at(-1);
+  const words = ask === undefined ? plain(oneLine(lastWord(member), 400)) : style.yellow(`asks: ${plain(oneLine(ask.question, 200))}`);
+  const cells = [
+    padded(plain(member.plan.key), wide.key),
+    style.dim(padded(agentOf(member), wide.agent)),
+    begun === null ? " ".repeat(wide.figures) : padded(shortFigures(used.spent ?? nothingSpent), wide.figures),
+    time.padStart(6),
+  ];
+  return `  ${mark(member.state, look)} ${cells.join("  ")}${tries}  ${member.state === "failed" ? style.red(words) : words}`.trimEnd();
+}
+
+const marks = {
+  waiting: { unicode: "○", ascii: ".", paint: "dim" },
+  running: { unicode: "●", ascii: "*", paint: "green" },
+  works: { unicode: "●", ascii: "*", paint: "cyan" },
+  completed: { unicode: "✓", ascii: "+", paint: "green" },
+  failed: { unicode: "✗", ascii: "x", paint: "red" },
+} as const;
+
+function mark(state: keyof typeof marks, { style, unicode }: BoardLook): string {
+  const { paint, ...sign } = marks[state];
+  return style[paint](unicode ? sign.unicode : sign.ascii);
+}
+
+export function agentOf({ agent, model }: Pick<MemberRecord, "agent" | "model">): string {
+  return plain(agent ?? model?.split("/").at(-1) ?? "native");
+}
+
+function messageLine({ from, to, subject, body }: TeamView["team"]["messages"][number], { team }: TeamView): string {
+  const nameOf = (id: string) => team.phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id;
+  return plain(`${nameOf(from)} to ${to.map(nameOf).join(", ")}: ${oneLine(subject || body, 200)}`);
+}
+
+export function figures(spent: Spent): string {
+  return shortFigures(spent).replace(" ", " tokens ");
+}
+
+function shortFigures({ usage, costUsd }: Spent): string {
+  return `${shortCount(countedTokens(usage))} ${costUsd === null ? "$?" : `$${costUsd.toFixed(3)}`}`;
+}
+
+function elapsed(from: number, to: number | null, now: number): string {
+  const ms = Math.max(0, (to ?? now) - from);
+  return ms < 60_000 ? `${Math.floor(ms / 1000)} s` : formatDuration(ms);
+}
+
+function padded(text: string, width: number): string {
+  const cut = fit(text, width);
+  return cut + " ".repeat(Math.max(0, width - Bun.stringWidth(cut)));
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

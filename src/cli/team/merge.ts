@@ -1,0 +1,74 @@
+// skein team merge: shows what a team's work would change in the project, and brings it in once a person has agreed.
+import type { Api } from "../../protocol/api.ts";
+import { exitCodes, Fault } from "../../protocol/error.ts";
+import { shortId } from "../../protocol/node.ts";
+import { settledTurn } from "../../protocol/turn-start.ts";
+import type { Session } from "../../protocol/turn.ts";
+import type { TeamDiff } from "../../protocol/team-views.ts";
+import type { Args, Door } from "../command.ts";
+import { followTurn } from "../follow-turn.ts";
+import { jsonText } from "../json.ts";
+import { isAgreed, patchText, statText } from "../print/changes.ts";
+import { printerFor, warn, type OutputFormat } from "../print/printer.ts";
+import { plain, styleOf } from "../style.ts";
+import { teamNamed } from "./team-named.ts";
+
+export async function mergeTeam(args: Args, door: Door): Promise<number> {
+  if (args.flags["yes"] && args.flags["dry-run"]) throw new Fault("usage", "--yes and --dry-run exclude each other");
+  const api = await door.api();
+  const session = await teamNamed(api, door, args.positionals[1]);
+  const diff = await api.team.diff({ session: session.id });
+  const isJson = args.flags["json"] === true;
+  const canAsk = !isJson && door.stdin.isTty && door.out.isTty;
+  if (!isJson) show(diff, args, door);
+  const isWanted = diff.conflicts.length === 0 && diff.changes.length > 0 && !args.flags["dry-run"];
+  const isAllowed = isWanted && (args.flags["yes"] === true || (canAsk && (await isAgreed(door, "Bring this into the project?"))));
+  const merged = isAllowed && (await merge(api, session, door));
+  if (isJson) door.out.write(jsonText({ ...diff, merged }));
+  else tell(diff, { session, isWanted, isAllowed, canAsk }, door);
+  return diff.conflicts.length > 0 ? 1 : 0;
+}
+
+function show({ conflicts, changes, patch }: TeamDiff, args: Args, door: Door): void {
+  const style = styleOf(door.out);
+  if (args.flags["stat"]) door.out.write(statText(changes, style));
+  else if (patch !== "") door.out.write(`${patchText(patch, door)}\n${door.out.isTty ? statText(changes, style) : ""}`);
+  for (const path of conflicts) door.err.write(`${styleOf(door.err).red("conflict")} ${plain(path)}\n`);
+}
+
+type How = { session: Session; isWanted: boolean; isAllowed: boolean; canAsk: boolean };
+
+function tell({ conflicts, changes, work }: TeamDiff, { session, isWanted, isAllowed, canAsk }: How, door: Door): void {
+  const count = `${changes.length} ${changes.length === 1 ? "file" : "files"}`;
+  if (isAllowed)
+    door.err.write(`${count} changed in the project; \`skein files diff ${shortId(session.id)}\` and \`restore\` know the state before\n`);
+  else if (conflicts.length > 0)
+    door.err.write(`the project was changed in the same places since: nothing was brought in; the team's commit is ${work}\n`);
+  else if (changes.length === 0) door.err.write("the project has all of it already\n");
+  else if (isWanted && !canAsk) door.err.write(`nothing was changed: add --yes to bring in ${count}\n`);
+  else door.err.write("nothing was changed\n");
+}
+
+async function merge(api: Api, session: Session, door: Door): Promise<boolean> {
+  const turn = settledTurn(await api.config.values());
+  const events = api.turn.start({ ...turn, session: session.id, agent: null, prompt: null, team: { work: "merge" } });
+  const result = await followTurn(events, { event: (event) => warn(door, event), finish: () => {} });
+  if (result.status === "ok") return true;
+  throw new Fault("file-unwritable", `the work was not brought in: ${result.error?.message ?? result.status}`, {
+    ...(result.error?.hint === undefined ? {} : { hint: result.error.hint }),
+  });
+}
+
+/** After a run that was told to: what changes is shown, in the format of the run. */
+export async function bringIn(api: Api, session: Session, door: Door, format: OutputFormat): Promise<number> {
+  const { merge: state } = await api.team.show({ session: session.id });
+  if (state === "nothing") {
+    door.err.write("the team has changed nothing in the project\n");
+    return 0;
+  }
+  if (format === "text") door.err.write(statText((await api.team.diff({ session: session.id })).changes, styleOf(door.err)));
+  const turn = settledTurn(await api.config.values());
+  const events = api.turn.start({ ...turn, session: session.id, agent: null, prompt: null, team: { work: "merge" } });
+  const result = await followTurn(events, await printerFor(format, door, { stream: false, tools: [] }));
+  return exitCodes[result.status];
+}

@@ -1,0 +1,83 @@
+// skein team message, stop and clean: what a person says to a team, and what is done with what it leaves.
+import { parseDuration } from "../../kit/duration.ts";
+import { Fault } from "../../protocol/error.ts";
+import { shortId } from "../../protocol/node.ts";
+import { messageKinds, type MessageKind, type Priority } from "../../protocol/team-mail.ts";
+import type { TeamCleaned } from "../../protocol/team-views.ts";
+import type { Args, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { plain, styleOf } from "../style.ts";
+import { teamNamed } from "./team-named.ts";
+
+export async function messageTeam(args: Args, door: Door): Promise<number> {
+  const [, first, second] = args.positionals;
+  const [wanted, given] = second === undefined ? [undefined, first] : [first, second];
+  const to = (args.flags["to"] ?? []) as string[];
+  if (to.length === 0) throw new Fault("usage", "team message needs --to <who>", { hint: "a member's name or id, a role, or all" });
+  if (given === undefined) throw new Fault("usage", "team message needs a text, or - to read it from stdin");
+  const kind = (args.flags["kind"] as string | undefined) ?? "announcement";
+  if (!messageKinds.includes(kind as MessageKind)) throw new Fault("usage", `--kind takes ${messageKinds.join(", ")}, not "${kind}"`);
+  const body = given === "-" ? await door.stdin.text({ wait: true }) : given;
+  const api = await door.api();
+  const session = await teamNamed(api, door, wanted);
+  const posted = await api.team.message({
+    session: session.id,
+    to,
+    kind: kind as MessageKind,
+    priority: (args.flags["priority"] as Priority | undefined) ?? "normal",
+    subject: (args.flags["subject"] as string | undefined) ?? "",
+    body,
+    replyTo: null,
+    requiresResponse: args.flags["expect-reply"] === true,
+  });
+  if (args.flags["json"]) {
+    door.out.write(jsonText(posted));
+    return 0;
+  }
+  const name = plain(session.name ?? shortId(session.id));
+  const when = posted.when === "now" ? "at its next step" : `when the team goes on: skein team resume ${name}`;
+  door.out.write(`${posted.id}\n`);
+  door.err.write(`for ${plain(posted.reaches.join(", "))}, ${when}\n`);
+  for (const { to: missed, reason } of posted.misses)
+    door.err.write(`${styleOf(door.err).yellow("not for")} ${plain(missed)}: ${reason}\n`);
+  return 0;
+}
+
+export async function stopTeam(args: Args, door: Door): Promise<number> {
+  const api = await door.api();
+  const session = await teamNamed(api, door, args.positionals[1]);
+  await api.team.show({ session: session.id });
+  const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true });
+  const name = plain(session.name ?? shortId(session.id));
+  if (args.flags["json"]) door.out.write(jsonText(report));
+  else if (report.outcome === "not-running") door.out.write(`team ${name} is not at work\n`);
+  else door.out.write(`stopped team ${name}; what its members did so far is kept: skein team resume ${name}\n`);
+  return 0;
+}
+
+const usualAge = "7d";
+
+export async function cleanTeams(args: Args, door: Door): Promise<number> {
+  const age = args.flags["older-than"] as string | undefined;
+  const olderThanMs = parseDuration(age ?? usualAge);
+  if (olderThanMs === null) throw new Fault("usage", `--older-than must be a time, not "${age}"`, { hint: "for example 7d, 12h or 0" });
+  const [, wanted] = args.positionals;
+  if (wanted !== undefined && age !== undefined)
+    throw new Fault("usage", "a team that is named goes whatever its age: leave --older-than out");
+  const api = await door.api();
+  const session = wanted === undefined ? null : (await teamNamed(api, door, wanted)).id;
+  const [dryRun, force] = [args.flags["dry-run"] === true, args.flags["force"] === true];
+  const report = await api.team.clean({ session, project: door.project, olderThanMs, dryRun, force });
+  if (args.flags["json"]) door.out.write(jsonText(report));
+  else tellCleaned(report, door);
+  return report.problems.length === 0 && (wanted === undefined || report.skipped.length === 0) ? 0 : 1;
+}
+
+function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleaned, door: Door): void {
+  const style = styleOf(door.out);
+  const label = ({ id, name }: { id: string; name: string | null }) => plain(name ?? shortId(id));
+  for (const team of teams) door.out.write(`${dryRun ? "would remove" : "removed"} ${label(team)}  ${style.dim(plain(team.directory))}\n`);
+  for (const team of skipped) door.out.write(`${style.yellow("kept")} ${label(team)}: ${team.reason}\n`);
+  for (const problem of problems) door.err.write(`${styleOf(door.err).red("problem")}: ${plain(problem)}\n`);
+  if (teams.length + skipped.length + problems.length === 0) door.out.write("nothing to clean\n");
+}

@@ -1,0 +1,107 @@
+// skein team status: everything that is known of a team, and where the rest of it is to be seen.
+import { oneLine } from "../../kit/text.ts";
+import { shortId } from "../../protocol/node.ts";
+import type { Sent } from "../../protocol/team-mail.ts";
+import type { MemberRecord } from "../../protocol/team.ts";
+import { teamStatusRecord } from "../../protocol/team-status.ts";
+import { lastWord, type TeamView } from "../../protocol/team-views.ts";
+import { nothingSpent } from "../../protocol/usage.ts";
+import type { Args, Door } from "../command.ts";
+import { jsonText } from "../json.ts";
+import { plain, styleOf, type Style } from "../style.ts";
+import { agentOf, figures } from "./board.ts";
+import { paintState } from "./list.ts";
+import { teamNamed } from "./team-named.ts";
+
+const fewMessages = 5;
+
+export async function showTeam(args: Args, door: Door): Promise<number> {
+  const api = await door.api();
+  const session = await teamNamed(api, door, args.positionals[1]);
+  const view = await api.team.show({ session: session.id });
+  const all = args.flags["messages"] === true;
+  if (args.flags["json"]) door.out.write(jsonText(teamStatusRecord(view, all ? {} : { messages: fewMessages })));
+  else door.out.write(`${statusLines(view, { all, style: styleOf(door.out) }).join("\n")}\n`);
+  return 0;
+}
+
+export function statusLines(view: TeamView, { all, style }: { all: boolean; style: Style }): string[] {
+  const { team, session, state, spent, run } = view;
+  const name = plain(session.name ?? shortId(session.id));
+  const why =
+    state === "failed" && team.end?.event === "session_failed" ? team.end.reason : state === "completed" ? "" : (run.error?.message ?? "");
+  return [
+    `${style.bold(`team ${name}`)} ${paintState(state, style)} · ${team.wish.strategy} · ${figures(spent)} · ${shortId(session.id)}`,
+    `  ${plain(oneLine(team.wish.objective, 400))}`,
+    ...(why === "" ? [] : [style.red(`  ${plain(why)}`)]),
+    style.dim(`  ${view.isKept ? plain(team.directory) : "its directory was cleaned away"}`),
+    ...team.phases.flatMap((phase, at) => phaseLines(view, phase, at, style)),
+    ...(state === "planning" ? ["", style.cyan("the planner thinks about what comes next")] : []),
+    ...messageLines(view, all ? Number.POSITIVE_INFINITY : fewMessages, style),
+    ...team.refused.map(({ from, file, reason }) => style.yellow(`  refused from ${nameOf(view, from)}: ${plain(file)}: ${plain(reason)}`)),
+    "",
+    ...nextLines(view, name).map((line) => style.dim(line)),
+  ];
+}
+
+function phaseLines(view: TeamView, phase: TeamView["team"]["phases"][number], at: number, style: Style): string[] {
+  const { plan, isOver, conflicts, members, commit } = phase;
+  const stamp = isOver ? `over${commit === null ? "" : `, ${commit.slice(0, 8)}`}` : "open";
+  return [
+    "",
+    `${style.bold(`phase ${at + 1}: ${plain(plan.name).replace(/^\d+: /, "")}`)} ${style.dim(stamp)}`,
+    ...members.flatMap((member) => memberLines(view, member, style)),
+    ...conflicts.map(({ agent, paths }) => style.red(`  conflict: the work of ${nameOf(view, agent)} in ${plain(paths.join(", "))}`)),
+  ];
+}
+
+function memberLines(view: TeamView, member: MemberRecord, style: Style): string[] {
+  const used = view.members.find(({ id }) => id === member.id);
+  const { plan, state, attempts, workspace, ended, artifacts } = member;
+  const paint = { waiting: style.dim, running: style.green, completed: style.green, failed: style.red }[state];
+  const tries = attempts > 1 ? ` · try ${attempts}` : "";
+  const word = oneLine(lastWord(member), 300);
+  return [
+    `  ${style.bold(plain(plan.key))} ${paint(state)} · ${plan.role} · ${agentOf(member)}${tries} · ${figures(used?.spent ?? nothingSpent)}`,
+    style.dim(
+      `    ${member.id} · session ${shortId(member.session)} · ${workspace.kind}${workspace.branch === null ? "" : ` ${workspace.branch}`}${ended?.commit ? ` ${ended.commit.slice(0, 8)}` : ""}`,
+    ),
+    ...(word === "" ? [] : [`    ${plain(word)}`]),
+    ...artifacts.map(
+      ({ path, description }) => `    made ${plain(path)}${description === "" ? "" : `: ${plain(oneLine(description, 200))}`}`,
+    ),
+    ...(used?.asks ?? []).map(({ id, question }) =>
+      style.yellow(`    asks: ${plain(oneLine(question, 200))} (skein answer ${shortId(id)} <text>)`),
+    ),
+  ];
+}
+
+function messageLines(view: TeamView, most: number, style: Style): string[] {
+  const { messages } = view.team;
+  if (messages.length === 0) return [];
+  const shown = messages.slice(Math.max(0, messages.length - most));
+  const head = shown.length < messages.length ? `${shown.length} of ${messages.length} messages (--messages shows all)` : "messages";
+  return ["", style.bold(head), ...shown.map((sent) => messageLine(view, sent, style))];
+}
+
+function messageLine(view: TeamView, { from, to, kind, subject, body, undelivered }: Sent, style: Style): string {
+  const missed = undelivered.length === 0 ? "" : style.yellow(` (not to ${undelivered.map((each) => nameOf(view, each.to)).join(", ")})`);
+  const text = [subject, body].filter((part) => part !== "").join(": ");
+  return `  ${nameOf(view, from)} to ${to.map((each) => nameOf(view, each)).join(", ")} ${style.dim(kind)} ${plain(oneLine(text, 300))}${missed}`;
+}
+
+function nameOf({ team }: TeamView, id: string): string {
+  return plain(team.phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id);
+}
+
+function nextLines({ state, merge, isKept, session }: TeamView, name: string): string[] {
+  const id = shortId(session.id);
+  const lines = [`skein show ${id}, skein logs <session> have every prompt, message and event`];
+  if (["planning", "running", "paused"].includes(state))
+    return [`skein team message ${name} --to <member> "text" · skein team stop ${name}`, ...lines];
+  if (!isKept) return lines;
+  if (state === "failed" || state === "interrupted") lines.unshift(`skein team resume ${name} goes on where it stopped`);
+  if (merge === "open") lines.unshift(`skein team merge ${name} shows its work and brings it into the project`);
+  if (merge !== "open") lines.push(`skein team clean ${name} takes its directory away`);
+  return lines;
+}

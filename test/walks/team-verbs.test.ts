@@ -1,0 +1,100 @@
+// A team from outside, with the real program: run, watched, written to, stopped, resumed, merged and cleaned away, and what
+// each verb prints.
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { z } from "zod";
+import { startModelServer } from "../../src/agents/contract/server.ts";
+import * as records from "../../src/protocol/schema/team-records.ts";
+import { leftOf } from "../support/processes.ts";
+import { temporaryHouse, vendorEnv, type Ran } from "../support/skein.ts";
+
+const model = ["-m", "anthropic/claude-sonnet-4-5"];
+
+const held = 'while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo "export const made = 1;" > made.js';
+
+const server = startModelServer(({ position: { prompt } }) => {
+  if (prompt.includes("You are the architect")) {
+    const command = 'echo plan > "$SKEIN_SHARED_CONTEXT/plan.md"; skein report artifact "$SKEIN_SHARED_CONTEXT/plan.md" "the plan"';
+    return { steps: [{ calls: [{ input: { command } }] }], final: "designed" };
+  }
+  // The step that was interrupted has a result when it goes on: the next one does the work.
+  const step = { calls: [{ input: { command: `skein report status "writes made.js" --progress 0.5; ${held}` } }] };
+  if (prompt.includes("You are the engineer") || prompt.includes("Your last try does not count"))
+    return { steps: [step, step], final: "built" };
+  return { steps: [], final: "looked" };
+});
+
+test("a team is watched, written to, stopped, resumed, merged and cleaned away", { timeout: 120_000 }, async () => {
+  using house = temporaryHouse(vendorEnv(server.url));
+  rmSync(join(house.project, ".git"), { recursive: true });
+  writeFileSync(join(house.project, "a.txt"), "hi\n");
+  const init = "git init -q -b main && git add -A && git -c user.name=t -c user.email=t@t commit -qm first";
+  expect(Bun.spawnSync(["sh", "-c", init], { cwd: house.project }).exitCode).toBe(0);
+  const team = async (...args: string[]): Promise<Ran> => house.run(["team", ...args]);
+  const json = async <Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> =>
+    schema.parse((await team(...args, "--json")).json());
+
+  const running = house.start(["team", "run", "-", "--name", "crew", "--agents", "architect,engineer,reviewer", ...model], {
+    stdin: "make it\n",
+  });
+  const lines = new Response(running.stderr).text();
+  const until = async (isSo: () => Promise<boolean>) => {
+    while (!(await isSo())) {
+      if (running.exitCode !== null) throw new Error(`the team has ended: ${await lines}`);
+      await Bun.sleep(50);
+    }
+  };
+  await until(async () => (await team("status", "crew")).out.includes("50 % writes made.js"));
+  const [row] = records.teamRow.array().parse((await team("list", "--json")).json());
+  expect(row).toMatchObject({ name: "crew", state: "running", objective: "make it\n", members: { total: 3, running: 1, completed: 1 } });
+  expect(await json(records.teamPosted, "message", "--to", "engineer", "use strict mode")).toMatchObject({ when: "now", misses: [] });
+  expect(await team("message", "--to", "architect", "too late")).toMatchObject({ code: 2 });
+  expect((await team("clean", "crew")).out).toContain("kept crew: it is at work");
+  expect(await team("merge", "crew")).toMatchObject({ code: 2 });
+  await until(async () => (await json(records.teamStatus, "status")).message_count > 0);
+
+  expect((await team("stop")).out).toContain("stopped team crew");
+  expect(await running.exited).toBe(130);
+  expect(await lines).toMatch(/phase 1 is over[^]*person to engineer[^]*cancelled/);
+  const stopped = await json(records.teamStatus, "status", "crew");
+  expect(stopped).toMatchObject({ state: "failed", run: { state: "ended", status: "cancelled" } });
+  expect((await team("message", "--to", "engineer", "go on now")).err).toContain("when the team goes on: skein team resume crew");
+
+  const shared = join(stopped.directory, "shared");
+  expect(readFileSync(join(shared, "plan.md"), "utf8")).toBe("plan\n");
+  writeFileSync(join(shared, "go"), "");
+  expect(await team("resume", "crew", "--output-format", "json")).toMatchObject({ code: 0 });
+  const done = await json(records.teamStatus, "status", "crew");
+  const [design, build, review] = done.phases.map(({ members: [member] }) => member!);
+  expect([design, build, review].map((member) => [member?.state, member?.tries])).toEqual([
+    ["completed", 1],
+    ["completed", 2],
+    ["completed", 1],
+  ]);
+  expect(design?.artifacts).toEqual([{ path: join(shared, "plan.md"), description: "the plan" }]);
+  expect(done).toMatchObject({ state: "completed", merge: "open", messages: [{ from: "person" }, { from: "person" }] });
+  const told = server.requests.map(({ body }) => JSON.stringify(body)).join("\n");
+  expect(["use strict mode", "go on now"].filter((message) => !told.includes(message))).toEqual([]);
+
+  expect((await team("status", "crew")).out).toMatch(
+    /made .*plan\.md: the plan[^]*phase 2: engineer[^]*engineer-2 completed · engineer · native · try 2/,
+  );
+  for (const verb of ["show", "logs", "export"]) expect((await house.run([verb, "crew"])).out).toContain("the team has finished");
+  expect(await team("message", "--to", "all", "x")).toMatchObject({ code: 2 });
+
+  const shown = await team("merge");
+  expect(shown.out).toContain("+export const made = 1;");
+  expect([shown.code, shown.err, existsSync(join(house.project, "made.js"))]).toEqual([0, expect.stringContaining("add --yes"), false]);
+  expect(await team("clean", "crew")).toMatchObject({ code: 1, out: expect.stringContaining("its work is not in the project yet") });
+  expect(await json(records.teamMerge, "merge", "--yes")).toMatchObject({ merged: true, changes: [{ path: "made.js", kind: "added" }] });
+  expect(existsSync(join(house.project, "made.js"))).toBe(true);
+  expect((await json(records.teamCleaned, "clean", "--older-than", "0", "--dry-run")).teams).toMatchObject([{ name: "crew" }]);
+  expect((await json(records.teamCleaned, "clean", "crew")).teams).toMatchObject([{ name: "crew", directory: stopped.directory }]);
+  expect(existsSync(stopped.directory)).toBe(false);
+  expect(await team("resume")).toMatchObject({ code: 2, err: expect.stringContaining("cleaned away") });
+  expect((await json(records.teamStatus, "status")).is_kept).toBe(false);
+  expect((await team("list-roles")).out).toBe((await house.run(["roles"])).out);
+  expect(await leftOf(house.root)).toEqual([]);
+  await server.stop();
+});
