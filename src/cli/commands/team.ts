@@ -26,7 +26,11 @@ const verbs: Record<string, Verb> = {
     load: async () => (await import("../team/say.ts")).messageTeam,
   },
   stop: { words: 2, flags: ["force", "json"], load: async () => (await import("../team/say.ts")).stopTeam },
-  resume: { words: 2, flags: [...boundFlags, ...followFlags], load: async () => (await import("../team/run.ts")).resumeTeam },
+  resume: {
+    words: 2,
+    flags: ["model", "agent", ...boundFlags, ...followFlags],
+    load: async () => (await import("../team/run.ts")).resumeTeam,
+  },
   merge: { words: 2, flags: ["dry-run", "yes", "stat", "json"], load: async () => (await import("../team/merge.ts")).mergeTeam },
   clean: {
     words: 2,

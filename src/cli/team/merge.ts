@@ -55,7 +55,7 @@ async function merge(api: Api, session: Session, door: Door): Promise<boolean> {
   const result = await followTurn(events, { event: (event) => warn(door, event), finish: () => {} });
   if (result.status === "ok") return true;
   throw new Fault("file-unwritable", `the work was not brought in: ${result.error?.message ?? result.status}`, {
-    ...(result.error?.hint === undefined ? {} : { hint: result.error.hint }),
+    hint: result.error?.hint ?? `skein team status ${shortId(session.id)} shows the rest`,
   });
 }
 
