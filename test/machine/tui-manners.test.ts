@@ -159,6 +159,27 @@ describe("the terminal", () => {
     });
   });
 
+  test("tells who looks elsewhere that the agent asks, and nobody who looks; its title says so", async () => {
+    const ask = (question: string) => ({ calls: [{ name: "ask_user", input: { question, options: ["red", "blue"] } }] });
+    const server = startModelServer({ steps: [ask("First?"), ask("Second?")], final: "Thanks." });
+    using house = temporaryHouse(vendorEnv(server.url));
+    try {
+      await using screen = typing(house, words, { env: { NO_COLOR: "1", SKEIN_NOTIFY: "osc" } });
+      await screen.until(ready);
+      screen.type("go\r");
+      await screen.until("First?");
+      screen.type("\x1b[I");
+      screen.type("2\r");
+      await screen.until("Second?");
+      const told = screen.written();
+      expect(told).toContain("\x1b]9;skein: go asks: First?\x07");
+      expect(told).not.toContain("asks: Second?");
+      expect(told).toContain("\x1b]0;skein · go · asks\x07");
+    } finally {
+      await server.stop();
+    }
+  });
+
   test("gets its own sixteen colours and no others, and none where none are wanted", async () => {
     await walk(async ({ house }) => {
       const sent = async (env: Record<string, string>) => {
