@@ -43,6 +43,7 @@ export async function openScreen({ settings, env, isInline, ...rest }: OpenParts
   // For good: a shell that goes away tells more than once, and the turn's end must still be recorded.
   process.on("SIGHUP", hungUp).on("SIGQUIT", quit);
   process.stdin.on("end", hungUp).on("error", hungUp);
+  process.stdout.on("error", hungUp);
   try {
     await runScreen({ ...rest, ...terminal, bindings, onStop }, terminal.renderer);
   } finally {

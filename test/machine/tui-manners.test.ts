@@ -51,9 +51,9 @@ describe("the terminal", () => {
       });
     });
 
-  test("that goes away ends the turn with it, and nothing is left", async () => {
+  test.each([[[]], [["--inline"]]])("that goes away ends the turn with it, and nothing is left %p", async (more: string[]) => {
     await walk(async ({ house }) => {
-      await using screen = typing(house, words);
+      await using screen = typing(house, [...words, ...more]);
       await screen.until(ready);
       screen.type("take your time\r");
       await screen.until(running);
