@@ -160,23 +160,17 @@ export function teamOn(path: readonly Node[]): TeamRecord | null {
   const first = path[begun];
   const created = first === undefined ? null : happenedOn(first);
   if (first === undefined || created?.event !== "session_created") return null;
-  const team: TeamRecord = {
-    id: first.session,
-    wish: created.wish,
-    directory: created.directory,
-    base: created.base,
-    phases: [],
-    ahead: [],
-    messages: [],
-    refused: [],
-    end: null,
-    merged: null,
-  };
+  const team = begunTeam(first.session, created);
   for (const node of path.slice(begun + 1)) {
     const happened = happenedOn(node);
     if (happened !== null) apply(team, happened);
   }
   return team;
+}
+
+/** A team to which nothing has happened yet. */
+export function begunTeam(id: string, { wish, directory, base }: Pick<TeamRecord, "wish" | "directory" | "base">): TeamRecord {
+  return { id, wish, directory, base, phases: [], ahead: [], messages: [], refused: [], end: null, merged: null };
 }
 
 /** What just happened, added to the record. */

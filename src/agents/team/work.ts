@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { createFeed } from "../../kit/feed.ts";
 import { createSlots } from "../../kit/slots.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
-import type { NewNode, Node } from "../../protocol/node.ts";
+import { shortId, type NewNode, type Node } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
 import { problemsOf } from "../../protocol/team-plan.ts";
@@ -89,24 +89,23 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
 /** What the path holds of it, or a team that begins now. */
 async function recordOf(parts: TeamParts, input: TurnInput, add: Add, place: ReturnType<typeof placeOf>): Promise<TeamRecord> {
   const found = teamOn(input.path);
-  if (found !== null) return found;
   const wish = input.team?.work === "run" ? input.team.wish : null;
+  if (found !== null) return goingOn(found, input, wish);
   if (wish === null) throw new Fault("usage", "there is no team in this session to go on with", { hint: 'skein team run "objective"' });
   const base = await parts.workspaces.base(repositoryOf(place, input.project));
   await add({ author: "user", parts: [{ kind: "text", text: wish.objective }] });
-  const record: TeamRecord = {
-    id: input.session,
-    wish,
-    base,
-    directory: place.root,
-    phases: [],
-    ahead: [],
-    messages: [],
-    refused: [],
-    end: null,
-    merged: null,
-  };
+  const created = { directory: place.root, base, wish };
+  const record = begunTeam(input.session, created);
   const text = `a team begins in ${place.root}`;
-  await happen({ add, record, place }, { event: "session_created", directory: place.root, base, wish }, text);
+  await happen({ add, record, place }, { event: "session_created", ...created }, text);
   return record;
+}
+
+/** A team has one session and one objective: a fork of it is a conversation about it. */
+function goingOn(found: TeamRecord, { session }: TurnInput, wish: TeamWish | null): TeamRecord {
+  if (found.id !== session)
+    throw new Fault("usage", "this session only remembers a team", { hint: `the team itself is session ${shortId(found.id)}` });
+  if (wish !== null && wish.objective !== found.wish.objective)
+    throw new Fault("usage", "this session has a team with another objective", { hint: "begin the other one in a session of its own" });
+  return found;
 }
