@@ -8,7 +8,7 @@ import { shortId, type NewNode, type Node } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
 import { problemsOf } from "../../protocol/team-plan.ts";
-import { letWait, membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+import { begunTeam, letWait, membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { isAsked } from "./asked.ts";
 import { happen, type Crew, type TeamParts } from "./crew.ts";
