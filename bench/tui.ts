@@ -154,13 +154,13 @@ function text(inside: Frames): string {
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:tui\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, ${cpus().length} cores, load ${load.join(" ")} at the end.
 
-Each program is in a pty of ${size.cols} × ${size.rows} that answers as a plain xterm does, with the same conversation: ${blocks / 4} rounds of a message, an answer in Markdown, a call and a short answer. pi opens it as its own file, skein has imported that file, opencode has imported the same in its own format (it shows the latest part of it). Then a message is sent, and the model on this machine answers in ${pieces.toLocaleString("en-US")} pieces, ${piecesPerSecond} a second; while they come, letters are typed that are nowhere else on the screen. A time is taken when the text in question has been written to the terminal. Memory is the resident memory of the program and all below it. Medians of ${rounds} runs, all sides taking turns; the last column is skein's figure as a share of the best other's.
+Each program is in a pty of ${size.cols} × ${size.rows} that answers as a plain xterm does, with the same conversation: ${blocks / 4} rounds of a message, an answer in Markdown, a call and a short answer. pi opens it as its own file, skein has imported that file, opencode has imported the same in its own format. Then a message is sent, and the model on this machine answers in ${pieces.toLocaleString("en-US")} pieces, ${piecesPerSecond} a second; while they come, letters are typed that are nowhere else on the screen. A time is taken when the text in question has been written to the terminal. Memory is the resident memory of the program and all below it. Medians of ${rounds} runs, all sides taking turns; the last column is skein's figure as a share of the best other's.
 
 | | ${screens.map(({ name, version }) => `${name} ${version}`).join(" | ")} | ratio |
 |---|${screens.map(() => "---:|").join("")}---:|
 ${table.join("\n")}
 
-Inside skein's own process (\`bun bench/tui-frames.ts\`), on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest was given to other programs of the machine). Each piece of the stream is drawn by itself here; the program draws at most ten times a second while text streams, which also bounds what it writes.
+Inside skein's own process (\`bun bench/tui-frames.ts\`), on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest is waiting, on a machine with other work mostly for that). Each piece of the stream is drawn by itself here; the program draws at most ten times a second while text streams, which also bounds what it writes.
 
 ${framesTable(inside)}
 `;
