@@ -6,9 +6,14 @@ import { edited } from "./edit-keys.ts";
 import { scrollPage } from "./scroll.ts";
 import { notAsking, step, type Key, type State, type Step } from "./state.ts";
 
-/** The question that takes the keys. */
-export function askInFront({ asks, asking }: State): Ask | null {
-  return asking.isPutOff ? null : (asks[0] ?? null);
+/** The question that takes the keys. Not those of a message that is half typed: it waits until that is sent or left. */
+export function askInFront(state: State): Ask | null {
+  return state.asking.isPutOff || isAskWaiting(state) ? null : (state.asks[0] ?? null);
+}
+
+/** Whether a question is held back by a message that is being typed. */
+export function isAskWaiting({ asks, asking, mode, draft }: State): boolean {
+  return asks.length > 0 && !asking.isPutOff && mode === "insert" && draft.text !== "";
 }
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1 };

@@ -113,7 +113,7 @@ export const screenCommands: readonly ScreenCommand[] = [
   ...planCommands,
   {
     name: "help",
-    summary: "this list, until Esc",
+    summary: "all keys and commands, until Esc",
     keys: ["?"],
     leader: "?",
     typed: "",
@@ -150,7 +150,7 @@ export const screenCommands: readonly ScreenCommand[] = [
 
 /** Keys that mean something before any command does; for the help only. */
 export const fixedKeys: readonly { keys: string; summary: string }[] = [
-  { keys: "Esc", summary: "leave a mode, overlay, block; then stop the turn" },
+  { keys: "Esc", summary: "leave mode, overlay, block; then stop the turn" },
   { keys: "Ctrl+C", summary: "stop the turn; again within 2 seconds leave" },
   { keys: "Space", summary: "in Normal or on an empty prompt: see below" },
   { keys: "Enter", summary: "while typing: send, also to a running turn" },

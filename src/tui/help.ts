@@ -33,5 +33,6 @@ function linesOf(table: readonly { keys: readonly string[]; summary: string }[])
 
 function keyName(key: string): string {
   if (key.length === 1 || key[0] === key[1]) return key;
+  if (key === "escape") return "Esc";
   return key.replace("page", "page ").replace(/(^|[+ ])[a-z]/g, (start) => start.toUpperCase());
 }

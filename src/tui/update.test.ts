@@ -128,10 +128,15 @@ describe("a turn", () => {
     expect(at(80)).toBe("[INSERT] [idle] [i:1.8M(c:1.8M) o:25.7k | $12.42] [NET: off] [SANDBOX: on]");
     expect(at(40)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
   });
-  test("that asks is answered in an overlay, and the prompt keeps what was typed", () => {
+  test("that asks is answered in an overlay, but never by what is typed into a message", () => {
     const ask = { id: "a1", session: "s-1", question: "Which colour?", options: ["red", "blue"], closedAt: null } as never;
-    const asked = tell(press(started, "d", "r").state, { type: "ask.opened", ask });
-    expect(textOf(asked)).toMatch(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*> dr\n\[INSERT\] \[asking\]/);
+    const typing = tell(press(started, "d", "r").state, { type: "ask.opened", ask });
+    const typed = press(typing, "2").state;
+    expect(textOf(typed)).toContain("> dr2\n[INSERT] [asking]");
+    expect(textOf(typing)).toContain("── the agent asks: send the message first, or Esc, to answer ─");
+    expect(textOf(press(typed, "enter").state)).toMatch(/Which colour\?[^]*answer >[^]*>\n\[INSERT\] \[asking\]/);
+    const asked = press(typing, "escape").state;
+    expect(textOf(asked)).toMatch(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*> dr\n\[NORMAL\] \[asking\]/);
     const answered = press(asked, "2", "enter");
     expect(answered.effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
     expect(tell(answered.state, { type: "ask.closed", ask }).asks).toEqual([]);
@@ -153,12 +158,20 @@ describe("the view", () => {
     const top = press(full, "g", "g", "k").state;
     expect([textOf(top).split("\n")[0], press(full, "g", "j").state.pending]).toEqual(["  ▌ line 0", null]);
   });
+  test("keeps the last that was said in view above a question", () => {
+    const ask = { id: "a1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
+    const [above] = textOf(tell(full, { type: "ask.opened", ask })).split("┌─ the agent asks");
+    expect(above).toEndWith("  ▌ line 99\n");
+  });
   test("shows all of the help at 80 × 24, line by line", () => {
     const seen = Array.from({ length: 80 }).reduce<{ state: State; text: string }>(
       ({ state, text }) => ({ state: press(state, "j").state, text: text + textOf(state) }),
       { state: press(full, "?").state, text: "" },
     );
     expect(screenCommands.filter((command) => !seen.text.includes(` ${command.summary} `)).map((command) => command.summary)).toEqual([]);
+    expect(seen.text).not.toContain("… │");
+    expect(textOf(press(seen.state, "G", "k", "j").state)).toBe(textOf(press(seen.state, "G").state));
+    expect(textOf(press(seen.state, "G", "k").state)).not.toBe(textOf(press(seen.state, "G").state));
     expect(press(seen.state, "escape").state.overlay).toBeNull();
   });
   const help = { kind: "reader" as const, title: "help", lines: null, top: 0 };

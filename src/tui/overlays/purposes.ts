@@ -14,12 +14,15 @@ type Choosing = {
   choose: (state: State, item: Item, suffix: string) => Step;
 };
 
+/** What has a name after the colon first; what only moves is at one's fingers anyway. */
+const paletteCommands = screenCommands.toSorted((one, other) => Number(one.typed === undefined) - Number(other.typed === undefined));
+
 export const purposes: Record<Purpose, Choosing> = {
   palette: {
     title: "commands",
     items: (bindings) =>
-      screenCommands.map((command, at) => ({ id: String(at), label: command.summary, detail: waysTo(command, bindings) })),
-    choose: (state, { id }) => runOrAsk(state, screenCommands[Number(id)]!),
+      paletteCommands.map((command, at) => ({ id: String(at), label: command.summary, detail: waysTo(command, bindings) })),
+    choose: (state, { id }) => runOrAsk(state, paletteCommands[Number(id)]!),
   },
   models: {
     title: "models, with $ for a million tokens; add :high for an effort",

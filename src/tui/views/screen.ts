@@ -1,6 +1,7 @@
 // The whole screen as rows, from the state alone: the transcript's window, the queue, a rule with what there is to say,
 // the composer and the status bar, and an overlay over the transcript.
 import { oneLine } from "../../kit/text.ts";
+import { askInFront, isAskWaiting } from "../asks.ts";
 import { inView, layOut } from "../../kit/lay-out.ts";
 import type { Line } from "../../kit/line-edit.ts";
 import { highlighted, patternOf } from "../search/find.ts";
@@ -18,9 +19,9 @@ export type Picture = { rows: Row[]; cursor: { row: number; column: number } | n
 export function pictureOf(state: State): Picture {
   const height = transcriptHeight(state);
   const overlay = overlayOf(state, height);
-  const behind = transcriptRows(state, height);
   const covered = Math.min(height, overlay?.rows.length ?? 0);
-  const transcript = [...behind.slice(0, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
+  const behind = aboveOverlay(state, transcriptRows(state), height - covered);
+  const transcript = [...padded(behind, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
   const queue = shownQueue(state).map(({ text }): Row => [
     { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), look: { color: 5 } },
   ]);
@@ -32,16 +33,21 @@ export function pictureOf(state: State): Picture {
   return { rows, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
 }
 
-function transcriptRows(state: State, height: number): Row[] {
-  if (blockCount(state.transcript) === 0)
-    return padded([[{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: { dim: true } }]], height);
+/** What was said before a question stays in view with it; other overlays leave what is above them where it is. */
+function aboveOverlay(state: State, rows: Row[], height: number): Row[] {
+  const isAsked = state.overlay === null && state.top === "end" && askInFront(state) !== null;
+  const first = isAsked ? Math.max(0, rows.length - height) : 0;
+  return rows.slice(first, first + height);
+}
+
+function transcriptRows(state: State): Row[] {
+  if (blockCount(state.transcript) === 0) return [[{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: { dim: true } }]];
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
-  const rows = rowsInView(state).map(({ block, row: plain }): Row => {
+  return rowsInView(state).map(({ block, row: plain }): Row => {
     if (plain.length === 0) return plain;
     const row = pattern === null ? plain : highlighted(plain, pattern);
     return [block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} }, ...row];
   });
-  return padded(rows, height);
 }
 
 function hintOf({ isPlanning }: State): string {
@@ -83,8 +89,10 @@ function searchText({ search, mode }: State): string | null {
 }
 
 /** What is to be said for as long as it is so. */
-function standing({ isLost, isInterrupted, activity }: State): State["notice"] {
+function standing(state: State): State["notice"] {
+  const { isLost, isInterrupted, activity } = state;
   if (isLost) return { text: "the hub is gone and looked for; :hub tries to start it", isError: true };
+  if (isAskWaiting(state)) return { text: "the agent asks: send the message first, or Esc, to answer", isError: false };
   return isInterrupted && activity === null ? { text: "interrupted: Enter goes on with it, Esc does not", isError: false } : null;
 }
 
