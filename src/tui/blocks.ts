@@ -66,7 +66,8 @@ function place(blocks: Block[], id: string, node: Node, part: Part, running: Rea
       const { startedAt } = known.span;
       const tookMs = startedAt === null ? null : Math.max(0, node.at - startedAt);
       const ended: Block = { ...known, output: "", span: { startedAt, tookMs }, result: { text: part.text, isError: part.isError } };
-      const shown: Block[] = part.display === undefined ? [] : [{ id: `${id}.diff`, kind: "diff", text: part.display }];
+      const shown: Block[] =
+        part.display === undefined ? [] : [{ id: `${id}.diff`, kind: "diff", text: namedAs(known.input, part.display) }];
       const images = (part.images ?? []).map((image, index): Block => ({ id: `${id}.image${index}`, kind: "image", image }));
       if (at < 0) blocks.push(ended, ...shown, ...images);
       else blocks.splice(at, 1, ended, ...shown, ...images);
@@ -80,6 +81,15 @@ function place(blocks: Block[], id: string, node: Node, part: Part, running: Rea
       else blocks.push({ id, kind: "note", text: `${part.handle.source}: ${oneLine(part.handle.identifier, 200)}` });
       break;
   }
+}
+
+/** The file of a diff by the name that the call had for it; what is recorded is the whole path. */
+function namedAs(input: ToolBlock["input"], diff: string): string {
+  const path = typeof input === "string" ? null : input["path"];
+  if (typeof path !== "string" || path === "" || path.startsWith("/")) return diff;
+  const inner = path.replace(/^(\.\/)+/, "");
+  const shorter = (line: string) => (line.endsWith(`/${inner}`) ? `${line.slice(0, 4)}${inner}` : line);
+  return diff.replace(/^--- .*\n\+\+\+ .*/, (head) => head.split("\n").map(shorter).join("\n"));
 }
 
 /** A command of the person's: what it printed is what the agent is sent, without the line that names it. */

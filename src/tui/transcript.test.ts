@@ -31,6 +31,18 @@ const started = {
 } as const;
 const usage = { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 };
 
+test("a diff has the name that its call had for the file", () => {
+  const display = "--- /home/me/p/src/a.ts\n+++ /home/me/p/src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts";
+  const named = (path: string) => {
+    const edit: Part = { kind: "call", id: "c1", name: "edit", input: { path } };
+    const result: Part = { kind: "result", call: "c1", name: "edit", text: "edited", isError: false, display };
+    const ended = withNode(withNode(noBlocks, node("n1", "agent", [edit])), node("n2", "tool", [result]));
+    return allBlocks(ended).flatMap((block) => (block.kind === "diff" ? [block.text] : []));
+  };
+  expect(named("./src/a.ts")).toEqual(["--- src/a.ts\n+++ src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts"]);
+  expect([named("/home/me/p/src/a.ts"), named("b.ts")]).toEqual([[display], [display]]);
+});
+
 test("a call that runs changes in its place, and its result settles it with how long it took", () => {
   const called = withNode(noBlocks, node("n1", "agent", [call, other]));
   const running = withOutput(withStart(called, started), "c1", "a\n");

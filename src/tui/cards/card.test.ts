@@ -100,7 +100,7 @@ describe("a call", () => {
   test("says how it ended before what it printed, and how long that took", () => {
     const result = { text: "cc a.c\nno\nexit code 2", isError: true };
     const ended = { ...call, result, span: { startedAt: 0, tookMs: 2300 } };
-    expect(textRows(ended, 80, "folded")).toEqual(["> bash(make all) -- exit code 2: cc a.c no exit code 2 · 2.3 s"]);
+    expect(textRows(ended, 80, "folded")).toEqual(["> bash(make all) -- exit code 2: cc a.c no · 2.3 s"]);
     expect(textRows(ended, 80)).toEqual([
       "v bash(make all) · 2.3 s",
       "  command: make",

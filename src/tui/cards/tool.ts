@@ -52,8 +52,10 @@ function tailStrip(output: string, columns: number): Strip {
 /** Why it failed stands at the end of what it gave. */
 function endingOf({ text, isError }: { text: string; isError: boolean }): string {
   const whole = short(text) || "(nothing)";
-  const last = short(text, "last line");
-  return isError && text.trim().includes("\n") && last.length <= 100 ? `${last}: ${whole}` : whole;
+  const trimmed = text.trim();
+  const last = short(trimmed, "last line");
+  if (!isError || !trimmed.includes("\n") || last.length > 100) return whole;
+  return `${last}: ${short(trimmed.slice(0, trimmed.lastIndexOf("\n")))}`;
 }
 
 /** What a call is mostly about, on one line. */

@@ -54,12 +54,13 @@ async function belowRows({ api, project }: Doing, session: Session, below: Spent
   const mine = all.filter(({ parentSession }) => parentSession === session.id).toReversed();
   if (mine.length === 0) return [];
   const shown = await Promise.all(mine.slice(-mostBelow).map((each) => api.session.show({ session: each.id })));
-  const rows = shown.map(({ session: each, turns, below: further }) => {
-    const spent = turns.reduce<Spent>((sum, turn) => addSpent(sum, turn), further);
-    return row(["◆", `${each.agent}: ${each.name ?? each.task ?? nameOf(each)}`, ...spentCells(spent), tookText(turns)]);
-  });
-  const more = mine.length > mostBelow ? [`  … ${mine.length - mostBelow} more before these`] : [];
-  return [...more, ...rows, row(["", "sub-sessions", ...spentCells(below), ""])];
+  const spents = shown.map(({ turns, below: further }) => turns.reduce<Spent>((sum, turn) => addSpent(sum, turn), further));
+  const rows = shown.map(({ session: each, turns }, at) =>
+    row(["◆", `${each.agent}: ${each.name ?? each.task ?? nameOf(each)}`, ...spentCells(spents[at]!), tookText(turns)]),
+  );
+  if (mine.length <= mostBelow)
+    return [...rows, row(["", "sub-sessions", ...spentCells(spents.reduce((sum, each) => addSpent(sum, each), nothingSpent)), ""])];
+  return [`  … ${mine.length - mostBelow} more before these`, ...rows, row(["", "sub-sessions", ...spentCells(below), ""])];
 }
 
 function spentCells({ usage, costUsd }: Spent): string[] {

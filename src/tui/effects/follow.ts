@@ -82,6 +82,7 @@ async function followShown(doing: Doing, following: Following, from: number): Pr
       for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
         ({ seq } = event);
         push(event);
+        if (event.type === "session.spawned") flush(); // its block has to be there before what it tells
         await note(doing, following, event);
       }
     } catch (error) {
