@@ -9,7 +9,8 @@ export const planCommands: readonly ScreenCommand[] = [
     summary: "plan in a session of its own; again: back",
     leader: "p",
     typed: "",
-    run: (state) => step(state, { type: "plan", isOn: !state.isPlanning }),
+    // What to plan is typed next.
+    run: (state) => step({ ...state, mode: state.isPlanning ? state.mode : "insert" }, { type: "plan", isOn: !state.isPlanning }),
   },
   {
     name: "exec",

@@ -21,7 +21,7 @@ const planPolicy = { ...usualPolicy, name: "plan", sandbox: "required" } as cons
 
 describe("plan mode", () => {
   test("is asked for by Space p and left by it, and stands in the status bar", () => {
-    expect(press(fresh, "space", "p").effects).toEqual([{ type: "plan", isOn: true }]);
+    expect(press(fresh, "space", "p")).toMatchObject({ state: { mode: "insert" }, effects: [{ type: "plan", isOn: true }] });
     const planning = apply(fresh, { type: "planning", isOn: true, net: "off" });
     expect(statusText(planning)).toStartWith("[NORMAL] [plan] ");
     expect(textOf(planning)).toContain("Say what to plan. Only .skein/plan.md is written");

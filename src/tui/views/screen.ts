@@ -50,10 +50,11 @@ function transcriptRows(state: State): Row[] {
   });
 }
 
-function hintOf({ isPlanning }: State): string {
-  return isPlanning
-    ? "Say what to plan. Only .skein/plan.md is written; Space x carries it out."
-    : "Type a message; Esc and ? show the keys.";
+function hintOf({ isPlanning, mode }: State): string {
+  if (isPlanning) return "Say what to plan. Only .skein/plan.md is written; Space x carries it out.";
+  return mode === "normal"
+    ? "i types a message; Space shows what can be done, ? all keys."
+    : "Type a message. Space shows what can be done; Esc, then ?, all keys.";
 }
 
 function padded(rows: Row[], height: number): Row[] {
