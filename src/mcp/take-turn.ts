@@ -29,7 +29,7 @@ export async function takeTurn(wish: Wish, { api, directory, caller }: Place): P
   await api.turn.check({ ...turn, agent: wish.agent, isNew: known === null, directory });
   const session = known ?? (await openSession(api, wish, directory, turn.toolLevel));
   await wish.prepare?.(session);
-  const events = api.turn.start({ ...turn, session: session.id, agent: wish.agent, prompt: wish.prompt });
+  const events = api.turn.start({ ...turn, session: session.id, agent: wish.agent, prompt: turn.team === null ? wish.prompt : null });
   return turnAnswer(await follow({ api, caller, session, events, limitMs: caller.patienceMs, onCancel: "stop" }));
 }
 

@@ -6,29 +6,44 @@ import type { CastMember, MemberPlan, PhasePlan, Strategy, TeamCheck, TeamLimits
 /** What a planner answers: the next phases, the nearest first, or that there is nothing left to do. */
 export type NextPhases = { phases: PhasePlan[]; isDone: boolean; reason: string };
 
-/** `parallel`: all at once; `sequential`: one after another; `pipeline`: neighbours with the same role together. */
+/** Who works at the same time. `parallel`: all; `sequential`: one after another; `pipeline`: neighbours with the same role. */
+export function staged<Who extends { role: string }>(strategy: Exclude<Strategy, "adaptive">, cast: readonly Who[]): Who[][] {
+  if (strategy === "parallel") return [[...cast]];
+  const stages: Who[][] = [];
+  for (const member of cast) {
+    const last = stages.at(-1);
+    if (strategy === "pipeline" && last?.[0]?.role === member.role) last.push(member);
+    else stages.push([member]);
+  }
+  return stages;
+}
+
 export function phasesOf(strategy: Exclude<Strategy, "adaptive">, cast: readonly CastMember[], objective: string): PhasePlan[] {
-  const stages: CastMember[][] = strategy === "parallel" ? [[...cast]] : [];
-  if (strategy !== "parallel")
-    for (const member of cast) {
-      const last = stages.at(-1);
-      if (strategy === "pipeline" && last?.[0]?.role === member.role) last.push(member);
-      else stages.push([member]);
-    }
   let count = 0;
-  return stages.map((stage, at) => ({
+  return staged(strategy, cast).map((stage, at) => ({
     name: strategy === "parallel" ? "all together" : `${at + 1}: ${stage[0]?.role ?? ""}`,
     goal: objective,
     members: stage.map((member) => memberOf(member, objective, (count += 1), cast)),
   }));
 }
 
+/** A member of whom nothing special is asked. */
+export const plainMember = {
+  description: null,
+  agent: null,
+  model: null,
+  suffix: null,
+  mustRead: [],
+  validation: [],
+  dependsOn: [],
+  workspace: null,
+};
+
 function memberOf({ role, agent }: CastMember, objective: string, count: number, cast: readonly CastMember[]): MemberPlan {
   const sameRole = cast.filter((other) => other.role === role).length;
   const others = sameRole > 1 ? ` ${sameRole} of you have this role: agree by messages on who does what.` : "";
   const task = `Do the part of the ${role.replaceAll("_", " ")} in this objective:\n\n${objective}\n${others}`.trim();
-  const plain = { description: null, model: null, suffix: null, mustRead: [], validation: [], dependsOn: [], workspace: null };
-  return { ...plain, key: `${role}-${count}`, role, agent, task };
+  return { ...plainMember, key: `${role}-${count}`, role, agent, task };
 }
 
 const roleNames = /^[a-z][a-z0-9_-]{0,39}$/;
@@ -133,7 +148,23 @@ function memberAt(value: unknown, at: string, wrong: string[]): MemberPlan {
     validation: listAt(member, "validation", at, wrong).map((check, index) => checkAt(check, `${at}.validation[${index}]`, wrong)),
     dependsOn: wordsAt(member, "depends_on", at, wrong),
     workspace: workspaceAt(member["workspace"], at, wrong),
+    ...numberAt(member, "timeout_ms", at, wrong, "timeoutMs"),
+    ...numberAt(member, "max_memory_mb", at, wrong, "maxMemoryMb"),
   };
+}
+
+function numberAt<Field extends string>(
+  member: Json,
+  name: string,
+  at: string,
+  wrong: string[],
+  field: Field,
+): { [Key in Field]?: number } {
+  const value = member[name];
+  if (value === undefined || value === null) return {};
+  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return { [field]: value } as { [Key in Field]?: number };
+  wrong.push(`${at}.${name}: must be a whole number above 0`);
+  return {};
 }
 
 function checkAt(value: unknown, at: string, wrong: string[]): TeamCheck {

@@ -55,6 +55,9 @@ export type MemberPlan = {
   dependsOn: string[];
   /** Null is the team's. */
   workspace: WorkspaceKind | null;
+  /** Instead of what its role says. */
+  timeoutMs?: number;
+  maxMemoryMb?: number;
 };
 
 /** `file`: exists and is not empty, below the shared context or the workspace. `command`: exits 0 in the workspace. */

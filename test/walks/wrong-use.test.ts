@@ -240,7 +240,7 @@ describe("commands", () => {
     [["report", "complete", "success"], /report complete needs success or failure, and a summary/],
     [["report", "artifact", "a", "b", "--progress", "1"], /--progress does not go with report artifact/],
     [["report", "status"], /report status needs a text/],
-    [["mcp", "--toolset", "team"], /the toolset team has no tools yet/],
+    [["mcp", "--toolset", "tema"], /did you mean "team"/],
     [["team", "statsu"], /did you mean "skein team status"/],
     [["team", "run"], /team run needs an objective/],
     [["team", "run", "x", "--strategy", "sequental"], /did you mean "sequential"/],

@@ -4,7 +4,7 @@ import type { PassingBody } from "../../protocol/event.ts";
 import type { NewNode } from "../../protocol/node.ts";
 import type { TeamRepository, TurnContext, TurnInput, Workspaces } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
-import { apply, type Member, type TeamEvent, type TeamRecord } from "../../protocol/team.ts";
+import { apply, type Member, type MemberPlan, type TeamEvent, type TeamRecord } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { describedRole } from "../../roles/infer.ts";
 import type { Health } from "./health.ts";
@@ -55,8 +55,9 @@ export function mailMember({ id, plan: { key, role, suffix }, instance, workspac
 }
 
 /** One that the registry does not know is what its plan says of it. */
-export function roleOf({ roles }: Pick<Crew, "roles">, plan: { role: string; description: string | null }): Role {
-  return roles.find(({ name }) => name === plan.role) ?? describedRole(plan.role, plan.description ?? "");
+export function roleOf({ roles }: Pick<Crew, "roles">, plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">): Role {
+  const role = roles.find(({ name }) => name === plan.role) ?? describedRole(plan.role, plan.description ?? "");
+  return { ...role, timeoutMs: plan.timeoutMs ?? role.timeoutMs, maxMemoryMb: plan.maxMemoryMb ?? role.maxMemoryMb };
 }
 
 /** The commit that the work of a phase begins from: what the one before left. Null where there is no repository. */

@@ -87,7 +87,6 @@ async function install(args: Args, door: Door): Promise<number> {
 
 function partsOf(args: Args, door: Door): McpParts {
   const toolset = args.flags["toolset"] === "team" ? "team" : "core";
-  if (toolset === "team") throw new Fault("usage", "the toolset team has no tools yet", { hint: "leave --toolset out" });
   return {
     version: door.version,
     toolset,

@@ -1,13 +1,18 @@
 // The table of tools, in the order in which clients see them.
 import type { Tool, Toolset } from "../tool.ts";
+import { agentMessage } from "./agent-message.ts";
 import { cancelSession } from "./cancel-session.ts";
 import { consultWith } from "./consult-with.ts";
 import { countProjectTokens } from "./count-project-tokens.ts";
 import { describeSession } from "./describe-session.ts";
 import { followSession } from "./follow-session.ts";
 import { groupThink } from "./group-think.ts";
+import { listRoles } from "./list-roles.ts";
 import { listSessions } from "./list-sessions.ts";
+import { orchestrate } from "./orchestrate.ts";
 import { searchProjectHistory } from "./search-project-history.ts";
+import { sessionStatus } from "./session-status.ts";
+import { spawnAgent } from "./spawn-agent.ts";
 import { waitSession } from "./wait-session.ts";
 import { workWith } from "./work-with.ts";
 
@@ -27,7 +32,7 @@ const sets: Record<Toolset, readonly AnyTool[]> = {
     searchProjectHistory,
     countProjectTokens,
   ],
-  team: [],
+  team: [orchestrate, spawnAgent, agentMessage, sessionStatus, listRoles],
 };
 
 /** `team` has the others too. */

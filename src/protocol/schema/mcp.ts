@@ -6,15 +6,15 @@ import { complaint, type Nearest } from "./complaint.ts";
 
 export type Schema<Value> = z.ZodType<Value>;
 
-const line = (most: number) =>
+export const line = (most: number) =>
   z
     .string()
     .min(1)
     .max(most)
     .regex(/^[^\0]*$/, "must not hold a null byte");
 
-const sessionId = line(1_000);
-const text = z.string().min(1).max(10_000_000);
+export const sessionId = line(1_000);
+export const text = z.string().min(1).max(10_000_000);
 const paths = z.array(line(4_096)).max(1_000).optional();
 const afterSeq = z.number().int().min(0).optional();
 

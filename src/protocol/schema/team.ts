@@ -23,6 +23,8 @@ export const memberPlan = is.fields({
     .default([]),
   depends_on: is.words.default([]),
   workspace: z.enum(workspaceKinds).nullable().default(null),
+  timeout_ms: z.number().int().min(1).optional(),
+  max_memory_mb: z.number().int().min(1).optional(),
 });
 
 const phasePlan = is.fields({ name: is.name, goal: is.text.default(""), members: z.array(memberPlan).min(1).max(500) });
