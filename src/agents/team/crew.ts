@@ -1,5 +1,6 @@
 // A team at work: what every step of it needs. Whatever happens is recorded first, then known, then told on disk.
 import type { Slots } from "../../kit/slots.ts";
+import { messageOf } from "../../protocol/error.ts";
 import type { PassingBody } from "../../protocol/event.ts";
 import type { NewNode } from "../../protocol/node.ts";
 import type { TeamRepository, TurnContext, TurnInput, Workspaces } from "../../protocol/ports.ts";
@@ -42,11 +43,20 @@ export type Crew = {
   stopAll: () => void;
 };
 
-export async function happen(crew: Pick<Crew, "add" | "record" | "place">, happened: TeamEvent, text: string): Promise<void> {
+export async function happen(crew: Pick<Crew, "add" | "pass" | "record" | "place">, happened: TeamEvent, text: string): Promise<void> {
   await crew.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
   apply(crew.record, happened);
   logEvent(crew.place, crew.record.id, happened);
-  writeRoster(crew.place, crew.record);
+  tellRoster(crew);
+}
+
+/** Nothing is decided by it, and it lies where members can write: one that is in its way does not stop the others. */
+export function tellRoster({ pass, place, record }: Pick<Crew, "pass" | "place" | "record">): void {
+  try {
+    writeRoster(place, record);
+  } catch (error) {
+    pass({ type: "warning.raised", message: `team.json can't be written: ${messageOf(error)}` });
+  }
 }
 
 /** As the mail knows it. */

@@ -4,7 +4,9 @@ import { workOf } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { happen, type Crew } from "./crew.ts";
 
-export async function mergeWork(crew: Pick<Crew, "parts" | "context" | "record" | "place" | "repository" | "add">): Promise<TurnEnd> {
+export async function mergeWork(
+  crew: Pick<Crew, "parts" | "context" | "record" | "place" | "repository" | "add" | "pass">,
+): Promise<TurnEnd> {
   const { parts, context, record, repository } = crew;
   const work = workOf(record);
   if (work === null || record.base === null || work === record.base) return problem("the team has made nothing that could be brought in");

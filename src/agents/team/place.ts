@@ -2,12 +2,13 @@
 // environment. Everything in here is outside of the walls; a member may write only its own places.
 import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openJsonLog } from "../../kit/json-log.ts";
 import { replaceFile } from "../../kit/replace-file.ts";
-import { shortId } from "../../protocol/node.ts";
+import { shortId, type Node } from "../../protocol/node.ts";
 import type { TeamRepository } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
 import { toWire } from "../../protocol/wire-case.ts";
-import { membersOf, type Member, type TeamEvent, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+import { happenedOn, membersOf, type Member, type TeamEvent, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
 
 export type TeamPlace = { root: string; shared: string; mail: string; work: string; bin: string };
 
@@ -63,9 +64,26 @@ export function writeRoster(place: TeamPlace, team: TeamRecord): void {
 }
 
 export function logEvent(place: TeamPlace, team: string, happened: TeamEvent): void {
-  const { event, ...data } = happened;
-  const line = { timestamp: new Date().toISOString(), event, session_id: team, data: toWire(data) };
-  appendFileSync(join(place.root, "session.log"), `${JSON.stringify(line)}\n`, { mode: 0o600 });
+  appendFileSync(logOf(place), `${JSON.stringify(logLine(team, happened, Date.now()))}\n`, { mode: 0o600 });
+}
+
+/** What was recorded and could not be logged any more is logged now: a line for each note, in their order. */
+export function mendLog(place: TeamPlace, team: string, path: readonly Node[], warn: (message: string) => void): void {
+  const log = openJsonLog(logOf(place), warn);
+  const notes = path.flatMap((node) => {
+    const happened = happenedOn(node);
+    return happened === null ? [] : [logLine(team, happened, node.at)];
+  });
+  for (const line of notes.slice(log.lines.length)) log.append(line);
+  log.close();
+}
+
+function logOf({ root }: TeamPlace): string {
+  return join(root, "session.log");
+}
+
+function logLine(team: string, { event, ...data }: TeamEvent, at: number) {
+  return { timestamp: new Date(at).toISOString(), event, session_id: team, data: toWire(data) };
 }
 
 export type Situation = { team: string; project: string; place: TeamPlace; wish: TeamWish; path: string };

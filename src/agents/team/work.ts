@@ -11,12 +11,11 @@ import { problemsOf } from "../../protocol/team-plan.ts";
 import { begunTeam, letWait, membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { isAsked } from "./asked.ts";
-import { happen, type Crew, type TeamParts } from "./crew.ts";
+import { happen, tellRoster, type Crew, type TeamParts } from "./crew.ts";
 import { openHealth } from "./health.ts";
 import { lead } from "./lead.ts";
-
 import { openMail } from "./mail.ts";
-import { makePlace, placeOf, repositoryOf, writeRoster } from "./place.ts";
+import { makePlace, mendLog, placeOf, repositoryOf, type TeamPlace } from "./place.ts";
 import { mergeWork } from "./merge.ts";
 import { mailParts } from "./take-mail.ts";
 
@@ -44,14 +43,12 @@ export async function* takeTeamTurn(parts: TeamParts, input: TurnInput, context:
 
 type Out = Pick<Crew, "pass"> & { add: Add };
 
-async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { add, pass }: Out): Promise<TurnEnd> {
+async function work(parts: TeamParts, input: TurnInput, context: TurnContext, out: Out): Promise<TurnEnd> {
   const place = placeOf(input.project, input.session);
-  if (teamOn(input.path) !== null && !existsSync(place.root))
-    throw new Fault("usage", `the directory of this team was cleaned away: ${place.root}`, { hint: "begin another: skein team run" });
-  makePlace(place, parts.self);
-  const record = await recordOf(parts, input, add, place);
+  const found = teamOn(input.path);
+  const record = found === null ? await begin(parts, input, out, place) : goOn(found, parts, input, out, place);
   if (input.team?.work === "merge")
-    return mergeWork({ parts, context, record, place, repository: repositoryOf(place, input.project), add });
+    return mergeWork({ ...out, parts, context, record, place, repository: repositoryOf(place, input.project) });
   if (record.end?.event === "session_completed" && !isAsked(place)) return { status: "ok", answer: record.end.summary };
   const roles = await parts.roles(input.project);
   checkWish(record.wish, roles);
@@ -65,8 +62,7 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
     record,
     place,
     repository: repositoryOf(place, input.project),
-    add,
-    pass,
+    ...out,
     health: openHealth(),
     memory: maxMemoryMb === null ? null : createSlots(maxMemoryMb),
     halt: null,
@@ -74,7 +70,7 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
     stopAll: () => stopper.abort(),
   };
   letWait(record);
-  writeRoster(place, record);
+  tellRoster(crew);
   const mail = await openMail(mailParts(crew));
   // What the path says was given may not have been written down by the mail yet.
   for (const { id, given } of membersOf(record)) mail.markGiven(id, given);
@@ -86,26 +82,33 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, { 
   }
 }
 
-/** What the path holds of it, or a team that begins now. */
-async function recordOf(parts: TeamParts, input: TurnInput, add: Add, place: ReturnType<typeof placeOf>): Promise<TeamRecord> {
-  const found = teamOn(input.path);
-  const wish = input.team?.work === "run" ? input.team.wish : null;
-  if (found !== null) return goingOn(found, input, wish);
-  if (wish === null) throw new Fault("usage", "there is no team in this session to go on with", { hint: 'skein team run "objective"' });
+async function begin(parts: TeamParts, input: TurnInput, { add, pass }: Out, place: TeamPlace): Promise<TeamRecord> {
+  if (input.team?.work !== "run")
+    throw new Fault("usage", "there is no team in this session to go on with", { hint: 'skein team run "objective"' });
+  const { wish } = input.team;
+  makePlace(place, parts.self);
   const base = await parts.workspaces.base(repositoryOf(place, input.project));
   await add({ author: "user", parts: [{ kind: "text", text: wish.objective }] });
-  const created = { directory: place.root, base, wish };
+  const created = { event: "session_created", directory: place.root, base, wish } as const;
   const record = begunTeam(input.session, created);
-  const text = `a team begins in ${place.root}`;
-  await happen({ add, record, place }, { event: "session_created", ...created }, text);
+  await happen({ add, pass, record, place }, created, `a team begins in ${place.root}`);
+  return record;
+}
+
+/** The record of one that has begun, with its place as it has to be, whatever an interruption left. */
+function goOn(record: TeamRecord, { self }: TeamParts, input: TurnInput, { pass }: Out, place: TeamPlace): TeamRecord {
+  checkSame(record, input);
+  if (!existsSync(place.root))
+    throw new Fault("usage", `the directory of this team was cleaned away: ${place.root}`, { hint: "begin another: skein team run" });
+  makePlace(place, self);
+  mendLog(place, record.id, input.path, (message) => pass({ type: "warning.raised", message }));
   return record;
 }
 
 /** A team has one session and one objective: a fork of it is a conversation about it. */
-function goingOn(found: TeamRecord, { session }: TurnInput, wish: TeamWish | null): TeamRecord {
+function checkSame(found: TeamRecord, { session, team }: TurnInput): void {
   if (found.id !== session)
     throw new Fault("usage", "this session only remembers a team", { hint: `the team itself is session ${shortId(found.id)}` });
-  if (wish !== null && wish.objective !== found.wish.objective)
+  if (team?.work === "run" && team.wish.objective !== found.wish.objective)
     throw new Fault("usage", "this session has a team with another objective", { hint: "begin the other one in a session of its own" });
-  return found;
 }

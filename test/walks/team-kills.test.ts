@@ -1,0 +1,57 @@
+// A team whose skein is killed again and again, at any moment: whoever goes on does what is missing, and only that.
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { randomOf } from "../../src/tui/fixtures/random.ts";
+import type { TeamEvent } from "../../src/protocol/team.ts";
+import { events, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
+
+const kills = 8;
+
+/** Each does its part, also one that was interrupted and is told to go on. */
+const player: Player = () => ({
+  run: 'case $SKEIN_AGENT_ROLE in engineer) echo $SKEIN_AGENT_ID > part$SKEIN_AGENT_INSTANCE.txt;; reviewer) cat part1.txt part2.txt;; esac; skein msg send --to all "I was here"',
+});
+
+test("kill -9 at random, eight times: every member completes once, no phase is done twice, nothing of the work is missing", async () => {
+  const random = randomOf(20_261_116);
+  await onTeam(player, async ({ house }) => {
+    const folder = join(house.project, ".skein/teams");
+    const logs = () => (existsSync(folder) ? readdirSync(folder).map((team) => join(folder, team, "session.log")) : []);
+    const lines = () => logs().reduce((sum, path) => sum + (existsSync(path) ? readFileSync(path, "utf8").split("\n").length - 1 : 0), 0);
+    let child = house.start(["team", "run", "two parts", "--agents", "architect,engineer,engineer,reviewer", ...model]);
+    for (let killed = 0; killed < kills; killed++) {
+      const until = lines() + 1 + random() * 5;
+      const isThere = async () => {
+        while (lines() < until && child.exitCode === null) await Bun.sleep(2);
+        await Bun.sleep(random() * 60);
+      };
+      await isThere();
+      child.kill("SIGKILL");
+      await child.exited;
+      child = house.start(["team", "resume", teamIn(house).id, ...model]);
+    }
+    const [err, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+    expect([code, /skein: .*/.exec(err)?.[0]]).toEqual([0, undefined]);
+    const { id, log } = teamIn(house);
+    const { nodes } = (await house.run(["show", id, "--json"])).json() as { nodes: { happened?: TeamEvent }[] };
+    expect(events(log)).toEqual(nodes.flatMap(({ happened }) => happened?.event ?? []));
+    const ends = log.filter(({ event }) => event === "agent_started" || event === "agent_completed") as { event: string; agent: string }[];
+    const last = new Map(ends.map(({ agent, event }) => [agent, event]));
+    expect([...last.values()]).toEqual(Array(4).fill("agent_completed"));
+    expect(
+      the(log, "agent_completed")
+        .map(({ agent }) => agent)
+        .toSorted(),
+    ).toEqual(
+      the(log, "agent_spawned")
+        .map(({ member }) => member.id)
+        .toSorted(),
+    );
+    expect(the(log, "phase_planned").map(({ phase }) => phase)).toEqual([0, 1, 2]);
+    expect(the(log, "checkpoint").map(({ phase }) => phase)).toEqual([0, 1, 2]);
+    const merged = await house.run(["team", "merge", id, "--yes"]);
+    expect([merged.code, git(house.project, "status", "--porcelain")]).toEqual([0, "?? .skein/\n?? part1.txt\n?? part2.txt"]);
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+}, 60_000);
