@@ -67,7 +67,44 @@ describe("a worktree", () => {
     expect(gitIn(member.directory, "log", "-1", "--format=%s", own!)).toBe("its own");
     writeFileSync(join(member.directory, "c.txt"), "c\n");
     const both = await workspaces.commit(at, member, by);
+    expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
     expect(gitIn(member.directory, "log", "--format=%an %s", both!).split("\n").slice(0, 2)).toEqual(["one work", "test its own"]);
+  });
+
+  test("keeps the files of repositories that were made in it, and what was done there outlives its link to git", async () => {
+    const member = await open("one");
+    for (const [name, isCommitted] of [
+      ["empty", false],
+      ["sub/whole", true],
+    ] as const) {
+      const inner = join(member.directory, name);
+      mkdirSync(join(inner, "deep"), { recursive: true });
+      gitIn(inner, "init", "-q");
+      writeFileSync(join(inner, "deep", "file.txt"), `${name}\n`);
+      if (isCommitted) gitIn(inner, "add", "-A");
+      if (isCommitted) gitIn(inner, "commit", "-qm", "its own");
+    }
+    const work = (await workspaces.commit(at, member, { name: "one", message: "work" }))!;
+    const changed = (await workspaces.changes(at, member.from, work)).map(({ path: file }) => file);
+    expect(changed).toEqual(["empty/deep/file.txt", "sub/whole/deep/file.txt"]);
+    rmSync(join(member.directory, ".git"));
+    await workspaces.open(at, member);
+    expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
+    expect(existsSync(join(member.directory, "sub/whole/deep/file.txt"))).toBe(true);
+  });
+
+  test("has no files of other repositories in the project, and they stop nobody", async () => {
+    mkdirSync(join(project, "theirs"));
+    gitIn(join(project, "theirs"), "init", "-q");
+    write("theirs/file.txt", "x\n");
+    const member = await open("one");
+    expect(existsSync(join(member.directory, "theirs"))).toBe(false);
+    rmSync(join(member.directory, "a.txt"));
+    mkdirSync(join(member.directory, "a.txt"));
+    writeFileSync(join(member.directory, "a.txt", "b"), "b\n");
+    const work = (await workspaces.commit(at, member, { name: "one", message: "work" }))!;
+    await workspaces.merge(at, await workspaces.planMerge(at, member.from, work));
+    expect([read("a.txt/b"), read("theirs/file.txt")]).toEqual(["b\n", "x\n"]);
   });
 
   test("that names a repository of a stranger's runs nothing of it", async () => {

@@ -1,6 +1,6 @@
 // Git worktrees for a team. They belong to a repository of the team's own, which borrows the project's objects: what is
 // committed there touches nothing of the person's, and nothing that a repository or a worktree names is ever run.
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { Fault } from "../protocol/error.ts";
 import type { Joined, MergePlan, TeamRepository, Workspaces, Worktree } from "../protocol/ports.ts";
@@ -20,7 +20,7 @@ export function openWorkspaces(path: string): Workspaces {
       if (common === null) return null;
       prepare(on(at), common);
       const head = await readProjectGit({ project: at.project, path }, ["rev-parse", "--verify", "--quiet", "HEAD"], quick);
-      return commitFiles(on(at), { parent: head?.bytes.toString().trim() || null, index: join(common, "index") });
+      return commitFiles(on(at), { parent: head?.bytes.toString().trim() || null, index: join(common, "index"), inner: "left" });
     },
     open: (at, worktree) => {
       const opened = made.then(() => openWorktree(on(at), worktree));
@@ -60,36 +60,58 @@ type From = {
   parent: string | null;
   /** An index to begin with: what it knows of files need not be read again. */
   index: string;
+  inner: Inner;
 };
 
+/** Repositories inside: in the person's project they are projects of their own; what a member makes of one is its work. */
+type Inner = "left" | "kept";
+
 /** The files of the working tree as a commit, with an index of its own. */
-async function commitFiles(repository: Shadow, { parent, index }: From, by = skein("the files as they are")): Promise<string> {
+async function commitFiles(repository: Shadow, { parent, index, inner }: From, by = skein("the files as they are")): Promise<string> {
   const own = join(repository.dir, `files-${process.pid}-${crypto.randomUUID()}.index`);
   try {
     if (existsSync(index)) copyFileSync(index, own);
-    const tree = await treeOfFiles(repository, own);
+    const tree = await treeOfFiles(repository, own, inner);
     return (await commitTree(repository, tree, parent === null ? [] : [parent], by)).trim();
   } finally {
     rmSync(own, { force: true });
   }
 }
 
-async function treeOfFiles(repository: Shadow, index: string): Promise<string> {
+async function treeOfFiles(repository: Shadow, index: string, inner: Inner): Promise<string> {
   const listed = join(repository.project, ".git", "info", "exclude");
-  await run(repository, ["-c", `core.excludesFile=${existsSync(listed) ? listed : "/dev/null"}`, "add", "-A", "--", "."], { index });
+  const excludes = ["-c", `core.excludesFile=${existsSync(listed) ? listed : "/dev/null"}`];
+  const list = [...excludes, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  // What is known comes after what is not; it goes first, because a file may have become a directory.
+  const paths = [...new Set(splitZeros(await runGit(repository, list, { index })).toReversed())];
+  const files = paths.filter((path) => !path.endsWith("/"));
+  const stdin = Buffer.from(files.map((path) => `${path}\0`).join(""), "latin1");
+  await runGit(repository, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { index, stdin });
+  if (inner === "kept")
+    for (const path of paths.filter((one) => one.endsWith("/")).map(readablePath)) {
+      const own = `${index}.inner`;
+      const tree = await treeOfFiles({ ...repository, project: join(repository.project, path) }, own, inner);
+      rmSync(own, { force: true });
+      await run(repository, ["read-tree", `--prefix=${path}`, tree], { index });
+    }
   return run(repository, ["write-tree"], { index });
 }
 
 async function openWorktree(repository: Shadow, { directory, branch, from }: Worktree & { from: string }): Promise<void> {
   const own = join(repository.dir, "worktrees", basename(directory));
   const index = join(own, "index");
-  if (existsSync(index) && existsSync(join(directory, ".git"))) return;
+  if (existsSync(index) && existsSync(directory)) return linkTo(own, directory);
   rmSync(directory, { recursive: true, force: true });
   rmSync(own, { recursive: true, force: true });
   await run(repository, ["worktree", "add", "--quiet", "--no-checkout", "-B", branch, directory, from]);
   await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", from], { index: `${index}.first` });
-  copyFileSync(`${index}.first`, index);
-  rmSync(`${index}.first`);
+  renameSync(`${index}.first`, index);
+}
+
+/** Who works there may have removed it; what it did is not lost for that. */
+function linkTo(own: string, directory: string): void {
+  const link = join(directory, ".git");
+  if (lstatSync(link, { throwIfNoEntry: false }) === undefined) writeFileSync(link, `gitdir: ${own}\n`, { flag: "wx" });
 }
 
 /** Commits that were made in it are kept where they follow from where it began. */
@@ -102,12 +124,14 @@ async function commitWorktree(
   const tip = await run(repository, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch}^{commit}`]).catch(() => from);
   const parent = (await isAncestor(repository, from, tip)) ? tip : from;
   const own = join(repository.dir, "worktrees", basename(directory), "index");
-  const commit = await commitFiles(at, { parent, index: own }, by);
+  const commit = await commitFiles(at, { parent, index: own, inner: "kept" }, by);
   const [before, after] = await Promise.all([treeOf(repository, from), treeOf(repository, commit)]);
   if (before === after) return null;
   const isNothingNew = (await treeOf(repository, parent)) === after;
   const kept = isNothingNew ? parent : commit;
   await run(repository, ["update-ref", `refs/heads/${branch}`, kept]);
+  // Whoever goes on there sees its own work as committed.
+  await run(at, ["read-tree", kept], { index: own });
   return kept;
 }
 
@@ -139,7 +163,7 @@ async function mergeTrees(repository: Shadow, ours: string, theirs: string): Pro
 /** From the state of the project that the work began with: what was changed in it since is kept. */
 async function planMerge(repository: Shadow, base: string, work: string): Promise<MergePlan> {
   const common = join(repository.project, ".git", "index");
-  const now = await commitFiles(repository, { parent: base, index: common });
+  const now = await commitFiles(repository, { parent: base, index: common, inner: "left" });
   const { tree, conflicts } = await mergeTrees(repository, now, work);
   const merged = conflicts.length > 0 ? now : (await commitTree(repository, tree, [now, work], skein("brought into the project"))).trim();
   return { now, merged, conflicts, changes: await changesOf(repository, now, merged) };
