@@ -77,6 +77,11 @@ describe("a plan", () => {
     ],
     ["a role that is a path", 'a: "../x" is no name of a role', [[{ role: "../x", description: "x" }]]],
     ["a suffix that is a path", 'a: "a/b" is no suffix', [[{ suffix: "a/b" }]]],
+    [
+      "a key that means everyone",
+      '"All" is no key of a member: letters, digits, ".", "_" and "-", and none of all, person, skein',
+      [[{ key: "All" }]],
+    ],
     ["one key twice", 'two members are called "a"', [[{}], [{}]]],
     ["a key of before", 'two members are called "before"', [[{ key: "before" }]]],
     ["too many of a role", "6 of role engineer; the limit per role is 5", [[1, 2, 3, 4, 5].map((at) => ({ key: `e${at}` }))]],

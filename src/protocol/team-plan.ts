@@ -47,6 +47,8 @@ function memberOf({ role, agent }: CastMember, objective: string, count: number,
 }
 
 const roleNames = /^[a-z][a-z0-9_-]{0,39}$/;
+/** A name to write to: none that means someone else. */
+const keys = /^(?!(all|person|skein)$)[a-z0-9][\w.-]{0,79}$/i;
 const suffixes = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
 export type Fitting = {
@@ -68,6 +70,8 @@ export function problemsOf(phases: readonly PhasePlan[], { roles, limits, member
     if (count > limits.maxPerRole) problems.push(`${count} of role ${role}; the limit per role is ${limits.maxPerRole}`);
   }
   for (const { key, role, description, suffix } of planned) {
+    if (!keys.test(key))
+      problems.push(`"${key.slice(0, 80)}" is no key of a member: letters, digits, ".", "_" and "-", and none of all, person, skein`);
     if (!roleNames.test(role)) problems.push(`${key}: "${role}" is no name of a role`);
     else if (!roles.includes(role) && description === null)
       problems.push(`${key}: no role "${role}"; one of its own needs a description (the roles are ${roles.join(", ")})`);

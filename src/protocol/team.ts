@@ -110,7 +110,8 @@ export type Ended = {
 
 /** Why it does not count, in words. */
 export function reasonOf({ status, error, unmet }: Ended): string {
-  return unmet.length > 0 ? `does not hold: ${unmet.join("; ")}` : error === null ? status : `${status}: ${error}`;
+  const why = status === "ok" ? [] : [error === null ? status : `${status}: ${error}`];
+  return [...why, ...(unmet.length === 0 ? [] : [`does not hold: ${unmet.join("; ")}`])].join("; ");
 }
 
 export type Conflict = { agent: string; paths: string[] };

@@ -43,6 +43,8 @@ export type Crew = {
   stopAll: () => void;
 };
 
+export const cancelled: TurnEnd = { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
+
 export async function happen(crew: Pick<Crew, "add" | "pass" | "record" | "place">, happened: TeamEvent, text: string): Promise<void> {
   await crew.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
   apply(crew.record, happened);

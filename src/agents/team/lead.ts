@@ -4,7 +4,7 @@ import type { TurnStatus } from "../../protocol/error.ts";
 import { reasonOf, type PhasePlan } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { askedPhase } from "./asked.ts";
-import { happen, type Crew } from "./crew.ts";
+import { cancelled, happen, type Crew } from "./crew.ts";
 import { enroll, runPhase } from "./phase.ts";
 import { planNext } from "./planner.ts";
 
@@ -49,8 +49,7 @@ async function begin(crew: Crew): Promise<number | TurnEnd> {
   }
   if (at === mostPhases) return giveUp(crew, `${mostPhases} phases, and the planner sees no end`);
   const next = await planNext(crew);
-  if (crew.context.signal.aborted)
-    return stop(crew, { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } });
+  if (crew.context.signal.aborted) return stop(crew, cancelled);
   if ("error" in next) return giveUp(crew, next.error.message, next.error.kind);
   const [plan, ...ahead] = next.phases;
   if (next.isDone || plan === undefined) return finish(crew, next.reason);

@@ -2,13 +2,14 @@
 // to hold does hold. What it did is committed whatever became of it.
 import { cutText, oneLine } from "../../kit/text.ts";
 import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
-import type { DelegationResult } from "../../protocol/ports.ts";
+import type { Delegation, DelegationResult } from "../../protocol/ports.ts";
+import type { Role } from "../../protocol/role.ts";
 import { reasonOf, type Ended, type MemberRecord, type TeamEvent } from "../../protocol/team.ts";
 import { nothingSpent } from "../../protocol/usage.ts";
-import { happen, roleOf, startOf, type Crew } from "./crew.ts";
+import { cancelled, happen, roleOf, startOf, type Crew } from "./crew.ts";
 import { postedText } from "./mail.ts";
 import { environmentOf, mailOf } from "./place.ts";
-import { againPrompt, fileBelow, memberPrompt } from "./prompt.ts";
+import { againPrompt, fileAt, memberPrompt } from "./prompt.ts";
 
 const answerBytes = 4_000;
 const memberSteps = 200;
@@ -76,7 +77,7 @@ async function tryOnce(crew: Crew, member: MemberRecord): Promise<Tried> {
       model: member.model,
       role: null,
       attachable: true,
-      sandbox: {},
+      sandbox: sandboxOf(crew, role),
       ...(role.tools === null ? {} : { tools: [...role.tools] }),
       at: placeFor(crew, member, role),
       team: { post: async (value) => postedText(await crew.mail.post(member.id, value)) },
@@ -95,7 +96,12 @@ async function tryOnce(crew: Crew, member: MemberRecord): Promise<Tried> {
   }
 }
 
-function placeFor({ record, place, input, parts }: Crew, member: MemberRecord, role: ReturnType<typeof roleOf>) {
+/** A role can take the network away where there are walls to keep it off. */
+function sandboxOf({ input }: Crew, { net }: Role): Delegation["sandbox"] {
+  return net === "off" && input.policy.name !== "full" ? { network: false } : {};
+}
+
+function placeFor({ record, place, input, parts }: Crew, member: MemberRecord, role: Role) {
   const situation = { team: record.id, project: input.project, place, wish: record.wish, path: parts.path };
   return {
     directory: member.workspace.directory,
@@ -107,7 +113,11 @@ function placeFor({ record, place, input, parts }: Crew, member: MemberRecord, r
 async function endOf(crew: Crew, member: MemberRecord, { status, answer, error, spent }: Tried): Promise<Ended> {
   await crew.mail.drain(member.id);
   const unmet = status === "ok" ? await unmetChecks(crew, member) : [];
-  const commit = await commitOf(crew, member);
+  // It can have left files that git can't take: that is its own failure, not the team's.
+  const commit = await commitOf(crew, member).catch((problem: unknown) => {
+    unmet.push(`its work can't be committed: ${messageOf(problem)}`);
+    return null;
+  });
   return {
     status,
     error: error?.message ?? null,
@@ -127,13 +137,12 @@ async function commitOf({ parts, repository, record }: Crew, { id, plan, phase, 
 }
 
 async function unmetChecks(crew: Crew, member: MemberRecord): Promise<string[]> {
-  const roots = [crew.place.shared, member.workspace.directory];
   const unmet: string[] = [];
   const last = member.reports.findLast(({ report }) => report.type === "complete")?.report;
   if (last?.type === "complete" && last.result === "failure") unmet.push(`it says itself that it failed: ${oneLine(last.summary, 200)}`);
   for (const check of member.plan.validation) {
     if (check.kind === "file") {
-      if (!roots.some((root) => fileBelow(root, check.path) !== null)) unmet.push(`${check.path} is not there`);
+      if (fileAt(check.path, [crew.place.shared, member.workspace.directory]) === null) unmet.push(`${check.path} is not there, or empty`);
       continue;
     }
     const failed = await commandFails(crew, member, check.command);
@@ -154,7 +163,7 @@ async function commandFails(crew: Crew, member: MemberRecord, command: string): 
     model: member.model,
     role: null,
     attachable: false,
-    sandbox: {},
+    sandbox: sandboxOf(crew, role),
     at: placeFor(crew, member, role),
     limits: { timeoutMs: 10 * 60_000 },
     signal: crew.signal,
@@ -166,7 +175,7 @@ async function commandFails(crew: Crew, member: MemberRecord, command: string): 
 
 /** A member can reach a limit of its own; only one of the whole team stops the others. */
 function haltedBy({ context }: Crew, { status, error }: Tried): Crew["halt"] {
-  if (context.signal.aborted) return { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
+  if (context.signal.aborted) return cancelled;
   const over = status === "budget" ? context.count(nothingSpent) : null;
   return over === null ? null : { status: "budget", error: error ?? over };
 }

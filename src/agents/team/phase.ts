@@ -7,7 +7,7 @@ import { messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Joined } from "../../protocol/ports.ts";
 import { membersOf, type Conflict, type Ended, type Member, type MemberPlan, type MemberRecord } from "../../protocol/team.ts";
-import { changesProject, happen, mailMember, roleOf, startOf, type Crew } from "./crew.ts";
+import { cancelled, changesProject, happen, mailMember, roleOf, startOf, type Crew } from "./crew.ts";
 import { runMember } from "./member.ts";
 import { phaseSummary } from "./summary.ts";
 
@@ -75,8 +75,11 @@ async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRe
   if (member.state === "completed" || crew.halt !== null) return;
   const missing = awaited.filter(({ state }) => state !== "completed").map(({ id }) => id);
   if (missing.length > 0) return fail(crew, member, `it depends on ${missing.join(", ")}, which did not complete`);
+  // It rejects only when the team is stopped.
   const leave = await crew.memory?.take(crew.signal, roleOf(crew, member.plan).maxMemoryMb).catch(() => null);
   try {
+    if (crew.signal.aborted) crew.halt ??= cancelled;
+    if (crew.halt !== null) return;
     const problem = await openPlace(crew, member).then(() => null, messageOf);
     if (problem === null) await runMember(crew, member);
     else await fail(crew, member, problem);

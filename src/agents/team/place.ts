@@ -1,9 +1,10 @@
 // Where a team is on disk: what its members have in common, their mail and their work, and what each is told of it in its
 // environment. Everything in here is outside of the walls; a member may write only its own places.
-import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { openJsonLog } from "../../kit/json-log.ts";
 import { replaceFile } from "../../kit/replace-file.ts";
+import { Fault } from "../../protocol/error.ts";
 import { shortId, type Node } from "../../protocol/node.ts";
 import type { TeamRepository } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
@@ -21,8 +22,13 @@ const mode = { recursive: true, mode: 0o700 } as const;
 
 /** Also what was there already is as it has to be afterwards. `self` is how this program is started. */
 export function makePlace(place: TeamPlace, self: readonly string[]): void {
-  for (const directory of Object.values(place)) mkdirSync(directory, mode);
-  writeFileSync(join(place.root, "..", ".gitignore"), "*\n");
+  const teams = dirname(place.root);
+  for (const directory of [dirname(teams), teams, ...Object.values(place)]) {
+    mkdirSync(directory, mode);
+    // A repository can bring a link with it that leads elsewhere.
+    if (!lstatSync(directory).isDirectory()) throw new Fault("file-unwritable", `${directory} is no directory of the project's own`);
+  }
+  replaceFile(join(teams, ".gitignore"), "*\n", { file: 0o644, directory: 0o700 });
   const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   const program = join(place.bin, "skein");
   replaceFile(program, `#!/bin/sh\nexec ${words} "$@"\n`, { file: 0o755, directory: 0o700 });
@@ -60,7 +66,10 @@ export function writeRoster(place: TeamPlace, team: TeamRecord): void {
   }));
   const { objective, strategy } = team.wish;
   const text = `${JSON.stringify({ team_id: team.id, objective, strategy, members }, null, 2)}\n`;
-  replaceFile(join(place.shared, "team.json"), text, { file: 0o600, directory: 0o700 });
+  const file = join(place.shared, "team.json");
+  // Members can write here, and so put a directory in its way.
+  if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true) rmSync(file, { recursive: true });
+  replaceFile(file, text, { file: 0o600, directory: 0o700 });
 }
 
 export function logEvent(place: TeamPlace, team: string, happened: TeamEvent): void {

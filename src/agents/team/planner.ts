@@ -7,6 +7,7 @@ import { problemsOf, readNext, type NextPhases } from "../../protocol/team-plan.
 import { membersOf } from "../../protocol/team.ts";
 import { unfenced } from "../native/answer-schema.ts";
 import { roleOf, type Crew } from "./crew.ts";
+import { quoted } from "./prompt.ts";
 
 const doneBytes = 12_000;
 
@@ -71,7 +72,7 @@ function planningTask({ record, roles }: Crew): string {
     `Plan the next work of a team on this objective:\n\n${objective}`,
     done.length === 0
       ? "Nothing was done yet. Look at the project first."
-      : `# What was done, and what came of it\n${cutText(done.join("\n\n"), doneBytes, { keep: "both" }).text}`,
+      : `# What was done, and what came of it\n${quoted("account", cutText(done.join("\n\n"), doneBytes, { keep: "both" }).text)}`,
     ...(record.ahead.length === 0
       ? []
       : [`# What you thought would come next\n${record.ahead.map(({ name, goal }) => `- ${name}: ${goal}`).join("\n")}`]),

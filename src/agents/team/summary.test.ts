@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test";
+import { membersOf } from "../../protocol/team.ts";
+import { ended, memberOf, planOf, teamAfter } from "../../protocol/fixtures/small-team.ts";
+import { phaseSummary, type PhaseOutcome } from "./summary.ts";
+
+const plan = { name: "build", goal: "make it", members: [planOf()] };
+const team = teamAfter([
+  { event: "phase_planned", phase: 0, plan, ahead: [], reason: "" },
+  { event: "agent_spawned", member: memberOf(planOf(), 0, "/w") },
+]);
+const member = { ...membersOf(team)[0]!, state: "completed" as const, ended, changed: ["a.js", "b.js"] };
+const outcome: PhaseOutcome = { plan, members: [member], conflicts: [], messages: 0 };
+
+test("a phase in words: what was reported counts more than the last words", () => {
+  expect(phaseSummary(outcome)).toBe("## build: make it\n\n### agent_engineer_1_0123abcd (builder): completed\ndone\nChanged: a.js, b.js");
+  const reports = [{ id: "r", report: { type: "complete" as const, result: "success" as const, summary: "All of it.", outputs: [] } }];
+  const artifacts = [{ id: "a", path: "/s/design.md", description: "the design" }];
+  const told = phaseSummary({ ...outcome, members: [{ ...member, reports, artifacts, changed: [] }], messages: 1 });
+  expect(told).toBe(
+    "## build: make it\n\n### agent_engineer_1_0123abcd (builder): completed\nAll of it.\nArtifacts: /s/design.md (the design)\n\n1 message among them.",
+  );
+});
+
+test("what went wrong is in it, and it stays within its bound", () => {
+  const failed = { ...member, state: "failed" as const, ended: null, changed: Array.from({ length: 23 }, (_, at) => `f${at}`) };
+  const conflicts = [{ agent: "x", paths: ["a.js"] }];
+  const text = phaseSummary({ ...outcome, members: [failed], conflicts });
+  expect(text).toContain("(builder): failed: it did not begin\n");
+  expect(text).toContain("f19 and 3 more");
+  expect(text).toContain("Not joined: the work of x conflicts in a.js.");
+  const long = { ...member, ended: { ...ended, answer: "word ".repeat(5_000) } };
+  expect(Buffer.byteLength(phaseSummary({ ...outcome, members: Array(20).fill(long) }))).toBeLessThanOrEqual(8_000);
+});
