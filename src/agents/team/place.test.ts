@@ -61,7 +61,7 @@ test("what was recorded and not logged is logged later, once, after the last who
   const log = join(place.root, "session.log");
   logEvent(place, team.id, created);
   writeFileSync(log, '{"timestamp":"19', { flag: "a" });
-  for (const _ of [1, 2]) mendLog(place, team.id, path, expect.unreachable);
+  for (const _ of [1, 2]) mendLog(place, team.id, path, (message) => expect.unreachable(message));
   const lines = readFileSync(log, "utf8").trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as { event: string; data: { reason?: string } }).data.reason)).toEqual([
     undefined,

@@ -29,5 +29,5 @@ test("what went wrong is in it, and it stays within its bound", () => {
   expect(text).toContain("f19 and 3 more");
   expect(text).toContain("Not joined: the work of x conflicts in a.js.");
   const long = { ...member, ended: { ...ended, answer: "word ".repeat(5_000) } };
-  expect(Buffer.byteLength(phaseSummary({ ...outcome, members: Array(20).fill(long) }))).toBeLessThanOrEqual(8_000);
+  expect(Buffer.byteLength(phaseSummary({ ...outcome, members: Array.from({ length: 20 }, () => long) }))).toBeLessThanOrEqual(8_000);
 });
