@@ -1,6 +1,8 @@
 // The agent that has a team work, with the roles and the worktrees of this house; both are loaded with the first team.
+import { chooseAgent } from "../agents/external/names.ts";
 import { teamAgent } from "../agents/team/team.ts";
 import type { Executors } from "./executors.ts";
+import { configuredRows } from "./external-agents.ts";
 import type { Ground } from "../house.ts";
 import type { Agent, TeamPlaces, Workspaces } from "../protocol/ports.ts";
 import { programsIn } from "./programs.ts";
@@ -9,12 +11,14 @@ import { teamPlaces } from "./team-places.ts";
 /** The agent, and what others can do with what it leaves. */
 export function teamOf(ground: Ground, { enforced }: Pick<Executors, "enforced">): { agent: Agent; places: TeamPlaces } {
   const workspaces = workspacesOf(ground);
+  const named = () => ({ agents: configuredRows(ground).map(({ name }) => name), vendors: Object.keys(ground.providers) });
   const agent = teamAgent({
     roles: async (project) => (await import("./roles.ts")).rolesIn(ground, project).roles,
     workspaces,
     self: ground.self,
     path: programsIn(ground.env),
     enforced,
+    requireAgent: (name, model) => void chooseAgent(name, model, named()),
   });
   return { agent, places: teamPlaces(workspaces) };
 }

@@ -247,6 +247,8 @@ describe("commands", () => {
     [["team", "run", "x", "--strategy", "parallel"], /needs --agents/],
     [["team", "run", "x", "--agents", "engineer,,qa"], /--agents takes role\[:agent\]/],
     [["team", "run", "x", "--agents", "enginer"], /no role "enginer"/],
+    [["team", "run", "x", "--agents", "engineer:nobody"], /no agent or model "nobody"/],
+    [["team", "run", "x", "--planner", "nobody"], /no agent or model "nobody"/],
     [["team", "run", "x", "--agents", "qa", "--planner", "claude"], /--planner goes with --strategy adaptive/],
     [["team", "run", "x", "--phases", "nowhere.json"], /--phases: .*nowhere\.json/],
     [["team", "run", "x", "--max-agents", "0"], /whole number above 0/],

@@ -6,7 +6,11 @@ import type { Agent } from "../../protocol/ports.ts";
 import { noPreview } from "../no-preview.ts";
 import type { TeamParts } from "./crew.ts";
 
-export type TeamAgentParts = TeamParts & { enforced: (policy: Policy) => Promise<Enforced> };
+export type TeamAgentParts = TeamParts & {
+  enforced: (policy: Policy) => Promise<Enforced>;
+  /** Throws where nobody has such a name. */
+  requireAgent: (name: string, model: string | null) => void;
+};
 
 /** What it needs is loaded with the first team. */
 export function teamAgent(parts: TeamAgentParts): Agent {
@@ -15,7 +19,12 @@ export function teamAgent(parts: TeamAgentParts): Agent {
     takesTasks: false,
     check: async ({ team, project }) => {
       if (team === null) throw new Fault("usage", "the agent team takes no task", { hint: 'skein team run "objective"' });
-      if (team.work === "run") (await import("./work.ts")).checkWish(team.wish, await parts.roles(project));
+      if (team.work !== "run") return;
+      (await import("./work.ts")).checkWish(team.wish, await parts.roles(project));
+      const { phases, cast, planner } = team.wish;
+      const members = (phases ?? []).flatMap((phase) => phase.members);
+      for (const { agent, model } of [planner, ...members, ...cast.map((member) => ({ ...member, model: null }))])
+        if (agent !== null) parts.requireAgent(agent, model);
     },
     preview: noPreview,
     async *takeTurn(input, context) {
