@@ -89,16 +89,20 @@ test("what does not hold is tried once more with the reason, then the team stops
   });
 }, 60_000);
 
-test("two that change the same line: both branches are kept, the conflict is told, and a person decides", async () => {
+test("two that change the same line: both branches are kept, the conflict is told, and whoever resumes goes on without one", async () => {
   const player: Player = ({ instance }) => ({ run: `echo "engineer ${instance}" > index.js` });
   await onTeam(player, async ({ house }) => {
     const ran = await house.run(["team", "run", "the same line", "--agents", "engineer,engineer", "--strategy", "parallel", ...model]);
     expect([ran.code, /conflicts in index\.js/.test(ran.err)]).toEqual([1, true]);
-    const { root, log } = teamIn(house);
+    const { id, root, log } = teamIn(house);
     const commits = the(log, "agent_completed").map(({ commit }) => commit ?? "");
     const texts = commits.map((commit) => git(house.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:index.js`));
     expect(texts.toSorted()).toEqual(["engineer 1", "engineer 2"]);
     expect(readFileSync(join(house.project, "index.js"), "utf8")).toBe("// what others use\n");
+    expect(ran.err).toContain(`goes on without it; it is kept as ${commits[texts.indexOf("engineer 2")]} in`);
+    expect((await house.run(["team", "resume", id, ...model])).out).toContain("Not joined: the work of agent_engineer_2");
+    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    expect(readFileSync(join(house.project, "index.js"), "utf8")).toBe("engineer 1\n");
   });
 }, 60_000);
 

@@ -1,7 +1,8 @@
 // A team's work from where it stands to its end: phase by phase, each planned only when the one before is over. All it
 // knows is on the path, so it goes on from any point at which it was interrupted.
 import type { TurnStatus } from "../../protocol/error.ts";
-import { reasonOf, type PhasePlan } from "../../protocol/team.ts";
+import { shortId } from "../../protocol/node.ts";
+import { membersOf, reasonOf, type Conflict, type MemberRecord, type PhasePlan } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { askedPhase } from "./asked.ts";
 import { cancelled, happen, type Crew } from "./crew.ts";
@@ -16,18 +17,33 @@ export async function lead(crew: Crew): Promise<TurnEnd> {
     const open = record.phases.findIndex(({ isOver }) => !isOver);
     const at = open >= 0 ? open : await begin(crew);
     if (typeof at !== "number") return at;
+    const told = record.end?.event === "session_failed" ? record.end.reason : null;
     const { failed, conflicts, close } = await runPhase(crew, at);
     if (crew.halt !== null) return stop(crew, crew.halt);
+    const asking = failed.filter(({ ended }) => ended?.status === "needs-input");
+    if (asking.length > 0) return giveUp(crew, failuresIn(asking), "needs-input");
     // A planner sees what went wrong and plans around it; without one there is nobody to decide.
-    if (record.wish.phases !== null && (failed.length > 0 || conflicts.length > 0)) {
-      const reasons = [
-        ...failed.map(({ id, ended }) => `${id} failed: ${ended === null ? "it did not begin" : reasonOf(ended)}`),
-        ...conflicts.map(({ agent, paths }) => `the work of ${agent} conflicts in ${paths.join(", ")}`),
-      ];
-      return giveUp(crew, reasons.join("; "));
+    if (record.wish.phases !== null) {
+      if (failed.length > 0) return giveUp(crew, [failuresIn(failed), ...conflicts.map(conflictText)].join("; "));
+      const reason = conflicts.map(conflictText).join("; ");
+      // Who was told of it and has it go on goes on without that work.
+      if (conflicts.length > 0 && reason !== told) return giveUp(crew, reason, "broken", keptText(crew, conflicts));
     }
     await close();
   }
+}
+
+function failuresIn(failed: readonly MemberRecord[]): string {
+  return failed.map(({ id, ended }) => `${id} failed: ${ended === null ? "it did not begin" : reasonOf(ended)}`).join("; ");
+}
+
+function conflictText({ agent, paths }: Conflict): string {
+  return `the work of ${agent} conflicts in ${paths.join(", ")}`;
+}
+
+function keptText({ record, repository }: Crew, conflicts: readonly Conflict[]): string {
+  const commits = membersOf(record).flatMap(({ id, ended }) => (conflicts.some(({ agent }) => agent === id) ? (ended?.commit ?? []) : []));
+  return `skein team resume ${shortId(record.id)} goes on without it; it is kept as ${commits.join(", ")} in ${repository.repository}`;
 }
 
 /** The next phase is planned and recorded; its number, or how the team ends. */
@@ -71,17 +87,22 @@ async function finish(crew: Crew, reason = ""): Promise<TurnEnd> {
   await happen(crew, { event: "session_completed", summary }, "the team has finished");
   const hasWork = record.phases.some(({ commit }) => commit !== null && commit !== record.base);
   const merge = hasWork
-    ? `\n\nIts work is not in the project yet: \`skein team merge ${record.id.slice(-8)}\` shows it and brings it there.`
+    ? `\n\nIts work is not in the project yet: \`skein team merge ${shortId(record.id)}\` shows it and brings it there.`
     : "";
   await crew.add({ author: "agent", parts: [{ kind: "text", text: `${summary}${merge}` }] });
   return { status: "ok" };
 }
 
-async function giveUp(crew: Crew, reason: string, status: TurnStatus = "broken"): Promise<TurnEnd> {
+async function giveUp(
+  crew: Crew,
+  reason: string,
+  status: TurnStatus = "broken",
+  hint = `skein team resume ${shortId(crew.record.id)} tries again what failed`,
+): Promise<TurnEnd> {
   await happen(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
   return {
     status,
-    error: { kind: status, message: reason, hint: `skein team resume ${crew.record.id.slice(-8)} tries again what failed` },
+    error: { kind: status, message: reason, hint },
   };
 }
 
