@@ -13,7 +13,12 @@ import { temporaryHouse, vendorEnv, type TemporaryHouse } from "./skein.ts";
 export const model = ["-m", "anthropic/claude-sonnet-4-5"];
 
 /** What a member does, by its role, its instance and how often it was asked before. */
-export type Player = (who: { role: string; instance: number; prompt: string; tries: number }) => string | { run: string; say?: string };
+export type Player = (who: {
+  role: string;
+  instance: number;
+  prompt: string;
+  tries: number;
+}) => string | { run: string; say?: string } | Script;
 
 export function played(player: Player) {
   const tries = new Map<string, number>();
@@ -24,6 +29,7 @@ export function played(player: Player) {
     tries.set(key, (tries.get(key) ?? 0) + 1);
     const act = player({ role, instance, prompt, tries: tries.get(key) ?? 1 });
     if (typeof act === "string") return { steps: [], final: act };
+    if ("steps" in act) return act;
     return { steps: [{ calls: [{ input: { command: act.run } }] }], final: act.say ?? "done" };
   };
 }

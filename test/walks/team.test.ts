@@ -199,3 +199,19 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
     expect(texts).toEqual(["better\n", "half\n", "fine\n"]);
   });
 }, 60_000);
+
+test("a member that asks a person stops the team as one that needs an answer; with it, resume goes on", async () => {
+  const asks = { steps: [{ calls: [{ name: "ask_user", input: { question: "Which colour?" } }] }], final: "?" };
+  const player: Player = ({ role }) => (role === "default" ? asks : { run: "echo painted > wall.txt" });
+  await onTeam(player, async ({ house, server }) => {
+    const ran = await house.run(["team", "run", "paint", "--agents", "default", ...model]);
+    expect([ran.code, /Which colour\?\n +skein asks shows/.test(ran.err)]).toEqual([8, true]);
+    const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string }[];
+    expect((await house.run(["answer", ask!.id, "blue"])).code).toBe(0);
+    const { id } = teamIn(house);
+    expect((await house.run(["team", "resume", id, ...model])).code).toBe(0);
+    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    expect(readFileSync(join(house.project, "wall.txt"), "utf8")).toBe("painted\n");
+    expect(server.main().at(-1)?.text).toContain("blue");
+  });
+}, 60_000);

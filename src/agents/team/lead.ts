@@ -21,7 +21,13 @@ export async function lead(crew: Crew): Promise<TurnEnd> {
     const { failed, conflicts, close } = await runPhase(crew, at);
     if (crew.halt !== null) return stop(crew, crew.halt);
     const asking = failed.filter(({ ended }) => ended?.status === "needs-input");
-    if (asking.length > 0) return giveUp(crew, failuresIn(asking), "needs-input");
+    if (asking.length > 0)
+      return giveUp(
+        crew,
+        failuresIn(asking),
+        "needs-input",
+        `skein asks shows what is asked; after the answers: skein team resume ${shortId(record.id)}`,
+      );
     // A planner sees what went wrong and plans around it; without one there is nobody to decide.
     if (record.wish.phases !== null) {
       if (failed.length > 0) return giveUp(crew, [failuresIn(failed), ...conflicts.map(conflictText)].join("; "));
