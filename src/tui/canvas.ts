@@ -118,7 +118,8 @@ export function keyOf(event: KeyEvent): Key | null {
   if (event.ctrl) return { name: `ctrl+${name}`, text: "" };
   // Two in quick succession arrive as one.
   if (name === "escape") return { name, text: "" };
-  if (isAlt) return { name: `alt+${name}`, text: "" };
+  const behindEsc = event.sequence.startsWith("\u001b") ? /^[^\s\p{Cc}]$/u.exec(event.sequence.slice(1))?.[0] : undefined;
+  if (isAlt || behindEsc !== undefined) return { name: `alt+${behindEsc ?? name}`, text: "" };
   const typed = /^\P{Cc}+$/u.test(event.sequence) ? event.sequence : "";
   if (name === "space") return { name, text: " " };
   return typed === "" ? { name, text: "" } : { name: typed, text: typed };

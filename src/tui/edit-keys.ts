@@ -23,6 +23,10 @@ const editKeys: Record<string, Edit> = {
   "ctrl+k": edits["kill-end"],
 };
 
+export function isEditKey(name: string): boolean {
+  return name in editKeys;
+}
+
 export function edited(line: Line, key: Key): Line {
   const edit = editKeys[key.name];
   return edit === undefined ? insert(line, key.text) : edit(line);

@@ -5,7 +5,7 @@ import { askInFront, pressInAsk } from "./asks.ts";
 import { isMenuKey } from "./composer/menu.ts";
 import { typeKey } from "./composer/type.ts";
 import { goOn } from "./commands.ts";
-import { edited } from "./edit-keys.ts";
+import { edited, isEditKey } from "./edit-keys.ts";
 import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord, completedWord } from "./keymap.ts";
 import { goBack } from "./overlays/agents.ts";
 import { pressInOverlay } from "./overlays/index.ts";
@@ -17,6 +17,12 @@ export const leaderEndsAfterMs = 1000;
 const quitWithinMs = 2000;
 
 export function pressKey(before: State, key: Key, at: number): Step {
+  const behindEsc = keyBehindEsc(before, key);
+  if (behindEsc !== null) {
+    const left = pressKey(before, { name: "escape", text: "" }, at);
+    const next = pressKey(left.state, behindEsc, at);
+    return step(next.state, ...left.effects, ...next.effects);
+  }
   const state = { ...before, notice: null };
   if (key.name === "ctrl+c") return stopOrQuit(state, at);
   const command = commandOfKey(state.bindings, key.name);
@@ -38,6 +44,13 @@ export function pressKey(before: State, key: Key, at: number): Step {
   const everywhere = commandEverywhere(state.bindings, key.name);
   if (everywhere !== undefined) return everywhere.run(state, "");
   return state.mode === "command" ? commandKey(state, key) : typeKey(state, key);
+}
+
+/** A terminal sends Alt and a key as Esc and that key: where Alt means nothing, they were pressed fast. In Normal mode Esc stops the turn. */
+function keyBehindEsc({ mode, overlay }: State, { name }: Key): Key | null {
+  if (!name.startsWith("alt+") || isEditKey(name) || (mode === "normal" && overlay === null)) return null;
+  const behind = name.slice("alt+".length);
+  return { name: behind, text: behind === "space" ? " " : Array.from(behind).length === 1 ? behind : "" };
 }
 
 function stopOrQuit(state: State, at: number): Step {

@@ -35,6 +35,14 @@ describe("typing", () => {
     const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", draft: "hi", text: "busy", hint: null });
     expect([refused.draft.text, refused.activity, refused.transcript.settled.at(-1)?.kind]).toEqual(["hi", null, "error"]);
   });
+  test("Esc and a key that arrive as one are both pressed, unless Alt means something", () => {
+    const { state } = press(press(fresh, "a", "b").state, "alt+I", "x");
+    expect([state.mode, state.draft.text]).toEqual(["insert", "xab"]);
+    expect(press(fresh, "a", "alt+space", "c").effects.at(-1)).toEqual({ type: "clear" });
+    expect(press(fresh, "a", "space", "b", "alt+b", "x").state.draft.text).toBe("a xb");
+    const running = { ...fresh, mode: "normal" as const, session, activity: "bash" };
+    expect(press(running, "alt+j").effects).toEqual([]);
+  });
   test("a paste is text, whatever is in it", () => {
     expect(apply(fresh, { type: "paste", text: " :quit\n" }).draft.text).toBe(" :quit\n");
   });
