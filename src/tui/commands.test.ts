@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { apply, nodeOf, press, sessionNamed } from "./fixtures/pressing.ts";
 import { firstState, type Effect, type State } from "./state.ts";
 
-const session = sessionNamed("s-1");
+const session = sessionNamed("s-1", { tip: "n59" });
 const said = Array.from({ length: 60 }, (_, at) => nodeOf(`n${at}`, at === 0 ? null : `n${at - 1}`, "user", `line ${at}`));
 const opened = apply(firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), {
   type: "opened",
@@ -47,6 +47,7 @@ describe("in Normal mode", () => {
   test("j k gg G scroll, / searches, : and ? open their own", () => {
     expect(press(normal, "k").state.top).not.toBe("end");
     expect(press(normal, "k", "j").state.top).toBe("end");
+    expect(press(normal, "g", "g", "ctrl+d", "ctrl+u").state.top).toMatchObject({ block: 0, strip: 0 });
     expect(press(normal, "g", "g").state.top).toMatchObject({ block: 0, row: 0 });
     expect(press(normal, "g", "g", "G").state.top).toBe("end");
     expect([left(normal, "/").mode, left(normal, ":").mode, left(normal, "?").over]).toEqual(["search", "command", "reader"]);

@@ -64,7 +64,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "a new branch from the beginning; this one stays",
     leader: "c",
     typed: "",
-    run: (state) => step(state, { type: "clear" }),
+    run: clear,
   },
   {
     name: "fork",
@@ -200,6 +200,11 @@ function insertMode(state: State): State {
 
 function atEnd(state: State): State {
   return { ...state, draft: edits.end({ ...state.draft, cursor: state.draft.text.length }) };
+}
+
+function clear(state: State): Step {
+  const isEmpty = state.session?.tip === null && state.activity === null;
+  return isEmpty ? step({ ...state, notice: { text: "this branch is empty already", isError: false } }) : step(state, { type: "clear" });
 }
 
 function cancel(state: State): Step {

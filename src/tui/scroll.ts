@@ -9,7 +9,7 @@ export function scrollBy(state: State, rows: number): State {
 }
 
 export function scrollPage(state: State, pages: number): State {
-  return scrollBy(state, Math.round(pages * transcriptHeight(state)) || Math.sign(pages));
+  return scrollBy(state, Math.sign(pages) * Math.max(1, Math.round(Math.abs(pages) * transcriptHeight(state))));
 }
 
 export function scrollToBeginning(state: State): State {

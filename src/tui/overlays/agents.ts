@@ -66,7 +66,7 @@ function visitFrom(state: State): Visit {
 }
 
 export function goBack(state: State): Step {
-  if (state.visit === null) return step(state);
+  if (state.visit === null) return told(state, "nothing is watched here; :quit leaves");
   return step(state, { type: "visit", session: state.visit.home, visit: null });
 }
 
