@@ -1,4 +1,5 @@
 // What a turn tells, on the screen, and what the sub-sessions below it do.
+import { formatDuration } from "../kit/duration.ts";
 import { oneLine } from "../kit/text.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Enforced } from "../protocol/policy.ts";
@@ -73,7 +74,10 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
         ...state,
         transcript: withoutWriting(transcript),
         activity: "retrying",
-        notice: { text: oneLine(event.error.message, 300), isError: true },
+        notice: {
+          text: `attempt ${event.attempt + 1} in ${formatDuration(event.waitMs)}: ${oneLine(event.error.message, 300)}`,
+          isError: true,
+        },
       };
     case "warning.raised":
       return {

@@ -116,6 +116,10 @@ describe("a turn", () => {
     expect(textOf(press(opened, "o").state)).toBe(textOf(focused));
     expect(textOf(press(done, "ctrl+o").state)).toContain("v bash(ls)");
   });
+  test("that is tried again says when, and why", () => {
+    const retried = tell(started, { type: "model.retried", attempt: 1, waitMs: 1500, error: { kind: "overloaded", message: "busy" } });
+    expect(textOf(retried)).toMatch(/── attempt 2 in 1\.5 s: busy ─[^]*\[retrying\]/);
+  });
   test("of another session changes nothing but the questions", () => {
     const other = { ...event({ type: "text.delta", text: "old" }), sessionId: "s-0" };
     expect(apply(started, { type: "event", event: other })).toBe(started);
