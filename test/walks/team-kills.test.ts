@@ -1,4 +1,4 @@
-// A team whose skein is killed again and again, at any moment: whoever goes on does what is missing, and only that.
+// A team that is killed again and again, or stopped: whoever goes on does what is missing, and only that.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,14 +6,14 @@ import { randomOf } from "../../src/tui/fixtures/random.ts";
 import type { TeamEvent } from "../../src/protocol/team.ts";
 import { events, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
 
-const kills = 8;
+const kills = 5;
 
 /** Each does its part, also one that was interrupted and is told to go on. */
 const player: Player = () => ({
   run: 'case $SKEIN_AGENT_ROLE in engineer) echo $SKEIN_AGENT_ID > part$SKEIN_AGENT_INSTANCE.txt;; reviewer) cat part1.txt part2.txt;; esac; skein msg send --to all "I was here"',
 });
 
-test("kill -9 at random, eight times: every member completes once, no phase is done twice, nothing of the work is missing", async () => {
+test("kill -9 at random, five times: every member completes once, no phase is done twice, nothing of the work is missing", async () => {
   const random = randomOf(20_261_116);
   await onTeam(player, async ({ house }) => {
     const folder = join(house.project, ".skein/teams");
@@ -53,5 +53,25 @@ test("kill -9 at random, eight times: every member completes once, no phase is d
     const merged = await house.run(["team", "merge", id, "--yes"]);
     expect([merged.code, git(house.project, "status", "--porcelain")]).toEqual([0, "?? .skein/\n?? part1.txt\n?? part2.txt"]);
     expect((await house.run(["verify"])).code).toBe(0);
+  });
+}, 60_000);
+
+test("Ctrl-C: nothing goes on, and what each had done by then is committed", async () => {
+  const halves: Player = () => ({ run: "echo half > half.txt; sleep 300" });
+  await onTeam(halves, async ({ house }) => {
+    const child = house.start(["team", "run", "two halves", "--agents", "engineer,engineer,reviewer", ...model]);
+    const written = new Bun.Glob(".skein/teams/*/work/*/half.txt");
+    const count = () => [...written.scanSync({ cwd: house.project, dot: true })].length;
+    while (count() < 2) await Bun.sleep(20);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    const { root, log } = teamIn(house);
+    const failed = the(log, "agent_failed");
+    expect(failed.map(({ status, restarts }) => [status, restarts])).toEqual([
+      ["cancelled", false],
+      ["cancelled", false],
+    ]);
+    const texts = failed.map(({ commit }) => git(house.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:half.txt`));
+    expect([texts, log.at(-1)?.event]).toEqual([["half", "half"], "session_failed"]);
   });
 }, 60_000);
