@@ -23,7 +23,7 @@ export async function measureFrames(blocks: number): Promise<Frames> {
   let state = firstState({ size: { columns: size.cols, rows: size.rows }, net: "off", sandbox: "on" });
   await using setup = await createTestRenderer({ width: size.cols, height: size.rows, nativeSceneVerify: false });
   const { renderer } = setup;
-  const canvas = new Canvas(renderer, { color: true, picture: () => pictureOf(state), onWheel: () => {} });
+  const canvas = new Canvas(renderer, { color: true, picture: () => pictureOf(state), drawImages: () => {}, onWheel: () => {} });
   renderer.root.add(canvas);
   const frame = async (...messages: Message[]): Promise<Frame> => {
     const from = performance.now();

@@ -63,7 +63,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     net: parts.turn.policy.net,
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
-  const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }) });
+  const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }), onImages: send });
   const aside = asideOf({ renderer, surface, stop: parts.toShell, onFault: over.reject });
   const doing: Doing = {
     ...parts,

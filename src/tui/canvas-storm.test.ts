@@ -1,8 +1,7 @@
 // A storm: a thousand keys, pastes, events and changes of size, seeded, on the real renderer in a small terminal. What its
 // bytes have left there must be what the same state looks like when all of it is painted anew.
 import { expect, test } from "bun:test";
-import { PassThrough, Writable } from "node:stream";
-import { createCliRenderer, type CliRenderer } from "@opentui/core";
+import { createCliRenderer } from "@opentui/core";
 import type { Event } from "../protocol/event.ts";
 import type { Session } from "../protocol/turn.ts";
 import { clustersOf } from "./cards/cells.ts";
@@ -10,6 +9,7 @@ import type { Row } from "./cards/wrap.ts";
 import { canvasSurface } from "./canvas.ts";
 import { misfits } from "./fixtures/pressing.ts";
 import { randomOf } from "./fixtures/random.ts";
+import { drawsImages, pngOf, rested, terminalOf } from "./fixtures/terminal.ts";
 import { Vt } from "./fixtures/vt.ts";
 import { firstState, type Message, type State } from "./state.ts";
 import { update } from "./update.ts";
@@ -18,7 +18,7 @@ import { pictureOf } from "./views/screen.ts";
 const session = { id: "s-1", name: "storm", tip: null, agent: "native", model: null } as Session;
 const batches = 10;
 const perBatch = 50;
-const debounceDelay = 1;
+const image = await pngOf(300, 200);
 
 test("a thousand random keys, pastes, events and sizes leave no garbage on the screen", async () => {
   for (const seed of [1, 2]) await storm(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
@@ -28,10 +28,21 @@ async function storm(seed: number): Promise<void> {
   const random = randomOf(seed);
   const size = { columns: 80, rows: 24 };
   const vt = new Vt(size);
-  const renderer = await createCliRenderer(terminalOf(size, (bytes) => vt.write(bytes)));
+  const renderer = await createCliRenderer(
+    terminalOf(size, (bytes) => {
+      vt.write(bytes);
+      return bytes.includes("\x1b[c") ? drawsImages : "";
+    }),
+  );
   let state: State = { ...firstState({ size, net: "off", sandbox: "on" }), session };
-  const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {} });
+  const surface = canvasSurface(renderer, {
+    state: () => state,
+    color: true,
+    onWheel: () => {},
+    onImages: (message) => (state = update(state, message).state),
+  });
   try {
+    await rested(renderer);
     for (let batch = 0; batch < batches; batch += 1) {
       for (let count = 0; count < perBatch; count += 1) {
         const message = messageOf(random, `${batch}-${count}`);
@@ -64,12 +75,6 @@ async function storm(seed: number): Promise<void> {
     await renderer.closed;
   }
   expect([vt.isCursorShown, vt.isWhole]).toEqual([true, false]);
-}
-
-/** A change of size is waited for before anything is painted. */
-async function rested(renderer: CliRenderer): Promise<void> {
-  await Bun.sleep(debounceDelay * 3);
-  await renderer.idle();
 }
 
 /** What is in each cell; a character that is not plain may be drawn as what the renderer takes for it, in as many cells. */
@@ -119,6 +124,7 @@ function messageOf(random: () => number, id: string): Message {
     [4, () => event({ type: "thinking.delta", text: text() })],
     [4, () => node("agent", { kind: "text", text: text() })],
     [4, () => node("agent", { kind: "call", id: `c-${id}`, name: "bash", input: { command: text() } })],
+    [4, () => node("user", { kind: "image", mime: "image/png", base64: image })],
     [4, () => event({ type: "tool.output", call: `c-${id}`, text: text() })],
     [2, () => event({ type: "queue.changed", queue: [{ id, text: text() }] })],
     [1, () => event({ type: "ask.opened", ask: { id, question: text(), options: ["red", text()], session: session.id, turn: "t" } })],
@@ -131,27 +137,4 @@ function messageOf(random: () => number, id: string): Message {
 
 function keyNamed(name: string) {
   return { name, text: name === "space" ? " " : Array.from(name).length === 1 ? name : "" };
-}
-
-function terminalOf(size: State["size"], write: (bytes: string) => void) {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin }) as unknown as NodeJS.ReadStream;
-  const decoder = new TextDecoder();
-  const out = new Writable({
-    decodeStrings: false,
-    write(bytes: Uint8Array | string, _encoding, done) {
-      write(typeof bytes === "string" ? bytes : decoder.decode(bytes, { stream: true }));
-      done();
-    },
-  });
-  const stdout = Object.assign(out, { isTTY: true, ...size }) as unknown as NodeJS.WriteStream;
-  const common = {
-    exitOnCtrlC: false,
-    exitSignals: [],
-    consoleMode: "disabled" as const,
-    openConsoleOnError: false,
-    debounceDelay,
-    targetFps: 1000,
-    maxFps: 1000,
-  };
-  return { stdin, stdout, width: size.columns, height: size.rows, environment: { COLORTERM: "truecolor", TERM: "xterm" }, ...common };
 }

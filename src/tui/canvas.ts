@@ -11,24 +11,36 @@ import {
 } from "@opentui/core";
 import type { Look } from "../kit/ansi.ts";
 import { cellsOf, clustersOf } from "./cards/cells.ts";
+import { drawsImages, Images } from "./images.ts";
 import { emptyInk, Inks } from "./ink.ts";
 import type { Key, Size } from "./state.ts";
 import type { Shown, Surface } from "./surface.ts";
-import { pictureOf, type Picture } from "./views/screen.ts";
+import type { ShownImage } from "./views/images.ts";
+import { pictureOf, type WholePicture } from "./views/screen.ts";
 
 type CanvasParts = Pick<Shown, "color" | "onWheel"> & {
   /** Asked once for each frame that is really drawn. */
-  picture: () => Picture;
+  picture: () => WholePicture;
+  drawImages: (buffer: OptimizedBuffer, images: readonly ShownImage[]) => void;
 };
 
 const wheelRows = 3;
 const background = RGBA.defaultBackground();
 
 /** The whole terminal. */
-export function canvasSurface(renderer: CliRenderer, { state, ...rest }: Shown, size = () => sizeOf(renderer)): Surface {
-  const canvas = new Canvas(renderer, { ...rest, picture: () => pictureOf(state()) });
-  renderer.root.add(canvas);
+export function canvasSurface(renderer: CliRenderer, { state, onImages, ...rest }: Shown, size = () => sizeOf(renderer)): Surface {
   const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
+  const images = new Images(renderer, { onReady: draw, onProblem: (block, problem) => onImages({ type: "not drawn", block, problem }) });
+  const drawImages: CanvasParts["drawImages"] = (buffer, shown) => images.draw(buffer, shown);
+  const canvas = new Canvas(renderer, { ...rest, picture: () => pictureOf(state()), drawImages });
+  renderer.root.add(canvas);
+  const tellImages = () => {
+    const canDraw = drawsImages(renderer);
+    if (canDraw !== state().images.canDraw) onImages({ type: "images", canDraw });
+  };
+  // It answers when it likes, also before anyone listens here.
+  renderer.on("capabilities", tellImages);
+  queueMicrotask(tellImages);
   /** Only another size makes it forget what it has painted. The size is the terminal's: another may be under way. */
   const redraw = () => {
     const { columns, rows } = size();
@@ -37,7 +49,11 @@ export function canvasSurface(renderer: CliRenderer, { state, ...rest }: Shown, 
   };
   // What was painted while the terminal already had its new size lies anywhere.
   renderer.on("resize", redraw);
-  return { draw, redraw, away: () => {}, back: () => {}, close: () => {} };
+  const close = () => {
+    renderer.off("capabilities", tellImages);
+    images.close();
+  };
+  return { draw, redraw, away: () => {}, back: () => {}, close };
 }
 
 function sizeOf({ width, height }: CliRenderer): Size {
@@ -60,7 +76,7 @@ export class Canvas extends Renderable {
   }
 
   protected override renderSelf(buffer: OptimizedBuffer): void {
-    const { rows, cursor } = this.parts.picture();
+    const { rows, images, cursor } = this.parts.picture();
     this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
     for (let y = 0; y < this.height; y += 1) {
       const row = rows[y] ?? [];
@@ -76,6 +92,7 @@ export class Canvas extends Renderable {
       put(" ".repeat(Math.max(0, ink.restFrom - x)), ink.of({}));
       put(" ".repeat(Math.max(0, this.width - x)), emptyInk);
     }
+    this.parts.drawImages(buffer, images);
   }
 
   /** Terminals differ in how wide a joined character is: one that would not take the cells it was given is drawn without its joins. */

@@ -28,7 +28,7 @@ A message may have several lines, and Enter sends it. What was sent before in th
 
 Ctrl+Z, or a signal that stops it, puts the screen aside and stops skein itself, as any job of the shell: a turn asks nothing more and writes nothing down until \`fg\`, but a command that its agent has started goes on meanwhile, and so does a turn that the hub runs. Where no shell has started it, nothing is stopped.
 
-An image in the transcript is told by kind and size, and not drawn. \`skein chat\`, \`show\`, \`ps\` and \`attach\` do most of what is here on the command line.
+An image in the transcript is told by kind and size. Below that it is drawn, in at most 12 rows, where the terminal answers that it speaks the kitty graphics protocol, as kitty and Ghostty do; Enter on it folds it away. It is not drawn in tmux or another multiplexer, with \`--inline\`, in a terminal that has only sixel, and when it has more than 8 MB. \`skein chat\`, \`show\`, \`ps\` and \`attach\` do most of what is here on the command line.
 
 \`skein tui --inline\` has no screen of its own: what is finished is printed once and scrolls away in the terminal, which keeps and scrolls it as anything else, and only what still changes stands at the end, above the composer. What looks back (\`k\`, \`[\`, a search) or lies over the transcript (help, pickers, panels) takes the whole screen for as long as it is there. There the mouse is the terminal's.
 

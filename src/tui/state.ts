@@ -33,6 +33,8 @@ export type State = {
   allOpen: boolean;
   /** Blocks that are not as `allOpen` and their kind would have them. */
   toggled: ReadonlySet<string>;
+  /** Whether the terminal draws images, and the blocks of those that it can't draw. */
+  images: { canDraw: boolean; failed: ReadonlySet<string> };
   focus: string | null;
   /** The first row of the transcript in view; "end" follows what is added. */
   top: Place | "end";
@@ -93,6 +95,7 @@ export type Message =
   | { type: "wheel"; by: number }
   | { type: "resized"; size: Size }
   | { type: "in front"; isInFront: boolean }
+  | ImagesMessage
   /** Some time passed that an effect asked to be told of. */
   | { type: "tick"; at: number }
   | Opened
@@ -133,6 +136,8 @@ export type Message =
   /** Without a session it is of whatever is shown. */
   | { type: "failed"; session?: string; text: string; hint: string | null }
   | { type: "refused"; session?: string; draft: string; text: string; hint: string | null };
+
+export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
 
 /** A session as it stands; shown again, the view stays where it was. */
 export type Opened = {
@@ -203,6 +208,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     transcript: noBlocks,
     allOpen: false,
     toggled: new Set(),
+    images: { canDraw: false, failed: new Set() },
     focus: null,
     top: "end",
     draft: emptyLine,

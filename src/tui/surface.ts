@@ -1,5 +1,5 @@
 // What the state is painted on: the whole terminal, or only the rows below all that was printed.
-import type { State } from "./state.ts";
+import type { ImagesMessage, State } from "./state.ts";
 
 export type Surface = {
   /** Soon, and once for all that arrives together. */
@@ -12,5 +12,11 @@ export type Surface = {
   close: () => void;
 };
 
-export type Shown = { state: () => State; color: boolean; onWheel: (rows: number) => void };
+export type Shown = {
+  state: () => State;
+  color: boolean;
+  onWheel: (rows: number) => void;
+  /** What becomes known of the images that it can draw. */
+  onImages: (message: ImagesMessage) => void;
+};
 export type SurfaceOf = (shown: Shown) => Surface;

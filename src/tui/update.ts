@@ -15,7 +15,7 @@ import { comparing } from "./overlays/comparison.ts";
 import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
 import { withItems } from "./overlays/picker.ts";
 import { scrollBy } from "./scroll.ts";
-import { step, type Message, type Opened, type State, type Step } from "./state.ts";
+import { step, type ImagesMessage, type Message, type Opened, type State, type Step } from "./state.ts";
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
 import { searchFor } from "./search/search.ts";
 import { heldIn, updateBelow, updateByEvent, walls } from "./update-by-event.ts";
@@ -33,6 +33,9 @@ export function update(state: State, message: Message): Step {
       return step({ ...state, size: message.size });
     case "in front":
       return step({ ...state, isInFront: message.isInFront });
+    case "images":
+    case "not drawn":
+      return step(withImages(state, message));
     case "tick":
       return step(leaderTick(slowOverlay(state), message.at));
     case "opened":
@@ -60,12 +63,7 @@ export function update(state: State, message: Message): Step {
     case "compared":
       return step(comparing(state, message.comparison));
     case "visited":
-      return step({
-        ...state,
-        overlay: null,
-        visit: message.visit,
-        mode: message.visit === null ? (state.visit?.mode ?? state.mode) : "normal",
-      });
+      return step(visited(state, message.visit));
     case "asked":
       return step(withAskInFront({ ...state, overlay: null }, message.ask));
     case "asks":
@@ -97,6 +95,17 @@ export function update(state: State, message: Message): Step {
     case "refused":
       return step({ ...restored(failed(state, message), message.draft), activity: state.activity === "starting" ? null : state.activity });
   }
+}
+
+function withImages(state: State, message: ImagesMessage): State {
+  const { images } = state;
+  if (message.type === "images") return { ...state, images: { ...images, canDraw: message.canDraw } };
+  const notice = { text: `an image can't be drawn: ${oneLine(message.problem, 200)}`, isError: false };
+  return { ...state, images: { ...images, failed: new Set(images.failed).add(message.block) }, notice };
+}
+
+function visited(state: State, visit: State["visit"]): State {
+  return { ...state, overlay: null, visit, mode: visit === null ? (state.visit?.mode ?? state.mode) : "normal" };
 }
 
 function pasted(state: State, text: string): Step {

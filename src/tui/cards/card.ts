@@ -105,7 +105,7 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
 }
 
 function imageText({ image }: Extract<Block, { kind: "image" }>): string {
-  const size = imageSize(image.base64);
+  const size = imageSize(image);
   const bytes = Buffer.byteLength(image.base64, "base64");
   const kilobytes = bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KB`;
   return [`image (${image.mime})`, ...(size === null ? [] : [`${size.width} × ${size.height}`]), kilobytes].join(" · ");

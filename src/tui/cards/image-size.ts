@@ -1,10 +1,33 @@
-// The width and height of an image, from the first bytes of its file. Null for a format that is not known here.
+// The width and height of an image, from the first bytes of its file, and in how many rows it is drawn.
+import type { ImageData } from "../../protocol/node.ts";
 
 export type ImageSize = { width: number; height: number };
 
 const lookedBytes = 64 * 1024;
 
-export function imageSize(base64: string): ImageSize | null {
+const known = new WeakMap<ImageData, ImageSize | null>();
+
+/** Null for a format that is not known here. */
+export function imageSize(image: ImageData): ImageSize | null {
+  const before = known.get(image);
+  if (before !== undefined) return before;
+  const size = readSize(image.base64);
+  known.set(image, size);
+  return size;
+}
+
+/** In pixels, where the terminal does not tell. */
+export const usualCell = { width: 10, height: 20 };
+const tallest = 12;
+
+/** No larger than it is, no wider than there is room, and at most half as high as the screen. */
+export function imageRows({ width, height }: ImageSize, room: { columns: number; screenRows: number }): number {
+  const shownWidth = Math.min(width, room.columns * usualCell.width);
+  const rows = Math.round((shownWidth * height) / Math.max(1, width) / usualCell.height);
+  return Math.max(1, Math.min(rows, tallest, Math.floor(room.screenRows / 2)));
+}
+
+function readSize(base64: string): ImageSize | null {
   const bytes = Buffer.from(base64.slice(0, Math.ceil((lookedBytes * 4) / 3)), "base64");
   const ascii = (from: number, to: number) => bytes.toString("latin1", from, to);
   try {

@@ -43,7 +43,7 @@ async function storm(seed: number): Promise<void> {
   let state = fresh;
   let printed: Printed = nothingPrinted;
   let expected: string[] = [];
-  const surface = inlineSurface({ state: () => state, color: true, onWheel: () => {} }, (bytes) => vt.write(bytes), 0);
+  const surface = inlineSurface({ state: () => state, color: true, onWheel: () => {}, onImages: () => {} }, (bytes) => vt.write(bytes), 0);
   for (let at = 0; at < 60; at += 1) {
     for (let count = Math.ceil(random() * 3); count > 0; count -= 1) state = changed(state, random, `${seed}-${at}-${count}`);
     surface.draw();

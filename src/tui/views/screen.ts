@@ -9,18 +9,22 @@ import { fit, type Row } from "../cards/wrap.ts";
 import { progressOf } from "../plan-steps.ts";
 import type { State } from "../state.ts";
 import { blockCount } from "../transcript.ts";
+import { imagesIn, type ShownImage } from "./images.ts";
 import { composerPrompt, composerRows, shownQueue, transcriptHeight } from "./layout.ts";
 import { overlayOf } from "./overlays.ts";
 import { statusRow } from "./status.ts";
-import { rowsInView } from "./window.ts";
+import { rowsInView, type ShownRow } from "./window.ts";
 
 export type Picture = { rows: Row[]; cursor: { row: number; column: number } | null };
+export type WholePicture = Picture & { images: readonly ShownImage[] };
 
-export function pictureOf(state: State): Picture {
+export function pictureOf(state: State): WholePicture {
   const height = transcriptHeight(state);
   const overlay = overlayOf(state, height);
   const covered = Math.min(height, overlay?.rows.length ?? 0);
-  const behind = aboveOverlay(state, transcriptRows(state), height - covered);
+  const inSight = aboveOverlay(state, transcriptRows(state), height - covered);
+  const images = imagesIn(inSight);
+  const behind = inSight.map(({ row }) => row);
   const transcript = [...padded(behind, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
   const queue = shownQueue(state).map(({ text }): Row => [
     { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), look: { color: 5 } },
@@ -29,24 +33,27 @@ export function pictureOf(state: State): Picture {
   const above = [...transcript, ...queue, ruleRow(state)];
   const rows = [...above, ...composer.rows.map((text): Row => [{ text, look: {} }]), statusRow(state)];
   if (overlay !== null && overlay.isBeside !== true)
-    return { rows, cursor: overlay.cursor === null ? null : shifted(overlay.cursor, height - covered) };
-  return { rows, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
+    return { rows, images, cursor: overlay.cursor === null ? null : shifted(overlay.cursor, height - covered) };
+  return { rows, images, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
 }
 
+type TranscriptRow = Pick<ShownRow, "row"> & Partial<ShownRow>;
+
 /** What was said before a question stays in view with it; other overlays leave what is above them where it is. */
-function aboveOverlay(state: State, rows: Row[], height: number): Row[] {
+function aboveOverlay<T>(state: State, rows: readonly T[], height: number): readonly T[] {
   const isAsked = state.overlay === null && state.top === "end" && askInFront(state) !== null;
   const first = isAsked ? Math.max(0, rows.length - height) : 0;
   return rows.slice(first, first + height);
 }
 
-function transcriptRows(state: State): Row[] {
-  if (blockCount(state.transcript) === 0) return [[{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: { dim: true } }]];
+function transcriptRows(state: State): TranscriptRow[] {
+  if (blockCount(state.transcript) === 0) return [{ row: [{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: { dim: true } }] }];
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
-  return rowsInView(state).map(({ block, row: plain }): Row => {
-    if (plain.length === 0) return plain;
+  return rowsInView(state).map((shown) => {
+    const { block, row: plain, drawn } = shown;
+    if (plain.length === 0 && drawn === null) return shown;
     const row = pattern === null ? plain : highlighted(plain, pattern);
-    return [block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} }, ...row];
+    return { ...shown, row: [block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} }, ...row] };
   });
 }
 

@@ -2,6 +2,7 @@
 // from the beginning: only what is in view is ever laid out, however long the transcript is.
 import type { Block } from "../blocks.ts";
 import { cardStrips, opensItself } from "../cards/card.ts";
+import { imageRows, imageSize } from "../cards/image-size.ts";
 import { strip, type Strip } from "../cards/strips.ts";
 import type { Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
@@ -22,9 +23,26 @@ const gap: Strip = strip(() => [[]]);
 export function stripsAt(state: State, at: number): readonly Strip[] {
   const block = blockAt(state.transcript, at);
   if (block === undefined) return [];
-  const strips = cardStrips(block, textColumns(state), isOpen(state, block));
+  const card = cardStrips(block, textColumns(state), isOpen(state, block));
+  const image = imageStrip(state, block);
+  const strips = image === null ? card : [...card, image];
   const before = at === 0 ? undefined : blockAt(state.transcript, at - 1);
   return before === undefined || (isFoldedCall(state, block) && isFoldedCall(state, before)) ? strips : [gap, ...strips];
+}
+
+const longestBase64 = (8 * 1024 * 1024 * 4) / 3;
+const blankRows = new Map<number, Strip>();
+
+/** The rows that an image is drawn in, below the line that tells of it. They are the same ones whenever it has as many. */
+function imageStrip(state: State, block: Block): Strip | null {
+  const { canDraw, failed } = state.images;
+  if (block.kind !== "image" || !canDraw || failed.has(block.id) || !isOpen(state, block)) return null;
+  const size = block.image.base64.length > longestBase64 ? null : imageSize(block.image);
+  if (size === null) return null;
+  const rows = imageRows(size, { columns: textColumns(state), screenRows: state.size.rows });
+  const blank = blankRows.get(rows) ?? strip(() => Array.from({ length: rows }, (): Row => []));
+  blankRows.set(rows, blank);
+  return blank;
 }
 
 function isFoldedCall(state: State, block: Block): boolean {
@@ -87,7 +105,8 @@ export function topPlace(state: State): Place {
   return isBefore(top, last) ? top : last;
 }
 
-export type ShownRow = { block: Block; row: Row };
+/** `drawn` says which row of an image is drawn there, of how many. */
+export type ShownRow = { block: Block; row: Row; drawn: { row: number; of: number } | null };
 
 export function rowsInView(state: State): ShownRow[] {
   const { block: from, strip: first, row } = topPlace(state);
@@ -96,9 +115,11 @@ export function rowsInView(state: State): ShownRow[] {
   for (let at = from, index = first; shown.length < wanted; at += 1, index = 0) {
     const block = blockAt(state.transcript, at);
     if (block === undefined) break;
+    const image = imageStrip(state, block);
     for (const each of stripsAt(state, at).slice(index)) {
       if (shown.length >= wanted) break;
-      for (const laid of each()) shown.push({ block, row: laid });
+      const rows = each();
+      rows.forEach((laid, nth) => shown.push({ block, row: laid, drawn: each === image ? { row: nth, of: rows.length } : null }));
     }
   }
   return shown.slice(row, wanted);
