@@ -302,7 +302,9 @@ async function firstNode(store: Store, params: TurnStart, answers: string[]): Pr
 /** A limit or a person stopped it: that is how it ended, unless it was finished anyway. */
 function endedBy(reason: TurnError | null, end: TurnEnd): TurnEnd {
   if (reason === null || end.status === "ok") return end;
-  return { ...end, status: reason.kind, error: reason };
+  // Who ended may know better how to go on.
+  const hint = end.error?.kind === reason.kind ? end.error.hint : undefined;
+  return { ...end, status: reason.kind, error: { ...reason, ...(hint === undefined ? {} : { hint }) } };
 }
 
 async function checkResumable(store: Store, session: Session): Promise<void> {

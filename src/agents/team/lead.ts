@@ -115,5 +115,10 @@ async function giveUp(
 async function stop(crew: Crew, end: TurnEnd): Promise<TurnEnd> {
   const reason = end.error?.message ?? end.status;
   await happen(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
-  return { ...end, answer: "" };
+  const error = end.error === undefined ? {} : { error: { ...end.error, hint: resumeHint(crew) } };
+  return { ...end, answer: "", ...error };
+}
+
+function resumeHint({ record }: Crew): string {
+  return `skein team resume ${shortId(record.id)} goes on`;
 }
