@@ -1,5 +1,16 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gitPlaces, guardedInGit, makeGuardable } from "./git-places.ts";
@@ -116,6 +127,7 @@ describe("what is not there", () => {
     const before = git(project, "status", "--porcelain=v2", "--branch");
     makeGuardable(project);
     makeGuardable(project);
+    expect(readdirSync(join(project, ".git")).filter((name) => name.startsWith("commondir"))).toEqual(["commondir"]);
     expect(existsSync(join(project, ".git", "hooks"))).toBe(true);
     expect(existsSync(join(project, ".git", "config.worktree"))).toBe(false);
     expect(git(project, "status", "--porcelain=v2", "--branch")).toBe(before);

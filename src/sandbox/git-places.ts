@@ -1,6 +1,6 @@
 // What of a repository's own files a tool needs to write, and what it must not: a hook or a setting that it could
 // write would be run by the user's next git command.
-import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 const mostModules = 512;
@@ -39,8 +39,19 @@ export function makeGuardable(project: string): string[] {
       isMade(() => mkdirSync(join(one, "hooks")));
       const files: [string, string][] = [[join(one, "commondir"), ".\n"]];
       if (/worktreeconfig/i.test(readText(join(one, "config")) ?? "")) files.push([join(one, "config.worktree"), ""]);
-      return files.filter(([path, text]) => isMade(() => writeFileSync(path, text, { flag: "wx" }))).map(([path]) => path);
+      return files.filter(([path, text]) => isMade(() => makeWhole(path, text))).map(([path]) => path);
     });
+}
+
+/** With its text or not at all: git reads it at any moment, and dies of an empty one. */
+function makeWhole(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}-${crypto.randomUUID()}`;
+  writeFileSync(temporary, text, { flag: "wx" });
+  try {
+    linkSync(temporary, path);
+  } finally {
+    unlinkSync(temporary);
+  }
 }
 
 function isMade(act: () => void): boolean {

@@ -60,7 +60,7 @@ test("a paused run writes, computes and asks nothing, for longer than its time l
 }, 60_000);
 
 test("an answer that streams is not read on while it is paused, and is whole in the end", async () => {
-  const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
+  const words = Array.from({ length: 120 }, (_, at) => `word${at}`).join(" ");
   const server = startModelServer({ steps: [], final: words }, { chunkDelayMs: 40 });
   using house = temporaryHouse(vendorEnv(server.url));
   try {
