@@ -10,6 +10,7 @@ const bun = process.execPath;
 
 /** Each lane takes the next command when it has ended one. */
 type Step = { name: string; commands: string[][]; lanes?: number };
+type Ended = { what: string; isOk: boolean; passed: number; failed: number };
 
 /** Most of what such a test does is wait: one more than there are processors keeps these busy. */
 const lanes = cpus().length + 1;
@@ -40,35 +41,50 @@ const real: Step[] = [
 for (const { name, commands, lanes: wanted = 1 } of process.argv[2] === "real" ? real : plain) {
   process.stdout.write(`\n── ${name}\n`);
   const waiting = [...commands];
-  const failed: string[] = [];
+  const ended: Ended[] = [];
   const lane = async (): Promise<void> => {
     for (let command = waiting.shift(); command !== undefined; command = waiting.shift())
-      if (!(await succeeds(command, wanted > 1))) failed.push(command.at(-1)!);
+      ended.push(await (wanted > 1 ? runTests(command) : run(command)));
   };
   await Promise.all(Array.from({ length: wanted }, lane));
+  const failed = ended.filter(({ isOk }) => !isOk);
+  if (wanted > 1) process.stdout.write(`tests: ${sum(ended, "passed")} passed, ${sum(ended, "failed")} failed\n`);
   if (failed.length === 0) continue;
-  process.stderr.write(`\n${name} failed: ${failed.join(", ")}\n`);
+  process.stderr.write(`\n${name} failed: ${failed.map(({ what }) => what).join(", ")}\n`);
   process.exit(1);
 }
 
-/** One of several at once says what it has to say in one piece, at its end. */
-async function succeeds(command: string[], isOneOfMany: boolean): Promise<boolean> {
-  const where = isOneOfMany ? "pipe" : "inherit";
-  const child = Bun.spawn(command, { cwd: root, stdin: "ignore", stdout: where, stderr: where });
-  const said = isOneOfMany ? await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream ?? null).text())) : [];
-  const code = await child.exited;
-  process.stdout.write(said.join(""));
-  return code === 0;
+async function run(command: string[]): Promise<Ended> {
+  const child = Bun.spawn(command, { cwd: root, stdin: "ignore", stdout: "inherit", stderr: "inherit" });
+  return { what: command.at(-1)!, isOk: (await child.exited) === 0, passed: 0, failed: 0 };
+}
+
+/** Several run at once: one that passed says so in a line, one that failed all that it had to say, in one piece. */
+async function runTests(command: string[]): Promise<Ended> {
+  const from = performance.now();
+  const child = Bun.spawn(command, { cwd: root, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const said = (await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()))).join("");
+  const what = command.at(-1)!;
+  const count = (word: string) => Number(new RegExp(`^ *(\\d+) ${word}$`, "m").exec(said)?.[1] ?? 0);
+  const [passed, failed, skipped] = [count("pass"), count("fail"), count("skip") + count("todo")];
+  const isOk = (await child.exited) === 0 && passed > 0 && failed === 0 && skipped === 0;
+  const line = `${what}: ${passed} pass, ${failed} fail, ${skipped} skipped, ${((performance.now() - from) / 1000).toFixed(1)} s`;
+  process.stdout.write(isOk ? `${line}\n` : `${said}\n✗ ${line}\n`);
+  return { what, isOk, passed, failed };
+}
+
+function sum(ended: Ended[], field: "passed" | "failed"): number {
+  return ended.reduce((total, { [field]: count }) => total + count, 0);
 }
 
 /** Of the rooms whose names lie in this part of the alphabet. */
 function unitTests(from: string, before: string): string[] {
   const rooms = readdirSync(`${root}/src`).filter((name) => name >= from && name < before);
-  return [bun, "test", ...rooms.map((room) => `src/${room}`)];
+  return [bun, "test", "--only-failures", ...rooms.map((room) => `src/${room}`)];
 }
 
 function filesIn(...folders: string[]): string[][] {
   const files = folders.flatMap((folder) => [...new Glob(`${folder}/*.test.ts`).scanSync({ cwd: root })].sort());
   const inOrder = [...files.filter((file) => long.test(file)), ...files.filter((file) => !long.test(file))];
-  return inOrder.map((file) => [bun, "test", "--timeout", "300000", file]);
+  return inOrder.map((file) => [bun, "test", "--only-failures", "--timeout", "300000", file]);
 }

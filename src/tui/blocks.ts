@@ -33,15 +33,18 @@ export type SubSession = {
 export type ToolBlock = Extract<Block, { kind: "tool" }>;
 export type SessionBlock = Extract<Block, { kind: "session" }>;
 
-/** A path of nodes from the root, with a line after each turn. */
-export function blocksOfPath(nodes: readonly Node[], turns: readonly Turn[]): Block[] {
+const pieceNodes = 250;
+
+/** A path of nodes from the root, with a line after each turn. It rests after every piece: a long one takes longer than a frame. */
+export function* blocksOfPath(nodes: readonly Node[], turns: readonly Turn[]): Generator<undefined, Block[]> {
   const known = new Map(turns.map((turn) => [turn.id, turn]));
   const blocks: Block[] = [];
-  nodes.forEach((node, at) => {
+  for (const [at, node] of nodes.entries()) {
+    if (at > 0 && at % pieceNodes === 0) yield;
     placeParts(blocks, node, new Map());
     const turn = node.turn !== null && nodes[at + 1]?.turn !== node.turn ? known.get(node.turn) : undefined;
     if (turn !== undefined && turn.endedAt !== null) blocks.push(...turnBlocks(turn));
-  });
+  }
   return blocks;
 }
 

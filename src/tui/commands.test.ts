@@ -1,6 +1,6 @@
 // The keys and commands that were promised, each of them tried on a state: that it is there, and that it does its own thing.
 import { describe, expect, test } from "bun:test";
-import { apply, nodeOf, press, sessionNamed } from "./fixtures/pressing.ts";
+import { apply, blocksOf, nodeOf, press, sessionNamed } from "./fixtures/pressing.ts";
 import { firstState, type Effect, type State } from "./state.ts";
 
 const session = sessionNamed("s-1", { tip: "n59" });
@@ -8,7 +8,7 @@ const said = Array.from({ length: 60 }, (_, at) => nodeOf(`n${at}`, at === 0 ? n
 const opened = apply(firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), {
   type: "opened",
   session,
-  nodes: said,
+  blocks: blocksOf(said),
   turns: [],
 });
 const normal: State = { ...opened, mode: "normal", draft: { text: "draft", cursor: 2 } };

@@ -30,7 +30,7 @@ function turn(rest: Partial<Turn> = {}): Turn {
 }
 
 function opened(rest: Partial<Opened> = {}): Message {
-  return { type: "opened", session: session("s-1"), nodes: [], turns: [], ...rest };
+  return { type: "opened", session: session("s-1"), blocks: [], turns: [], ...rest };
 }
 
 function after(state: State, ...messages: Message[]): State {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createCliRenderer } from "@opentui/core";
 import { canvasSurface } from "./canvas.ts";
-import { nodeOf, sessionNamed, textOf } from "./fixtures/pressing.ts";
+import { blocksOf, nodeOf, sessionNamed, textOf } from "./fixtures/pressing.ts";
 import { drawsImages, pngOf, rested, terminalOf } from "./fixtures/terminal.ts";
 import { firstState, type Message, type State } from "./state.ts";
 import { update } from "./update.ts";
@@ -84,7 +84,7 @@ function shown(base64: string, after = "after it"): Message {
     { kind: "text", text: "look" },
     { kind: "image", mime: "image/png", base64 },
   ]);
-  return { type: "opened", session: sessionNamed("s-1"), nodes: [image, nodeOf("n-2", "n-1", "agent", after)], turns: [] };
+  return { type: "opened", session: sessionNamed("s-1"), blocks: blocksOf([image, nodeOf("n-2", "n-1", "agent", after)]), turns: [] };
 }
 
 type Placed = { row: number; rows: number; cut: number };

@@ -42,7 +42,7 @@ describe("plan mode", () => {
 });
 
 describe("a plan that is carried out", () => {
-  const shown = apply(fresh, { type: "opened", session: executing, nodes: [], turns: [] });
+  const shown = apply(fresh, { type: "opened", session: executing, blocks: [], turns: [] });
   const steps = [
     { text: "count", isDone: true },
     { text: "name", isDone: false },

@@ -2,12 +2,12 @@
 import { emptyLine, type Line } from "../kit/line-edit.ts";
 import type { Ask, QueuedInput } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
-import type { Node } from "../protocol/node.ts";
 import type { Enforced } from "../protocol/policy.ts";
 import type { BranchComparison, SessionView } from "../protocol/tree-views.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
+import type { Block } from "./blocks.ts";
 import { emptyComposer, type Composer } from "./composer/composer.ts";
 import type { Item } from "./overlays/picker.ts";
 import type { Search } from "./search/search.ts";
@@ -143,7 +143,7 @@ export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not 
 export type Opened = {
   type: "opened";
   session: Session | null;
-  nodes: readonly Node[];
+  blocks: readonly Block[];
   turns: readonly Turn[];
   runner?: string | null;
 } & Partial<Pick<SessionView, "below" | "asks" | "queue" | "open">>;

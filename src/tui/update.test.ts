@@ -5,6 +5,7 @@ import type { Node, Part } from "../protocol/node.ts";
 import { usualPolicy } from "../protocol/policy.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { screenCommands } from "./commands.ts";
+import { blocksOf } from "./fixtures/pressing.ts";
 import { firstState, type Effect, type Message, type State } from "./state.ts";
 import { allBlocks } from "./transcript.ts";
 import { update } from "./update.ts";
@@ -157,7 +158,7 @@ describe("a turn", () => {
 
 describe("the view", () => {
   const many = Array.from({ length: 100 }, (_, at) => ({ ...node("user", [{ kind: "text" as const, text: `line ${at}` }]), id: `n${at}` }));
-  const full = apply({ ...fresh, mode: "normal" }, { type: "opened", session, nodes: many, turns: [] });
+  const full = apply({ ...fresh, mode: "normal" }, { type: "opened", session, blocks: blocksOf(many), turns: [] });
   test("follows what is added only from the end", () => {
     const more: Told = { type: "node.added", node: { ...node("user", [{ kind: "text", text: "more" }]), id: "x" } };
     expect(textOf(tell(full, more))).toContain("▌ more");

@@ -10,7 +10,7 @@ import { withFiles } from "./composer/menu.ts";
 import { attach, paste, takenBack } from "./composer/type.ts";
 import { askInFront, pasteInAsk, withAskInFront, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
-import { blocksOfPath, type Block } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
 import { comparing } from "./overlays/comparison.ts";
 import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
 import { withItems } from "./overlays/picker.ts";
@@ -156,8 +156,8 @@ function withCosts(state: State, lines: readonly string[]): State {
 }
 
 /** The path, and what is being written; the feed of a turn that runs tells that once more. */
-function standing({ nodes, turns, open = null }: Opened): State["transcript"] {
-  const path: State["transcript"] = { ...noBlocks, settled: blocksOfPath(nodes, turns) };
+function standing({ blocks, open = null }: Opened): State["transcript"] {
+  const path: State["transcript"] = { ...noBlocks, settled: blocks };
   const begun = (open?.drafts ?? []).reduce((shown, { key, text }) => withDraft(shown, key, text), path);
   if (open?.state !== "interrupted") return begun;
   const text = "The process that ran this turn is gone; it had come this far.";

@@ -35,7 +35,7 @@ test("what happened, what happens, a line typed in between, and the way out", as
     await press("C-c");
     await until(/left count; it runs on\n {2}skein attach count/);
     await press("stty -a", "Enter");
-    expect(await until(/ -?echo /)).toMatch(/ icanon [^]* echo /);
+    expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     await press("clear; skein attach count", "Enter");
     await until("• bash until [ -e end ]");
     writeFileSync(join(house.project, "end"), "");

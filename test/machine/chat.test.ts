@@ -36,7 +36,7 @@ describe("in a terminal", () => {
       await press("C-c", "C-c", "C-c");
       await until("Resume with: skein chat other\n$");
       await press("stty -a", "Enter");
-      expect(await until(/ -?echo /)).toMatch(/ icanon [^]* echo /);
+      expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
       expect(history(house)).toEqual([list, main, "/fork other", utils, "/branches"]);
     });
   });

@@ -30,7 +30,7 @@ describe("the screen", () => {
       const left = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
       expect(left).not.toContain("[NORMAL]");
       await press("stty -a", "Enter");
-      expect(await until(/ -?echo /)).toMatch(/ icanon [^]* echo /);
+      expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
       await press("clear; skein", "Enter");
       await until(/• config\.py[^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");

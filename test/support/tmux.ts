@@ -54,7 +54,7 @@ export async function openTerminal(
     screen,
     scrollback: () => tmux("capture-pane", "-p", "-S", "-", "-t", "walk"),
     async until(wanted) {
-      const giveUpAt = performance.now() + 20_000;
+      const giveUpAt = performance.now() + 60_000;
       for (;;) {
         const now = await screen();
         if (typeof wanted === "string" ? now.includes(wanted) : wanted.test(now)) return now;

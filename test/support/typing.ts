@@ -35,7 +35,7 @@ export function typing(house: TemporaryHouse, args: string[], options: TypingOpt
     written: () => written,
     shown,
     async until(wanted) {
-      const giveUpAt = performance.now() + 20_000;
+      const giveUpAt = performance.now() + 60_000;
       for (;;) {
         const now = shown();
         if (typeof wanted === "string" ? now.includes(wanted) : wanted.test(now)) return now;

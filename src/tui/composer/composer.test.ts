@@ -175,7 +175,7 @@ describe("a message that waits", () => {
 
 test("the draft stays when another session is opened", () => {
   const typing = press(fresh, "h", "i").state;
-  expect(apply(typing, { type: "opened", session, nodes: [], turns: [] }).draft.text).toBe("hi");
+  expect(apply(typing, { type: "opened", session, blocks: [], turns: [] }).draft.text).toBe("hi");
 });
 
 // --- how it is done ---------------------------------------------------------------------------------------

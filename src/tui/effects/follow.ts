@@ -1,8 +1,10 @@
 // The shown session as it happens, whoever runs its turns, with the sub-sessions below it. It begins where the session was
 // read, so nothing is missed or told twice; whoever leaves it hears nothing more of it.
+import { inPieces } from "../../kit/in-pieces.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { SessionView } from "../../protocol/tree-views.ts";
+import { blocksOfPath } from "../blocks.ts";
 import { coalesce } from "../coalesce.ts";
 import { setSession, told, type Doing } from "./doing.ts";
 
@@ -22,12 +24,13 @@ const belowEveryMs = 250;
 export async function showSession(doing: Doing, id: string): Promise<SessionView | null> {
   leave(doing);
   const view = await doing.api.session.show({ session: id });
+  const blocks = await inPieces(blocksOfPath(view.nodes, view.turns));
   if (doing.session?.id !== id || doing.following !== null) return null; // another one is shown by now
-  const { session, seq, nodes, turns, below, asks, queue, open } = view;
+  const { session, seq, turns, below, asks, queue, open } = view;
   setSession(doing, session);
   const isRunning = open !== null && open.state !== "interrupted";
   const runner = isRunning && !doing.running.has(id) ? runnerOf(open) : null;
-  doing.send({ type: "opened", session, nodes, turns, below, asks, queue, open, runner });
+  doing.send({ type: "opened", session, blocks, turns, below, asks, queue, open, runner });
   follow(doing, { session, seq, open: isRunning ? open : null });
   return view;
 }

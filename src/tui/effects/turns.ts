@@ -30,7 +30,7 @@ export async function enter(doing: Doing, session: Session | null, how: "work" |
   leave(doing);
   if (session === null) {
     doing.session = null;
-    doing.send({ type: "opened", session, nodes: [], turns: [] });
+    doing.send({ type: "opened", session, blocks: [], turns: [] });
     return goOnAsBefore(doing, session, []);
   }
   setSession(doing, session);

@@ -1,7 +1,7 @@
 // The agents panel: state, keys, state, what it says of budgets, and how it looks at two sizes.
 import { describe, expect, test } from "bun:test";
 import type { TurnRow } from "../../protocol/control.ts";
-import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf, turnOf } from "../fixtures/pressing.ts";
+import { apply, blocksOf, effectsOf, misfits, nodeOf, press, sessionNamed, textOf, turnOf } from "../fixtures/pressing.ts";
 import { firstState, type Message, type State } from "../state.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -64,7 +64,7 @@ describe("a session that is opened from there", () => {
   const child = sessionNamed("child");
   const visiting = apply(
     open,
-    { type: "opened", session: child, nodes: [], turns: [] },
+    { type: "opened", session: child, blocks: [], turns: [] },
     { type: "visited", visit: { home: "ours", mode: "normal" } },
   );
   const home = { type: "visit", session: "ours", visit: null } as const;
@@ -88,7 +88,12 @@ describe("a session that is opened from there", () => {
     const id = "01a1e467-b234-749a-8000-000000000001";
     const call = nodeOf("n1", null, "agent", [{ kind: "call", id: "c1", name: "spawn_session", input: {} }]);
     const result = { kind: "result" as const, call: "c1", name: "spawn_session", text: `done [session ${id}]`, isError: false };
-    const shown = apply(normal, { type: "opened", session: ours, nodes: [call, nodeOf("n2", "n1", "tool", [result])], turns: [] });
+    const shown = apply(normal, {
+      type: "opened",
+      session: ours,
+      blocks: blocksOf([call, nodeOf("n2", "n1", "tool", [result])]),
+      turns: [],
+    });
     expect(press(shown, "[", "O").effects).toEqual([{ type: "visit", session: id, visit: { home: "ours", mode: "normal" } }]);
     expect(press(shown, "O")).toMatchObject({ effects: [], state: { notice: { isError: false } } });
   });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Node, Part } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
+import { blocksOf } from "../fixtures/pressing.ts";
 import { firstState, type State } from "../state.ts";
 import { update } from "../update.ts";
 import { pictureOf } from "../views/screen.ts";
@@ -63,7 +64,7 @@ describe("a search", () => {
   test("takes a paste, and is over when another session is shown", () => {
     const pasted = update(press(full, "/"), { type: "paste", text: "deep\n" }).state;
     expect(lines(pasted)).toContain('"deep" in block 1 of 1');
-    expect(update(pasted, { type: "opened", session: { ...session, id: "s-2" }, nodes: [], turns: [] }).state.search).toBeNull();
+    expect(update(pasted, { type: "opened", session: { ...session, id: "s-2" }, blocks: [], turns: [] }).state.search).toBeNull();
   });
 });
 
@@ -87,7 +88,7 @@ function node(at: number, author: Node["author"], part: Part): Node {
 }
 
 function opened(shown: Node[], state = firstState({ size: { columns: 80, rows: 24 }, bindings: {}, net: "off", sandbox: "on" })): State {
-  return update({ ...state, mode: "normal" }, { type: "opened", session, nodes: shown, turns: [] }).state;
+  return update({ ...state, mode: "normal" }, { type: "opened", session, blocks: blocksOf(shown), turns: [] }).state;
 }
 
 function press(state: State, ...keys: string[]): State {

@@ -4,6 +4,7 @@ import type { Event } from "../../protocol/event.ts";
 import type { Node, Part } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import * as wrap from "../cards/wrap.ts";
+import { blocksOf } from "../fixtures/pressing.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleFocused } from "../scroll.ts";
 import { firstState, type State } from "../state.ts";
 import { update } from "../update.ts";
@@ -98,7 +99,7 @@ test("what a call prints is shown by its last rows while it runs, and kept in bo
 
 function opened(nodes: Node[]): State {
   const fresh = firstState({ size, net: "off", sandbox: "on" });
-  return { ...update(fresh, { type: "opened", session, nodes, turns: [] }).state, mode: "normal" };
+  return { ...update(fresh, { type: "opened", session, blocks: blocksOf(nodes), turns: [] }).state, mode: "normal" };
 }
 
 function node(at: number, part: Part): Node {
