@@ -27,7 +27,7 @@ export async function quietestSecond(pid: number): Promise<number> {
   return least;
 }
 
-export async function until(isTrue: () => boolean | Promise<boolean>, what: string, limitMs = 20_000): Promise<void> {
+export async function until(isTrue: () => boolean | Promise<boolean>, what: string, limitMs = 60_000): Promise<void> {
   const giveUpAt = performance.now() + limitMs;
   while (!(await isTrue())) {
     if (performance.now() >= giveUpAt) throw new Error(`it never came to this: ${what}`);
