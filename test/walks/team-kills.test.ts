@@ -1,6 +1,6 @@
 // A team that is killed again and again, or stopped: whoever goes on does what is missing, and only that.
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import type { TeamEvent } from "../../src/protocol/team.ts";
@@ -73,5 +73,59 @@ test("Ctrl-C: nothing goes on, and what each had done by then is committed", asy
     ]);
     const texts = failed.map(({ commit }) => git(house.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:half.txt`));
     expect([texts, log.at(-1)?.event]).toEqual([["half", "half"], "session_failed"]);
+  });
+}, 60_000);
+
+test("two that resume one team at once: one goes on, the other says who has it; no member works twice, nothing is brought in twice", async () => {
+  const asked: string[] = [];
+  const held: Player = ({ role }) => {
+    asked.push(role);
+    if (role === "architect") return { run: "true" };
+    return {
+      run: 'echo here >> "$SKEIN_SHARED_CONTEXT/begun"; while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo $SKEIN_AGENT_ID >> part.txt',
+    };
+  };
+  await onTeam(held, async ({ house }) => {
+    const begun = new Bun.Glob(".skein/teams/*/shared/begun");
+    const times = () =>
+      [...begun.scanSync({ cwd: house.project, dot: true, absolute: true })].flatMap(
+        (path) => readFileSync(path, "utf8").match(/here/g) ?? [],
+      ).length;
+    const first = house.start(["team", "run", "one part", "--name", "crew", "--agents", "architect,engineer", ...model]);
+    while (times() < 1) await Bun.sleep(20);
+    first.kill("SIGKILL");
+    await first.exited;
+    const both = [0, 1].map(() => house.start(["team", "resume", "crew", "--merge", ...model]));
+    const ends = both.map(async (child) => ({ child, code: await child.exited, err: await new Response(child.stderr).text() }));
+    const loser = await Promise.race(ends);
+    const winner = both.find((child) => child !== loser.child)!;
+    expect([loser.code, loser.err]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(
+          `^skein: Session crew is in use by process ${winner.pid} since \\S+\n       skein team status crew .*skein team stop crew ends it\n$`,
+        ),
+      ),
+    ]);
+    const detached = await house.run(["team", "resume", "crew", "--detach", ...model]);
+    expect([detached.code, detached.err]).toEqual([1, loser.err]);
+    await house.run(["hub", "stop"]);
+    while (times() < 2) await Bun.sleep(20);
+    const { root } = teamIn(house);
+    writeFileSync(join(root, "shared/go"), "");
+    const ended = await ends[both.indexOf(winner)]!;
+    expect([ended.code, ended.err]).toEqual([0, expect.stringContaining("its work is in the project")]);
+    const { log } = teamIn(house);
+    expect(the(log, "agent_started").map(({ agent, attempt }) => [agent.split("_")[1], attempt])).toEqual([
+      ["architect", 1],
+      ["engineer", 1],
+      ["engineer", 2],
+    ]);
+    expect([the(log, "agent_completed").length, the(log, "checkpoint").length, the(log, "work_merged").length]).toEqual([2, 2, 1]);
+    expect([asked.filter((role) => role === "architect").length, times()]).toEqual([2, 2]);
+    expect(readFileSync(join(house.project, "part.txt"), "utf8").match(/agent_/g)).toHaveLength(1);
+    const merges = await Promise.all([0, 1].map(() => house.run(["team", "merge", "crew", "--yes"])));
+    expect(merges.flatMap(({ code, err }) => [code, err])).toEqual([0, 1].flatMap(() => [0, "the project has all of it already\n"]));
+    expect((await house.run(["verify"])).code).toBe(0);
   });
 }, 60_000);

@@ -2,12 +2,12 @@
 // and time give the same lines. What does not fit is left out from what is over, then from what waits.
 import { formatDuration } from "../../kit/duration.ts";
 import { oneLine, shortCount } from "../../kit/text.ts";
-import { shortId } from "../../protocol/node.ts";
 import type { MemberRecord } from "../../protocol/team.ts";
 import { lastWord, type MemberFigures, type TeamView } from "../../protocol/team-views.ts";
 import { countedTokens, nothingSpent, type Spent } from "../../protocol/usage.ts";
 import { plain, type Style } from "../style.ts";
 import { fit } from "../table.ts";
+import { labelOf } from "./team-named.ts";
 
 export type BoardLook = { style: Style; columns: number; rows: number; unicode: boolean; now: number };
 
@@ -47,7 +47,7 @@ function headLine({ session, state, team, run, spent, members }: TeamView, { sty
   const paint = { planning: style.cyan, running: style.green, paused: style.yellow, completed: style.green }[state as string] ?? style.red;
   const asks = members.reduce((sum, figures) => sum + figures.asks.length, 0);
   const facts = [
-    `${style.bold(`team ${plain(session.name ?? shortId(session.id))}`)} ${paint(state)}`,
+    `${style.bold(`team ${labelOf(session)}`)} ${paint(state)}`,
     elapsed(run.startedAt, run.endedAt, now),
     figures(spent),
     ...(team.messages.length === 0 ? [] : [counted(team.messages.length, "message")]),

@@ -1,7 +1,6 @@
 // skein team list: the teams of a project, the latest first.
 import { formatDuration } from "../../kit/duration.ts";
 import { oneLine } from "../../kit/text.ts";
-import { shortId } from "../../protocol/node.ts";
 import { teamRowRecord } from "../../protocol/team-status.ts";
 import type { TeamRow } from "../../protocol/team-views.ts";
 import { countFlag } from "../args.ts";
@@ -10,6 +9,7 @@ import { jsonText } from "../json.ts";
 import { plain, styleOf, type Style } from "../style.ts";
 import { tableText } from "../table.ts";
 import { figures } from "./board.ts";
+import { labelOf } from "./team-named.ts";
 
 const usualCount = 20;
 
@@ -47,7 +47,7 @@ const works: Record<TeamRow["merge"], string> = { nothing: "-", open: "not merge
 function cells(row: TeamRow, style: Style): string[] {
   const { session, state, members, spent, startedAt, merge, isKept, objective } = row;
   return [
-    plain(session.name ?? shortId(session.id)),
+    labelOf(session),
     paintState(state, style),
     `${members.completed}/${members.total}`,
     figures(spent),

@@ -11,7 +11,7 @@ import { jsonText } from "../json.ts";
 import { isAgreed, patchText, statText } from "../print/changes.ts";
 import { printerFor, warn, type OutputFormat } from "../print/printer.ts";
 import { plain, styleOf } from "../style.ts";
-import { teamNamed } from "./team-named.ts";
+import { teamNamed, turnOf } from "./team-named.ts";
 
 export async function mergeTeam(args: Args, door: Door): Promise<number> {
   if (args.flags["yes"] && args.flags["dry-run"]) throw new Fault("usage", "--yes and --dry-run exclude each other");
@@ -52,7 +52,7 @@ function tell({ conflicts, changes, work }: TeamDiff, { session, isWanted, isAll
 async function merge(api: Api, session: Session, door: Door): Promise<boolean> {
   const turn = settledTurn(await api.config.values());
   const events = api.turn.start({ ...turn, session: session.id, agent: null, prompt: null, team: { work: "merge" } });
-  const result = await followTurn(events, { event: (event) => warn(door, event), finish: () => {} });
+  const result = await turnOf(session, followTurn(events, { event: (event) => warn(door, event), finish: () => {} }));
   if (result.status === "ok") return true;
   throw new Fault("file-unwritable", `the work was not brought in: ${result.error?.message ?? result.status}`, {
     hint: result.error?.hint ?? `skein team status ${shortId(session.id)} shows the rest`,
@@ -69,6 +69,6 @@ export async function bringIn(api: Api, session: Session, door: Door, format: Ou
   if (format === "text") door.err.write(statText((await api.team.diff({ session: session.id })).changes, styleOf(door.err)));
   const turn = settledTurn(await api.config.values());
   const events = api.turn.start({ ...turn, session: session.id, agent: null, prompt: null, team: { work: "merge" } });
-  const result = await followTurn(events, await printerFor(format, door, { stream: false, tools: [] }));
+  const result = await turnOf(session, followTurn(events, await printerFor(format, door, { stream: false, tools: [] })));
   return exitCodes[result.status];
 }

@@ -9,7 +9,7 @@ import { hubFor, leaveTurn } from "../detach.ts";
 import { followTurn } from "../follow-turn.ts";
 import { printerFor, type OutputFormat } from "../print/printer.ts";
 import { bringIn } from "./merge.ts";
-import { teamNamed } from "./team-named.ts";
+import { teamNamed, turnOf } from "./team-named.ts";
 import { wishOf } from "./wish.ts";
 
 export async function runTeam(args: Args, door: Door): Promise<number> {
@@ -61,13 +61,13 @@ type Turn = Omit<TurnStart, "session" | "prompt">;
 async function take(api: Api, session: Session, turn: Turn, args: Args, door: Door): Promise<number> {
   const { format } = readFlags(args, door);
   const events = api.turn.start({ ...turn, session: session.id, prompt: null });
-  if (args.flags["detach"]) return leaveTurn(events, api, door, format);
+  if (args.flags["detach"]) return turnOf(session, leaveTurn(events, api, door, format));
   let stopped: "SIGINT" | "SIGTERM" | null = null;
   door.onStop((signal) => {
     stopped = signal;
     void api.turn.cancel({ session: session.id });
   });
-  const result = await followed(api, session, events, format, args, door);
+  const result = await turnOf(session, followed(api, session, events, format, args, door));
   if (result.status !== "ok") return stopped === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
   return args.flags["merge"] ? bringIn(api, session, door, format) : 0;
 }

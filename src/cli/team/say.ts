@@ -1,13 +1,12 @@
 // skein team message, stop and clean: what a person says to a team, and what is done with what it leaves.
 import { parseDuration } from "../../kit/duration.ts";
 import { Fault } from "../../protocol/error.ts";
-import { shortId } from "../../protocol/node.ts";
 import { messageKinds, type MessageKind, type Priority } from "../../protocol/team-mail.ts";
 import type { TeamCleaned } from "../../protocol/team-views.ts";
 import type { Args, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
 import { plain, styleOf } from "../style.ts";
-import { teamNamed } from "./team-named.ts";
+import { labelOf, teamNamed } from "./team-named.ts";
 
 export async function messageTeam(args: Args, door: Door): Promise<number> {
   const [, first, second] = args.positionals;
@@ -34,7 +33,7 @@ export async function messageTeam(args: Args, door: Door): Promise<number> {
     door.out.write(jsonText(posted));
     return 0;
   }
-  const name = plain(session.name ?? shortId(session.id));
+  const name = labelOf(session);
   const when = posted.when === "now" ? "at its next step" : `when the team goes on: skein team resume ${name}`;
   door.out.write(`${posted.id}\n`);
   door.err.write(`for ${plain(posted.reaches.join(", "))}, ${when}\n`);
@@ -48,7 +47,7 @@ export async function stopTeam(args: Args, door: Door): Promise<number> {
   const session = await teamNamed(api, door, args.positionals[1]);
   await api.team.show({ session: session.id });
   const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true });
-  const name = plain(session.name ?? shortId(session.id));
+  const name = labelOf(session);
   if (args.flags["json"]) door.out.write(jsonText(report));
   else if (report.outcome === "not-running") door.out.write(`team ${name} is not at work\n`);
   else door.out.write(`stopped team ${name}; what its members did so far is kept: skein team resume ${name}\n`);
@@ -75,9 +74,9 @@ export async function cleanTeams(args: Args, door: Door): Promise<number> {
 
 function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleaned, door: Door): void {
   const style = styleOf(door.out);
-  const label = ({ id, name }: { id: string; name: string | null }) => plain(name ?? shortId(id));
-  for (const team of teams) door.out.write(`${dryRun ? "would remove" : "removed"} ${label(team)}  ${style.dim(plain(team.directory))}\n`);
-  for (const team of skipped) door.out.write(`${style.yellow("kept")} ${label(team)}: ${team.reason}\n`);
+  for (const team of teams)
+    door.out.write(`${dryRun ? "would remove" : "removed"} ${labelOf(team)}  ${style.dim(plain(team.directory))}\n`);
+  for (const team of skipped) door.out.write(`${style.yellow("kept")} ${labelOf(team)}: ${team.reason}\n`);
   for (const problem of problems) door.err.write(`${styleOf(door.err).red("problem")}: ${plain(problem)}\n`);
   if (teams.length + skipped.length + problems.length === 0) door.out.write("nothing to clean\n");
 }

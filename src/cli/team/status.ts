@@ -11,7 +11,7 @@ import { jsonText } from "../json.ts";
 import { plain, styleOf, type Style } from "../style.ts";
 import { agentOf, figures } from "./board.ts";
 import { paintState } from "./list.ts";
-import { teamNamed } from "./team-named.ts";
+import { labelOf, teamNamed } from "./team-named.ts";
 
 const fewMessages = 5;
 
@@ -27,7 +27,7 @@ export async function showTeam(args: Args, door: Door): Promise<number> {
 
 export function statusLines(view: TeamView, { all, style }: { all: boolean; style: Style }): string[] {
   const { team, session, state, spent, run } = view;
-  const name = plain(session.name ?? shortId(session.id));
+  const name = labelOf(session);
   const why =
     state === "failed" && team.end?.event === "session_failed" ? team.end.reason : state === "completed" ? "" : (run.error?.message ?? "");
   return [
