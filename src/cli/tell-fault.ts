@@ -15,7 +15,8 @@ export function warningText(message: string): string {
 }
 
 function faultText(error: unknown, debug: boolean): string {
-  const hint = error instanceof Fault && error.hint !== undefined ? `       ${error.hint.split("\n").map(printable).join("\n")}\n` : "";
+  const hint = error instanceof Fault && error.hint !== undefined ? error.hint.split("\n") : [];
+  const below = hint.map((line) => `       ${printable(line)}\n`).join("");
   const stack = debug && error instanceof Error ? `${error.stack}\n` : "";
-  return `${warningText(messageOf(error))}${hint}${stack}`;
+  return `${warningText(messageOf(error))}${below}${stack}`;
 }

@@ -47,11 +47,11 @@ async function chooseDefault(from: Choosing): Promise<ChosenModel> {
   if (local !== null) return local;
   throw new Fault("auth", "no model can be asked: there is no key and no local server", {
     hint: [
-      "set one of these and run again, or start Ollama (`ollama serve`) on this machine:",
+      "set one of these and run again, or start Ollama here (`ollama serve`):",
       ...vendors
         .filter((vendor) => !vendor.isLocal)
-        .map((vendor) => `         export ${vendor.keyVariables[0]?.name}=...   (get one at ${vendor.keyUrl})`),
-      "       `skein demo` needs no key",
+        .map((vendor) => `${`export ${vendor.keyVariables[0]?.name}=...`.padEnd(29)} ${vendor.keyUrl}`),
+      "`skein demo` needs no key",
     ].join("\n"),
   });
 }

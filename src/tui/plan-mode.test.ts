@@ -25,6 +25,8 @@ describe("plan mode", () => {
     const planning = apply(fresh, { type: "planning", isOn: true, net: "off" });
     expect(statusText(planning)).toStartWith("[NORMAL] [plan] ");
     expect(textOf(planning)).toContain("Say what to plan. Only .skein/plan.md is written");
+    const planned = apply(planning, { type: "opened", session, blocks: [{ id: "b", kind: "user", text: "split it" }], turns: [] });
+    expect(textOf({ ...planned, isPlanning: true })).toContain("── s-1 · Space x carries the plan out, Space e edits it ─");
     expect(statusText({ ...planning, activity: "read" })).toStartWith("[NORMAL] [plan: read] ");
     expect(press(planning, "space", "p").effects).toEqual([{ type: "plan", isOn: false }]);
   });

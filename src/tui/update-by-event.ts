@@ -19,7 +19,17 @@ export function updateByEvent(state: State, event: Event): Step {
     return step({ ...state, transcript: withBlocks(state.transcript, block), activity: "sub-session" });
   }
   const reload = isPartial(state, event) ? [{ type: "reload" } as const] : [];
-  return step(shown(state, event), ...reload, ...(mayHaveTicked(state, event) ? [{ type: "read plan" } as const] : []));
+  return step(
+    withoutRetry(state, shown(state, event)),
+    ...reload,
+    ...(mayHaveTicked(state, event) ? [{ type: "read plan" } as const] : []),
+  );
+}
+
+/** When a request is tried again is of no interest as soon as it was. */
+function withoutRetry(before: State, now: State): State {
+  const isOver = before.activity === "retrying" && now.activity !== "retrying" && now.notice === before.notice;
+  return isOver ? { ...now, notice: null } : now;
 }
 
 /** Whatever a tool did, it may have been to the plan. */

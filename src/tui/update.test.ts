@@ -117,9 +117,11 @@ describe("a turn", () => {
     expect(textOf(press(opened, "o").state)).toBe(textOf(focused));
     expect(textOf(press(done, "ctrl+o").state)).toContain("v bash(ls)");
   });
-  test("that is tried again says when, and why", () => {
+  test("that is tried again says when, and why, until it was", () => {
     const retried = tell(started, { type: "model.retried", attempt: 1, waitMs: 1500, error: { kind: "overloaded", message: "busy" } });
     expect(textOf(retried)).toMatch(/── attempt 2 in 1\.5 s: busy ─[^]*\[retrying\]/);
+    for (const next of [{ type: "text.delta", text: "Hello" } as const, { type: "turn.ended", turn: turn({}), session } as const])
+      expect(textOf(tell(retried, next))).not.toContain("attempt 2");
   });
   test("of another session changes nothing but the questions", () => {
     const other = { ...event({ type: "text.delta", text: "old" }), sessionId: "s-0" };

@@ -357,6 +357,7 @@ describe("without a key", () => {
     expect(ran).toMatchObject({ code: 4, out: "" });
     for (const words of ["no model can be asked", "export ANTHROPIC_API_KEY=", "https://", "ollama serve", "skein demo"])
       expect(ran.err).toContain(words);
+    expect(Math.max(...ran.err.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
   });
 

@@ -78,6 +78,7 @@ describe("a diff", () => {
       "  11   d",
       "       \\ No newline at end of file",
     ]);
+    expect(textRows({ id: "d1", kind: "diff", text: text.replace(" f()", "") }, 40)).not.toContain("      @@");
     expect(textRows({ id: "d2", kind: "diff", text: text.replace("b/x.ts", "/dev/null") }, 40, "folded")).toEqual([
       "± x.ts (deleted) +1 -1",
     ]);

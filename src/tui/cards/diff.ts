@@ -20,7 +20,8 @@ export const diff: Reader<State> = {
       const [, old = "", now = "", rest = ""] = hunk;
       const shown = [blanks(numberColumns + 1), { text: `@@${rest}`, look: code }];
       const next = { ...state, old: Number(old) || 1, now: Number(now) || 1, painting: { ...state.painting, until: null } };
-      return { strips: [strip(() => wrapRuns(shown, columns))], state: next };
+      const saysNothing = state.old === 0 && rest.trim() === "";
+      return { strips: saysNothing ? [] : [strip(() => wrapRuns(shown, columns))], state: next };
     }
     // A line of the head of the next file.
     if (/^(diff|index|new file|deleted file|old mode|new mode|similarity|rename) /.test(line))

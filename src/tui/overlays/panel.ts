@@ -82,7 +82,8 @@ function listRows(parts: PanelParts, columns: number, rows: number): Row[] {
   const first = firstInView(parts.count, parts.at, room);
   const lines = Array.from({ length: Math.min(room, parts.count - first) }, (_, offset): Row => {
     const line = filled(parts.line(first + offset, columns), columns);
-    return first + offset === parts.at ? line.map(({ text, look }) => ({ text, look: { ...look, ...chosen } })) : line;
+    // Without its colours, which turned around are patches of a background.
+    return first + offset === parts.at ? line.map(({ text }) => ({ text, look: chosen })) : line;
   });
   return [...head, ...lines];
 }

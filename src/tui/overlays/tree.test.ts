@@ -4,6 +4,7 @@ import type { TreeView } from "../../protocol/api.ts";
 import type { Node } from "../../protocol/node.ts";
 import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
 import { firstState, type Message, type State } from "../state.ts";
+import { pictureOf } from "../views/screen.ts";
 import { outlineOf, shownRows, wordsOf } from "./tree-outline.ts";
 import { chosenRow } from "./tree.ts";
 
@@ -159,6 +160,10 @@ describe("the tree", () => {
     expect(textOf(answer)).toMatch(
       /● There is \*\*a\.py\*\*\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
     );
+    const standsOut = pictureOf(answer)
+      .rows.flat()
+      .filter(({ look, text }) => look.inverse === true && !text.includes("[NORMAL]"));
+    expect(standsOut.map(({ look }) => look)).toEqual(standsOut.map(() => ({ inverse: true })));
     const wide = { ...answer, size: { columns: 200, rows: 60 } };
     expect(textOf(wide)).toMatch(
       /○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is \*\*a\.py\*\*\. 1 call +│ There is a\.py\./,

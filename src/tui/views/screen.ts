@@ -81,9 +81,10 @@ function ruleRow(state: State): Row {
 }
 
 /** With what is done of the plan that it executes. */
-function sessionText({ session, steps, visit }: State): string {
+function sessionText({ session, steps, visit, isPlanning, activity, transcript }: State): string {
   const name = session === null ? "new session" : oneLine(session.name ?? session.id.slice(-8), 40);
   if (visit !== null) return `${name} (watched; q goes back)`;
+  if (isPlanning && activity === null && blockCount(transcript) > 0) return `${name} · Space x carries the plan out, Space e edits it`;
   const progress = progressOf(steps);
   return progress === null ? name : `${name} · ${oneLine(progress, 300)}`;
 }
