@@ -2,7 +2,7 @@
 // what a dead process left before it moves anything.
 import { Fault } from "../protocol/error.ts";
 import type { Handle } from "../protocol/handle.ts";
-import type { Node, NewNode } from "../protocol/node.ts";
+import { taskOf, type Node, type NewNode } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineParts } from "./engine.ts";
@@ -31,12 +31,23 @@ export async function fork(parts: EngineParts, params: { session: string; at: st
   if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "say something in it first" });
   const forked = await store.forkSession(from.id, node, { name: params.name });
   const transcript = parts.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
-  return store.updateSession(forked.id, { transcript });
+  return store.updateSession(forked.id, { transcript, task: await taskAt(store, from, node) });
 }
 
 /** Points the session at another node of its tree. Files stay as they are. */
 export async function move(parts: EngineParts, params: { session: string; node: string | null }): Promise<Session> {
-  return holding(parts, params.session, async (store) => store.updateSession(params.session, { tip: params.node }));
+  return holding(parts, params.session, async (store) => {
+    const task = await taskAt(store, await sessionOf(store, params.session), params.node);
+    return store.updateSession(params.session, { tip: params.node, task });
+  });
+}
+
+/** What a session is about when it stands there: another beginning is another task, and none is none. */
+async function taskAt(store: Store, { tip, task }: Session, node: string | null): Promise<string | null> {
+  if (node === null || node === tip) return node === null ? null : task;
+  const [before] = tip === null ? [] : await store.path(tip);
+  const [first] = await store.path(node);
+  return first === undefined || first.id === before?.id ? task : taskOf(first);
 }
 
 export async function addMessage(parts: EngineParts, params: { session: string; text: string }): Promise<Node> {

@@ -85,6 +85,13 @@ export function textOf(node: { parts: Part[] }): string {
     .join("\n\n");
 }
 
+/** What a session is about that begins with this node: what was said, or the command that was run; null when nobody asked for anything. */
+export function taskOf(node: NewNode): string | null {
+  if (node.author !== "user") return null;
+  const [handle] = node.parts.filter((part) => part.kind === "handle");
+  return textOf(node).trim() || (handle?.excerpt.split("\n", 1)[0] ?? null);
+}
+
 export function callsOf(node: { parts: Part[] }): CallPart[] {
   return node.parts.filter((part) => part.kind === "call");
 }

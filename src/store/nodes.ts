@@ -1,7 +1,7 @@
 // Nodes: added below a session's tip and never changed again, and the ways to read them back.
 import { Fault } from "../protocol/error.ts";
 import type { LastingEvent } from "../protocol/event.ts";
-import type { NewNode, Node } from "../protocol/node.ts";
+import { taskOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Db } from "./db.ts";
 import { eventOf, recordEvent } from "./events.ts";
 import { type Ground, requireLease } from "./lease.ts";
@@ -54,6 +54,7 @@ export function addNode(
     JSON.stringify(node),
   );
   db.query("update sessions set tip = ?, seq = ?, updated_at = ? where n = ?").run(n, seq, at, ground.n);
+  if (parent === null) db.query("update sessions set task = coalesce(task, ?) where n = ?").run(taskOf(node), ground.n);
   recordEvent(db, { session: ground.n, seq, kind: "node.added", turn: turn?.n ?? null, node: n, at });
   if (turn) {
     account(db, turn.n, n, node);

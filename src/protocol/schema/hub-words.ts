@@ -40,7 +40,10 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
   "session.leaves": { does: "The ends of all branches of its tree.", gives: "nodes" },
   "session.find": { does: "By id, the tail of one or a name; names of the directory's project come first.", gives: "a session" },
   "session.fork": { does: "A new session at an old node, or at the tip; the old one stays where it is.", gives: "a session" },
-  "session.move": { does: "Points it at another node of its tree; null is before the first. Files stay as they are.", gives: "a session" },
+  "session.move": {
+    does: "Points it at another node of its tree; null is before the first. Its task is what it begins with there. Files stay as they are.",
+    gives: "a session",
+  },
   "session.rename": { does: "Gives it a name.", gives: "a session" },
   "session.archive": { does: "Takes it out of the lists; nothing is lost.", gives: "a session" },
   "session.restore": { does: "Brings an archived one back.", gives: "a session" },
