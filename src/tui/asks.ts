@@ -4,7 +4,7 @@ import { emptyLine, insert } from "../kit/line-edit.ts";
 import type { Ask } from "../protocol/control.ts";
 import { edited } from "./edit-keys.ts";
 import { scrollPage } from "./scroll.ts";
-import { notAsking, step, type Key, type State, type Step } from "./state.ts";
+import { notAsking, step, tell, type Key, type State, type Step } from "./state.ts";
 
 /** The question that takes the keys. Not those of a message that is half typed: it waits until that is sent or left. */
 export function askInFront(state: State): Ask | null {
@@ -52,8 +52,7 @@ function choosing(state: State, at: number): State {
 }
 
 function putOff(state: State): State {
-  const notice = { text: "the question stays open; Space q shows it again", isError: false };
-  return { ...state, asking: { ...state.asking, isPutOff: true }, notice };
+  return tell({ ...state, asking: { ...state.asking, isPutOff: true } }, "the question stays open; Space q shows it again");
 }
 
 function nextAsk(state: State): State {

@@ -8,7 +8,7 @@ import { openTree } from "./overlays/tree.ts";
 import { planCommands } from "./plan-commands.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
 import { beginSearch, searchOn } from "./search/search.ts";
-import { step, type State, type Step } from "./state.ts";
+import { step, tell, type State, type Step } from "./state.ts";
 
 export type ScreenCommand = {
   /** What bindings and the colon call it. */
@@ -82,13 +82,14 @@ export const screenCommands: readonly ScreenCommand[] = [
     name: "switch",
     summary: "to a session, or this one to a node; files stay",
     typed: "<session|node>",
-    run: (state, wanted) => (wanted === "" ? wants(state, ":switch takes a session or a node") : step(state, { type: "switch", wanted })),
+    run: (state, wanted) =>
+      wanted === "" ? step(tell(state, ":switch takes a session or a node", "error")) : step(state, { type: "switch", wanted }),
   },
   {
     name: "rename",
     summary: "another name for this session",
     typed: "<name>",
-    run: (state, name) => (name === "" ? wants(state, ":rename takes a name") : step(state, { type: "rename", name })),
+    run: (state, name) => (name === "" ? step(tell(state, ":rename takes a name", "error")) : step(state, { type: "rename", name })),
   },
   {
     name: "model",
@@ -177,7 +178,7 @@ function setBudget(state: State, wanted: string): Step {
   if (wanted === "off") return step(state, { type: "budget", usd: null });
   const usd = Number(wanted.replace(/^\$/, ""));
   if (Number.isFinite(usd) && usd > 0) return step(state, { type: "budget", usd });
-  return step({ ...state, notice: { text: `:budget takes dollars, as in 0.50, or off; not "${wanted}"`, isError: true } });
+  return step(tell(state, `:budget takes dollars, as in 0.50, or off; not "${wanted}"`, "error"));
 }
 
 function openHistory(state: State): Step {
@@ -186,12 +187,8 @@ function openHistory(state: State): Step {
     .map((text, at) => ({ id: String(at), label: oneLine(text, 200), detail: "", preview: text }))
     .filter(({ preview }, at) => history.lastIndexOf(preview) === at)
     .toReversed();
-  if (items.length === 0) return step({ ...state, notice: { text: "nothing was sent yet in this project", isError: false } });
+  if (items.length === 0) return step(tell(state, "nothing was sent yet in this project"));
   return step({ ...state, overlay: { kind: "picker", purpose: "history", items, filter: emptyLine, at: 0 } });
-}
-
-function wants(state: State, text: string): Step {
-  return step({ ...state, notice: { text, isError: true } });
 }
 
 function insertMode(state: State): State {
@@ -204,18 +201,18 @@ function atEnd(state: State): State {
 
 function clear(state: State): Step {
   const isEmpty = state.session?.tip === null && state.activity === null;
-  return isEmpty ? step({ ...state, notice: { text: "this branch is empty already", isError: false } }) : step(state, { type: "clear" });
+  return isEmpty ? step(tell(state, "this branch is empty already")) : step(state, { type: "clear" });
 }
 
 function cancel(state: State): Step {
   const { session, activity } = state;
-  if (session === null || activity === null) return step({ ...state, notice: { text: "nothing runs here", isError: false } });
+  if (session === null || activity === null) return step(tell(state, "nothing runs here"));
   return step({ ...state, activity: "stopping" }, { type: "cancel", session: session.id });
 }
 
 export function goOn(state: State): Step {
   if (state.session === null || state.activity !== null)
-    return step({ ...state, notice: { text: state.session === null ? "nothing was said yet" : "a turn runs already", isError: false } });
+    return step(tell(state, state.session === null ? "nothing was said yet" : "a turn runs already"));
   const started: State = { ...state, isInterrupted: false, activity: "starting", top: "end" };
   return step(started, { type: "start", prompt: null, images: [] });
 }
@@ -225,10 +222,9 @@ function openBlock(state: State): Step {
 }
 
 function switchNet(state: State, wanted: string): Step {
-  if (wanted !== "" && wanted !== "on" && wanted !== "off")
-    return step({ ...state, notice: { text: `:net takes on or off, not "${wanted}"`, isError: true } });
+  if (wanted !== "" && wanted !== "on" && wanted !== "off") return step(tell(state, `:net takes on or off, not "${wanted}"`, "error"));
   const net = wanted === "" ? (state.net === "on" ? "off" : "on") : wanted;
   const told = `network ${net}: the next turn's tools start in a sandbox of their own`;
   const text = state.activity === null ? told : `${told}; this turn's stay as they are`;
-  return step({ ...state, net, notice: { text, isError: false } }, { type: "net", net });
+  return step(tell({ ...state, net }, text), { type: "net", net });
 }

@@ -197,6 +197,11 @@ export function step(state: State, ...effects: Effect[]): Step {
   return { state, effects };
 }
 
+/** Says something above the prompt, until the next key. */
+export function tell(state: State, text: string, how: "told" | "error" = "told"): State {
+  return { ...state, notice: { text, isError: how === "error" } };
+}
+
 export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "bindings" | "isPlanning">>): State {
   return {
     bindings: {},

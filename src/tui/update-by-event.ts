@@ -7,7 +7,7 @@ import type { Turn } from "../protocol/turn.ts";
 import { addSpent, addUsage, nothingSpent, noUsage } from "../protocol/usage.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
 import { turnBlocks, type Block } from "./blocks.ts";
-import { step, type State, type Step } from "./state.ts";
+import { step, tell, type State, type Step } from "./state.ts";
 import { blockCount, withBelow, withBlocks, withDelta, withDraft, withNode, withOutput, withStart, withoutWriting } from "./transcript.ts";
 
 export function updateByEvent(state: State, event: Event): Step {
@@ -78,17 +78,13 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
     case "tool.output":
       return { ...state, transcript: withOutput(transcript, event.call, event.text) };
     case "tool.denied":
-      return { ...state, notice: { text: oneLine(event.text, 300), isError: true } };
+      return tell(state, oneLine(event.text, 300), "error");
     case "model.retried":
-      return {
-        ...state,
-        transcript: withoutWriting(transcript),
-        activity: "retrying",
-        notice: {
-          text: `attempt ${event.attempt + 1} in ${formatDuration(event.waitMs)}: ${oneLine(event.error.message, 300)}`,
-          isError: true,
-        },
-      };
+      return tell(
+        { ...state, transcript: withoutWriting(transcript), activity: "retrying" },
+        `attempt ${event.attempt + 1} in ${formatDuration(event.waitMs)}: ${oneLine(event.error.message, 300)}`,
+        "error",
+      );
     case "warning.raised":
       return {
         ...state,

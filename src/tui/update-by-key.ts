@@ -10,7 +10,7 @@ import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOf
 import { goBack } from "./overlays/agents.ts";
 import { pressInOverlay } from "./overlays/index.ts";
 import { searchKey } from "./search/search.ts";
-import { step, type Key, type State, type Step } from "./state.ts";
+import { step, tell, type Key, type State, type Step } from "./state.ts";
 
 export const whichKeyAfterMs = 200;
 export const leaderEndsAfterMs = 1000;
@@ -130,13 +130,9 @@ function commandKey(state: State, key: Key): Step {
   if (word === "") return step(left);
   const command = commandOfWord(word);
   if ("run" in command) return command.run(left, rest.join(" "));
-  return step({
-    ...left,
-    notice: {
-      text: `no command :${word}${command.near === null ? "; :help lists them" : `; did you mean :${command.near}?`}`,
-      isError: true,
-    },
-  });
+  return step(
+    tell(left, `no command :${word}${command.near === null ? "; :help lists them" : `; did you mean :${command.near}?`}`, "error"),
+  );
 }
 
 function completeCommand(state: State): State {
@@ -146,8 +142,4 @@ function completeCommand(state: State): State {
   const completed = { ...state, commandLine: { text, cursor: text.length } };
   if (fitting.length === 0) return tell(state, `no command begins with :${word}`);
   return fitting.length === 1 || text !== word ? completed : tell(completed, oneLine(fitting.join(", "), 300));
-}
-
-function tell(state: State, text: string): State {
-  return { ...state, notice: { text, isError: false } };
 }

@@ -15,7 +15,7 @@ import { comparing } from "./overlays/comparison.ts";
 import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
 import { withItems } from "./overlays/picker.ts";
 import { scrollBy } from "./scroll.ts";
-import { step, type ImagesMessage, type Message, type Opened, type State, type Step } from "./state.ts";
+import { step, tell, type ImagesMessage, type Message, type Opened, type State, type Step } from "./state.ts";
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
 import { searchFor } from "./search/search.ts";
 import { heldIn, updateBelow, updateByEvent, walls } from "./update-by-event.ts";
@@ -55,9 +55,9 @@ export function update(state: State, message: Message): Step {
     case "found files":
       return step(withFiles(state, message));
     case "attached":
-      return attach(message.problem === null ? state : { ...state, notice: { text: message.problem, isError: true } }, message);
+      return attach(message.problem === null ? state : tell(state, message.problem, "error"), message);
     case "went":
-      return step({ ...state, overlay: null, visit: null, notice: { text: message.text, isError: false } });
+      return step(tell({ ...state, overlay: null, visit: null }, message.text));
     case "renamed":
       return step(state.session?.id === message.session.id ? { ...state, session: message.session } : state);
     case "compared":
@@ -89,7 +89,7 @@ export function update(state: State, message: Message): Step {
     case "costs":
       return step(withCosts(state, message.lines));
     case "told":
-      return step({ ...state, notice: { text: oneLine(message.text, 300), isError: message.isError ?? false } });
+      return step(tell(state, oneLine(message.text, 300), message.isError === true ? "error" : "told"));
     case "failed":
       return step(failed(state, message));
     case "refused":
@@ -100,8 +100,8 @@ export function update(state: State, message: Message): Step {
 function withImages(state: State, message: ImagesMessage): State {
   const { images } = state;
   if (message.type === "images") return { ...state, images: { ...images, canDraw: message.canDraw } };
-  const notice = { text: `an image can't be drawn: ${oneLine(message.problem, 200)}`, isError: false };
-  return { ...state, images: { ...images, failed: new Set(images.failed).add(message.block) }, notice };
+  const failed = new Set(images.failed).add(message.block);
+  return tell({ ...state, images: { ...images, failed } }, `an image can't be drawn: ${oneLine(message.problem, 200)}`);
 }
 
 function visited(state: State, visit: State["visit"]): State {
@@ -167,9 +167,9 @@ function standing({ blocks, open = null }: Opened): State["transcript"] {
 /** What went wrong in a session that is not shown any more is told without mixing it with this one. */
 function failed(state: State, { session, text, hint }: { session?: string; text: string; hint: string | null }): State {
   if (session !== undefined && state.session !== null && session !== state.session.id)
-    return { ...state, notice: { text: oneLine(`session ${shortId(session)}: ${text}`, 300), isError: true } };
+    return tell(state, oneLine(`session ${shortId(session)}: ${text}`, 300), "error");
   if (state.overlay !== null || state.isLost)
-    return { ...state, notice: { text: oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), isError: true } };
+    return tell(state, oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), "error");
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }

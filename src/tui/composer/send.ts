@@ -2,7 +2,7 @@
 import { emptyLine } from "../../kit/line-edit.ts";
 import { goOn } from "../commands.ts";
 import { commandOfWord } from "../keymap.ts";
-import { step, type State, type Step } from "../state.ts";
+import { step, tell, type State, type Step } from "../state.ts";
 import { expanded, imagesIn } from "./chips.ts";
 import { remembered } from "./composer.ts";
 
@@ -52,8 +52,4 @@ function slashCommand(state: State): Step | null {
   const near = "run" in command ? command.name : command.near;
   if (near === null) return null;
   return step(tell(state, `no command /${word}; did you mean /${near}? With a space before it, it is sent`, "error"));
-}
-
-function tell(state: State, text: string, how: "told" | "error" = "told"): State {
-  return { ...state, notice: { text, isError: how === "error" } };
 }

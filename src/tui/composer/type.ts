@@ -2,7 +2,7 @@
 import { rowMove } from "../../kit/lay-out.ts";
 import { insert, type Line } from "../../kit/line-edit.ts";
 import { edited } from "../edit-keys.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
+import { step, tell, type Key, type State, type Step } from "../state.ts";
 import { composerPrompt } from "../views/layout.ts";
 import { imageChip, imagePathIn, pasteChip, withoutChip, type Chip } from "./chips.ts";
 import { recall, undone, withUndo } from "./composer.ts";
@@ -24,7 +24,7 @@ export function typeKey(state: State, key: Key): Step {
     case "ctrl+-":
     case "ctrl+/": {
       const back = undone(composer);
-      return back === null ? step({ ...state, notice: { text: "nothing to take back", isError: false } }) : step({ ...state, ...back });
+      return back === null ? step(tell(state, "nothing to take back")) : step({ ...state, ...back });
     }
     case "backspace":
       return changed(state, withoutChip(draft, composer.chips, "before") ?? edited(draft, key));
@@ -78,7 +78,7 @@ function moveOrRecall(state: State, by: -1 | 1): Step {
 /** A message that waited stands in the prompt again, before what has been typed since. */
 export function takenBack(state: State, { input, text }: { input: string; text: string | null }): Step {
   const queue = state.queue.filter(({ id }) => id !== input);
-  if (text === null) return step({ ...state, queue, notice: { text: "the agent has that message already", isError: false } });
+  if (text === null) return step(tell({ ...state, queue }, "the agent has that message already"));
   const { draft } = state;
   const placed = withText({ ...state, queue, mode: "insert" }, text);
   return draft.text === "" ? step(placed) : changed(placed, { ...placed.draft, text: `${placed.draft.text}\n${draft.text}` });

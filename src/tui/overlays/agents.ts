@@ -5,7 +5,7 @@ import type { TurnRow } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { underParents, type IndentedTurn } from "../../protocol/turn-rows.ts";
 import { edited } from "../edit-keys.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
+import { step, tell, type Key, type State, type Step } from "../state.ts";
 import { allBlocks } from "../transcript.ts";
 import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 
@@ -66,7 +66,7 @@ function visitFrom(state: State): Visit {
 }
 
 export function goBack(state: State): Step {
-  if (state.visit === null) return told(state, "nothing is watched here; :quit leaves");
+  if (state.visit === null) return step(tell(state, "nothing is watched here; :quit leaves"));
   return step(state, { type: "visit", session: state.visit.home, visit: null });
 }
 
@@ -75,7 +75,7 @@ export function watchFocused(state: State): Step {
   const block = allBlocks(state.transcript).find(({ id }) => id === state.focus);
   const named = block?.kind === "tool" ? /\[session ([0-9a-f-]{36})/.exec(block.result?.text ?? "")?.[1] : undefined;
   const session = block?.kind === "session" ? block.id : named;
-  if (session === undefined) return told(state, "[ and ] go to the block of a sub-session; then it can be watched");
+  if (session === undefined) return step(tell(state, "[ and ] go to the block of a sub-session; then it can be watched"));
   return step(state, { type: "visit", session, visit: visitFrom(state) });
 }
 
@@ -153,7 +153,7 @@ function pause(state: State, _: AgentsPanel, row: TurnRow): Step {
 function kill(state: State, panel: AgentsPanel, row: TurnRow): Step {
   const { id } = row.session;
   if (panel.killing === id) return step({ ...state, overlay: { ...panel, killing: null } }, { type: "kill", session: id });
-  return told({ ...state, overlay: { ...panel, killing: id } }, `x again stops ${row.session.name ?? shortId(id)} and all below it`);
+  return step(tell({ ...state, overlay: { ...panel, killing: id } }, `x again stops ${row.session.name ?? shortId(id)} and all below it`));
 }
 
 function answer(state: State, panel: AgentsPanel): Step {
@@ -170,10 +170,6 @@ function whileItRuns(run: (state: State, panel: AgentsPanel, row: TurnRow) => St
   return (state, panel) => {
     const row = chosenTurn(panel);
     if (row === undefined) return step(state);
-    return row.state === "ended" ? told(state, "it has ended") : run(state, panel, row);
+    return row.state === "ended" ? step(tell(state, "it has ended")) : run(state, panel, row);
   };
-}
-
-function told(state: State, text: string): Step {
-  return step({ ...state, notice: { text, isError: false } });
 }

@@ -3,7 +3,7 @@ import type { Bindings } from "../bindings.ts";
 import { screenCommands, type ScreenCommand } from "../commands.ts";
 import { withText } from "../composer/type.ts";
 import { waysTo } from "../help.ts";
-import { step, type State, type Step } from "../state.ts";
+import { step, tell, type State, type Step } from "../state.ts";
 import type { Item, Purpose } from "./picker.ts";
 
 type Choosing = {
@@ -46,7 +46,7 @@ function chooseModel(state: State, { id }: Item, suffix: string): Step {
   const effort = suffix.slice(1);
   if (efforts.includes(effort)) return step(state, { type: "model", name: `${id}:${effort}` });
   if (effort === "" || id.includes(suffix)) return step(state, { type: "model", name: id });
-  return step({ ...state, notice: { text: `no effort "${effort}": ${efforts.join(", ")}`, isError: true } });
+  return step(tell(state, `no effort "${effort}": ${efforts.join(", ")}`, "error"));
 }
 
 /** What can't be done without an argument asks for it on the command line. */

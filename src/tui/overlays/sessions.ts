@@ -5,7 +5,7 @@ import { shortId, type Node } from "../../protocol/node.ts";
 import type { FoundNode } from "../../protocol/tree-views.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { edited } from "../edit-keys.ts";
-import { step, type Effect, type Key, type State, type Step } from "../state.ts";
+import { step, tell, type Effect, type Key, type State, type Step } from "../state.ts";
 import { movedBy, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type SessionsPanel = {
@@ -152,7 +152,7 @@ function choose(state: State, panel: SessionsPanel): Step {
   if (session.id === panel.here) return step({ ...state, overlay: null });
   if (session.project !== panel.project) {
     const text = `it is in another project: cd ${session.directory} && skein tui ${shortId(session.id)}`;
-    return step({ ...state, notice: { text, isError: false } });
+    return step(tell(state, text));
   }
   return step(state, { type: "go", session: session.id, node: null });
 }

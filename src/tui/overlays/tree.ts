@@ -6,7 +6,7 @@ import type { TurnRow } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { edited } from "../edit-keys.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
+import { step, tell, type Key, type State, type Step } from "../state.ts";
 import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 import { keyOf, outlineOf, sessionAt, shownRows, type Outline, type TreeRow } from "./tree-outline.ts";
 
@@ -184,24 +184,24 @@ function refolded(panel: TreePanel, outline: Outline, folded: ReadonlySet<string
 function go(state: State, panel: TreePanel): Step {
   const row = chosenRow(panel);
   if (row === undefined) return step(state);
-  if (row.sessions.some((session) => session.id === panel.here)) return told(state, "you are here already");
+  if (row.sessions.some((session) => session.id === panel.here)) return step(tell(state, "you are here already"));
   return step(state, { type: "go", session: row.sessions[0]?.id ?? null, node: row.node?.id ?? null });
 }
 
 function fork(state: State, panel: TreePanel): Step {
   const node = chosenRow(panel)?.node ?? null;
-  return node === null ? told(state, "a fork needs a message to begin at") : typing(state, panel, "fork", node.id, "");
+  return node === null ? step(tell(state, "a fork needs a message to begin at")) : typing(state, panel, "fork", node.id, "");
 }
 
 function compare(state: State, panel: TreePanel): Step {
   const row = chosenRow(panel);
   if (row === undefined) return step(state);
   const what = row.sessions[0]?.id ?? row.node?.id ?? null;
-  if (what === null) return told(state, "before the first message there is nothing to compare");
+  if (what === null) return step(tell(state, "before the first message there is nothing to compare"));
   const { compared } = panel;
   if (compared === null) {
     const marked: State = { ...state, overlay: { ...panel, compared: { what, key: keyOf(row) } } };
-    return told(marked, `d on another line compares it with ${shortId(what)}; d here again does not`);
+    return step(tell(marked, `d on another line compares it with ${shortId(what)}; d here again does not`));
   }
   const calm: State = { ...state, overlay: { ...panel, compared: null } };
   return compared.key === keyOf(row) ? step(calm) : step(calm, { type: "compare", a: compared.what, b: what });
@@ -209,25 +209,25 @@ function compare(state: State, panel: TreePanel): Step {
 
 function graft(state: State, panel: TreePanel): Step {
   const session = chosenSession(panel, (candidate) => candidate.id !== panel.here);
-  if (session === null) return told(state, "no session rests on this branch; f forks one");
-  if (session.id === panel.here) return told(state, "this is the branch you are in; choose another one to graft");
+  if (session === null) return step(tell(state, "no session rests on this branch; f forks one"));
+  if (session.id === panel.here) return step(tell(state, "this is the branch you are in; choose another one to graft"));
   return step(state, { type: "graft", from: session.id });
 }
 
 function rename(state: State, panel: TreePanel): Step {
   const session = chosenSession(panel, (candidate) => candidate.id === panel.here);
-  if (session === null) return told(state, "no session rests on this branch; f forks one");
+  if (session === null) return step(tell(state, "no session rests on this branch; f forks one"));
   return typing(state, panel, "rename", session.id, session.name ?? "");
 }
 
 function archive(state: State, panel: TreePanel): Step {
   const session = chosenSession(panel, (candidate) => candidate.id !== panel.here);
-  if (session === null) return told(state, "no session rests on this branch");
-  if (session.id === panel.here) return told(state, "you are in this session; go to another one first");
+  if (session === null) return step(tell(state, "no session rests on this branch"));
+  if (session.id === panel.here) return step(tell(state, "you are in this session; go to another one first"));
   if (panel.archiving === session.id)
     return step({ ...state, overlay: { ...panel, archiving: null } }, { type: "archive", session: session.id });
   const name = session.name ?? shortId(session.id);
-  return told({ ...state, overlay: { ...panel, archiving: session.id } }, `x again archives ${name}; its messages stay in the tree`);
+  return step(tell({ ...state, overlay: { ...panel, archiving: session.id } }, `x again archives ${name}; its messages stay in the tree`));
 }
 
 function copy(state: State, panel: TreePanel): Step {
@@ -242,8 +242,4 @@ function leave(state: State, panel: TreePanel): Step {
 
 function chosenSession(panel: TreePanel, prefers: (session: Session) => boolean): Session | null {
   return panel.outline === null ? null : sessionAt(panel.outline, panel.shown[panel.at] ?? -1, prefers);
-}
-
-function told(state: State, text: string): Step {
-  return step({ ...state, notice: { text, isError: false } });
 }

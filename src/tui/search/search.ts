@@ -3,7 +3,7 @@
 import { emptyLine, type Line } from "../../kit/line-edit.ts";
 import { edited } from "../edit-keys.ts";
 import { bringIntoView } from "../scroll.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
+import { step, tell, type Key, type State, type Step } from "../state.ts";
 import { blockAt } from "../transcript.ts";
 import { isBefore, isOpen, topPlace, type Place } from "../views/window.ts";
 import { blocksWith, patternOf, rowsWith } from "./find.ts";
@@ -28,7 +28,7 @@ export function searchKey(state: State, search: Search, key: Key): Step {
   if (key.name !== "enter") return step(searchFor(state, search, edited(search.line, key)));
   if (search.line.text === "") return step(leaveSearch(state, search));
   if (search.found !== null) return step({ ...state, mode: "normal" });
-  return step(told(leaveSearch(state, search), `nothing has "${search.line.text}"`));
+  return step(tell(leaveSearch(state, search), `nothing has "${search.line.text}"`));
 }
 
 function leaveSearch(state: State, { before }: Search): State {
@@ -57,9 +57,9 @@ export function searchFor(state: State, search: Search, line: Line): State {
 export function searchOn(state: State, by: -1 | 1): State {
   const { search } = state;
   const pattern = patternOf(search?.line.text ?? "");
-  if (search === null || pattern === null) return told(state, "nothing was searched for yet: / begins");
+  if (search === null || pattern === null) return tell(state, "nothing was searched for yet: / begins");
   const blocks = blocksWith(state, search.line.text);
-  if (blocks.length === 0) return told(state, `nothing has "${search.line.text}" any more`);
+  if (blocks.length === 0) return tell(state, `nothing has "${search.line.text}" any more`);
   const now = search.found?.place ?? topPlace(state);
   const inBlock = blocks.includes(now.block) ? rowsIn(state, now.block, pattern) : [];
   const onward = by > 0 ? inBlock.find((row) => isBefore(now, row)) : inBlock.findLast((row) => isBefore(row, now));
@@ -69,7 +69,7 @@ export function searchOn(state: State, by: -1 | 1): State {
   const rows = rowsIn(state, block, pattern);
   const place = (by > 0 ? rows[0] : rows.at(-1))!;
   const there = arrived(state, blocks, place);
-  return next === undefined ? told(there, by > 0 ? "on from the beginning" : "on from the end") : there;
+  return next === undefined ? tell(there, by > 0 ? "on from the beginning" : "on from the end") : there;
 }
 
 function rowsIn(state: State, block: number, pattern: RegExp): Place[] {
@@ -92,8 +92,4 @@ function arrived(state: State, blocks: readonly number[], place: Place): State {
   const found = { place, block: blocks.indexOf(place.block) + 1, of: blocks.length };
   const focus = blockAt(state.transcript, place.block)?.id ?? null;
   return bringIntoView({ ...withOpened(state, place.block), focus, search: { ...search, found, isShown: true } }, place);
-}
-
-function told(state: State, text: string): State {
-  return { ...state, notice: { text, isError: false } };
 }
