@@ -15,6 +15,7 @@ import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../s
 const model = wireModels.anthropic;
 const kills = 50;
 const latestMs = 1400;
+const latestEvent = 120;
 
 // One call in ten leaves a daemon that left its session: it must not outlive skein either.
 const hundredCalls = shellScript(
@@ -33,9 +34,9 @@ test("what was printed before any of fifty kills is kept, and the resumed turn t
   const server = startModelServer(({ position }) => (killed.has(position.prompt) ? atOnce : hundredCalls));
   const moments = Array.from({ length: kills }, (_, at) => ({
     task: `count to a hundred, kill ${String(at).padStart(2, "0")}`,
-    ms: Math.round(random() * latestMs),
-    // Most of them count from the first event, so that a slow start does not make every kill an early one.
-    from: at % 4 === 0 ? ("start" as const) : ("first-event" as const),
+    // Most of them count events: time alone would make every kill an early one on a slow machine.
+    events: at % 4 === 0 ? 0 : 1 + Math.floor(random() * latestEvent),
+    ms: Math.round(random() * (at % 4 === 0 ? latestMs : 40)),
   }));
   const seen = { resumed: 0, told: 0 };
   const lane = async () => {
@@ -58,12 +59,13 @@ test("what was printed before any of fifty kills is kept, and the resumed turn t
   }
 });
 
-type Moment = { task: string; ms: number; from: "start" | "first-event" };
+/** So long after so many events. */
+type Moment = { task: string; events: number; ms: number };
 
-async function killAfter(house: TemporaryHouse, { task, ms, from }: Moment): Promise<{ id: string; printed: Printed[] }> {
+async function killAfter(house: TemporaryHouse, { task, events, ms }: Moment): Promise<{ id: string; printed: Printed[] }> {
   const id = Bun.randomUUIDv7();
   const run = follow(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
-  if (from === "first-event") await run.until(() => true);
+  if (events > 0) await run.until(() => run.printed.length >= events);
   await Bun.sleep(ms);
   run.child.kill("SIGKILL");
   await run.ended;

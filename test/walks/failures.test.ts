@@ -156,7 +156,7 @@ test("a refused connection ends as network and names the address", async () => {
 });
 
 test.each(everyWire)("a stalled stream over %s ends as stalled, and what came is kept", async (_wire, model) => {
-  const walked = await walk({ model, fault: { type: "stall" }, env: { SKEIN_IDLE_TIMEOUT: "1s" } });
+  const walked = await walk({ model, fault: { type: "stall" }, env: { SKEIN_IDLE_TIMEOUT: "3s" } });
   expectEnd(walked, "stalled", 124, /./);
   expect(walked.transcript).toContain("The first half of");
 });

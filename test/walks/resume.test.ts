@@ -192,7 +192,7 @@ describe("stopped by a limit", () => {
     using house = temporaryHouse(vendorEnv(server.url));
     server.setScript({ steps: [], final: "half of this answer comes" });
     server.setFault({ type: "stall" });
-    const stalled = await ran(house, ["wait", "--session", "slow"], { SKEIN_IDLE_TIMEOUT: "1s" });
+    const stalled = await ran(house, ["wait", "--session", "slow"], { SKEIN_IDLE_TIMEOUT: "3s" });
     expect(stalled).toMatchObject({ code: 124, record: { status: "stalled", error: { kind: "stalled" } } });
     expect("half of this answer comes").toStartWith(stalled.record?.result as string);
     server.setFault(null);
