@@ -47,4 +47,4 @@ test("what happened, what happens, a line typed in between, and the way out", as
   } finally {
     await server.stop();
   }
-}, 60_000);
+}, 300_000);

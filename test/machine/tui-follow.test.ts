@@ -40,7 +40,7 @@ describe("the screen follows", () => {
       expect(second).not.toMatch(/the first|the third/);
       expect(third).toMatch(/the third[^]*0\.5[^]*cancelled/);
     });
-  }, 60_000);
+  }, 300_000);
 
   test("the turn of another process and of another screen, and what both left when they were killed", async () => {
     await inHouse(async (house, terminal) => {
@@ -77,7 +77,7 @@ describe("the screen follows", () => {
       await terminal.press("Enter");
       await terminal.until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
     });
-  }, 60_000);
+  }, 300_000);
 
   test("a turn in the hub, which outlives it; a hub that dies is told, and gone on with in the next one", async () => {
     await inHouse(async (house, { press, until }) => {
@@ -108,7 +108,7 @@ describe("the screen follows", () => {
       await until("Resume with");
       expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
     });
-  }, 60_000);
+  }, 300_000);
 });
 
 test("a session that is opened again has what was used below it, and the question it waits with", async () => {
@@ -142,7 +142,7 @@ test("a session that is opened again has what was used below it, and the questio
   } finally {
     await server.stop();
   }
-}, 60_000);
+}, 300_000);
 
 async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal) => Promise<void>): Promise<void> {
   const server = startLongRun(pace);

@@ -147,4 +147,4 @@ for (const size of [
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  }, 300_000);

@@ -103,7 +103,7 @@ describe("from any moment on", () => {
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  }, 300_000);
 
   test("a connection that is dropped again and again goes on by seq, without loss and without repeating", async () => {
     const server = startLongRun({ steps: 40, calls: 10 });
@@ -135,7 +135,7 @@ describe("from any moment on", () => {
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  }, 300_000);
 
   test("one that comes in the middle is told what streams so far, then every piece of it", async () => {
     const rest = Promise.withResolvers<void>();

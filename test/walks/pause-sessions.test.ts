@@ -65,7 +65,7 @@ test("sub-sessions stand still with their parent, and one of them alone, also wh
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "both are back" });
   });
-}, 60_000);
+}, 300_000);
 
 test("a sub-session goes on only with its parent, and --force is refused where others run in the same process", async () => {
   await walk(family, async (house) => {
@@ -83,7 +83,7 @@ test("a sub-session goes on only with its parent, and --force is refused where o
     expect(await house.run(["kill", "top"])).toMatchObject({ code: 0 });
     await run.ended;
   });
-}, 60_000);
+}, 300_000);
 
 test("the turn of a chat stands still and goes on, and the chat after it", async () => {
   await walk(shellScript([loop("written")], "went on"), async (house) => {
@@ -98,7 +98,7 @@ test("the turn of a chat stands still and goes on, and the chat after it", async
     expect(await new Response(chat.stdout).text()).toContain("went on");
     expect(await chat.exited).toBe(0);
   });
-}, 40_000);
+}, 300_000);
 
 test("a request that waits to be tried again is not sent while the turn stands still", async () => {
   await walk({ steps: [], final: "at last" }, async (house, server) => {
@@ -114,7 +114,7 @@ test("a request that waits to be tried again is not sent while the turn stands s
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "at last" });
   });
-}, 40_000);
+}, 300_000);
 
 test("an answer whose connection is lost in a pause is gone on with", async () => {
   const lost = Promise.withResolvers<void>();
@@ -158,7 +158,7 @@ test("an answer whose connection is lost in a pause is gone on with", async () =
   } finally {
     await server.stop();
   }
-}, 30_000);
+}, 300_000);
 
 test("a turn that the hub runs stands still and goes on, its other turns run on", async () => {
   const scripts: ScriptSource = ({ position: { prompt } }) => shellScript([loop(prompt)], `${prompt} went on`);
@@ -186,7 +186,7 @@ test("a turn that the hub runs stands still and goes on, its other turns run on"
       await house.run(["hub", "stop", "--wait", "0"]);
     }
   });
-}, 60_000);
+}, 300_000);
 
 test("a turn that came over MCP stands still, goes on and answers; another one is killed and leaves nothing", async () => {
   const scripts: ScriptSource = ({ position: { prompt } }) => shellScript([loop(prompt)], `${prompt} went on`);
@@ -210,4 +210,4 @@ test("a turn that came over MCP stands still, goes on and answers; another one i
     }
     expect(await leftOf(house.root)).toEqual([]);
   });
-}, 60_000);
+}, 300_000);

@@ -57,7 +57,7 @@ test("a paused run writes, computes and asks nothing, for longer than its time l
   } finally {
     await server.stop();
   }
-}, 60_000);
+}, 300_000);
 
 test("an answer that streams is not read on while it is paused, and is whole in the end", async () => {
   const words = Array.from({ length: 120 }, (_, at) => `word${at}`).join(" ");
@@ -80,7 +80,7 @@ test("an answer that streams is not read on while it is paused, and is whole in 
   } finally {
     await server.stop();
   }
-}, 30_000);
+}, 300_000);
 
 test("a run that is killed while it stands still leaves nothing", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
@@ -101,7 +101,7 @@ test("a run that is killed while it stands still leaves nothing", async () => {
   } finally {
     await server.stop();
   }
-}, 60_000);
+}, 300_000);
 
 test("a paused skein that is killed with -9 leaves nothing", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
@@ -119,7 +119,7 @@ test("a paused skein that is killed with -9 leaves nothing", async () => {
   } finally {
     await server.stop();
   }
-}, 60_000);
+}, 300_000);
 
 test("--force stops the process itself with all below it, which ps shows, resume ends and kill ends", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
@@ -143,7 +143,7 @@ test("--force stops the process itself with all below it, which ps shows, resume
   } finally {
     await server.stop();
   }
-}, 60_000);
+}, 300_000);
 
 test("a command that exec runs is paused and goes on", async () => {
   const server = startModelServer(shellScript([]));
@@ -163,4 +163,4 @@ test("a command that exec runs is paused and goes on", async () => {
   } finally {
     await server.stop();
   }
-}, 30_000);
+}, 300_000);

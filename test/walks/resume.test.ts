@@ -202,7 +202,7 @@ describe("stopped by a limit", () => {
   test("--timeout ends the turn as timed-out, stops its tools, and it can be gone on with", async () => {
     using house = temporaryHouse(vendorEnv(server.url));
     server.setScript(shellScript(["echo begun; sleep 60 & sleep 60"], "ended"));
-    const late = await ran(house, ["sleep", "--session", "late", "--timeout", "1"]);
+    const late = await ran(house, ["sleep", "--session", "late", "--timeout", "4"]);
     expect(late).toMatchObject({ code: 124, record: { status: "timed-out", steps: 1, error: { kind: "timed-out" } } });
     expect(await leftOf(house.root)).toEqual([]);
     server.setScript(echo);

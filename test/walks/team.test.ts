@@ -43,7 +43,7 @@ test("an architect, two engineers and a reviewer: worktrees, mail, artifacts, su
     const shown = await house.run(["show", id, "--json"]);
     expect(shown.out).toContain("one file each");
   });
-}, 60_000);
+}, 300_000);
 
 test("what does not hold is tried once more with the reason, then the team stops; resume goes on there", async () => {
   const phases = {
@@ -87,7 +87,7 @@ test("what does not hold is tried once more with the reason, then the team stops
     expect(the(log, "agent_completed").map(({ attempt }) => attempt)).toEqual([1, 3]);
     expect(events(log).filter((event) => event === "agent_spawned")).toHaveLength(2);
   });
-}, 60_000);
+}, 300_000);
 
 test("two that change the same line: both branches are kept, the conflict is told, and whoever resumes goes on without one", async () => {
   const player: Player = ({ instance }) => ({ run: `echo "engineer ${instance}" > index.js` });
@@ -105,7 +105,7 @@ test("two that change the same line: both branches are kept, the conflict is tol
     expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
     expect(readFileSync(join(house.project, "index.js"), "utf8")).toBe("engineer 1\n");
   });
-}, 60_000);
+}, 300_000);
 
 test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", async () => {
   const asked: string[] = [];
@@ -139,7 +139,7 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
     const merged = await house.run(["team", "merge", id, "--yes"]);
     expect([merged.code, readFileSync(join(house.project, "done.txt"), "utf8")]).toEqual([0, "went on\n"]);
   });
-}, 60_000);
+}, 300_000);
 
 test("a planner plans by what came out; a plan that can't be used is sent back once, then refused", async () => {
   const plan = (value: object) => JSON.stringify(value);
@@ -165,7 +165,7 @@ test("a planner plans by what came out; a plan that can't be used is sent back o
       expect([ran.code, /the planner's plan can't be used: it is no JSON/.test(ran.err)]).toEqual([1, true]);
     },
   );
-}, 60_000);
+}, 300_000);
 
 test("a member that hangs is stopped by its role's clock, one that dies is seen dead; each is tried again and takes nobody along", async () => {
   const patience = "---\nname: hasty\ndescription: writes code in a hurry\nidle: 2s\n---\nDo it.\n";
@@ -197,7 +197,7 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
     const texts = ["hung.txt", "whole.txt", "fine.txt"].map((file) => readFileSync(join(house.project, file), "utf8"));
     expect(texts).toEqual(["better\n", "half\n", "fine\n"]);
   });
-}, 60_000);
+}, 300_000);
 
 test("a member that asks a person stops the team as one that needs an answer; with it, resume goes on", async () => {
   const asks = { steps: [{ calls: [{ name: "ask_user", input: { question: "Which colour?" } }] }], final: "?" };
@@ -213,4 +213,4 @@ test("a member that asks a person stops the team as one that needs an answer; wi
     expect(readFileSync(join(house.project, "wall.txt"), "utf8")).toBe("painted\n");
     expect(server.main().at(-1)?.text).toContain("blue");
   });
-}, 60_000);
+}, 300_000);
