@@ -1,6 +1,7 @@
 // What a turn and everything below it may use together: tokens, money, steps and sub-sessions. A request has room reserved
 // before it is sent, so that many at once go past a limit by no more than one alone would.
 import { type TurnError, usedUp } from "../protocol/error.ts";
+import { counted } from "../kit/text.ts";
 import type { BudgetLeft, Estimate, Limits, Settle } from "../protocol/ports.ts";
 import { countedTokens, type Spent } from "../protocol/usage.ts";
 
@@ -53,7 +54,7 @@ class Budget {
     const over = this.over ?? this.reached();
     if (over !== null) return over;
     if (maxChildren !== null && this.#used.children >= maxChildren)
-      return { ...usedUp("children", ""), message: `the budget of ${maxChildren} sub-session${maxChildren === 1 ? "" : "s"} is used up` };
+      return { ...usedUp("children", ""), message: `the budget of ${counted(maxChildren, "sub-session")} is used up` };
     this.#used.children += 1;
     return null;
   }

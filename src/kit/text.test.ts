@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { byteLength, cutText, decodeUtf8, groupDigits, missingNote, oneLine, Utf8Stream } from "./text.ts";
+import { byteLength, counted, cutText, decodeUtf8, groupDigits, missingNote, oneLine, Utf8Stream } from "./text.ts";
 
 const family = "👨‍👩‍👧‍👦";
 const flag = "🇩🇪";
@@ -102,4 +102,5 @@ test("a character torn between two chunks is put together, invalid bytes become 
 
 test("digits are grouped in threes", () => {
   expect([0, 999, 1000, 12345, 1234567].map(groupDigits)).toEqual(["0", "999", "1,000", "12,345", "1,234,567"]);
+  expect([0, 1, 1000].map((count) => counted(count, "line"))).toEqual(["0 lines", "1 line", "1,000 lines"]);
 });

@@ -37,6 +37,11 @@ export function groupDigits(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** "1 step", "2 steps". */
+export function counted(count: number, noun: string): string {
+  return `${groupDigits(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** Puts a line of its own between two pieces of text. */
 export function joinAround(head: string, line: string, tail: string): string {
   const before = head === "" || head.endsWith("\n") ? head : `${head}\n`;

@@ -1,6 +1,6 @@
 // What the transcript is made of, and how nodes become it. A block never changes: a changed one is another object, so
 // that what was laid out for it can be kept with it. Texts are as they came; cards clean what they show.
-import { oneLine } from "../kit/text.ts";
+import { counted, oneLine } from "../kit/text.ts";
 import type { HandlePart, ImageData, Node, Part } from "../protocol/node.ts";
 import type { TurnStatus } from "../protocol/error.ts";
 import type { Turn } from "../protocol/turn.ts";
@@ -115,12 +115,11 @@ function speaker(node: Node): "user" | "text" | "note" {
 export function turnBlocks(turn: Turn): Block[] {
   // A command of the person's asked no model.
   if (turn.agent === "shell" && turn.status === "ok") return [];
-  const steps = `${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`;
   const cost = turn.costUsd === null ? "cost unknown" : `$${turn.costUsd.toFixed(4)}`;
   const line: Block = {
     id: `turn-${turn.id}`,
     kind: "turn",
-    text: `${turn.status ?? "open"} · ${steps} · ${tokensText(turn.usage)} · ${cost}`,
+    text: `${turn.status ?? "open"} · ${counted(turn.steps, "step")} · ${tokensText(turn.usage)} · ${cost}`,
   };
   if (turn.error === null || turn.status === "cancelled") return [line];
   return [{ id: `error-${turn.id}`, kind: "error", text: turn.error.message, hint: turn.error.hint ?? null }, line];

@@ -1,6 +1,6 @@
 // A phase in words, for those who come after and for people: who did what, what came of it, what is missing. Made from
 // what is recorded, without a model, and bounded.
-import { cutText } from "../../kit/text.ts";
+import { counted, cutText } from "../../kit/text.ts";
 import { reasonOf, type Conflict, type MemberRecord, type PhasePlan } from "../../protocol/team.ts";
 
 const answerBytes = 1_500;
@@ -18,7 +18,7 @@ export function phaseSummary({ plan, members, conflicts, messages }: PhaseOutcom
     `## ${plan.name}${plan.goal === "" || plan.goal.includes("\n") ? "" : `: ${plan.goal}`}`,
     ...members.map(memberLines),
     ...conflicts.map(({ agent, paths }) => `Not joined: the work of ${agent} conflicts in ${paths.join(", ")}.`),
-    ...(messages === 0 ? [] : [`${messages} ${messages === 1 ? "message" : "messages"} among them.`]),
+    ...(messages === 0 ? [] : [`${counted(messages, "message")} among them.`]),
   ].join("\n\n");
   return cutText(text, summaryBytes, { keep: "both", headShare: 0.6 }).text;
 }

@@ -1,6 +1,6 @@
 // What is told of a run besides the answer, line by line, the same in every place where people read it.
 import { formatDuration } from "../../kit/duration.ts";
-import { oneLine, shortCount } from "../../kit/text.ts";
+import { counted, oneLine, shortCount } from "../../kit/text.ts";
 import type { Ask, QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
 import { shortId, textOf, type Node, type ResultPart } from "../../protocol/node.ts";
@@ -126,6 +126,5 @@ export function summaryLine(result: ResultRecord): string {
   const cached = usage.cache_read > 0 ? ` (${shortCount(usage.cache_read)} cached)` : "";
   const cost = result.cost_usd === null ? "cost unknown" : `$${result.cost_usd.toFixed(4)}`;
   const tokens = `in ${shortCount(usage.input + usage.cache_read + usage.cache_write)}${cached} out ${shortCount(usage.output)}`;
-  const steps = result.steps === 1 ? "1 step" : `${result.steps} steps`;
-  return `${result.status} · ${steps} · ${tokens} · ${cost} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
+  return `${result.status} · ${counted(result.steps, "step")} · ${tokens} · ${cost} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
 }

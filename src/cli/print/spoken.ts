@@ -1,7 +1,7 @@
 // For people who listen: whole lines, each with its kind in words, nothing drawn, nothing written over. All of it goes to
 // stdout, in its order.
 import { formatDuration } from "../../kit/duration.ts";
-import { oneLine } from "../../kit/text.ts";
+import { counted, oneLine } from "../../kit/text.ts";
 import type { Ask, QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
 import { shortId, type Node, type ResultPart } from "../../protocol/node.ts";
@@ -38,9 +38,7 @@ export function spokenPrinter(door: Pick<Door, "out">, options: Pick<PrintOption
       say(`Error: ${plain(message)}`, ...(hint === undefined ? [] : [`Hint: ${plain(hint)}`]));
     }
     const cost = result.cost_usd === null ? "cost unknown" : `${result.cost_usd.toFixed(4)} dollars`;
-    say(
-      `Turn ended: ${result.status}, ${result.steps} ${result.steps === 1 ? "step" : "steps"}, ${cost}, ${formatDuration(result.duration_ms)}.`,
-    );
+    say(`Turn ended: ${result.status}, ${counted(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
   }
   return { event, finish };
 }
@@ -86,5 +84,5 @@ export function nodeLines(node: Node): string[] {
 function resultLine({ name, text, isError }: ResultPart): string {
   const lines = text.trimEnd().split("\n");
   const told = oneLine((isError ? lines.at(-1) : lines[0]) ?? "", 300);
-  return `Result of ${plain(name)}, ${isError ? "failed" : "fine"}, ${lines.length} ${lines.length === 1 ? "line" : "lines"}: ${told}`;
+  return `Result of ${plain(name)}, ${isError ? "failed" : "fine"}, ${counted(lines.length, "line")}: ${told}`;
 }

@@ -1,5 +1,6 @@
 // The slash commands, as a table: help, completion and the REPL read it. Each says what it did in a line or a list.
 import { nearestWord } from "../../kit/nearest.ts";
+import { counted } from "../../kit/text.ts";
 import type { TreeView } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
@@ -82,7 +83,7 @@ async function back(repl: Repl, argument: string): Promise<void> {
   const { node, back: moved } = messageBack(view, session.tip, count);
   if (moved === 0) throw new Fault("usage", "there is nothing before the first message");
   const note = moved < count ? `, all there are` : "";
-  await stay(repl, session, node?.id ?? null, `Back ${moved} ${moved === 1 ? "message" : "messages"}${note}`, node);
+  await stay(repl, session, node?.id ?? null, `Back ${counted(moved, "message")}${note}`, node);
 }
 
 async function branches(repl: Repl): Promise<void> {

@@ -1,7 +1,7 @@
 // A team on a few lines of a terminal: phases, members, what each said last and what it used. Pure: the same view, size
 // and time give the same lines. What does not fit is left out from what is over, then from what waits.
 import { formatDuration } from "../../kit/duration.ts";
-import { oneLine, shortCount } from "../../kit/text.ts";
+import { counted, oneLine, shortCount } from "../../kit/text.ts";
 import type { MemberRecord } from "../../protocol/team.ts";
 import { lastWord, type MemberFigures, type TeamView } from "../../protocol/team-views.ts";
 import { countedTokens, nothingSpent, type Spent } from "../../protocol/usage.ts";
@@ -140,8 +140,4 @@ function elapsed(from: number, to: number | null, now: number): string {
 function padded(text: string, width: number): string {
   const cut = fit(text, width);
   return cut + " ".repeat(Math.max(0, width - Bun.stringWidth(cut)));
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,5 +1,6 @@
 // skein team merge: shows what a team's work would change in the project, and brings it in once a person has agreed.
 import type { Api } from "../../protocol/api.ts";
+import { counted } from "../../kit/text.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { settledTurn } from "../../protocol/turn-start.ts";
@@ -39,7 +40,7 @@ function show({ conflicts, changes, patch }: TeamDiff, args: Args, door: Door): 
 type How = { session: Session; isWanted: boolean; isAllowed: boolean; canAsk: boolean };
 
 function tell({ conflicts, changes, work }: TeamDiff, { session, isWanted, isAllowed, canAsk }: How, door: Door): void {
-  const count = `${changes.length} ${changes.length === 1 ? "file" : "files"}`;
+  const count = counted(changes.length, "file");
   if (isAllowed)
     door.err.write(`${count} changed in the project; \`skein files diff ${shortId(session.id)}\` and \`restore\` know the state before\n`);
   else if (conflicts.length > 0)

@@ -5,7 +5,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import type { ToolOutcome } from "../../protocol/ports.ts";
 import { LineSplitter } from "../../kit/lines.ts";
 import { absolutePath } from "../../kit/paths.ts";
-import { byteLength, cutText, groupDigits } from "../../kit/text.ts";
+import { byteLength, counted, cutText, groupDigits } from "../../kit/text.ts";
 import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
 import { failure, type Tool } from "./tool.ts";
@@ -112,8 +112,7 @@ class Window {
 
   outcome(size: number): ToolOutcome {
     if (this.#shown.length === 0) {
-      const count = `${groupDigits(this.#line)} ${this.#line === 1 ? "line" : "lines"}`;
-      return failure(`offset ${this.#range.offset} is past the end: the file has ${count}`);
+      return failure(`offset ${this.#range.offset} is past the end: the file has ${counted(this.#line, "line")}`);
     }
     const notices: string[] = [];
     if (this.#hasLongLine) notices.push(`[lines are cut at ${groupDigits(longestLine)} characters; use bash to see more of them]`);

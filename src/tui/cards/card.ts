@@ -7,7 +7,7 @@ import { noUsage } from "../../protocol/usage.ts";
 import { tokensText } from "../tokens.ts";
 import { diff, diffCounts } from "./diff.ts";
 import { imageSize } from "./image-size.ts";
-import { accent, bad, busy, faint, good, proseColumns } from "./looks.ts";
+import { accent, bad, busy, faint, good, proseColumns } from "../looks.ts";
 import { markdown } from "./markdown.ts";
 import { behind, strip, stripsOf, type Strip } from "./strips.ts";
 import { toolStrips } from "./tool.ts";
@@ -34,7 +34,7 @@ export function opensItself(block: Block): boolean {
 }
 
 const said = behind({ text: "▌ ", look: accent }, {}, proseColumns);
-const thought = behind({ text: "~ ", look: faint }, { dim: true, italic: true }, proseColumns);
+const thought = behind({ text: "~ ", look: faint }, { ...faint, italic: true }, proseColumns);
 const noted = behind({ text: "· ", look: faint }, faint, proseColumns);
 const failed = behind({ text: "✗ ", look: { ...bad, bold: true } }, bad, proseColumns);
 const hinted = behind({ text: "  ", look: {} }, faint, proseColumns);

@@ -1,7 +1,7 @@
 // A unified diff in rows: what changed in colour, with the numbers of the lines in the file as it is now (or was, for
 // what is gone). The lines around it are painted as code.
 import type { Run } from "../../kit/ansi.ts";
-import { bad, code, faint, good } from "./looks.ts";
+import { bad, code, faint, good } from "../looks.ts";
 import { strip, type Reader, type Strip } from "./strips.ts";
 import { languageNamed, paintLine, type Painting } from "./syntax.ts";
 import { blanks, wrapRuns } from "./wrap.ts";

@@ -1,6 +1,6 @@
 // Markdown inside a line: code, emphasis, what is struck out, links and images. A mark without its other half stays text.
 import type { Look, Run } from "../../kit/ansi.ts";
-import { code, faint } from "./looks.ts";
+import { code, faint } from "../looks.ts";
 
 const marks = new RegExp(
   [

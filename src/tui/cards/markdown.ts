@@ -3,7 +3,7 @@
 import type { Look } from "../../kit/ansi.ts";
 import { cellsOf } from "./cells.ts";
 import { inline } from "./inline.ts";
-import { faint, heading, marker, proseColumns } from "./looks.ts";
+import { faint, heading, marker, proseColumns } from "../looks.ts";
 import { strip, type Reader, type Strip } from "./strips.ts";
 import { languageNamed, paintLine, type Painting } from "./syntax.ts";
 import { isTableLine, mostTableRows, readTable, tableStrip, type Table } from "./table.ts";

@@ -1,7 +1,7 @@
 // The colours of code: comments, strings, numbers and words of a language, from one table. A line is painted by itself,
 // knowing only whether a comment or a string is still open from the line before.
 import type { Look, Run } from "../../kit/ansi.ts";
-import { bad, code, faint, good, marker } from "./looks.ts";
+import { bad, code, faint, good, marker } from "../looks.ts";
 
 type Language = {
   names: string;

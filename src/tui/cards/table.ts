@@ -2,7 +2,7 @@
 import type { Run } from "../../kit/ansi.ts";
 import { cellsOf, shownText } from "./cells.ts";
 import { inline } from "./inline.ts";
-import { faint } from "./looks.ts";
+import { faint } from "../looks.ts";
 import { strip, type Strip } from "./strips.ts";
 import { blanks, wrapRuns, type Row } from "./wrap.ts";
 

@@ -4,7 +4,7 @@ import type { Look } from "../../kit/ansi.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { ToolBlock } from "../blocks.ts";
-import { bad, busy, faint, good } from "./looks.ts";
+import { bad, busy, faint, good } from "../looks.ts";
 import { behind, strip, stripsOf, type Strip } from "./strips.ts";
 import { fit, oneRow, short } from "./wrap.ts";
 

@@ -1,5 +1,6 @@
 // Planning, the plan in an editor, and carrying it out; and the whole screen put aside for the shell.
 import { relative } from "node:path";
+import { counted } from "../../kit/text.ts";
 import { plainText } from "../../kit/ansi.ts";
 import { stepsOf } from "../plan-steps.ts";
 import type { Actions, Doing } from "./doing.ts";
@@ -64,14 +65,9 @@ async function editPlan(doing: Doing): Promise<void> {
   const ended = await away(() => editor.edit(command, file));
   const { text } = await api.plan.read({ directory });
   await readPlan(doing, doing.session);
-  const now = text.trim() === "" ? "the plan is empty" : `the plan has ${linesText(text)}`;
+  const now = text.trim() === "" ? "the plan is empty" : `the plan has ${counted(text.trimEnd().split("\n").length, "line")}`;
   const how = ended === notFound ? `${command} was not found` : `${command} ended with ${ended}`;
   send({ type: "told", text: ended === 0 ? now : `${how}; ${now}` });
-}
-
-function linesText(text: string): string {
-  const lines = text.trimEnd().split("\n").length;
-  return lines === 1 ? "1 line" : `${lines} lines`;
 }
 
 async function showPlan({ api, directory, send }: Doing): Promise<void> {

@@ -3,6 +3,7 @@
 import { plainText } from "../../kit/ansi.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { Row } from "../cards/wrap.ts";
+import { faint } from "../looks.ts";
 import type { State } from "../state.ts";
 import { blockAt, blockCount, type Transcript } from "../transcript.ts";
 import { transcriptHeight } from "../views/layout.ts";
@@ -69,7 +70,7 @@ function firstToPrint(state: State, upTo: number): number {
 }
 
 function headOf({ session }: State, earlier: number): Row[] {
-  const remark = (text: string): Row => [{ text: `── ${text}`, look: { dim: true } }];
+  const remark = (text: string): Row => [{ text: `── ${text}`, look: faint }];
   const name = oneLine(plainText(session?.name ?? session?.id.slice(-8) ?? "new session"), 60);
   return [[], remark(name), ...(earlier === 0 ? [] : [remark(`${earlier} earlier blocks; Esc and k look back`)])];
 }

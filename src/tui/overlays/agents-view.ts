@@ -1,19 +1,19 @@
 // How what runs looks: a table of turns with what each has used, and the chosen one's task in full below it.
 import { plainText, type Look } from "../../kit/ansi.ts";
 import { formatDuration } from "../../kit/duration.ts";
-import { oneLine, shortCount } from "../../kit/text.ts";
+import { counted, oneLine, shortCount } from "../../kit/text.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { IndentedTurn } from "../../protocol/turn-rows.ts";
 import { countedTokens } from "../../protocol/usage.ts";
 import { cellsOf } from "../cards/cells.ts";
 import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
+import { bad, busy, faint, good, waiting } from "../looks.ts";
 import { costText, tokensText } from "../tokens.ts";
 import { chosenTurn, type AgentsPanel } from "./agents.ts";
 import type { OverlayView, Room } from "./box.ts";
 import { panelView } from "./panel.ts";
 
 const keys = "Enter open · s steer · p pause · x stop · a answer · e ended · Esc";
-const faint: Look = { dim: true };
 
 export function agentsView(panel: AgentsPanel, room: Room): OverlayView {
   const rows = panel.rows ?? [];
@@ -85,10 +85,10 @@ function columnsIn(panel: AgentsPanel, rows: readonly IndentedTurn[], room: numb
 }
 
 const looks: Record<string, Look> = {
-  running: { color: 2 },
-  paused: { color: 3 },
-  asking: { color: 3, bold: true },
-  interrupted: { color: 1 },
+  running: good,
+  paused: waiting,
+  asking: busy,
+  interrupted: bad,
 };
 
 function lineOf(panel: AgentsPanel, turn: IndentedTurn, shown: readonly Shown[], columns: number): Row {
@@ -137,11 +137,11 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
   const { session, turn, pid } = row;
   const walls = `policy ${turn.policy.name}, network ${turn.policy.net}`;
   const where = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), walls];
-  const used = [tokensText(turn.usage), costText(turn.costUsd), `${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`];
+  const used = [tokensText(turn.usage), costText(turn.costUsd), counted(turn.steps, "step")];
   const lines = [
     { text: oneLine(plainText(where.join(" · ")), 400), look: faint },
     { text: used.join(" · "), look: faint },
-    ...(turn.error === null ? [] : [{ text: plainText(turn.error.message), look: { color: 1 } }]),
+    ...(turn.error === null ? [] : [{ text: plainText(turn.error.message), look: bad }]),
     { text: plainText((session.task ?? "").slice(0, 4000)), look: {} },
   ];
   return lines.flatMap((run) => wrapRuns([run], columns));

@@ -3,6 +3,7 @@ import type { Look, Run } from "../../kit/ansi.ts";
 import type { Bindings } from "../bindings.ts";
 import { cellsOf } from "../cards/cells.ts";
 import { fit, type Row } from "../cards/wrap.ts";
+import { frame } from "../looks.ts";
 
 /** What an overlay may fill, and what it must know to tell keys. */
 export type Room = { columns: number; height: number; bindings: Bindings };
@@ -22,12 +23,11 @@ export const chosen: Look = { inverse: true };
 export function boxed(title: string, lines: readonly BoxLine[], columns: number): Row[] {
   const inner = Math.max(1, columns - 4);
   const head = fit(` ${title} `, inner);
-  const edge = { color: 6 };
-  const row = (line: BoxLine): Row => [{ text: "│ ", look: edge }, ...filled(runsOf(line), inner), { text: " │", look: edge }];
+  const row = (line: BoxLine): Row => [{ text: "│ ", look: frame }, ...filled(runsOf(line), inner), { text: " │", look: frame }];
   return [
-    [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, look: edge }],
+    [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, look: frame }],
     ...lines.map(row),
-    [{ text: `└${"─".repeat(Math.max(0, columns - 2))}┘`, look: edge }],
+    [{ text: `└${"─".repeat(Math.max(0, columns - 2))}┘`, look: frame }],
   ];
 }
 

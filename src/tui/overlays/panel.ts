@@ -5,6 +5,7 @@ import type { Line } from "../../kit/line-edit.ts";
 import { markdown } from "../cards/markdown.ts";
 import { stripsOf } from "../cards/strips.ts";
 import type { Row } from "../cards/wrap.ts";
+import { faint } from "../looks.ts";
 import { step, type Key, type State, type Step } from "../state.ts";
 import { boxed, chosen, filled, firstInView, type OverlayView, type Room } from "./box.ts";
 
@@ -48,7 +49,7 @@ export function panelView(parts: PanelParts, { columns, height }: Room): Overlay
   const room = Math.max(3, height - 3);
   const foot = parts.typing === null ? null : inView(layOut(`${parts.typing.label} > `, parts.typing.line, inner), 1);
   const body = columns >= wide && parts.isStacked !== true ? besides(parts, inner, room) : stacked(parts, inner, room);
-  const last: Row = foot === null ? [{ text: parts.keys, look: { dim: true } }] : [{ text: foot.rows[0] ?? "", look: {} }];
+  const last: Row = foot === null ? [{ text: parts.keys, look: faint }] : [{ text: foot.rows[0] ?? "", look: {} }];
   const rows = boxed(parts.title, [...body, last], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
@@ -59,7 +60,7 @@ function besides(parts: PanelParts, inner: number, room: number): Row[] {
   const preview = parts.preview(right, room);
   const rows = Math.min(room, Math.max(fewestRows, parts.count + 1, preview.length));
   const list = listRows(parts, left, rows);
-  const line: Row = [{ text: " │ ", look: { dim: true } }];
+  const line: Row = [{ text: " │ ", look: faint }];
   return Array.from({ length: rows }, (_, at) => [...filled(list[at] ?? [], left), ...line, ...filled(preview[at] ?? [], right)]);
 }
 
@@ -71,13 +72,13 @@ function stacked(parts: PanelParts, inner: number, room: number): Row[] {
   const list = listRows(parts, inner, rows);
   if (forPreview === 0) return list;
   const preview = parts.preview(inner, forPreview);
-  const rule: Row = [{ text: "─".repeat(inner), look: { dim: true } }];
+  const rule: Row = [{ text: "─".repeat(inner), look: faint }];
   return [...list, rule, ...Array.from({ length: forPreview }, (_, at) => preview[at] ?? [])];
 }
 
 function listRows(parts: PanelParts, columns: number, rows: number): Row[] {
   const head = parts.head?.(columns) ?? [];
-  if (parts.count === 0) return [...head, [{ text: parts.empty, look: { dim: true } }]];
+  if (parts.count === 0) return [...head, [{ text: parts.empty, look: faint }]];
   const room = Math.max(1, rows - head.length);
   const first = firstInView(parts.count, parts.at, room);
   const lines = Array.from({ length: Math.min(room, parts.count - first) }, (_, offset): Row => {

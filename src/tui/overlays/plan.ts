@@ -1,6 +1,7 @@
 // The plan over the transcript, as it is now: what is done of it is marked while it is read.
 import type { Look } from "../../kit/ansi.ts";
 import { wrapRuns } from "../cards/wrap.ts";
+import { good } from "../looks.ts";
 import { step, type Key, type State, type Step } from "../state.ts";
 import type { BoxLine, OverlayView, Room } from "./box.ts";
 import { pressInReader, readerView, type Reader } from "./reader.ts";
@@ -23,7 +24,7 @@ function asReader({ text, top }: PlanOverlay, columns: number): Reader {
 }
 
 function linesOf(line: string, columns: number): BoxLine[] {
-  const look: Look = /\[[xX]\] /.test(line) ? { color: 2 } : /^#+ /.test(line) ? { bold: true } : {};
+  const look: Look = /\[[xX]\] /.test(line) ? good : /^#+ /.test(line) ? { bold: true } : {};
   const [mark = ""] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/.exec(line) ?? [];
   const hang = { text: " ".repeat(mark.length), look: {} };
   return wrapRuns([{ text: line, look }], columns, hang).map((row) => ({ text: row.map((run) => run.text).join(""), look }));

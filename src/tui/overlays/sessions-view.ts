@@ -1,5 +1,5 @@
 // How the sessions to choose from look: name, when it was used and what it is about, and the last messages of the chosen one.
-import { plainText, type Look, type Run } from "../../kit/ansi.ts";
+import { plainText, type Run } from "../../kit/ansi.ts";
 import { ago } from "../../kit/duration.ts";
 import { oneLine } from "../../kit/text.ts";
 import { shortId, textOf, type Node } from "../../protocol/node.ts";
@@ -9,8 +9,8 @@ import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
 import type { OverlayView, Room } from "./box.ts";
 import { panelView } from "./panel.ts";
 import { choices, previewKey, type Choice, type SessionsPanel } from "./sessions.ts";
+import { accent, busy, faint, frame, waiting } from "../looks.ts";
 
-const faint: Look = { dim: true };
 const nameColumns = 22;
 
 export function sessionsView(panel: SessionsPanel, room: Room): OverlayView {
@@ -51,10 +51,10 @@ function lineOf(panel: SessionsPanel, { session, hit }: Choice, columns: number)
   const about: Row = hit === null ? [{ text: oneLine(plainText(session.task ?? ""), 300), look: {} }] : snippetOf(hit);
   const where =
     panel.everywhere && session.project !== panel.project
-      ? [{ text: `${plainText(session.project).split("/").at(-1) ?? ""}  `, look: { color: 6 } }]
+      ? [{ text: `${plainText(session.project).split("/").at(-1) ?? ""}  `, look: frame }]
       : [];
   return [
-    { text: mark, look: { color: 3 } },
+    { text: mark, look: waiting },
     {
       text: name + " ".repeat(Math.max(0, Math.min(nameColumns, columns) - cellsOf(name)) + 2),
       look: session.archivedAt === null ? { bold: true } : faint,
@@ -71,10 +71,7 @@ function snippetOf({ snippet, marks }: FoundNode): Run[] {
   const runs: Run[] = [];
   let from = 0;
   for (const [start, end] of marks) {
-    runs.push(
-      { text: flat(snippet.slice(from, start)), look: faint },
-      { text: flat(snippet.slice(start, end)), look: { color: 3, bold: true } },
-    );
+    runs.push({ text: flat(snippet.slice(from, start)), look: faint }, { text: flat(snippet.slice(start, end)), look: busy });
     from = end;
   }
   return [...runs, { text: flat(snippet.slice(from)), look: faint }].filter(({ text }) => text !== "");
@@ -99,7 +96,7 @@ function saidRows(node: Node, columns: number): Row[] {
   const hang = { text: "  ", look: {} };
   return wrapRuns(
     [
-      { text: isUser ? "▌ " : "● ", look: isUser ? { color: 6, bold: true } : faint },
+      { text: isUser ? "▌ " : "● ", look: isUser ? accent : faint },
       { text, look: {} },
     ],
     columns,

@@ -1,18 +1,18 @@
 // How the tree looks: a line for each message with the sessions at their tips, and the chosen one in full.
 import { plainText, type Run } from "../../kit/ansi.ts";
 import { ago } from "../../kit/duration.ts";
-import { oneLine } from "../../kit/text.ts";
+import { counted, oneLine } from "../../kit/text.ts";
 import { shortId, textOf } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { cellsOf } from "../cards/cells.ts";
 import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
+import { faint, frame, good, heading, waiting } from "../looks.ts";
 import { costText, tokensText } from "../tokens.ts";
 import type { OverlayView, Room } from "./box.ts";
 import { panelView, proseRows } from "./panel.ts";
 import { keyOf, wordsOf, type TreeRow } from "./tree-outline.ts";
 import { chosenRow, type TreePanel } from "./tree.ts";
 
-const faint = { dim: true };
 const keys = "Enter go · f fork · d diff · p graft · r name · x archive · / find · Esc";
 const labels = { fork: "name of the fork, or none", rename: "new name", filter: "only lines with" };
 
@@ -40,7 +40,7 @@ export function treeView(panel: TreePanel, room: Room): OverlayView {
 function titleOf({ outline, filter }: TreePanel): string {
   if (outline === null) return "tree";
   const branches = outline.branches.filter(({ head, end }) => end > head).length;
-  const size = `${outline.rows.length} ${outline.rows.length === 1 ? "line" : "lines"}${branches > 1 ? `, ${branches} branches` : ""}`;
+  const size = `${counted(outline.rows.length, "line")}${branches > 1 ? `, ${branches} branches` : ""}`;
   return filter === "" ? `tree: ${size}` : `tree: ${size}, those with "${oneLine(filter, 30)}"`;
 }
 
@@ -60,14 +60,14 @@ function lineOf(panel: TreePanel, at: number, columns: number): Row {
 function tailOf(panel: TreePanel, row: TreeRow, at: number): Run[] {
   const branch = panel.outline!.branches[row.branch]!;
   const isFolded = panel.filter === "" && branch.head === at && panel.folded.has(keyOf(row));
-  const calls = row.calls === 0 ? [] : [{ text: ` ${row.calls} ${row.calls === 1 ? "call" : "calls"}`, look: faint }];
+  const calls = row.calls === 0 ? [] : [{ text: ` ${counted(row.calls, "call")}`, look: faint }];
   return [
-    ...(isFolded ? [{ text: ` +${branch.end - at - 1} folded`, look: { color: 6 } }] : calls),
+    ...(isFolded ? [{ text: ` +${branch.end - at - 1} folded`, look: frame }] : calls),
     ...row.sessions.map((session) => ({
       text: ` ${labelOf(panel, session)}`,
-      look: { color: panel.states[session.id] === undefined ? 2 : 3 },
+      look: panel.states[session.id] === undefined ? good : waiting,
     })),
-    ...(panel.compared?.key === keyOf(row) ? [{ text: " ≠ with?", look: { color: 5, bold: true } }] : []),
+    ...(panel.compared?.key === keyOf(row) ? [{ text: " ≠ with?", look: heading }] : []),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { Ask } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { wrapRuns, type Row } from "../cards/wrap.ts";
 import { boxed, chosen, firstInView, type OverlayView } from "../overlays/box.ts";
+import { faint } from "../looks.ts";
 import type { State } from "../state.ts";
 
 const edges = 2;
@@ -29,8 +30,8 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
     left,
   );
   const shown = options.slice(Math.max(0, first), Math.max(0, first) + left).map(({ row }) => row);
-  const typed = input.rows.map((text): Row => [{ text, look: isTyping ? {} : { dim: true } }]);
-  const hint: Row = [{ text: hintOf(state, ask), look: { dim: true } }];
+  const typed = input.rows.map((text): Row => [{ text, look: isTyping ? {} : faint }]);
+  const hint: Row = [{ text: hintOf(state, ask), look: faint }];
   const above = [...question, ...shown];
   const cursor = isTyping ? { row: 1 + above.length + input.cursor.row, column: 2 + input.cursor.column } : null;
   return { rows: boxed(titleOf(state, ask), [...above, ...typed, hint], columns), cursor };
@@ -46,7 +47,7 @@ function optionRows(option: string, index: number, at: number, columns: number):
 /** What does not fit is in the transcript. */
 function cut(rows: Row[], room: number): Row[] {
   if (rows.length <= Math.max(1, room)) return rows;
-  return [...rows.slice(0, Math.max(0, room - 1)), [{ text: "… the rest is in the transcript, at ask_user", look: { dim: true } }]];
+  return [...rows.slice(0, Math.max(0, room - 1)), [{ text: "… the rest is in the transcript, at ask_user", look: faint }]];
 }
 
 function titleOf(state: State, ask: Ask): string {

@@ -6,6 +6,7 @@ import { inView, layOut } from "../../kit/lay-out.ts";
 import type { Line } from "../../kit/line-edit.ts";
 import { highlighted, patternOf } from "../search/find.ts";
 import { fit, type Row } from "../cards/wrap.ts";
+import { bad, faint, marker, waiting } from "../looks.ts";
 import { progressOf } from "../plan-steps.ts";
 import type { State } from "../state.ts";
 import { blockCount } from "../transcript.ts";
@@ -27,7 +28,7 @@ export function pictureOf(state: State): WholePicture {
   const behind = inSight.map(({ row }) => row);
   const transcript = [...padded(behind, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
   const queue = shownQueue(state).map(({ text }): Row => [
-    { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), look: { color: 5 } },
+    { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), look: marker },
   ]);
   const composer = composerOf(state);
   const above = [...transcript, ...queue, ruleRow(state)];
@@ -47,13 +48,13 @@ function aboveOverlay<T>(state: State, rows: readonly T[], height: number): read
 }
 
 function transcriptRows(state: State): TranscriptRow[] {
-  if (blockCount(state.transcript) === 0) return [{ row: [{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: { dim: true } }] }];
+  if (blockCount(state.transcript) === 0) return [{ row: [{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: faint }] }];
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
   return rowsInView(state).map((shown) => {
     const { block, row: plain, drawn } = shown;
     if (plain.length === 0 && drawn === null) return shown;
     const row = pattern === null ? plain : highlighted(plain, pattern);
-    return { ...shown, row: [block.id === state.focus ? { text: "┃ ", look: { color: 3 } } : { text: "  ", look: {} }, ...row] };
+    return { ...shown, row: [block.id === state.focus ? { text: "┃ ", look: waiting } : { text: "  ", look: {} }, ...row] };
   });
 }
 
@@ -75,8 +76,8 @@ function ruleRow(state: State): Row {
   const more = state.top === "end" ? "" : " more below ──";
   const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
   return [
-    { text, look: notice?.isError === true ? { color: 1 } : { dim: notice === null } },
-    { text: `${"─".repeat(rest)}${rest > 0 ? more : ""}`, look: { dim: true } },
+    { text, look: notice?.isError === true ? bad : notice === null ? faint : {} },
+    { text: `${"─".repeat(rest)}${rest > 0 ? more : ""}`, look: faint },
   ];
 }
 
