@@ -20,20 +20,18 @@ test("what happened, what happens, a line typed in between, and the way out", as
     const run = follow(house.start(args));
     await run.until((event) => event.type === "node.added" && event.node?.parts[0]?.kind === "result");
     await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
-    const { press, until, screen } = terminal;
+    const { press, until } = terminal;
     await press("skein attach count", "Enter");
     await until("• bash until [ -e go-on ]");
     await press("be quick, ple");
     await until("> be quick, ple");
     // What comes while something is typed goes above it.
     writeFileSync(join(house.project, "go-on"), "");
-    const between = await until("• bash until [ -e end ]");
-    expect(between.trimEnd()).toMatch(/• bash until \[ -e end \]; do sleep 0\.02; done\n> be quick, ple$/);
+    await until(/• bash until \[ -e end \]; do sleep 0\.02; done\n> be quick, ple\s*$/);
     await press("ase", "Enter");
-    await until("waits for the agent's next step: be quick, please");
-    expect(await screen()).toContain("> be quick, please\n");
+    await until(/> be quick, please\n[^]*waits for the agent's next step: be quick, please/);
     await press("C-c");
-    await until(/left count; it runs on\n {2}skein attach count/);
+    await until(/left count; it runs on\n {2}skein attach count [^]*\n\$/);
     await press("stty -a", "Enter");
     expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     await press("clear; skein attach count", "Enter");

@@ -42,7 +42,7 @@ test("a message is written with all that helps: files, a shell, pastes, images, 
     await press("C-_");
     await until(/> see @src\/main\.py pasted 0\n {2}pasted 1|> \[pasted 12 lines\]/);
     await press("C-c", "C-c");
-    await until("Resume with: skein tui");
+    await until(/Resume with: skein tui .*\n\$/);
     await press("clear; skein", "Enter");
     await until(ready);
     await press("C-r", "seq");
@@ -50,7 +50,7 @@ test("a message is written with all that helps: files, a shell, pastes, images, 
     await press("Enter");
     await until("> !seq 3; exit 4");
     await press("C-c", "C-c");
-    await until("Resume with: skein tui");
+    await until(/Resume with: skein tui .*\n\$/);
   });
 });
 
@@ -93,6 +93,6 @@ test("Esc stops the turn, / finds words, Space m a model, Space b what it cost",
     await press("q", ":budget 0.25", "Enter");
     await until("each turn may cost $0.25 from now on");
     await press("C-c", "C-c");
-    await until("Resume with: skein tui");
+    await until(/Resume with: skein tui .*\n\$/);
   });
 });

@@ -3,20 +3,23 @@
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import type { Call, Script } from "../../src/agents/contract/server/script.ts";
-import { leftOf, processesOf } from "../support/processes.ts";
+import { leftOf, theOneOf } from "../support/processes.ts";
 import { longRunModel, startLongRun } from "../support/long-run.ts";
 import { skeinCommand, temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
-/** An answer of 40 words takes two seconds. */
-const pace = { steps: 0, calls: 1, words: 40, pauseMs: 50 };
+/** Of an answer's 40 words the second half comes when the model is no longer held; until then it draws out a row of dots. */
+const answer = { steps: 0, calls: 1, words: 40, pauseMs: 20 };
+const half = 20;
+type Model = { isHeld: boolean };
 
 describe("the screen follows", () => {
   test("the branch it shows, and nothing of one that streams on where it was left", async () => {
-    await inHouse(async (house, terminal) => {
+    await inHouse(async (house, terminal, model) => {
       const { press, until } = terminal;
+      const logs = async (screen: string) => (await house.run(["logs", /── ([0-9a-f]{8}) ─/.exec(screen)![1]!])).out;
       await press(`skein tui -m ${longRunModel}`, "Enter");
       await until(ready);
       await press("the first", "Enter");
@@ -24,16 +27,19 @@ describe("the screen follows", () => {
       await press("Space", "c");
       await until("Type a message");
       await press("the second", "Enter");
+      await until(/the second[^]*0\.5 /);
+      model.isHeld = false;
       const shown = await until(/the second[^]*0\.39 done[^]*── ok/);
       expect([shown.match(/0\.0 /g), shown.match(/done/g), shown.includes("the first")]).toEqual([["0.0 "], ["done"], false]);
+      while (!(await logs(old)).includes("0.39 done")) await Bun.sleep(50);
+      model.isHeld = true;
       await press("Space", "f");
       await until("now in the fork");
       await press("the third", "Enter");
       const forked = await until(/the third[^]*0\.5 /);
       await press("C-c", "C-c");
-      await until("Resume with");
-      const names = [old, shown, forked].map((screen) => /── ([0-9a-f]{8}) ─/.exec(screen)![1]!);
-      const [first = "", second = "", third = ""] = await Promise.all(names.map(async (name) => (await house.run(["logs", name])).out));
+      await until(/Resume with: skein tui .*\n\$/);
+      const [first = "", second = "", third = ""] = await Promise.all([old, shown, forked].map(logs));
       expect(first).toMatch(/the first[^]*0\.39 done/);
       expect(first).not.toMatch(/the second|the third/);
       expect(second).toMatch(/the second[^]*0\.39 done/);
@@ -43,7 +49,7 @@ describe("the screen follows", () => {
   }, 300_000);
 
   test("the turn of another process and of another screen, and what both left when they were killed", async () => {
-    await inHouse(async (house, terminal) => {
+    await inHouse(async (house, terminal, model) => {
       await using other = await openTerminal(house, size, skeinCommand(), "beside");
       await other.press(`skein run "the run" --session count -m ${longRunModel}`, "Enter");
       await other.until("0.1");
@@ -54,33 +60,38 @@ describe("the screen follows", () => {
       await terminal.until(/another process runs it \(pid \d+\): Ctrl\+C again leaves, :cancel stops it/);
       await terminal.press("look here", "Enter");
       await terminal.until("queued: look here");
+      model.isHeld = false;
       await terminal.until(/look here[^]*── ok · 2 steps[^]*\[INSERT\] \[idle\]/);
+      model.isHeld = true;
       await other.press("clear; skein tui count", "Enter");
       await other.until(ready);
       await terminal.press("from the one", "Enter");
       await other.until(/from the one[^]*0\.5 [^]*\[writing, pid \d+\]/);
+      model.isHeld = false;
       await Promise.all([terminal, other].map(({ until }) => until(/from the one[^]*0\.39 done[^]*── ok · 1 step/)));
       expect(transcriptIn(await other.screen())).toBe(transcriptIn(await terminal.screen()));
+      model.isHeld = true;
       await other.press("from the other", "Enter");
       await terminal.until(/from the other[^]*0\.5 /);
-      killScreen(house, " tui count");
+      await kill(house, " tui count");
       const left = await terminal.until(/0\.5 [^]*it had come this far[^]*interrupted: Enter goes on with it/);
       expect(left).toContain("▌ from the other");
       await terminal.press("Enter");
-      await terminal.until(/killed · 0 steps[^]*0\.5 /);
-      const streamed = await terminal.screen();
-      killScreen(house, " attach count --tui");
+      // What is shown is written down at most 100 ms later: of half an answer, its beginning was long ago.
+      const streamed = await terminal.until(/killed · 0 steps[^]*0\.19 \./);
+      await kill(house, " attach count --tui");
       await terminal.until("Killed");
       await terminal.press("reset; clear; skein", "Enter");
       const again = await terminal.until(/killed · 0 steps[^]*0\.5 [^]*interrupted: Enter/);
       expect(again).toContain(/0\.0 [^\n]*0\.4 /.exec(streamed.slice(streamed.lastIndexOf("killed")))![0]);
+      model.isHeld = false;
       await terminal.press("Enter");
       await terminal.until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
     });
   }, 300_000);
 
   test("a turn in the hub, which outlives it; a hub that dies is told, and gone on with in the next one", async () => {
-    await inHouse(async (house, { press, until }) => {
+    await inHouse(async (house, { press, until }, model) => {
       await press(`skein tui --hub auto -m ${longRunModel}`, "Enter");
       await until(ready);
       await press("the task", "Enter");
@@ -88,13 +99,15 @@ describe("the screen follows", () => {
       await press("Escape");
       await until("[NORMAL]");
       await press(":quit", "Enter");
-      await until("Resume with: skein tui --hub auto");
+      await until(/Resume with: skein tui --hub auto .*\n\$/);
       await press("clear; skein tui --hub auto", "Enter");
       await until(/the task[^]*0\.9 [^]*\[writing, pid \d+\]/);
+      model.isHeld = false;
       await until(/0\.39 done[^]*── ok · 1 step[^]*\[INSERT\] \[idle\]/);
+      model.isHeld = true;
       await press("once more", "Enter");
       await until(/once more[^]*0\.5 /);
-      killScreen(house, " hub start");
+      await kill(house, " hub start");
       await until(/once more[^]*0\.5 [^]*the hub is gone[^]*\[no hub\]/);
       await press("are you there", "Enter");
       await until(/back in the prompt[^]*> are you there/);
@@ -102,10 +115,11 @@ describe("the screen follows", () => {
       await until("[NORMAL]");
       await press(":hub", "Enter");
       await until(/0\.5 [^]*interrupted: Enter goes on with it[^]*> are you there/);
+      model.isHeld = false;
       await press("Enter");
       await until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
       await press("C-c", "C-c");
-      await until("Resume with");
+      await until(/Resume with: skein tui .*\n\$/);
       expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
     });
   }, 300_000);
@@ -129,11 +143,11 @@ test("a session that is opened again has what was used below it, and the questio
     const used = usedIn(await until(/It is done\.[^]*── ok[^]*\[INSERT\] \[idle\]/));
     expect(Number(used[2])).toBeGreaterThan(Number(used[1]));
     await press("C-c", "C-c");
-    await until("Resume with");
+    await until(/Resume with: skein tui .*\n\$/);
     await press("clear; skein", "Enter");
     expect(usedIn(await until(/It is done\.[^]*\[INSERT\] \[idle\]/))).toEqual(used);
     await press("C-c", "C-c");
-    await until("Resume with");
+    await until(/Resume with: skein tui .*\n\$/);
     expect((await house.run(["run", "ask me", "--continue"])).code).toBe(8);
     await press("clear; skein", "Enter");
     await until(/Which colour\?[^]*2\. blue[^]*\[asking\]/);
@@ -144,24 +158,24 @@ test("a session that is opened again has what was used below it, and the questio
   }
 }, 300_000);
 
-async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal) => Promise<void>): Promise<void> {
-  const server = startLongRun(pace);
+async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal, model: Model) => Promise<void>): Promise<void> {
+  const model = { isHeld: true };
+  const server = startLongRun({ ...answer, isHeldAt: (at) => at === half && model.isHeld });
   using house = temporaryHouse(vendorEnv(server.url));
   try {
     await using terminal = await openTerminal(house, size);
-    await walk(house, terminal);
+    await walk(house, terminal, model);
     await terminal[Symbol.asyncDispose]();
     expect(await leftOf(house.root)).toEqual([]);
   } finally {
+    model.isHeld = false;
     await house.run(["hub", "stop", "--wait", "0"]);
     await server.stop();
   }
 }
 
-function killScreen(house: TemporaryHouse, words: string): void {
-  const found = processesOf(house.root).filter(({ command }) => command.includes(words));
-  expect(found).toHaveLength(1);
-  process.kill(found[0]!.pid, "SIGKILL");
+async function kill(house: TemporaryHouse, words: string): Promise<void> {
+  process.kill((await theOneOf(house.root, (command) => command.includes(words))).pid, "SIGKILL");
 }
 
 /** Without the rule, the prompt and the status bar. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import { model, walk } from "../support/chat-walk.ts";
-import { leftOf, processesOf } from "../support/processes.ts";
+import { isAtWork, leftOf, theOneOf, type Living } from "../support/processes.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 import { skeinCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
 import { typing, type Typing } from "../support/typing.ts";
@@ -28,7 +28,7 @@ const endings: { how: string; end: (screen: Typing, house: TemporaryHouse) => Pr
   { how: "Ctrl+C twice", end: async ({ type }) => type("\x03\x03"), code: 0 },
   ...Object.entries({ SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 }).map(([signal, code]) => ({
     how: signal,
-    end: async (_: Typing, house: TemporaryHouse) => void process.kill(screenIn(house), signal),
+    end: async (_: Typing, house: TemporaryHouse) => void process.kill((await screenIn(house)).pid, signal),
     code,
   })),
 ];
@@ -84,15 +84,17 @@ describe("the terminal", () => {
       await until(/┃ ── ok/);
       await press("i");
       await until(/You said: five[^]*\[INSERT\]/);
+      // The rule above the prompt is as wide as the terminal.
       await terminal.resize(60, 20);
-      await until(/You said: five[^]*\[INSERT\] \[idle\]/);
+      await until(/You said: five[^]*\n── .{57}\n>[^]*\[INSERT\] \[idle\]/);
       await terminal.resize(90, 12);
+      await until(/\n── .{87}\n>[^]*\[INSERT\] \[idle\]/);
       await press("take your time", "Enter");
       await until(/> bash\(sleep 300\) -- …[^]*\[bash\]/);
       await press("C-c");
       await until(/── cancelled[^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");
-      await until("Resume with: skein tui");
+      await until(/Resume with: skein tui .*\n\$/);
       const all = await terminal.scrollback();
       const kept = all
         .split("\n")
@@ -122,8 +124,8 @@ describe("the terminal", () => {
       screen.type("2\r");
       await screen.until(/Assistant: Thanks\.\nTurn ended: ok, .*\.\nYou: /);
       screen.type("/quit\r");
+      await screen.until("Session saved. Resume with: skein chat ");
       expect(await screen.exited).toBe(0);
-      expect(screen.shown()).toContain("Session saved. Resume with: skein chat ");
       // oxlint-disable-next-line no-control-regex
       expect(screen.written()).not.toMatch(/\x1b|[─│┌•▌]/);
     } finally {
@@ -148,12 +150,12 @@ describe("the terminal", () => {
         await terminal.resize(20 + Math.floor(random() * 180), 5 + Math.floor(random() * 55));
       }
       await terminal.resize(80, 24);
-      const left = await still(terminal);
+      const left = await still(terminal, house);
       await press("C-l");
-      expect(await still(terminal), `seed ${seed}`).toBe(left);
+      expect(await still(terminal, house), `seed ${seed}`).toBe(left);
       expect(left).toMatch(/\[(NORMAL|INSERT|COMMAND|SEARCH)\]/);
       await press("C-c", "C-c");
-      await until("Resume with: skein tui");
+      await until(/Resume with: skein tui .*\n\$/);
       await press("clear; stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     });
@@ -200,12 +202,8 @@ describe("the terminal", () => {
   });
 });
 
-function screenIn(house: TemporaryHouse): number {
-  const screens = processesOf(house.root).filter(
-    ({ command }) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "),
-  );
-  expect(screens).toHaveLength(1);
-  return screens[0]?.pid ?? 0;
+function screenIn(house: TemporaryHouse): Promise<Living> {
+  return theOneOf(house.root, (command) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "));
 }
 
 /** Whatever leaves, runs a shell or stops is not among them. */
@@ -214,13 +212,14 @@ const stormKeys = [
   ..."Enter Escape Space Up Down Left Home End Tab BSpace PPage NPage C-d C-u C-o C-p C-k C-w".split(" "),
 ];
 
-/** The screen, as soon as it does not change any more. */
-async function still({ screen }: Terminal): Promise<string> {
-  for (let before = await screen(); ;) {
-    await Bun.sleep(400);
+/** The screen, as soon as it does not change any more, no turn runs, and its process has nothing to do, which a busy machine may not let it. */
+async function still({ screen }: Terminal, house: TemporaryHouse): Promise<string> {
+  const { pid } = await screenIn(house);
+  for (let before = ""; ;) {
     const now = await screen();
-    if (now === before) return now;
+    if (now === before && /\[(idle|plan|execute)\]/.test(now) && !isAtWork(pid)) return now;
     before = now;
+    await Bun.sleep(400);
   }
 }
 

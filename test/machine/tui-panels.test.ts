@@ -68,7 +68,7 @@ describe("the tree and the sessions", () => {
       await press(":switch mine", "Enter");
       await until(/── now in session mine/);
       await press("C-c", "C-c");
-      await until("Resume with: skein tui");
+      await until(/Resume with: skein tui .*\n\$/);
     });
   });
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
 import { model } from "../support/chat-walk.ts";
-import { processesOf } from "../support/processes.ts";
+import { theOneOf } from "../support/processes.ts";
 import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
@@ -141,11 +141,9 @@ test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves 
     await resize(100, 20);
     writeFileSync(join(house.project, "on"), "");
     await press("fg", "Enter");
-    const first = await until(/> bash\(readlink \S+\) -- net:\[\d+\][^]*── ok/);
+    const first = await until(/> bash\(readlink \S+\) -- net:\[\d+\][^]*── ok[^]*\[idle\] /);
     expect(first.split("\n")).toHaveLength(21);
-    expect(first).toContain("[idle] ");
-    const [screen] = processesOf(house.root).filter(({ command }) => command.includes(" tui -m "));
-    process.kill(screen?.pid ?? 0, "SIGTSTP");
+    process.kill((await theOneOf(house.root, (command) => command.includes(" tui -m "))).pid, "SIGTSTP");
     expect(await until(/fg\n[^]*Stopped[^]*\n\$\s*$/)).not.toContain("[NET:");
     await press("fg", "Enter");
     await until(/▌ where[^]*── ok[^]*\[idle\]/);
@@ -155,7 +153,7 @@ test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves 
     expect(after).toBe(readlinkSync("/proc/self/ns/net"));
     if (second.includes("[SANDBOX: on]")) expect(before).not.toBe(after);
     await press("C-c", "C-c");
-    await until("Resume with: skein tui");
+    await until(/Resume with: skein tui .*\n\$/);
     expect(existsSync(join(house.project, ".skein", "plan.md"))).toBe(false);
   });
 });

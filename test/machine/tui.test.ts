@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { list, main, model, walk } from "../support/chat-walk.ts";
-import { leftOf, processesOf } from "../support/processes.ts";
+import { leftOf, theOneOf } from "../support/processes.ts";
 import { temporaryHouse, vendorEnv } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
 
@@ -34,7 +34,7 @@ describe("the screen", () => {
       await press("clear; skein", "Enter");
       await until(/• config\.py[^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");
-      await until("Resume with: skein tui");
+      await until(/Resume with: skein tui .*\n\$/);
     });
   });
 
@@ -58,7 +58,7 @@ describe("the screen", () => {
       await terminal.resize(60, 16);
       await until(/── ok · 1 step [^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");
-      await until("Resume with: skein tui");
+      await until(/Resume with: skein tui .*\n\$/);
       await terminal[Symbol.asyncDispose]();
       expect(await leftOf(house.root)).toEqual([]);
     });
@@ -70,9 +70,7 @@ describe("the screen", () => {
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}; echo "code $?"`, "Enter");
       await until(ready);
-      const screens = processesOf(house.root).filter(({ command }) => command.includes(` tui ${model.join(" ")}`));
-      expect(screens).toHaveLength(1);
-      process.kill(screens[0]?.pid ?? 0, "SIGTERM");
+      process.kill((await theOneOf(house.root, (command) => command.includes(` tui ${model.join(" ")}`))).pid, "SIGTERM");
       await until("code 143");
       await press("clear; stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);

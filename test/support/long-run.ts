@@ -10,17 +10,20 @@ export type LongRun = {
   words?: number;
   pauseMs?: number;
   beforeStep?: (step: number) => Promise<void> | void;
+  /** Asked before each piece; as long as it says so, the model hems and haws. */
+  isHeldAt?: (at: number) => boolean;
 };
 
 export const longRunModel = "ollama/qwen3:8b";
 
-export function startLongRun({ steps, calls, words = 10, pauseMs = 1, beforeStep }: LongRun): ModelServer {
+export function startLongRun({ steps, calls, words = 10, pauseMs = 1, beforeStep, isHeldAt }: LongRun): ModelServer {
   const answer = async (request: Request): Promise<Response> => {
     const body = (await request.json()) as Json;
     const step = listOf(field(body, "messages")).filter((message) => field(message, "role") === "tool").length / calls;
     await beforeStep?.(step);
     const pieces = step < steps ? callsOf(step, calls) : [line({ content: "done" }, "stop")];
-    return new Response(spoken([...wordsOf(step, words), ...pieces], pauseMs), { headers: { "content-type": "text/event-stream" } });
+    const speech = spoken([...wordsOf(step, words), ...pieces], { pauseMs, isHeldAt });
+    return new Response(speech, { headers: { "content-type": "text/event-stream" } });
   };
   return startModelServer(
     { steps: [], final: "" },
@@ -28,8 +31,9 @@ export function startLongRun({ steps, calls, words = 10, pauseMs = 1, beforeStep
   );
 }
 
-async function* spoken(pieces: string[], pauseMs: number): AsyncGenerator<string> {
-  for (const piece of pieces) {
+async function* spoken(pieces: string[], { pauseMs = 0, isHeldAt }: Partial<LongRun>): AsyncGenerator<string> {
+  for (const [at, piece] of pieces.entries()) {
+    for (; isHeldAt?.(at) === true; await Bun.sleep(300)) yield line({ content: "." }, null);
     yield piece;
     await Bun.sleep(pauseMs);
   }

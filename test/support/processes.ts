@@ -15,12 +15,29 @@ export function processesOf(root: string, { sign }: Signs = {}): Living[] {
   });
 }
 
+/** The only one with such a command line. A child that has not become its own program yet has its parent's for a moment. */
+export async function theOneOf(root: string, isIt: (command: string) => boolean): Promise<Living> {
+  const giveUpAt = performance.now() + 60_000;
+  for (;;) {
+    const found = processesOf(root).filter(({ command }) => isIt(command));
+    if (found.length === 1) return found[0]!;
+    if (performance.now() >= giveUpAt) throw new Error(`one process was looked for, not ${JSON.stringify(found)}`);
+    await Bun.sleep(20);
+  }
+}
+
 /** Every living process below this one. */
 export function belowOf(pid: number): Living[] {
   const rows = table();
   const found = new Set([pid]);
   for (const each of found) for (const row of rows) if (row.parent === each) found.add(row.pid);
   return rows.filter((row) => row.pid !== pid && found.has(row.pid));
+}
+
+/** Runs, or would if the machine let it. */
+export function isAtWork(pid: number): boolean {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.some((thread) => /\) [RD] /.test(readText(`/proc/${pid}/task/${thread}/stat`)));
 }
 
 export type Wanted = Signs & {
@@ -30,7 +47,7 @@ export type Wanted = Signs & {
 };
 
 /** What is still there after `limitMs`; nothing, as soon as nothing is left. */
-export async function leftOf(root: string, limitMs = 5000, wanted: Wanted = {}): Promise<Living[]> {
+export async function leftOf(root: string, limitMs = 20_000, wanted: Wanted = {}): Promise<Living[]> {
   const giveUpAt = performance.now() + limitMs;
   const { family = [], only = () => true } = wanted;
   for (;;) {
