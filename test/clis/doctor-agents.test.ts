@@ -44,7 +44,7 @@ test("all five keep the contract, and nothing of it is left", async () => {
   expect({ left: await leftOf(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
   const listed = await house.run(["agents"]);
   for (const name of peerNames) expect(listed.out).toMatch(new RegExp(`${name} +\\d+\\.\\d+\\.\\d+ .* works, 20`));
-}, 240_000);
+}, 300_000);
 
 test("one that prints garbage, one that hangs, one that can't fork and one that asks another model are told apart, and that is used", async () => {
   const real = (name: string) => `exec "${join(peersBin, name)}"`;
@@ -88,4 +88,4 @@ test("one that prints garbage, one that hangs, one that can't fork and one that 
   } finally {
     await server.stop();
   }
-}, 240_000);
+}, 300_000);

@@ -96,7 +96,7 @@ describe.each(agents)("%s", (agent) => {
     expect(shown.out).not.toContain("not for it");
     const file = join(house.home, path);
     expect([readFileSync(file, "utf8").includes("renewed"), statSync(file).ino]).toEqual([agent !== "claude", before]);
-  }, 120_000);
+  }, 300_000);
 
   test("is not let in: the turn ends as auth", async () => {
     const stand = await startVendorStand(null);
@@ -105,5 +105,5 @@ describe.each(agents)("%s", (agent) => {
     const ran = await house.run(["run", "-a", agent, "-m", model, "--json", "look around"]);
     expect(ran.json()).toMatchObject({ status: "auth" });
     expect(new Set(stand.asked).difference(new Set(hosts))).toEqual(new Set());
-  }, 120_000);
+  }, 300_000);
 });

@@ -84,4 +84,4 @@ test("every role runs by pi, and finds its place in its environment", async () =
     for (const line of [`SKEIN_AGENT_ROLE=${plan.role}`, `MAOS_AGENT_ROLE=${plan.role}`, `SKEIN_SESSION_ID=${session}`])
       expect(env).toContain(line);
   }
-}, 240_000);
+}, 300_000);

@@ -103,7 +103,7 @@ describe("a program that prints text", () => {
     await run.until((event) => event.type === "text.delta");
     await house.run(["kill", "asleep"]);
     expect(await run.ended).toMatchObject({ code: 130 });
-    expect(await leftOf(house.root, 5000, { sign: "86395" })).toEqual([]);
+    expect(await leftOf(house.root, 20_000, { sign: "86395" })).toEqual([]);
   });
 });
 
@@ -162,7 +162,7 @@ describe("an agent that speaks ACP", () => {
     const asked = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
     expect({ word, status: asked.status, code: asked.ran.code }).toEqual({ word, status, code });
     if (word === "half") expect(asked.result).toBe("half of ");
-    expect(await leftOf(house.root, 5000, { sign: "86396" })).toEqual([]);
+    expect(await leftOf(house.root, 20_000, { sign: "86396" })).toEqual([]);
   });
 
   test("goes on after all of that", async () => {
