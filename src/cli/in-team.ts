@@ -8,11 +8,19 @@ import { absolutePath } from "../kit/paths.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { readMail, sentOf } from "../protocol/read-mail.ts";
 import { addressed } from "../protocol/team-address.ts";
-import type { Sent, TeamFile } from "../protocol/team-mail.ts";
+import { overShare, shutName, type Sent, type TeamFile } from "../protocol/team-mail.ts";
 import type { Door } from "./command.ts";
 import { warningText } from "./tell-fault.ts";
 
-export type InTeam = { agent: string; team: string; outbox: string; inbox: string; shared: string; workspace: string | null };
+export type InTeam = {
+  agent: string;
+  team: string;
+  outbox: string;
+  inbox: string;
+  messages: string;
+  shared: string;
+  workspace: string | null;
+};
 
 export function inTeam({ env }: Door, command: string): InTeam {
   const value = (name: string): string | null => env[`SKEIN_${name}`] || env[`MAOS_${name}`] || null;
@@ -26,6 +34,7 @@ export function inTeam({ env }: Door, command: string): InTeam {
     team: env["SKEIN_TEAM_ID"] || env["MAOS_SESSION_ID"] || "",
     outbox: join(messages, "outbox"),
     inbox: join(messages, "inbox", agent),
+    messages,
     shared,
     workspace: value("WORKSPACE"),
   };
@@ -37,6 +46,7 @@ export function post(place: InTeam, value: Record<string, unknown>, door: Door):
   if (read.type === "refused") throw new Fault("usage", `it can't be sent: ${read.reason}`);
   for (const warning of read.warnings) door.err.write(warningText(warning));
   if (read.type === "message") checkAddressees(place, read.message.to);
+  if (isShut(place)) throw new Fault("usage", `it can't be sent: ${overShare}`);
   const id = newDropId();
   try {
     dropFile(place.outbox, id, JSON.stringify(value));
@@ -44,6 +54,15 @@ export function post(place: InTeam, value: Record<string, unknown>, door: Door):
     throw new Fault("file-unwritable", `can't write to ${place.outbox}: ${messageOf(error)}`, { cause: error });
   }
   return id;
+}
+
+/** Listed, not looked up: behind mounts a name that was once looked up in vain stays unknown. */
+function isShut({ messages }: InTeam): boolean {
+  try {
+    return readdirSync(messages).includes(shutName);
+  } catch {
+    return false;
+  }
 }
 
 /** Where nothing is known of the members, whoever takes up the mail knows. */

@@ -43,10 +43,29 @@ export type Sent = Outgoing & {
   undelivered: { to: string; reason: string }[];
 };
 
-/** What was not taken up, and why. `file` is what it was called in the outbox. */
-export type Refused = { id: string; from: string; at: number; file: string; reason: string };
+/** What was not taken up, and why. `file` is what it was called in the outbox; with `count` it is the first of so many. */
+export type Refused = { id: string; from: string; at: number; file: string; reason: string; count?: number };
 
-export const bounds = { bodyBytes: 64 * 1024, subjectChars: 200, addressees: 50, fileBytes: 512 * 1024, depth: 64 };
+/** Of one message; `turnFiles` and `turnBytes` of all that a member leaves in one turn. */
+export const bounds = {
+  bodyBytes: 64 * 1024,
+  subjectChars: 200,
+  addressees: 50,
+  fileBytes: 512 * 1024,
+  depth: 64,
+  turnFiles: 200,
+  turnBytes: 256 * 1024,
+};
+
+export const overShare = `it has left ${bounds.turnFiles} messages and reports, or ${bounds.turnBytes / 1024} KB of them, in this turn; more is not taken up`;
+
+/** In a member's own directory while nothing more of it is taken up; says why. */
+export const shutName = "shut";
+
+/** The file, and how many more. */
+export function refusedFiles({ file, count = 1 }: Pick<Refused, "file" | "count">): string {
+  return count === 1 ? file : `${file} and ${count - 1} more`;
+}
 
 /** Who is none of the members, and can write to them: the person whose team it is, and skein itself. */
 export const person = "person";

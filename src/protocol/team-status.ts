@@ -65,7 +65,7 @@ export function teamStatusRecord(view: TeamView, options: { messages?: number } 
     messages: team.messages
       .slice(options.messages === undefined ? 0 : Math.max(0, team.messages.length - options.messages))
       .map((sent) => mailRecord(sent, team.id)),
-    refused: team.refused.map(({ id, from, at, file, reason }) => ({ id, from, at: isoTime(at), file, reason })),
+    refused: team.refused.map(({ id, from, at, file, count = 1, reason }) => ({ id, from, at: isoTime(at), file, count, reason })),
     ...spentRecord(view.spent),
     merge: view.merge,
   };

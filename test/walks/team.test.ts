@@ -214,3 +214,31 @@ test("a member that asks a person stops the team as one that needs an answer; wi
     expect(server.main().at(-1)?.text).toContain("blue");
   });
 }, 300_000);
+
+test("a member that floods is stopped at its share and told so; another's message reaches it meanwhile, and the log says how many were refused", async () => {
+  const flood = 2_000;
+  const box = "$SKEIN_MESSAGE_DIR";
+  const waitFor = (isThere: string) => `until ${isThere}; do sleep 0.05; done`;
+  const player: Player = ({ role, instance }) => {
+    if (role !== "engineer") return "read";
+    if (instance === 2) return { run: `${waitFor(`[ -e "$SKEIN_SHARED_CONTEXT/shut" ]`)}; skein msg send --to engineer_1 "stop it"` };
+    return {
+      run: `i=0; while [ $i -lt ${flood} ]; do echo '{"to":"reviewer","body":"flood"}' > "${box}/outbox/m$i"; i=$((i+1)); done
+${waitFor(`ls "${box}" | grep -q shut`)}; skein msg send --to all more; echo "exit $?" > code.txt; touch "$SKEIN_SHARED_CONTEXT/shut"
+${waitFor(`grep -q "stop it" ${box}/inbox/*/* 2>/dev/null`)}`,
+    };
+  };
+  await onTeam(player, async ({ house }) => {
+    const ran = await house.run(["team", "run", "flood", "--agents", "engineer,engineer,reviewer", ...model]);
+    expect([ran.code, ran.code === 0 ? "" : ran.err]).toEqual([0, ""]);
+    const { id, log } = teamIn(house);
+    const refused = the(log, "message_refused").map((each) => each.refused);
+    expect(refused.map(({ count }) => count)).toEqual([undefined, flood - 201]);
+    const sent = the(log, "message_sent").map(({ message }) => message.body);
+    expect([sent.filter((body) => body === "flood").length, sent.filter((body) => body === "stop it").length]).toEqual([200, 1]);
+    const status = await house.run(["team", "status", id]);
+    expect(status.out).toMatch(new RegExp(`refused from engineer-1: m\\d+ and ${flood - 202} more: it has left 200 messages`));
+    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    expect(readFileSync(join(house.project, "code.txt"), "utf8")).toBe("exit 2\n");
+  });
+}, 300_000);

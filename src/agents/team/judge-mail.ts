@@ -3,7 +3,7 @@
 import { findBelow } from "../../kit/find-below.ts";
 import type { ReadMail } from "../../protocol/read-mail.ts";
 import { route, type Addressee } from "../../protocol/team-address.ts";
-import { skein, type Refused, type Sent } from "../../protocol/team-mail.ts";
+import { refusedFiles, skein, type Refused, type Sent } from "../../protocol/team-mail.ts";
 import type { Report } from "../../protocol/team.ts";
 import type { Claim } from "./mail-boxes.ts";
 
@@ -88,8 +88,8 @@ export function noticeOf(entry: Entry): Sent | null {
     undelivered: [],
   });
   if (entry.event === "message_refused") {
-    const { id, at, from, file, reason } = entry.refused;
-    return told(id, at, from, "refused", `What you left as ${file} was refused: ${reason}.`);
+    const { id, at, from, reason } = entry.refused;
+    return told(id, at, from, "refused", `What you left as ${refusedFiles(entry.refused)} was refused: ${reason}.`);
   }
   const { sent } = entry;
   // Those who have ended among many are told in the log.

@@ -15,11 +15,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { dropIdOf } from "../../kit/drop-file.ts";
+import { dropIdOf, newDropId } from "../../kit/drop-file.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
-import { bounds } from "../../protocol/team-mail.ts";
+import { bounds, overShare, shutName } from "../../protocol/team-mail.ts";
 
-export type Box = { owner: string; outbox: string; inbox: string; taken: string; refused: string };
+/** `shut` is a file: as long as it is there, nothing more is taken up. */
+export type Box = { owner: string; outbox: string; inbox: string; taken: string; refused: string; shut: string };
 
 /** A file of an outbox. Its name is in the bytes that it has on disk. */
 export type Left = { name: Buffer; id: string | null };
@@ -39,6 +40,7 @@ export function openBox(directory: string, owner: string): Box {
     inbox: join(place, "inbox", owner),
     taken: join(place, "taken"),
     refused: join(place, "refused"),
+    shut: join(place, shutName),
   };
   for (const path of [box.outbox, box.inbox, box.taken, box.refused]) {
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -79,16 +81,14 @@ export function stuckKey(box: Box, { name }: Left): string {
   return `${box.owner}/${name.toString("latin1")}`;
 }
 
-/** The same each time that the same thing is found. */
 export function stuckClaim(box: Box, left: Left): Claim {
   const at = Math.floor(lstatSync(pathOf(box, left), { throwIfNoEntry: false })?.ctimeMs ?? 0);
-  return {
-    at,
-    id: Bun.hash(`${stuckKey(box, left)} ${at}`)
-      .toString(16)
-      .padStart(16, "0")
-      .slice(-12),
-  };
+  return { at, id: sameId(`${stuckKey(box, left)} ${at}`) };
+}
+
+/** The same each time that the same thing is found. */
+export function sameId(of: string): string {
+  return Bun.hash(of).toString(16).padStart(16, "0").slice(-12);
 }
 
 /** What was taken up and not finished, in its order. */
@@ -129,6 +129,33 @@ export function setAside(box: Box, claimed: Claim): void {
   if (lstatSync(claimPath(box, claimed), { throwIfNoEntry: false }) === undefined) return;
   renameSync(claimPath(box, claimed), join(box.refused, claimName(claimed)));
 }
+
+/** For the verbs inside, which then refuse at once what would only lie there. */
+export function shutBox(box: Box): void {
+  writeFileSync(box.shut, overShare, { mode: 0o600 });
+}
+
+export function reopenBox(box: Box): void {
+  rmSync(box.shut, { force: true });
+}
+
+/** What lies in the outbox of one that has ended is kept with the rest that was refused. What can't be moved stays. */
+export function setRestAside(box: Box, rest: readonly Left[], at: number): void {
+  for (const left of rest) {
+    try {
+      renameSync(pathOf(box, left), join(box.refused, `${over}${claimName({ at, id: newDropId() })}`));
+    } catch {
+      // It is as little taken up there.
+    }
+  }
+}
+
+/** How many were set aside so, ever. */
+export function countAside(box: Box): number {
+  return readdirSync(box.refused).filter((name) => name.startsWith(over)).length;
+}
+
+const over = "over-";
 
 /** Written once, whole. */
 export function putInInbox(box: Box, name: string, text: string): void {

@@ -11,6 +11,8 @@ export type MailLog = {
   add: (entry: Entry) => void;
   /** When the latest was taken up. */
   latest: () => number;
+  /** How many files of its owner were told as refused all at once. */
+  countTold: (owner: string) => number;
   waitingFor: (member: string) => Sent[];
   markGiven: (member: string, ids: readonly string[]) => void;
   close: () => void;
@@ -21,11 +23,14 @@ export function openMailLog(directory: string, team: string, warn: (message: str
   const given = openJsonLog(join(directory, "given.jsonl"), warn);
   const entries = new Map<string, Entry>();
   const waiting = new Map<string, Map<string, Sent>>();
+  const told = new Map<string, number>();
   let latest = 0;
 
   const remember = (entry: Entry): void => {
     entries.set(idOf(entry), entry);
     latest = Math.max(latest, timeOf(entry));
+    if (entry.event === "message_refused" && entry.refused.count !== undefined)
+      told.set(entry.refused.from, (told.get(entry.refused.from) ?? 0) + entry.refused.count);
     for (const sent of [entry.event === "message_sent" ? entry.sent : null, noticeOf(entry)]) {
       for (const member of sent?.delivered ?? []) waiting.set(member, (waiting.get(member) ?? new Map()).set(sent!.id, sent!));
     }
@@ -46,6 +51,7 @@ export function openMailLog(directory: string, team: string, warn: (message: str
       remember(entry);
     },
     latest: () => latest,
+    countTold: (owner) => told.get(owner) ?? 0,
     waitingFor: (member) => [...(waiting.get(member)?.values() ?? [])],
     markGiven: (member, ids) => {
       const waits = waiting.get(member);
@@ -89,7 +95,10 @@ function entryOf(line: Record<string, unknown>): Entry | null {
   const at = Date.parse(String(line["timestamp"]));
   const warnings = (line["warnings"] ?? []) as string[];
   if (id === undefined || from === undefined || Number.isNaN(at)) return null;
-  if (event === "message_refused") return { event, refused: { id, from, at, file: file ?? "", reason: reason ?? "" } };
+  if (event === "message_refused") {
+    const count = typeof line["count"] === "number" ? { count: line["count"] } : {};
+    return { event, refused: { id, from, at, file: file ?? "", reason: reason ?? "", ...count } };
+  }
   if (event === "message_sent") {
     const sent = sentOf(line);
     return sent === null ? null : { event, sent, warnings };

@@ -281,3 +281,43 @@ test("a log with a torn end is mended, and a line that is no mail is told and le
   expect(events).toEqual(["other", "message_sent", "message_sent"]);
   expect(seen.messages.map(({ body }) => body)).toEqual(["1", "2"]);
 });
+
+test("who floods is stopped at its share of a turn and told why; the others' mail goes on, and the rest is counted when it ends", async () => {
+  const refusedFiles = () => readdirSync(join(directory, "mail", api, "refused")).length;
+  mail.begin(api);
+  for (let n = 0; n < 260; n++) leave(api, `m${String(n).padStart(4, "0")}`, { to: "ui", body: `flood ${n}` });
+  leave(design, "one", { to: "ui", body: "heard" });
+  while (!existsSync(join(directory, "mail", api, "shut"))) await mail.sweep();
+  const heard = seen.given.indexOf(`${ui} heard`);
+  expect([heard >= 0 && heard < bounds.turnFiles, seen.messages.length, refusedFiles()]).toEqual([true, bounds.turnFiles + 1, 1]);
+  expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({
+    subject: "refused",
+    body: { content: expect.stringMatching(/m0200 .* in this turn/) },
+  });
+  const size = readdirSync(outbox(api)).length;
+  await expect(mail.post(api, { to: "ui", body: "one more" })).rejects.toThrow("more is not taken up");
+  await mail.sweep();
+  expect([readdirSync(outbox(api)).length, seen.messages.length]).toEqual([size, bounds.turnFiles + 1]);
+  await mail.drain(api);
+  expect(seen.refused).toMatchObject([
+    { from: api, file: "m0200", reason: expect.stringContaining("200 messages") },
+    { from: api, file: "m0201", count: 59 },
+  ]);
+  expect([readdirSync(outbox(api)), refusedFiles()]).toEqual([[], 60]);
+  // A crash between moving and telling: the number is told once, whoever goes on.
+  await mail.close();
+  mail = await open();
+  await mail.drain(api);
+  expect(seen.refused).toHaveLength(2);
+  mail.begin(api);
+  expect(postedText(await mail.post(api, { to: "ui", body: "again" }))).toContain("sent to");
+  for (let n = 0; n < 5; n++) leave(api, `large${n}`, { to: "ui", body: "x".repeat(bounds.bodyBytes) });
+  await mail.drain(api);
+  expect(seen.refused.slice(2)).toMatchObject([{ file: "large4" }]);
+});
+
+test("a message that its writer takes away again is told as not taken up", async () => {
+  const outcome = mail.post(api, { to: "ui", body: "never mind" });
+  for (const name of readdirSync(outbox(api))) rmSync(join(outbox(api), name));
+  await expect(outcome).rejects.toThrow("not taken up");
+});

@@ -7,18 +7,23 @@ import { dropFile, newDropId } from "../../kit/drop-file.ts";
 import { Fault } from "../../protocol/error.ts";
 import { parseMail, readMail } from "../../protocol/read-mail.ts";
 import type { Addressee } from "../../protocol/team-address.ts";
-import { mailRecord, person, type Refused, type Sent } from "../../protocol/team-mail.ts";
+import { mailRecord, overShare, person, type Refused, type Sent } from "../../protocol/team-mail.ts";
 import type { Report } from "../../protocol/team.ts";
 import { judge, noticeOf, type Entry, type Sender } from "./judge-mail.ts";
 import {
   claim,
   claimsIn,
+  countAside,
   dropClaim,
   leftIn,
   openBox,
   putInInbox,
   readClaim,
+  reopenBox,
+  sameId,
   setAside,
+  setRestAside,
+  shutBox,
   stuckClaim,
   stuckKey,
   type Box,
@@ -26,6 +31,7 @@ import {
   type Left,
 } from "./mail-boxes.ts";
 import { openMailLog } from "./mail-log.ts";
+import { createShares } from "./mail-share.ts";
 
 export type MailMember = Addressee & { workspace: string };
 
@@ -49,6 +55,8 @@ export type MailParts = {
 
 export type Mail = {
   add: (member: MailMember) => void;
+  /** A turn of it begins: what it may leave is counted from here. */
+  begin: (member: string) => void;
   /** Takes up all that lies there by now. */
   sweep: () => Promise<void>;
   /** All that a member left which has ended, also what it did not finish writing. */
@@ -77,7 +85,10 @@ class Router implements Mail {
   readonly #log: ReturnType<typeof openMailLog>;
   readonly #members = new Map<string, MailMember>();
   readonly #boxes = new Map<string, Box>();
-  readonly #watchers: FSWatcher[] = [];
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #shares = createShares();
+  /** Whose outbox is not looked into before its next turn: its share is used up. */
+  readonly #shut = new Set<string>();
   /** Whose outbox is taken as it is. */
   readonly #ended = new Set<string>();
   readonly #stuck = new Set<string>();
@@ -102,7 +113,16 @@ class Router implements Mail {
 
   #open(owner: string): void {
     const box = openBox(this.#parts.directory, owner);
+    reopenBox(box);
     this.#boxes.set(owner, box);
+    if (this.#timer !== null) this.#watchBox(box);
+  }
+
+  begin(member: string): void {
+    this.#shares.begin(member);
+    if (!this.#shut.delete(member)) return;
+    const box = this.#box(member);
+    reopenBox(box);
     if (this.#timer !== null) this.#watchBox(box);
   }
 
@@ -113,7 +133,10 @@ class Router implements Mail {
 
   #watchBox(box: Box): void {
     try {
-      this.#watchers.push(watch(box.outbox, () => this.#look()).on("error", () => {}));
+      this.#watchers.set(
+        box.owner,
+        watch(box.outbox, () => this.#look()).on("error", () => {}),
+      );
     } catch {
       // The machine watches no more directories: the timer looks there too.
     }
@@ -139,14 +162,15 @@ class Router implements Mail {
     let isMore = false;
     for (const box of this.#boxes.values()) {
       const left = this.#leftIn(box);
-      isMore ||= left.length > atOnce;
-      for (const one of left.slice(0, atOnce)) await this.#takeUp(box, one);
+      for (const one of left.slice(0, atOnce)) if (!this.#shut.has(box.owner)) await this.#takeUp(box, one);
+      isMore ||= left.length > atOnce && !this.#shut.has(box.owner);
     }
     for (const member of this.#members.keys()) await this.#offer(member);
     if (isMore && this.#timer !== null) this.#look();
   }
 
   #leftIn(box: Box): Left[] {
+    if (this.#shut.has(box.owner)) return [];
     return leftIn(box, { evenFresh: this.#ended.has(box.owner) }).filter((left) => !this.#stuck.has(stuckKey(box, left)));
   }
 
@@ -155,14 +179,28 @@ class Router implements Mail {
     this.#clock = Math.max(Date.now(), this.#clock + 1);
     const claimed = { at: this.#clock, id: own };
     const outcome = claim(box, left, claimed);
+    if (outcome === "gone") return;
+    if (this.#shares.isUsedUp(box.owner)) this.#shutOut(box);
     if (outcome === "taken") await this.#finish(box, claimed, left.name.toString("utf8"));
-    else if (outcome !== "gone") await this.#refuseInPlace(box, left, outcome.problem);
+    else await this.#refuseInPlace(box, left, outcome.problem);
+  }
+
+  #shutOut(box: Box): void {
+    this.#shut.add(box.owner);
+    shutBox(box);
+    this.#watchers.get(box.owner)?.close();
+    this.#watchers.delete(box.owner);
   }
 
   /** What can't even be moved stays where it is, and is told once. */
   async #refuseInPlace(box: Box, left: Left, reason: string): Promise<void> {
     this.#stuck.add(stuckKey(box, left));
-    const refused = { ...stuckClaim(box, left), from: box.owner, file: left.name.toString("utf8"), reason };
+    this.#shares.take(box.owner, 0);
+    await this.#refuse({ ...stuckClaim(box, left), from: box.owner, file: left.name.toString("utf8"), reason });
+  }
+
+  /** What can't be told by a claim of its own. */
+  async #refuse(refused: Refused): Promise<void> {
     if (this.#log.find(refused.id) !== null) return;
     const entry: Entry = { event: "message_refused", refused };
     this.#putInInboxes(entry);
@@ -174,8 +212,9 @@ class Router implements Mail {
   async #finish(box: Box, claimed: Claim, file: string): Promise<void> {
     let entry = this.#log.find(claimed.id);
     if (entry === null) {
-      const read = readClaim(box, claimed);
+      const read = this.#shut.has(box.owner) ? { problem: overShare } : readClaim(box, claimed);
       const mail = "problem" in read ? ({ type: "refused", reason: read.problem } as const) : parseMail(read.text);
+      this.#shares.take(box.owner, "problem" in read ? 0 : Buffer.byteLength(read.text));
       entry = judge(mail, claimed, file, this.#sender(box.owner), this.#team());
       this.#log.add(entry);
     }
@@ -214,9 +253,21 @@ class Router implements Mail {
     try {
       do await this.sweep();
       while (this.#leftIn(this.#box(member)).length > 0);
+      await this.#setRestAside(this.#box(member));
     } finally {
       this.#ended.delete(member);
     }
+  }
+
+  /** What came after its share was used up is told in one: first moved, then counted, so that a crash changes no number. */
+  async #setRestAside(box: Box): Promise<void> {
+    const rest = this.#shut.has(box.owner) ? leftIn(box, { evenFresh: true }) : [];
+    setRestAside(box, rest, this.#clock);
+    const all = countAside(box);
+    const count = all - this.#log.countTold(box.owner);
+    if (count === 0) return;
+    const file = rest[0]?.name.toString("utf8") ?? "what it left before";
+    await this.#refuse({ id: sameId(`${box.owner} ${all}`), from: box.owner, at: this.#clock, file, reason: overShare, count });
   }
 
   async post(from: string, value: Record<string, unknown>): Promise<Entry> {
@@ -225,11 +276,14 @@ class Router implements Mail {
     if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
     const [missed] = entry.event === "message_sent" && entry.sent.delivered.length === 0 ? entry.sent.undelivered : [];
     if (missed !== undefined) throw new Fault("usage", `"${missed.to}": ${missed.reason}; the members are ${this.#names()}`);
+    if (this.#shut.has(from)) throw new Fault("usage", overShare);
     dropFile(this.#box(from).outbox, claimed.id, JSON.stringify(value));
     for (;;) {
       await this.sweep();
       const found = this.#log.find(claimed.id);
       if (found !== null) return found;
+      // Its writer can take it away again, or use up its share with others.
+      if (!this.#leftIn(this.#box(from)).some(({ id }) => id === claimed.id)) throw new Fault("usage", "it was not taken up");
     }
   }
 
@@ -244,7 +298,7 @@ class Router implements Mail {
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    for (const watcher of this.#watchers) watcher.close();
+    for (const watcher of this.#watchers.values()) watcher.close();
     await (this.#queued ?? this.#current).catch(() => {});
     this.#log.close();
   }

@@ -36,6 +36,7 @@ export async function runMember(crew: Crew, member: MemberRecord): Promise<void>
     const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given };
     await happen(crew, started, `${member.id} begins${attempt > 1 ? `, try ${attempt}` : ""}`);
     crew.mail.markGiven(member.id, given);
+    crew.mail.begin(member.id);
     const tried = await tryOnce(crew, member);
     const ended = await endOf(crew, member, tried);
     const of = { agent: member.id, attempt, ...ended };

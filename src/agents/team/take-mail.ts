@@ -1,7 +1,7 @@
 // What becomes of a team's mail: taken up once, it is recorded once; what a member is sent while it runs is put before it
 // at its next step.
 import { messageOf } from "../../protocol/error.ts";
-import { messageText } from "../../protocol/team-mail.ts";
+import { messageText, refusedFiles } from "../../protocol/team-mail.ts";
 import { membersOf, type Report } from "../../protocol/team.ts";
 import { happen, mailMember, type Crew } from "./crew.ts";
 import type { MailParts } from "./mail.ts";
@@ -29,7 +29,11 @@ export function mailParts(crew: Omit<Crew, "mail">): MailParts {
     },
     onRefused: async (refused) => {
       if (record.refused.some(({ id }) => id === refused.id)) return;
-      await happen(crew, { event: "message_refused", refused }, `mail of ${refused.from} was refused: ${refused.reason}`);
+      await happen(
+        crew,
+        { event: "message_refused", refused },
+        `mail of ${refused.from} was refused (${refusedFiles(refused)}): ${refused.reason}`,
+      );
     },
     deliver: async (id, message) => {
       const session = memberOf(id)?.session;

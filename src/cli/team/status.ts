@@ -1,7 +1,7 @@
 // skein team status: everything that is known of a team, and where the rest of it is to be seen.
 import { oneLine } from "../../kit/text.ts";
 import { shortId } from "../../protocol/node.ts";
-import type { Sent } from "../../protocol/team-mail.ts";
+import { refusedFiles, type Sent } from "../../protocol/team-mail.ts";
 import type { MemberRecord } from "../../protocol/team.ts";
 import { teamStatusRecord } from "../../protocol/team-status.ts";
 import { lastWord, type TeamView } from "../../protocol/team-views.ts";
@@ -38,7 +38,9 @@ export function statusLines(view: TeamView, { all, style }: { all: boolean; styl
     ...team.phases.flatMap((phase, at) => phaseLines(view, phase, at, style)),
     ...(state === "planning" ? ["", style.cyan("the planner thinks about what comes next")] : []),
     ...messageLines(view, all ? Number.POSITIVE_INFINITY : fewMessages, style),
-    ...team.refused.map(({ from, file, reason }) => style.yellow(`  refused from ${nameOf(view, from)}: ${plain(file)}: ${plain(reason)}`)),
+    ...team.refused.map((each) =>
+      style.yellow(`  refused from ${nameOf(view, each.from)}: ${plain(refusedFiles(each))}: ${plain(each.reason)}`),
+    ),
     "",
     ...nextLines(view, name).map((line) => style.dim(line)),
   ];

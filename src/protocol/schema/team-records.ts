@@ -132,7 +132,7 @@ export const teamStatus = z.strictObject({
   ),
   message_count: count,
   messages: z.array(mailMessage).describe("the latest; all with --messages"),
-  refused: z.array(z.strictObject({ id: z.string(), from: z.string(), at: time, file: z.string(), reason: z.string() })),
+  refused: z.array(z.strictObject({ id: z.string(), from: z.string(), at: time, file: z.string(), count, reason: z.string() })),
   ...spent,
   merge,
 });
