@@ -52,7 +52,7 @@ export async function measureFrames(blocks: number): Promise<Frames> {
 
 /** As it is done when a session is opened. */
 function makeBlocks(nodes: readonly Node[]): { made: Block[]; pieces: Frame[] } {
-  const work = blocksOfPath(nodes, []);
+  const work = blocksOfPath({ nodes, turns: [], spawned: [] });
   const pieces: Frame[] = [];
   for (;;) {
     const [from, cpuFrom] = [performance.now(), threadCpuMs()];

@@ -15,12 +15,32 @@ export type SessionView = {
   nodes: Node[];
   /** Those of the path, whichever session took them, and one that is open. */
   turns: Turn[];
-  /** What the sub-sessions of those turns have used. */
+  /** The sub-sessions of those turns, the oldest first. */
+  spawned: SpawnedSession[];
+  /** What they have used, and all below them. */
   below: Spent;
   /** Questions of this session without an answer. */
   asks: Ask[];
   queue: QueuedInput[];
   open: OpenRun | null;
+};
+
+/** A sub-session as it stood at its own `seq`. */
+export type SpawnedSession = {
+  id: string;
+  /** Which turn spawned it. */
+  turn: string;
+  agent: string;
+  task: string;
+  createdAt: number;
+  seq: number;
+  /** What its turn does, or how the last one ended. */
+  state: Exclude<TurnState, "ended"> | TurnStatus;
+  /** By its own turns that ended, and by the one that has not. */
+  spent: Spent;
+  current: Spent;
+  /** The end of the message that it rests at. */
+  said: string;
 };
 
 /** A turn that has not ended: it runs in some process, or its process is gone. Drafts are what it is writing, at most 100 ms behind. */

@@ -1,9 +1,12 @@
-// What a session had others do: who took turns, and what each sub-session below it used.
+// What a session had others do: who took turns, which sub-sessions its turns spawned, and what each of them used.
 import type { TurnRow } from "../protocol/control.ts";
+import { textOf } from "../protocol/node.ts";
+import type { SpawnedSession } from "../protocol/tree-views.ts";
+import { nothingSpent, type Spent } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
 import type { Holder } from "./lease.ts";
-import { selectTurns, type TurnRow as StoredTurn } from "./rows.ts";
-import { rowOfTurn } from "./running.ts";
+import { selectTurns, toTurn, type TurnRow as StoredTurn } from "./rows.ts";
+import { rowOfTurn, stateOfOpen } from "./running.ts";
 import type { Store, SubSession } from "./store.ts";
 
 /** Of each session in which an agent took turns the latest of them, the latest first; archived sessions too. */
@@ -19,20 +22,19 @@ export function latestTurnsBy(db: Db, self: Holder, agent: string, filter: Param
   return rows.flatMap((row) => rowOfTurn(db, self, row) ?? []);
 }
 
-type Used = {
-  id: string;
-  parent: string;
-  input: number;
-  output: number;
-  cache_read: number;
-  cache_write: number;
-  cost_usd: number;
-  unpriced: number;
-  steps: number;
-  running: number;
-  started_at: number | null;
-  ended_at: number | null;
-};
+type Sums = { input: number; output: number; cache_read: number; cache_write: number; cost_usd: number; unpriced: number };
+
+const sums = `total(t.input) as input, total(t.output) as output, total(t.cache_read) as cache_read,
+  total(t.cache_write) as cache_write, total(t.cost_usd) as cost_usd, total(t.unpriced) as unpriced`;
+
+function toSpent(row: Sums): Spent {
+  return {
+    usage: { input: row.input, output: row.output, cacheRead: row.cache_read, cacheWrite: row.cache_write },
+    costUsd: row.unpriced > 0 ? null : row.cost_usd,
+  };
+}
+
+type Used = Sums & { id: string; parent: string; steps: number; running: number; started_at: number | null; ended_at: number | null };
 
 /** What executes a plan stands on its own. What a turn that runs has used so far counts too. */
 export function subSessions(db: Db, session: string): SubSession[] {
@@ -42,9 +44,7 @@ export function subSessions(db: Db, session: string): SubSession[] {
          select s.id from sessions s where s.parent_session = ? and s.plan is null
          union select s.id from below b join sessions s on s.parent_session = b.id where s.plan is null
        )
-       select s.id, s.parent_session as parent, total(t.input) as input, total(t.output) as output, total(t.cache_read) as cache_read,
-         total(t.cache_write) as cache_write, total(t.cost_usd) as cost_usd, total(t.unpriced) as unpriced, total(t.steps) as steps,
-         count(t.n) - count(t.ended_at) as running,
+       select s.id, s.parent_session as parent, ${sums}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
          min(t.started_at) as started_at, max(t.ended_at) as ended_at
        from below b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`,
     )
@@ -52,12 +52,106 @@ export function subSessions(db: Db, session: string): SubSession[] {
   return rows.map((row) => ({
     session: row.id,
     parent: row.parent,
-    spent: {
-      usage: { input: row.input, output: row.output, cacheRead: row.cache_read, cacheWrite: row.cache_write },
-      costUsd: row.unpriced > 0 ? null : row.cost_usd,
-    },
+    spent: toSpent(row),
     steps: row.steps,
     startedAt: row.started_at,
     endedAt: row.running > 0 ? null : row.ended_at,
   }));
+}
+
+type Spawned = Sums & {
+  n: number;
+  id: string;
+  parent: string;
+  seq: number;
+  tip: number | null;
+  agent: string;
+  task: string | null;
+  created_at: number;
+  status: StoredTurn["status"];
+};
+
+/** The sessions that began below these turns while they ran, the oldest first; the turns are in their order. */
+export function spawnedBy(db: Db, self: Holder, turns: readonly StoredTurn[]): SpawnedSession[] {
+  const above = Map.groupBy(turns.toReversed(), (turn) => turn.session_id);
+  const parents = JSON.stringify([...above.keys()]);
+  // Beside one max() SQLite gives the other columns of the row that has it: the status is that of the last turn.
+  const rows = db
+    .query<Spawned>(
+      `select s.n, s.id, s.parent_session as parent, s.seq, s.tip, s.agent, s.task, s.created_at, max(t.n), t.status, ${sums}
+       from sessions s left join turns t on t.session = s.n and t.ended_at is not null
+       where s.parent_session in (select value from json_each(?)) and s.plan is null and s.purged_at is null
+       group by s.n order by s.created_at, s.n`,
+    )
+    .all(parents)
+    .flatMap((row) => {
+      const turn = turnAt(above.get(row.parent)!, row.created_at);
+      return turn === undefined ? [] : [{ ...row, turn }];
+    });
+  if (rows.length === 0) return [];
+  const open = openBelow(db, parents);
+  const said = lastWords(db, rows);
+  return rows.map((row) => {
+    const running = open.get(row.id);
+    return {
+      id: row.id,
+      turn: row.turn.id,
+      agent: row.agent,
+      task: row.task ?? "",
+      createdAt: row.created_at,
+      seq: row.seq,
+      state: running !== undefined ? stateOfOpen(db, self, row).state : (row.status ?? notBegun(db, self, row.turn)),
+      spent: toSpent(row),
+      current: running === undefined ? nothingSpent : { usage: running.usage, costUsd: running.costUsd },
+      said: (row.tip === null ? undefined : said.get(row.tip)) ?? "",
+    };
+  });
+}
+
+/** Of the turns of one session, the latest first: that of this moment. Asked for later and later moments. */
+function turnAt(turns: StoredTurn[], at: number): StoredTurn | undefined {
+  while ((turns.at(-2)?.started_at ?? Infinity) <= at) turns.pop();
+  const turn = turns.at(-1);
+  return turn !== undefined && turn.started_at <= at && at <= (turn.ended_at ?? Infinity) ? turn : undefined;
+}
+
+function openBelow(db: Db, parents: string) {
+  const rows = db
+    .query<StoredTurn>(`${selectTurns} where t.ended_at is null and s.parent_session in (select value from json_each(?))`)
+    .all(parents);
+  return new Map(rows.map((row) => [row.session_id, toTurn(row)]));
+}
+
+/** It is about to, or whoever spawned it died before that. */
+function notBegun(db: Db, self: Holder, { ended_at, session_id: id, session: n }: StoredTurn): SpawnedSession["state"] {
+  return ended_at === null && stateOfOpen(db, self, { id, n }).state !== "interrupted" ? "running" : "interrupted";
+}
+
+const keptWords = 400;
+
+/** The end of the message that each rests at. */
+function lastWords(db: Db, sessions: readonly { tip: number | null }[]): Map<number, string> {
+  const rows = db
+    .query<{ n: number; body: string }>("select n, body from nodes where n in (select value from json_each(?))")
+    .all(JSON.stringify(sessions.map(({ tip }) => tip)));
+  return new Map(
+    rows.map(({ n, body }) => {
+      const node = JSON.parse(body);
+      return [n, node.author === "agent" ? textOf(node).slice(-keptWords) : ""];
+    }),
+  );
+}
+
+/** What these sessions and all below them have used in turns that ended; what executes a plan stands on its own. */
+export function spentBy(db: Db, sessions: readonly string[]): Spent {
+  const all = db
+    .query<Sums>(
+      `with recursive below (id) as (
+         select value from json_each(?)
+         union select s.id from below b join sessions s on s.parent_session = b.id where s.plan is null
+       )
+       select ${sums} from below b join sessions s on s.id = b.id join turns t on t.session = s.n where t.ended_at is not null`,
+    )
+    .get(JSON.stringify(sessions))!;
+  return toSpent(all);
 }

@@ -127,7 +127,45 @@ export function describeControl(store: () => Store): void {
     await store().endTurn(lease, turn.id, endedWell);
     expect((await store().sessionView(session.id)).below).toEqual({ usage, costUsd: 0.5 });
     const apart = await begin(store());
-    expect((await store().sessionView(apart.session.id)).below).toMatchObject({ costUsd: 0 });
+    expect(await store().sessionView(apart.session.id)).toMatchObject({ below: { costUsd: 0 }, spawned: [] });
+  });
+
+  test("the sub-sessions of a path's turns are told as they stand, with the turn that spawned each", async () => {
+    const { session, lease, turn } = await begin(store());
+    await store().appendNode(lease, turn.id, agent("go"));
+    const begun = () => begin(store(), { parentSession: session.id, task: "count" });
+    const done = await begun();
+    await store().appendNode(done.lease, done.turn.id, agent("x".repeat(1000) + "3 files", 0.5));
+    await store().endTurn(done.lease, done.turn.id, { ...endedWell, status: "network" });
+    const running = await begun();
+    await store().appendNode(running.lease, running.turn.id, agent("so far", 0.25));
+    await store().setState(running.lease, "asking");
+    const died = await begun();
+    await store().release(died.lease);
+    const idle = await store().createSession(newSession({ parentSession: session.id }));
+    await begin(store(), { parentSession: session.id, plan: "do it" });
+    await begin(store(), { parentSession: done.session.id });
+    const view = await store().sessionView(session.id);
+    const all = { turn: turn.id, task: "count", spent: nothingSpent, current: nothingSpent, said: "" };
+    expect(view.spawned).toMatchObject([
+      { ...all, id: done.session.id, state: "network", spent: { usage, costUsd: 0.5 }, said: expect.stringMatching(/^x{393}3 files$/) },
+      { ...all, id: running.session.id, state: "asking", current: { usage, costUsd: 0.25 }, said: "so far" },
+      { ...all, id: died.session.id, state: "interrupted" },
+      { ...all, id: idle.id, task: idle.task ?? "", state: "running" },
+    ]);
+    for (const { id, seq } of view.spawned) expect(await store().events(id, seq)).toEqual([]);
+    await store().endTurn(lease, turn.id, endedWell);
+    await Bun.sleep(2); // what begins in the same millisecond may be of either turn
+    const second = (await store().startTurn(lease, newTurn())).value;
+    const later = await begin(store(), { parentSession: session.id });
+    const now = (await store().sessionView(session.id)).spawned;
+    expect(now.map((each) => [each.id, each.turn, each.state])).toEqual([
+      ...view.spawned.slice(0, 3).map(({ id, state }) => [id, turn.id, state]),
+      [idle.id, turn.id, "interrupted"],
+      [later.session.id, second.id, "running"],
+    ]);
+    const fork = await store().forkSession(session.id, view.nodes.at(-1)!.id, { name: null });
+    expect((await store().sessionView(fork.id)).spawned.map(({ id }) => id)).toEqual(view.spawned.map(({ id }) => id));
   });
 
   test("the latest turn of an agent in each session is found, and what every sub-session used below one", async () => {

@@ -73,6 +73,7 @@ export function sessionRow(db: Db, id: string): SessionRow {
 export type TurnRow = {
   n: number;
   id: string;
+  session: number;
   session_id: string;
   parent_id: string | null;
   tip_id: string | null;

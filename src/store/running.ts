@@ -25,13 +25,17 @@ export function rowOfTurn(db: Db, self: Holder, row: StoredTurn): TurnRow | null
   const session = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(row.session_id);
   if (session === null) return null;
   const turn = toTurn(row);
-  const holder = turn.endedAt === null ? livingHolder(db, session.id, self) : null;
-  const state = turn.endedAt !== null ? "ended" : holder === null ? "interrupted" : stateSeen(db, session.n, holder.pid);
-  return { session: toSession(session), turn, state, pid: holder?.pid ?? null };
+  return { session: toSession(session), turn, ...(turn.endedAt !== null ? { state: "ended", pid: null } : stateOfOpen(db, self, session)) };
+}
+
+/** Of a turn that has not ended. */
+export function stateOfOpen(db: Db, self: Holder, { id, n }: { id: string; n: number }) {
+  const holder = livingHolder(db, id, self);
+  return holder === null ? ({ state: "interrupted", pid: null } as const) : { state: stateSeen(db, n, holder.pid), pid: holder.pid };
 }
 
 /** A process that was stopped from outside can't say so itself. */
-function stateSeen(db: Db, session: number, pid: number | null): TurnRow["state"] {
+function stateSeen(db: Db, session: number, pid: number | null): ReturnType<typeof stateOf> {
   return pid !== null && isStopped(pid) ? "paused" : stateOf(db, session);
 }
 

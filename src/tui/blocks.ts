@@ -2,9 +2,8 @@
 // that what was laid out for it can be kept with it. Texts are as they came; cards clean what they show.
 import { counted, oneLine } from "../kit/text.ts";
 import type { HandlePart, ImageData, Node, Part } from "../protocol/node.ts";
-import type { TurnStatus } from "../protocol/error.ts";
+import type { SpawnedSession } from "../protocol/tree-views.ts";
 import type { Turn } from "../protocol/turn.ts";
-import type { Spent } from "../protocol/usage.ts";
 import { tokensText } from "./tokens.ts";
 
 export type Block = { id: string } & (
@@ -21,11 +20,7 @@ export type Block = { id: string } & (
 type Span = { startedAt: number | null; tookMs: number | null };
 type ToolResult = { text: string; isError: boolean };
 /** A session below this one, as far as it told. */
-export type SubSession = {
-  agent: string;
-  task: string;
-  state: "running" | "asking" | "paused" | TurnStatus;
-  spent: Spent;
+export type SubSession = Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current"> & {
   /** What it wrote or did last. */
   doing: string;
 };
@@ -35,17 +30,32 @@ export type SessionBlock = Extract<Block, { kind: "session" }>;
 
 const pieceNodes = 250;
 
-/** A path of nodes from the root, with a line after each turn. It rests after every piece: a long one takes longer than a frame. */
-export function* blocksOfPath(nodes: readonly Node[], turns: readonly Turn[]): Generator<undefined, Block[]> {
+type Path = { nodes: readonly Node[]; turns: readonly Turn[]; spawned: readonly SpawnedSession[] };
+
+/**
+ * A path of nodes from the root, with the sub-sessions where they began and a line after each turn. It rests after every
+ * piece: a long one takes longer than a frame.
+ */
+export function* blocksOfPath({ nodes, turns, spawned }: Path): Generator<undefined, Block[]> {
   const known = new Map(turns.map((turn) => [turn.id, turn]));
+  const below = Map.groupBy(spawned, ({ turn }) => turn);
   const blocks: Block[] = [];
   for (const [at, node] of nodes.entries()) {
     if (at > 0 && at % pieceNodes === 0) yield;
+    const begun = below.get(node.turn ?? "") ?? [];
+    while (begun[0] !== undefined && begun[0].createdAt < node.at) blocks.push(sessionBlock(begun.shift()!));
     placeParts(blocks, node, new Map());
     const turn = node.turn !== null && nodes[at + 1]?.turn !== node.turn ? known.get(node.turn) : undefined;
-    if (turn !== undefined && turn.endedAt !== null) blocks.push(...turnBlocks(turn));
+    if (turn === undefined) continue;
+    // Where the path leaves the turn early, what came later is on another branch.
+    if (turn.tip === node.id) blocks.push(...begun.map(sessionBlock));
+    if (turn.endedAt !== null) blocks.push(...turnBlocks(turn));
   }
   return blocks;
+}
+
+function sessionBlock({ id, agent, task, state, spent, current, said }: SpawnedSession): SessionBlock {
+  return { id, kind: "session", agent, task, state, spent, current, doing: `${said}\n` };
 }
 
 /** At the end of `blocks`; a result goes to its call, which may have changed since it was put there. */

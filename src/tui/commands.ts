@@ -6,7 +6,7 @@ import { goBack, openAgents, watchFocused } from "./overlays/agents.ts";
 import { openSessions } from "./overlays/sessions.ts";
 import { openTree } from "./overlays/tree.ts";
 import { planCommands } from "./plan-commands.ts";
-import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
+import { focusedBlock, moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
 import { beginSearch, searchOn } from "./search/search.ts";
 import { step, tell, type State, type Step } from "./state.ts";
 
@@ -46,7 +46,8 @@ export const screenCommands: readonly ScreenCommand[] = [
   { name: "to-end", summary: "to the end, and follow what is added", keys: ["G"], run: (state) => step(scrollToEnd(state)) },
   { name: "block-before", summary: "to the block before", keys: ["["], run: (state) => step(moveFocus(state, -1)) },
   { name: "block-next", summary: "to the next block", keys: ["]"], run: (state) => step(moveFocus(state, 1)) },
-  { name: "open-block", summary: "open or fold the block; without one, type", keys: ["enter", "o"], run: openBlock },
+  { name: "open-block", summary: "open or fold the block; without one, type", keys: ["o"], run: openBlock },
+  { name: "enter-block", summary: "the same; a sub-session is watched", keys: ["enter"], run: enterBlock },
   { name: "open-all", summary: "open or fold all blocks", keys: ["ctrl+o"], everywhere: true, run: (state) => step(toggleAll(state)) },
   { name: "search", summary: "find words in the transcript; Esc goes back", keys: ["/"], run: (state) => step(beginSearch(state)) },
   { name: "search-next", summary: "to the next place that was found", keys: ["n"], run: (state) => step(searchOn(state, 1)) },
@@ -219,6 +220,10 @@ export function goOn(state: State): Step {
 
 function openBlock(state: State): Step {
   return step(state.focus === null ? insertMode(state) : toggleFocused(state));
+}
+
+function enterBlock(state: State): Step {
+  return focusedBlock(state)?.kind === "session" ? watchFocused(state) : openBlock(state);
 }
 
 function switchNet(state: State, wanted: string): Step {

@@ -184,7 +184,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
       find: async () => session,
       fork: async () => ({ ...session, id: "s-3", tip: "n" }),
       use: async () => {},
-      show: async ({ session: id }: { session: string }) => ({ session: { ...session, id }, turns, nodes: [], open: null }),
+      show: async ({ session: id }: { session: string }) => ({ session: { ...session, id }, turns, nodes: [], spawned: [], open: null }),
     },
     plan: { read, make: read },
     turn: {

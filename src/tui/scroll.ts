@@ -1,4 +1,5 @@
 // Moving in the transcript: by rows, to its ends, from block to block. At the end the view follows what is added.
+import type { Block } from "./blocks.ts";
 import type { State } from "./state.ts";
 import { allBlocks, blockAt, blockCount } from "./transcript.ts";
 import { transcriptHeight } from "./views/layout.ts";
@@ -58,6 +59,10 @@ export function bringIntoView(state: State, place: Place): State {
   const top = topPlace(state);
   if (!isBefore(place, top) && isBefore(place, moved(state, top, transcriptHeight(state)))) return state;
   return scrollTo(state, moved(state, place, -Math.floor(transcriptHeight(state) / 3)));
+}
+
+export function focusedBlock({ transcript, focus }: State): Block | undefined {
+  return focus === null ? undefined : allBlocks(transcript).find(({ id }) => id === focus);
 }
 
 /** Opens or folds the block in focus; its first row stays where it was, wherever there is room for that. */

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
 import type { Node, Part } from "../protocol/node.ts";
 import { nothingSpent } from "../protocol/usage.ts";
-import type { Block } from "./blocks.ts";
+import type { SessionBlock } from "./blocks.ts";
+import { blocksOf, turnOf } from "./fixtures/pressing.ts";
 import {
   allBlocks,
   blockAt,
@@ -13,6 +14,7 @@ import {
   withDelta,
   withNode,
   withOutput,
+  withSpawned,
   withStart,
 } from "./transcript.ts";
 
@@ -70,8 +72,9 @@ test("what is written stands behind all else, until its node is there", () => {
 });
 
 test("a sub-session's block lives with it", () => {
-  const block: Block = { id: "s-2", kind: "session", agent: "codex", task: "look", state: "running", spent: nothingSpent, doing: "" };
-  let transcript = withBlocks(noBlocks, block);
+  const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "look", call: "c" } as const;
+  const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0 };
+  let transcript = withSpawned(noBlocks, { ...head, ...spawned });
   const tell = (body: object) => {
     transcript = withBelow(transcript, { seq: 1, n: 1, sessionId: "s-2", turnId: "t", at: 0, ...body } as Event);
     return blockAt(transcript, 0);
@@ -82,19 +85,72 @@ test("a sub-session's block lives with it", () => {
   expect(tell({ type: "turn.paused" })).toMatchObject({ state: "paused" });
   expect(tell({ type: "turn.resumed" })).toMatchObject({ state: "running" });
   expect(tell({ type: "node.added", node: { ...node("n1", "agent", []), usage, costUsd: 0.5 } })).toMatchObject({
-    spent: { usage, costUsd: 0.5 },
+    spent: nothingSpent,
+    current: { usage, costUsd: 0.5 },
   });
   expect(tell({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
-    spent: { costUsd: null },
+    current: { costUsd: null },
   });
   expect(tell({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ doing: "\nbash(…)\n" });
   expect(tell({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ doing: "x".repeat(400) });
   expect(tell({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
     state: "ok",
     spent: { usage, costUsd: 1 },
+    current: nothingSpent,
+  });
+  transcript = withSpawned(transcript, { ...head, ...spawned, task: "look again" });
+  expect([blockCount(transcript), blockAt(transcript, 0)]).toMatchObject([1, { state: "running", spent: { costUsd: 1 } }]);
+  expect(tell({ type: "turn.ended", turn: { status: "network", usage, costUsd: 2 } })).toMatchObject({
+    state: "network",
+    spent: { costUsd: 3 },
   });
   expect(withBelow(transcript, { sessionId: "s-3", type: "text.delta", text: "x" } as Event)).toBe(transcript);
 });
+
+test("a sub-session that is read back stands where it began, and not where the path left its turn before that", () => {
+  const spawn: Part = { kind: "call", id: "c1", name: "spawn_session", input: {} };
+  const result: Part = { kind: "result", call: "c1", name: "spawn_session", text: "3", isError: false };
+  const said = (id: string, at: number, author: Node["author"], part: Part, turn = "t-1"): Node => ({
+    ...node(id, author, [part]),
+    at,
+    turn,
+  });
+  const text = (words: string): Part => ({ kind: "text", text: words });
+  const path = [
+    said("n1", 1, "user", text("go")),
+    said("n2", 2, "agent", spawn),
+    said("n3", 5, "tool", result),
+    said("n4", 6, "agent", text("done")),
+  ];
+  const child = {
+    turn: "t-1",
+    agent: "codex",
+    task: "count",
+    seq: 4,
+    state: "ok",
+    spent: nothingSpent,
+    current: nothingSpent,
+    said: "3",
+  } as const;
+  const spawned = [
+    { ...child, id: "s-2", createdAt: 3 },
+    { ...child, id: "s-3", createdAt: 7 },
+  ];
+  const turn = turnOf({ tip: "n4" });
+  expect(blocksOf(path, [turn], spawned).map(({ id }) => id)).toEqual(["n1.0", "c1", "s-2", "n4.0", "s-3", "turn-t-1"]);
+  expect(blocksOf(path, [turn], spawned)[2]).toEqual({ id: "s-2", kind: "session", ...only(child), doing: "3\n" });
+  const early = [...path.slice(0, 2), said("n5", 9, "user", text("no"), "t-2")];
+  expect(blocksOf(early, [turn, turnOf({ id: "t-2", endedAt: null, tip: "n5" })], spawned).map(({ id }) => id)).toEqual([
+    "n1.0",
+    "c1",
+    "turn-t-1",
+    "n5.0",
+  ]);
+});
+
+function only<T extends Pick<SessionBlock, "agent" | "task" | "state" | "spent" | "current">>({ agent, task, state, spent, current }: T) {
+  return { agent, task, state, spent, current };
+}
 
 function node(id: string, author: Node["author"], parts: Part[]): Node {
   return { id, parent: null, tree: "t", session: "s-1", turn: null, at: 0, author, parts };

@@ -2,7 +2,7 @@
 // the whole. Nothing in here is changed in place.
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
-import { addUsage } from "../protocol/usage.ts";
+import { addSpent, nothingSpent } from "../protocol/usage.ts";
 import { placeParts, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
 
 export type Transcript = {
@@ -86,6 +86,16 @@ export function withOutput(transcript: Transcript, call: string, text: string): 
   });
 }
 
+/** A sub-session that is put to work: it has one block, however often that happens. */
+export function withSpawned(transcript: Transcript, { session: id, agent, task }: Spawned): Transcript {
+  if (hasBlock(transcript, id))
+    return withRunning(transcript, id, (block) => (block.kind === "session" ? { ...block, state: "running" } : block));
+  const nothing = { spent: nothingSpent, current: nothingSpent, doing: "" };
+  return withBlocks(transcript, { id, kind: "session", agent, task, state: "running", ...nothing });
+}
+
+type Spawned = Extract<Event, { type: "session.spawned" }>;
+
 /** What a sub-session tells, in the block that stands for it. */
 export function withBelow(transcript: Transcript, event: Event): Transcript {
   return withRunning(transcript, event.sessionId, (block) => (block.kind === "session" ? { ...block, ...below(block, event) } : block));
@@ -93,7 +103,7 @@ export function withBelow(transcript: Transcript, event: Event): Transcript {
 
 const keptDoing = 400;
 
-function below({ doing, spent }: SessionBlock, event: Event): Partial<SessionBlock> {
+function below({ doing, spent, current }: SessionBlock, event: Event): Partial<SessionBlock> {
   switch (event.type) {
     case "text.delta":
     case "thinking.delta":
@@ -105,13 +115,7 @@ function below({ doing, spent }: SessionBlock, event: Event): Partial<SessionBlo
     case "node.added":
       return event.node.usage === undefined
         ? {}
-        : {
-            doing: `${doing}\n`,
-            spent: {
-              usage: addUsage(spent.usage, event.node.usage),
-              costUsd: spent.costUsd === null || event.node.costUsd == null ? null : spent.costUsd + event.node.costUsd,
-            },
-          };
+        : { doing: `${doing}\n`, current: addSpent(current, { usage: event.node.usage, costUsd: event.node.costUsd ?? null }) };
     case "ask.opened":
       return { state: "asking" };
     case "ask.closed":
@@ -121,7 +125,7 @@ function below({ doing, spent }: SessionBlock, event: Event): Partial<SessionBlo
     case "turn.paused":
       return { state: "paused" };
     case "turn.ended":
-      return { state: event.turn.status ?? "broken", spent: { usage: event.turn.usage, costUsd: event.turn.costUsd } };
+      return { state: event.turn.status ?? "broken", spent: addSpent(spent, event.turn), current: nothingSpent };
     default:
       return {};
   }

@@ -4,20 +4,28 @@ import { oneLine } from "../kit/text.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Enforced } from "../protocol/policy.ts";
 import type { Turn } from "../protocol/turn.ts";
-import { addSpent, addUsage, nothingSpent, noUsage } from "../protocol/usage.ts";
+import { addSpent, addUsage, noUsage } from "../protocol/usage.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
-import { turnBlocks, type Block } from "./blocks.ts";
+import { turnBlocks } from "./blocks.ts";
 import { step, tell, type State, type Step } from "./state.ts";
-import { blockCount, withBelow, withBlocks, withDelta, withDraft, withNode, withOutput, withStart, withoutWriting } from "./transcript.ts";
+import {
+  blockCount,
+  withBelow,
+  withBlocks,
+  withDelta,
+  withDraft,
+  withNode,
+  withOutput,
+  withSpawned,
+  withStart,
+  withoutWriting,
+} from "./transcript.ts";
 
 export function updateByEvent(state: State, event: Event): Step {
   if (event.sessionId !== state.session?.id) return step(state);
   if (event.type === "ask.opened" || event.type === "ask.closed") return step(asking(state, event));
-  if (event.type === "session.spawned") {
-    const { session: id, agent, task } = event;
-    const block: Block = { id, kind: "session", agent, task, state: "running", spent: nothingSpent, doing: "" };
-    return step({ ...state, transcript: withBlocks(state.transcript, block), activity: "sub-session" });
-  }
+  if (event.type === "session.spawned")
+    return step({ ...state, transcript: withSpawned(state.transcript, event), activity: "sub-session" });
   const reload = isPartial(state, event) ? [{ type: "reload" } as const] : [];
   return step(
     withoutRetry(state, shown(state, event)),

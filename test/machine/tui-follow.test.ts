@@ -125,10 +125,12 @@ describe("the screen follows", () => {
   }, 300_000);
 });
 
-test("a session that is opened again has what was used below it, and the question it waits with", async () => {
+test("a session that is opened again has its sub-sessions, also those that were killed with it, what they used, and the question it waits with", async () => {
   const script = (call: Call, final: string): Script => ({ steps: [{ calls: [call] }], final });
   const known: Record<string, Script> = {
     delegate: script({ name: "spawn_session", input: { task: "count the files" } }, "It is done."),
+    wait: script({ name: "spawn_session", input: { task: "sleep on it" } }, "It is over."),
+    "sleep on it": { steps: [{ text: "Sleeping.", calls: [{ input: { command: "sleep 300" } }] }], final: "" },
     "ask me": script({ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }, "Thanks."),
   };
   const server = startModelServer(({ position: { prompt } }) => known[prompt] ?? { steps: [], final: "3 files" });
@@ -140,12 +142,32 @@ test("a session that is opened again has what was used below it, and the questio
     await press(`skein tui -m ${wireModels.anthropic}`, "Enter");
     await until(ready);
     await press("delegate", "Enter");
-    const used = usedIn(await until(/It is done\.[^]*── ok[^]*\[INSERT\] \[idle\]/));
+    const before = await until(
+      /◆ native: count the files\n +ok · i:\S+ o:\d+ · \S+ · 3 files\n[^]*It is done\.[^]*── ok[^]*\[INSERT\] \[idle\]/,
+    );
+    const used = usedIn(before);
     expect(Number(used[2])).toBeGreaterThan(Number(used[1]));
     await press("C-c", "C-c");
     await until(/Resume with: skein tui .*\n\$/);
-    await press("clear; skein", "Enter");
-    expect(usedIn(await until(/It is done\.[^]*\[INSERT\] \[idle\]/))).toEqual(used);
+    await press("clear; skein tui", "Enter");
+    const after = await until(/It is done\.[^]*\[INSERT\] \[idle\]/);
+    expect([usedIn(after), blocksIn(after)]).toEqual([used, blocksIn(before)]);
+    await press("Escape");
+    await until("[NORMAL]");
+    await press("gg", "]", "]", "]");
+    await until("┃ ◆ native: count the files");
+    await press("Enter");
+    await until(/▌ count the files\n[^]*3 files[^]*── ok[^]*\(watched; q goes back\)/);
+    await press("q");
+    await until(/It is done\.[^]*\[NORMAL\]/);
+    await press("iwait", "Enter");
+    await until(/◆ native: sleep on it\n +running · [^\n]*bash\(…\)/);
+    await kill(house, "main.ts tui");
+    await until("Killed");
+    await press("reset; clear; skein", "Enter");
+    await until(/◆ native: sleep on it\n +interrupted · i:\S+ o:\d+ · \S+ · Sleeping\.\n[^]*interrupted: Enter/);
+    await press("Enter");
+    await until(/◆ native: sleep on it\n +interrupted · [^]*── killed[^]*It is over\.[^]*── ok/);
     await press("C-c", "C-c");
     await until(/Resume with: skein tui .*\n\$/);
     expect((await house.run(["run", "ask me", "--continue"])).code).toBe(8);
@@ -176,6 +198,11 @@ async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal, model: 
 
 async function kill(house: TemporaryHouse, words: string): Promise<void> {
   process.kill((await theOneOf(house.root, (command) => command.includes(words))).pid, "SIGKILL");
+}
+
+/** Without how long a call took, which only who watched it knows. */
+function blocksIn(screen: string): string {
+  return screen.slice(screen.indexOf("▌ delegate"), screen.indexOf("── ok")).replace(/\(\d[^)]* m?s\)/g, "");
 }
 
 /** Without the rule, the prompt and the status bar. */

@@ -33,9 +33,9 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     fields: ["nodes", "sessions", "turns"],
   },
   "session.show": {
-    does: "Where it stands, read at one moment: its path with the turns on it, what sub-sessions of those used (`below`), what waits, and a turn that has not ended (`open`, with what it is writing, also when its process is dead). `turn.watch` after its `seq` goes on from there.",
+    does: "Where it stands, read at one moment: its path with the turns on it, the sub-sessions of those (`spawned`: `turn`, `agent`, `task`, `created_at`, `seq`, `state`, what its ended turns used as `spent` and the one that runs as `current`, and `said`, the end of its last message), what they used with all below them (`below`), what waits, and a turn that has not ended (`open`, with what it is writing, also when its process is dead). `turn.watch` after its `seq` goes on from there.",
     gives: "a view",
-    fields: ["session", "seq", "nodes", "turns", "below", "asks", "queue", "open"],
+    fields: ["session", "seq", "nodes", "turns", "spawned", "below", "asks", "queue", "open"],
   },
   "session.leaves": { does: "The ends of all branches of its tree.", gives: "nodes" },
   "session.find": { does: "By id, the tail of one or a name; names of the directory's project come first.", gives: "a session" },

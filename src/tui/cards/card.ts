@@ -3,7 +3,7 @@
 import type { Look, Run } from "../../kit/ansi.ts";
 import { oneLine, shortCount } from "../../kit/text.ts";
 import type { Block } from "../blocks.ts";
-import { noUsage } from "../../protocol/usage.ts";
+import { addSpent } from "../../protocol/usage.ts";
 import { tokensText } from "../tokens.ts";
 import { diff, diffCounts } from "./diff.ts";
 import { imageSize } from "./image-size.ts";
@@ -88,10 +88,11 @@ function diffStrips(text: string, columns: number, isOpen: boolean): readonly St
 const lookOfState: Record<string, Look> = { running: busy, asking: busy, paused: faint, ok: good };
 
 function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: number, isOpen: boolean): readonly Strip[] {
-  const { agent, task, state, spent } = block;
+  const { agent, task, state } = block;
+  const spent = addSpent(block.spent, block.current);
   const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
   const doing = short(block.doing, "last line");
-  const used = spent.usage === noUsage ? [] : [tokensText(spent.usage, shortCount), cost];
+  const used = Object.values(spent.usage).every((count) => count === 0) ? [] : [tokensText(spent.usage, shortCount), cost];
   const rest = [...used, ...(doing === "" ? [] : [doing])].map((each) => ` · ${each}`).join("");
   const told: Run[] = [
     { text: "  ", look: {} },

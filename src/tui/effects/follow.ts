@@ -3,7 +3,7 @@
 import { inPieces } from "../../kit/in-pieces.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { Event } from "../../protocol/event.ts";
-import type { SessionView } from "../../protocol/tree-views.ts";
+import type { SessionView, SpawnedSession } from "../../protocol/tree-views.ts";
 import { blocksOfPath } from "../blocks.ts";
 import { coalesce } from "../coalesce.ts";
 import { setSession, told, type Doing } from "./doing.ts";
@@ -12,10 +12,13 @@ export type Following = {
   session: string;
   isLeft: boolean;
   feeds: Set<AsyncIterator<Event>>;
-  below: Set<string>;
+  below: Map<string, Below>;
   /** As far as was told. */
   openTurn: string | null;
 };
+
+/** A sub-session, as far as it was heard, and how many of its turns are still to end. */
+type Below = { seq: number; due: number; isHeard: boolean };
 
 const againMs = 1000;
 const belowEveryMs = 250;
@@ -24,28 +27,29 @@ const belowEveryMs = 250;
 export async function showSession(doing: Doing, id: string): Promise<SessionView | null> {
   leave(doing);
   const view = await doing.api.session.show({ session: id });
-  const blocks = await inPieces(blocksOfPath(view.nodes, view.turns));
+  const blocks = await inPieces(blocksOfPath(view));
   if (doing.session?.id !== id || doing.following !== null) return null; // another one is shown by now
   const { session, seq, turns, below, asks, queue, open } = view;
   setSession(doing, session);
   const isRunning = open !== null && open.state !== "interrupted";
   const runner = isRunning && !doing.running.has(id) ? runnerOf(open) : null;
   doing.send({ type: "opened", session, blocks, turns, below, asks, queue, open, runner });
-  follow(doing, { session, seq, open: isRunning ? open : null });
+  follow(doing, { session, seq, open: isRunning ? open : null, spawned: view.spawned });
   return view;
 }
 
-export function follow(doing: Doing, { session, seq, open }: Pick<SessionView, "session" | "seq" | "open">): void {
+export function follow(doing: Doing, { session, seq, open, spawned }: Pick<SessionView, "session" | "seq" | "open" | "spawned">): void {
   leave(doing);
   const following: Following = {
     session: session.id,
     isLeft: false,
     feeds: new Set(),
-    below: new Set(),
+    below: new Map(spawned.map((each) => [each.id, { seq: each.seq, due: 0, isHeard: false }])),
     openTurn: open?.turn ?? null,
   };
   doing.following = following;
   void followShown(doing, following, seq);
+  for (const { id, state } of spawned) if (isAtWork(state)) void followBelow(doing, following, id);
   if (open === null) return;
   if (!doing.running.has(session.id)) void watchOwner(doing, following);
   void findBelow(doing, following, seq);
@@ -138,7 +142,7 @@ async function findBelow(doing: Doing, following: Following, seq: number): Promi
   for (const { session, turn, state } of rows.toReversed()) {
     if (following.isLeft || state === "interrupted" || !found.has(session.parentSession ?? "")) continue;
     found.add(session.id);
-    if (following.below.has(session.id)) continue;
+    if (following.below.get(session.id)?.isHeard === true) continue;
     const head = { seq, n: 0, sessionId: following.session, turnId: following.openTurn ?? "", at: turn.startedAt };
     const spawned = { call: "", session: session.id, agent: session.agent, task: session.task ?? "" };
     doing.send({ type: "event", event: { ...head, type: "session.spawned", ...spawned } });
@@ -146,26 +150,34 @@ async function findBelow(doing: Doing, following: Following, seq: number): Promi
   }
 }
 
-/** It may not have begun yet; it is over at the latest when the turn above it is. */
+function isAtWork(state: SpawnedSession["state"]): boolean {
+  return state === "running" || state === "paused" || state === "asking";
+}
+
+/** From where it was heard last. It may not have begun yet; it is over at the latest when the turn above it is. */
 async function followBelow(doing: Doing, following: Following, session: string): Promise<void> {
-  if (following.below.has(session)) return;
-  following.below.add(session);
+  const below = following.below.get(session) ?? { seq: 0, due: 0, isHeard: false };
+  following.below.set(session, below);
+  below.due += 1;
+  if (below.isHeard) return;
+  below.isHeard = true;
   const { push, flush } = coalesce((events) => {
     for (const event of events) if (!following.isLeft) doing.send({ type: "below", session: following.session, event });
   }, belowEveryMs);
   try {
-    for (let [seq, isEnded] = [0, false]; !isEnded && !following.isLeft; await Bun.sleep(100)) {
-      for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: seq, until: "idle" }))) {
-        ({ seq } = event);
-        isEnded ||= event.type === "turn.ended";
+    for (; below.due > 0 && !following.isLeft; await Bun.sleep(100)) {
+      for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: below.seq, until: "idle" }))) {
+        below.seq = event.seq;
+        if (event.type === "turn.ended") below.due = Math.max(0, below.due - 1);
         if (event.type === "session.spawned") void followBelow(doing, following, event.session);
         push(event);
       }
-      isEnded ||= following.openTurn === null;
+      if (following.openTurn === null) below.due = 0;
     }
   } catch (error) {
     if (!following.isLeft && !isLost(error)) doing.send({ type: "told", text: told(error).text, isError: true });
   } finally {
+    below.isHeard = false;
     flush();
   }
 }

@@ -84,7 +84,7 @@ async function beginSession(doing: Doing, task: string | null): Promise<Session>
   await api.session.use({ session: session.id, directory });
   setSession(doing, session);
   doing.send({ type: "begun", session });
-  follow(doing, { session, seq: 0, open: null });
+  follow(doing, { session, seq: 0, open: null, spawned: [] });
   return session;
 }
 

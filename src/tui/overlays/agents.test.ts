@@ -96,5 +96,13 @@ describe("a session that is opened from there", () => {
     });
     expect(press(shown, "[", "O").effects).toEqual([{ type: "visit", session: id, visit: { home: "ours", mode: "normal" } }]);
     expect(press(shown, "O")).toMatchObject({ effects: [], state: { notice: { isError: false } } });
+    const spawned = apply(normal, spawnedEvent(id));
+    expect(press(spawned, "[", "enter").effects).toEqual([{ type: "visit", session: id, visit: { home: "ours", mode: "normal" } }]);
+    expect(press(spawned, "[", "o")).toMatchObject({ effects: [], state: { toggled: new Set([id]) } });
   });
 });
+
+function spawnedEvent(session: string): Message {
+  const head = { seq: 1, n: 1, sessionId: "ours", turnId: "t-ours", at: 0 };
+  return { type: "event", event: { ...head, type: "session.spawned", call: "c1", session, agent: "native", task: "count" } };
+}

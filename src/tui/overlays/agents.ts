@@ -5,8 +5,8 @@ import type { TurnRow } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { underParents, type IndentedTurn } from "../../protocol/turn-rows.ts";
 import { edited } from "../edit-keys.ts";
+import { focusedBlock } from "../scroll.ts";
 import { step, tell, type Key, type State, type Step } from "../state.ts";
-import { allBlocks } from "../transcript.ts";
 import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type AgentsPanel = {
@@ -72,7 +72,7 @@ export function goBack(state: State): Step {
 
 /** The session below that the block in focus stands for, or whose call it is. */
 export function watchFocused(state: State): Step {
-  const block = allBlocks(state.transcript).find(({ id }) => id === state.focus);
+  const block = focusedBlock(state);
   const named = block?.kind === "tool" ? /\[session ([0-9a-f-]{36})/.exec(block.result?.text ?? "")?.[1] : undefined;
   const session = block?.kind === "session" ? block.id : named;
   if (session === undefined) return step(tell(state, "[ and ] go to the block of a sub-session; then it can be watched"));
