@@ -5,7 +5,7 @@ import { tellFault } from "./tell-fault.ts";
 
 test("a fault is one line and its hint, and what a file or a server put into it can't steer the terminal", () => {
   let told = "";
-  const code = tellFault(new Fault("config", 'unknown key "mo\x1b[2Jdel\r\n"', { hint: "did you\x1b]0;x\x07 mean:\n         model" }), {
+  const code = tellFault(new Fault("config", 'unknown key "mo\x1b[2Jdel\r\n"', { hint: "did you\x1b]0;x\x07 mean:\n  model" }), {
     env: {},
     write: (text) => (told += text),
   });

@@ -122,7 +122,8 @@ export function findNode(db: Db, wanted: string): Node {
     ? values(db, `${select} where substr(id, -4) = ? and substr(id, -length(?2)) = ?2 limit 20`, tail.slice(-4), tail)
     : [];
   if (found.length === 1) return toNodes(db, found)[0]!;
-  if (found.length === 0) throw new Fault("node-unknown", `There is no node "${wanted}".`);
+  if (found.length === 0)
+    throw new Fault("node-unknown", `There is no node "${wanted}".`, { hint: "`skein show` lists those of a session" });
   throw new Fault("node-unknown", `"${wanted}" can mean ${found.length} nodes: ${found.map((row) => row[5]).join(", ")}.`, {
     hint: "Give more of the id, from its end.",
   });

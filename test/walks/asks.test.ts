@@ -61,7 +61,7 @@ describe("a headless run that asks", () => {
       const listed = await house.run(["asks"]);
       expect(listed.out).toMatch(
         new RegExp(
-          `^${id} {2}Which colour\\?\n {2}1 {2}red\n {2}2 {2}blue\n {2}session ${session.slice(-8)} · .* ago · its turn has ended\n$`,
+          `^${id} {2}Which colour\\?\n {2}1 {2}red\n {2}2 {2}blue\n {2}session ${session.slice(-8)} · just now · its turn has ended\n$`,
         ),
       );
 

@@ -1,5 +1,5 @@
 // skein asks: every question without an answer, whichever session of whichever project asks.
-import { formatDuration } from "../../kit/duration.ts";
+import { ago, formatDuration } from "../../kit/duration.ts";
 import type { Api } from "../../protocol/api.ts";
 import type { Ask } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
@@ -45,10 +45,9 @@ export async function waitingSessions(api: Api, open: number): Promise<Set<strin
 
 function askText(ask: Ask, session: Session, { isWaiting, door }: { isWaiting: boolean; door: Door }): string {
   const style = styleOf(door.out);
-  const age = `${formatDuration(Math.max(0, Date.now() - ask.openedAt))} ago`;
   const left = ask.expiresAt === null ? "" : ` for another ${formatDuration(Math.max(0, ask.expiresAt - Date.now()))}`;
   const waits = isWaiting ? `its turn waits${left}` : "its turn has ended";
-  const where = `session ${session.name === null ? shortId(session.id) : plain(session.name)} · ${age} · ${waits}`;
+  const where = `session ${session.name === null ? shortId(session.id) : plain(session.name)} · ${ago(Date.now() - ask.openedAt)} · ${waits}`;
   const options = ask.options.map((option, at) => `  ${at + 1}  ${plain(option)}\n`).join("");
   return `${style.cyan(shortId(ask.id))}  ${style.bold(plain(ask.question))}\n${options}  ${style.dim(where)}\n`;
 }

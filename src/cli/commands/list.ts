@@ -1,5 +1,5 @@
 // skein list: the sessions of this project, the current one marked.
-import { formatDuration } from "../../kit/duration.ts";
+import { ago } from "../../kit/duration.ts";
 import { shortId } from "../../protocol/node.ts";
 import { sessionRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
@@ -66,8 +66,8 @@ type Shown = { isCurrent: boolean; isMixed: boolean; all: boolean };
 
 function cells(session: Session, { isCurrent, isMixed, all }: Shown, style: ReturnType<typeof styleOf>): string[] {
   const name = session.name === null ? shortId(session.id) : `${plain(session.name)} ${style.dim(shortId(session.id))}`;
-  const ago = `${formatDuration(Math.max(0, Date.now() - session.updatedAt))} ago`;
+  const used = ago(Date.now() - session.updatedAt);
   const project = all ? [plain(session.project)] : [];
   const agent = isMixed ? [plain(session.agent)] : [];
-  return [isCurrent ? style.green("*") : " ", name, ago, ...agent, plain(session.model ?? "-"), ...project, plain(session.task ?? "")];
+  return [isCurrent ? style.green("*") : " ", name, used, ...agent, plain(session.model ?? "-"), ...project, plain(session.task ?? "")];
 }

@@ -134,7 +134,7 @@ describe("verify", () => {
     const api = { store: { verify: async ({ onProgress }: { onProgress?: (checked: number) => void }) => (onProgress?.(1000), report) } };
     expect(await run(verify, [], { api })).toMatchObject({
       code: 0,
-      out: "ok: 1 sessions, 3 turns, 1,200 nodes, 0 handles, 1 transcripts\n",
+      out: "ok: 1 session, 3 turns, 1,200 nodes, 0 handles, 1 transcript\n",
       err: "",
     });
     expect((await run(verify, [], { api, tty: true })).err).toBe("\r1,000 checked\r\x1b[K");

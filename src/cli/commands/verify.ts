@@ -1,4 +1,5 @@
 // skein verify: is everything that was stored still whole?
+import { counted } from "../../kit/text.ts";
 import { jsonFlag } from "../args.ts";
 import type { Args, Command, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
@@ -30,15 +31,10 @@ async function runVerify(args: Args, door: Door): Promise<number> {
     return ok ? 0 : 1;
   }
   const style = styleOf(door.out);
-  const counted = (["sessions", "turns", "nodes", "handles", "transcripts"] as const)
-    .map((name) => `${report[name].toLocaleString("en-US")} ${name}`)
-    .join(", ");
+  const all = (["session", "turn", "node", "handle", "transcript"] as const).map((noun) => counted(report[`${noun}s`], noun)).join(", ");
   for (const item of report.repaired ?? []) door.out.write(`${style.green("repaired")} ${plain(item.message)}\n`);
   for (const problem of report.problems)
     door.out.write(`${style.red(plain(problem.kind))} ${plain(problem.subject)}: ${plain(problem.message)}\n`);
-  const found = report.problems.length;
-  door.out.write(
-    ok ? `${style.green("ok")}: ${counted}\n` : `${style.red(`${found} ${found === 1 ? "problem" : "problems"}`)} in ${counted}\n`,
-  );
+  door.out.write(ok ? `${style.green("ok")}: ${all}\n` : `${style.red(counted(report.problems.length, "problem"))} in ${all}\n`);
   return ok ? 0 : 1;
 }
