@@ -5,8 +5,8 @@ import { dirname } from "node:path";
 
 export function replaceFile(path: string, text: string, modes: { file: number; directory: number }): void {
   const temporary = `${path}.${process.pid}-${crypto.randomUUID()}.tmp`;
+  mkdirSync(dirname(path), { recursive: true, mode: modes.directory });
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: modes.directory });
     writeFileSync(temporary, text, { mode: modes.file, flag: "wx", flush: true });
     if (existsSync(path)) chmodSync(temporary, modes.file);
     renameSync(temporary, path);

@@ -6,6 +6,7 @@ import { asideOf } from "./aside.ts";
 import { titleOf } from "./attention.ts";
 import { bindingsOf, type Bindings } from "./bindings.ts";
 import { keyOf } from "./canvas.ts";
+import { keeping, type UnsentPlace } from "./composer/unsent.ts";
 import type { Doing } from "./effects/doing.ts";
 import { doEffect } from "./effects/index.ts";
 import { leave } from "./effects/follow.ts";
@@ -77,12 +78,14 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     ...aside,
     redraw: surface.redraw,
   };
+  const kept = keeping(parts.own.unsent, (text) => send({ type: "told", text, isError: true }));
   let title = "";
 
   function send(message: Message): void {
     try {
       const next = update(state, message);
       state = next.state;
+      kept.note(state);
       surface.draw();
       if (titleOf(state) !== title) parts.setTitle((title = titleOf(state)));
       for (const effect of next.effects) void doEffect(doing, effect);
@@ -106,9 +109,11 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   parts.onStop(over.resolve);
   try {
     send({ type: "history", entries: parts.own.history.entries });
+    bringBack(parts.own.unsent, send);
     await enter(doing, parts.session);
     await over.promise;
   } finally {
+    kept.finish();
     leave(doing);
     doing.isLost = false; // nobody looks for the hub any more
     surface.close();
@@ -116,4 +121,11 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     process.off("uncaughtException", over.reject);
     process.off("unhandledRejection", over.reject);
   }
+}
+
+function bringBack(place: UnsentPlace, send: (message: Message) => void): void {
+  const found = place.take();
+  const problem = place.problem();
+  if (found !== null) send({ type: "unsent", ...found });
+  if (problem !== null) send({ type: "told", text: `what was typed last can't be brought back: ${problem}`, isError: true });
 }

@@ -180,7 +180,11 @@ async function onScreen(
     reach,
     color: true,
     bindings: {},
-    own: { history: { entries: [], add: () => {} }, readImage: () => ({ mime: "image/png", base64: "" }) },
+    own: {
+      history: { entries: [], add: () => {} },
+      unsent: { take: () => null, keep: () => {}, problem: () => null },
+      readImage: () => ({ mime: "image/png", base64: "" }),
+    },
     notify: () => {},
     setTitle: () => {},
     copy: () => true,

@@ -9,6 +9,7 @@ import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage
 import type { Bindings } from "./bindings.ts";
 import type { Block } from "./blocks.ts";
 import { emptyComposer, type Composer } from "./composer/composer.ts";
+import type { Unsent } from "./composer/unsent.ts";
 import type { Item } from "./overlays/picker.ts";
 import type { Search } from "./search/search.ts";
 import { noBlocks, type Transcript } from "./transcript.ts";
@@ -109,6 +110,8 @@ export type Message =
   | { type: "connection"; is: "lost" | "found" }
   /** What was sent in this project before. */
   | { type: "history"; entries: readonly string[] }
+  /** What a screen that is gone left in its prompt. */
+  | { type: "unsent"; unsent: Unsent; more: number }
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
   /** What a pasted path is: an image, or only text. */
   | { type: "attached"; path: string | null; text: string; problem: string | null }

@@ -8,6 +8,7 @@ import { expanded } from "./composer/chips.ts";
 import { costsTitle } from "./commands.ts";
 import { withFiles } from "./composer/menu.ts";
 import { attach, paste, takenBack } from "./composer/type.ts";
+import { broughtBack } from "./composer/unsent.ts";
 import { askInFront, pasteInAsk, withAskInFront, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
 import type { Block } from "./blocks.ts";
@@ -52,6 +53,8 @@ export function update(state: State, message: Message): Step {
       return step({ ...state, isLost: message.is === "lost" });
     case "history":
       return step({ ...state, composer: { ...state.composer, history: message.entries } });
+    case "unsent":
+      return broughtBack(state, message);
     case "found files":
       return step(withFiles(state, message));
     case "attached":

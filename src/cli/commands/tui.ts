@@ -1,4 +1,5 @@
 // skein tui: the full screen in the current project, and `skein` alone in a terminal. The screen is loaded only here.
+import { join } from "node:path";
 import { absolutePath } from "../../kit/paths.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
@@ -13,8 +14,9 @@ import { editorFrom, runEditor } from "../editor.ts";
 import type { PolicyWish } from "../policy-flags.ts";
 import type { HubWish } from "../reach-hub.ts";
 import { readImage } from "../read-image.ts";
-import { historyFile, openHistory } from "../repl/history.ts";
+import { fileNameOf, historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
+import { openUnsent } from "../unsent.ts";
 import { isSpokenFor, screenReaderFlag, talk } from "./chat.ts";
 import { readFlags, roleFor, sessionFrom, turnFrom } from "./run.ts";
 
@@ -75,7 +77,9 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
   const open = sessionFrom(flags, settings, null, { toolLevel: turn.toolLevel, role: await roleFor(api, flags) });
   const session = await sessionFor(wanted);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
+  const project = door.projectOf(directory);
   const own = {
+    unsent: openUnsent(join(door.state, "unsent", fileNameOf(project))),
     history: openHistory(historyFile((await api.config.paths()).state, door.project)),
     readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: door.home })),
   };
@@ -90,7 +94,6 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
       });
     const onSession = (shown: Session) => void (last = shown);
     const { color } = door.out;
-    const project = door.projectOf(directory);
     const parts = {
       ...awayFrom(door, directory),
       api,
@@ -114,6 +117,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
     throw error instanceof Fault ? error : keepReport(error, door);
   } finally {
     await hub?.leave();
+    tellUnsent(own.unsent, door);
     if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${at === null ? "" : `--hub ${at} `}${shortId(last.id)}\n`);
   }
   return signal === null ? 0 : exitCodes[signal];
@@ -122,6 +126,12 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
     if (name !== undefined) return api.session.find({ wanted: name, directory });
     return flags.on("new") ? null : api.session.current({ directory });
   }
+}
+
+function tellUnsent({ isKept, problem }: ReturnType<typeof openUnsent>, { err }: Door): void {
+  const why = problem();
+  if (why !== null) err.write(`What was typed and not sent could not be kept: ${why}\n`);
+  else if (isKept()) err.write("What was typed and not sent is kept: the next skein tui in this project has it.\n");
 }
 
 /** The hub, as often as it has to be found again; left once. */

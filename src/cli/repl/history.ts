@@ -19,10 +19,14 @@ export function openHistory(file: string | null): History {
   };
 }
 
-/** Projects with the same last name have different files. */
 export function historyFile(state: string, project: string): string {
+  return join(state, "history", `${fileNameOf(project)}.jsonl`);
+}
+
+/** Projects with the same last name have different files. */
+export function fileNameOf(project: string): string {
   const name = basename(project).replace(/[^\w.-]/g, "_") || "root";
-  return join(state, "history", `${name}-${Bun.hash(project).toString(16).slice(0, 8)}.jsonl`);
+  return `${name}-${Bun.hash(project).toString(16).slice(0, 8)}`;
 }
 
 function read(file: string): string[] {

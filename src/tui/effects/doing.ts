@@ -6,12 +6,14 @@ import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId, type ImageData } from "../../protocol/node.ts";
 import type { Policy } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
+import type { UnsentPlace } from "../composer/unsent.ts";
 import type { Following } from "./follow.ts";
 import type { Effect, Message } from "../state.ts";
 
 /** What only the person's own machine has, wherever the Api lives. */
 export type OwnThings = {
   history: { entries: readonly string[]; add: (text: string) => void };
+  unsent: UnsentPlace;
   readImage: (path: string) => ImageData;
 };
 

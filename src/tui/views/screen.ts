@@ -100,10 +100,15 @@ function searchText({ search, mode }: State): string | null {
 
 /** What is to be said for as long as it is so. */
 function standing(state: State): State["notice"] {
-  const { isLost, isInterrupted, activity } = state;
+  const { isLost, isInterrupted, activity, mode, draft } = state;
   if (isLost) return { text: "the hub is gone and looked for; :hub tries to start it", isError: true };
   if (isAskWaiting(state)) return { text: "the agent asks: send the message first, or Esc, to answer", isError: false };
-  return isInterrupted && activity === null ? { text: "interrupted: Enter goes on with it, Esc does not", isError: false } : null;
+  if (!isInterrupted || activity !== null) return null;
+  const isTyping = mode === "insert" && draft.text.trim() !== "";
+  return {
+    text: isTyping ? "interrupted: Enter sends the message, :continue goes on without" : "interrupted: Enter goes on with it, Esc does not",
+    isError: false,
+  };
 }
 
 function composerOf(state: State) {

@@ -1,0 +1,61 @@
+// What was typed and not sent: what of it is kept, how often, and how it comes back.
+import { expect, test } from "bun:test";
+import { apply, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
+import { firstState } from "../state.ts";
+import { keeping, unsentIn, type Unsent } from "./unsent.ts";
+
+const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
+const long = Array.from({ length: 12 }, (_, at) => `row ${at}`).join("\n");
+
+test("what is typed comes back as it was, long pastes and images with it, and the person is told", () => {
+  const typed = apply(
+    press(fresh, "s", "e", "e").state,
+    { type: "paste", text: long },
+    { type: "attached", path: "/a.png", text: "/a.png", problem: null },
+  );
+  const unsent = unsentIn(typed)!;
+  expect(unsent.text).toBe("see[pasted 12 lines][image a.png]");
+  const back = apply(fresh, { type: "unsent", unsent: JSON.parse(JSON.stringify(unsent)), more: 0 });
+  expect(textOf(back)).toMatch(/── an unsent message is back in the prompt ─[^]*> see\[pasted 12 lines\]\[image a\.png\]/);
+  expect(press(back, "!", "enter").effects[0]).toEqual({ type: "start", prompt: `see${long}[image a.png]!`, images: ["/a.png"] });
+  const more = apply(fresh, { type: "unsent", unsent, more: 2 });
+  expect(textOf(more)).toContain("back in the prompt; 2 more wait for the next start");
+});
+
+test("an interrupted turn says what Enter does beside a message that came back", () => {
+  const back = press({ ...fresh, session: sessionNamed("s"), isInterrupted: true }, "h", "i").state;
+  expect(textOf(back)).toContain("interrupted: Enter sends the message, :continue goes on without");
+});
+
+test("a message counts as unsent until its turn has begun; what was only called up from before does not", () => {
+  const sent = press(fresh, "o", "n", "e", "enter").state;
+  expect([sent.draft.text, unsentIn(sent)?.text]).toEqual(["", "one"]);
+  expect(unsentIn(press(sent, "t", "w", "o").state)?.text).toBe("one\ntwo");
+  expect(unsentIn({ ...sent, activity: "waiting" })).toBeNull();
+  const typing = apply(press(fresh, "x").state, { type: "history", entries: ["before"] });
+  const recalled = press(typing, "up").state;
+  expect([recalled.draft.text, unsentIn(recalled)?.text]).toEqual(["before", "x"]);
+});
+
+test("it is written once for many keys, at the latest when the screen goes, and removed at once when there is nothing left", () => {
+  const written: (Unsent | null)[] = [];
+  const told: string[] = [];
+  let problem: string | null = null;
+  const place = { take: () => null, keep: (unsent: Unsent | null) => void written.push(unsent), problem: () => problem };
+  const kept = keeping(place, (text) => told.push(text));
+  let state = fresh;
+  kept.note(state);
+  for (const key of "hello".split("")) kept.note((state = press(state, key).state));
+  expect(written).toEqual([]);
+  kept.finish();
+  kept.finish();
+  expect(written).toEqual([{ text: "hello", chips: [] }]);
+  kept.note((state = press(state, "ctrl+u").state));
+  expect(written.at(-1)).toBeNull();
+  problem = "the disk is full";
+  for (const _ of "12") {
+    kept.note((state = press(state, "a").state));
+    kept.finish();
+  }
+  expect([written.length, told]).toEqual([4, ["what is typed here can't be kept for a next start: the disk is full"]]);
+});
