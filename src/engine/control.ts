@@ -44,5 +44,5 @@ export function controlRows(parts: EngineParts, turns: LiveTurns): Pick<Api, "tu
 
 async function cancelTurn(parts: EngineParts, session: string): Promise<void> {
   if (parts.live.stop(session)) return;
-  await atOwner(parts, session, { here: () => {}, there: (api) => api.turn.cancel({ session }), nowhere: () => {} });
+  await atOwner(parts, session, { here: () => {}, there: (api) => api.turn.cancel({ session }), nowhere: () => {}, mayRepeat: true });
 }

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isStopped, startOf } from "../kit/processes.ts";
+import type { Api } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId, textOf } from "../protocol/node.ts";
 import { begin } from "../store/fixtures/begin.ts";
@@ -71,6 +72,23 @@ test("a turn that ends under whoever asks it is nobody's any more, not a lost le
     nowhere: () => "nowhere",
   });
   expect(await asked).toBe("nowhere");
+});
+
+test("an owner that ends before it is asked, or before it answers what may be asked again, is nobody", async () => {
+  const { session, parts, held, lease } = await heldElsewhere();
+  const ways = { here: () => "here", there: async () => "there", nowhere: () => "nowhere" };
+  const givenUp = async () => {
+    await held.release(lease);
+    throw new Fault("connection-lost", "it ends");
+  };
+  const deaf = { ...parts, reach: async () => ({ close: async () => {} }) as Partial<Api> as Api };
+  await expect(
+    atOwner(deaf, session, { ...ways, there: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
+  ).rejects.toMatchObject({ code: "owner-unreachable" });
+  expect(await atOwner(deaf, session, { ...ways, there: givenUp, mayRepeat: true })).toBe("nowhere");
+  const again = await heldElsewhere();
+  const ending = { ...again.parts, reach: () => again.held.release(again.lease).then(() => Promise.reject(new Error("nobody listens"))) };
+  expect(await atOwner(ending, again.session, ways)).toBe("nowhere");
 });
 
 test("messages that are sent until a turn refuses them are all given, and the refusal says that nothing runs", async () => {

@@ -11,6 +11,8 @@ export type Ways<T> = {
   here: (turn: LiveTurn) => T | Promise<T>;
   there: (api: Api, holder: LivingHolder) => Promise<T>;
   nowhere: () => T | Promise<T>;
+  /** Whether asking a second time does no harm, where it is not known if the first was heard. */
+  mayRepeat?: boolean;
 };
 
 export async function atOwner<T>(parts: EngineParts, session: string, ways: Ways<T>): Promise<T> {
@@ -26,12 +28,21 @@ export async function atOwner<T>(parts: EngineParts, session: string, ways: Ways
   }
   const holder = await (await parts.store()).holder(session);
   if (holder === null || holder.pid === process.pid) return ways.nowhere();
-  const api = await reach(parts, session, holder);
+  let api: Api | null = null;
   try {
+    api = await reach(parts, session, holder);
     return await inTime(ways.there(api, holder), holder, session);
+  } catch (error) {
+    const isUnreachable = error instanceof Fault && error.code === "owner-unreachable";
+    if (!isUnreachable || (api !== null && ways.mayRepeat !== true) || !(await isGone(parts, session, holder))) throw error;
+    return atOwner(parts, session, ways); // it has just ended
   } finally {
-    await api.close();
+    await api?.close();
   }
+}
+
+async function isGone(parts: EngineParts, session: string, holder: LivingHolder): Promise<boolean> {
+  return (await (await parts.store()).holder(session))?.started !== holder.started;
 }
 
 const beginMs = 1_000;
@@ -72,8 +83,7 @@ export async function reach(parts: EngineParts, session: string, holder: LivingH
     try {
       return await parts.reach(socket);
     } catch (error) {
-      const isGone = (await (await parts.store()).holder(session))?.started !== holder.started;
-      if (isGone || performance.now() >= giveUpAt) throw unreachable(holder, session, messageOf(error));
+      if ((await isGone(parts, session, holder)) || performance.now() >= giveUpAt) throw unreachable(holder, session, messageOf(error));
     }
     await Bun.sleep(waitMs);
   }

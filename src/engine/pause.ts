@@ -23,6 +23,7 @@ export async function pauseTurn(parts: EngineParts, session: string, { force }: 
     },
     there: (api) => api.turn.pause({ session, force: false }),
     nowhere: () => ({ session, state: "not-running", pid: null }),
+    mayRepeat: true,
   });
 }
 
@@ -40,6 +41,7 @@ export async function resumeTurn(parts: EngineParts, session: string): Promise<P
     },
     there: (api) => api.turn.resume({ session }),
     nowhere: () => ({ session, state: "not-running", pid: null }),
+    mayRepeat: true,
   });
 }
 

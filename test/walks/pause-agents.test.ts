@@ -50,7 +50,7 @@ test("a CLI that is killed while it stands still leaves nothing, with walls and 
 
 test("an answer on its way through the gateway waits, and no request passes meanwhile", async () => {
   const words = Array.from({ length: 40 }, (_, at) => `word${at}`).join(" ");
-  const server = startModelServer({ steps: [], final: words }, { chunkDelayMs: 40 });
+  const server = startModelServer({ steps: [], final: words }, { chunkDelayMs: 100 });
   using house = houseWithFakes(["claude"], vendorEnv(server.url));
   try {
     const run = follow(house.start(["run", "fake:thinks", "--session", "long", "-a", "claude", "--output-format", "events"]));
@@ -58,7 +58,7 @@ test("an answer on its way through the gateway waits, and no request passes mean
     expect(await stateAfter(house, "pause")).toBe("paused");
     expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(2);
     // The answer would have been over by now.
-    await Bun.sleep(2_000);
+    await Bun.sleep(4_000);
     expect(run.printed.some(({ type }) => type === "turn.ended")).toBe(false);
     expect(server.main().length).toBe(1);
     expect(await stateAfter(house, "resume")).toBe("running");
