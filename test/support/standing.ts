@@ -19,7 +19,7 @@ function ownTicks({ pid }: Pick<Living, "pid">): number {
 /** What the quietest of some seconds used: what was under way when it was told to stand still may take a moment. */
 export async function quietestSecond(pid: number): Promise<number> {
   let least = Infinity;
-  for (let round = 0; round < 4 && least > 1; round += 1) {
+  for (let round = 0; round < 20 && least > 1; round += 1) {
     const before = ticksOf(pid);
     await Bun.sleep(1_000);
     least = Math.min(least, ticksOf(pid) - before);

@@ -63,6 +63,12 @@ export function git(directory: string, ...args: string[]): string {
   return stdout.toString().trim();
 }
 
+/** How many files of these names have something in them: one that was only just made has nothing yet. */
+export function filled(names: string, directory: string): number {
+  const found = [...new Bun.Glob(names).scanSync({ cwd: directory, dot: true, absolute: true })];
+  return found.filter((path) => Bun.file(path).size > 0).length;
+}
+
 export function teamIn(house: TemporaryHouse): { id: string; root: string; log: TeamEvent[] } {
   const folder = join(house.project, ".skein", "teams");
   const id = readdirSync(folder).find((name) => !name.startsWith(".")) ?? "";

@@ -33,7 +33,7 @@ for (const era of ["legacy", "modern"] as const) {
   test(`work that takes longer than a ${era} client waits is handed back, goes on, and is collected`, async () => {
     await using server = serverWith(shellScript([waits], "it is done"));
     await using house = houseFor(server.url);
-    await using talk = await mcpClient(house, { era, args: ["--hand-back-after", "1s"] });
+    await using talk = await mcpClient(house, { era, args: ["--hand-back-after", "3s"] });
     const handed = await talk.call("work_with", { ...agent, task: "take your time" });
     expect(handed).toMatchObject({ isError: false, text: expect.stringContaining('Call wait_session with session_id "long"') });
     expect(handed.output).toMatchObject({ status: "running", session_id: "long", next: "wait_session", turn_id: expect.any(String) });
@@ -159,7 +159,7 @@ test("a hub killed in the middle of a call: the call says so, and the next one t
 });
 
 async function processIsGone({ pid }: McpTalk): Promise<boolean> {
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 3_000; tries += 1) {
     try {
       process.kill(pid, 0);
     } catch {

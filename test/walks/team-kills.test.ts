@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import type { TeamEvent } from "../../src/protocol/team.ts";
-import { events, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
+import { events, filled, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
 
 const kills = 5;
 
@@ -60,9 +60,7 @@ test("Ctrl-C: nothing goes on, and what each had done by then is committed", asy
   const halves: Player = () => ({ run: "echo half > half.txt; sleep 300" });
   await onTeam(halves, async ({ house }) => {
     const child = house.start(["team", "run", "two halves", "--agents", "engineer,engineer,reviewer", ...model]);
-    const written = new Bun.Glob(".skein/teams/*/work/*/half.txt");
-    const count = () => [...written.scanSync({ cwd: house.project, dot: true })].length;
-    while (count() < 2) await Bun.sleep(20);
+    while (filled(".skein/teams/*/work/*/half.txt", house.project) < 2) await Bun.sleep(20);
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);
     const { root, log } = teamIn(house);

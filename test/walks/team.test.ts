@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { events, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
+import { events, filled, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
 
 const builders: Player = ({ role, instance, prompt }) => {
   if (role === "architect")
@@ -120,7 +120,7 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
     const begun = () => {
       const folder = join(house.project, ".skein/teams");
       const teams = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith(".")) : [];
-      return teams.some((team) => [...new Bun.Glob("work/*/begun.txt").scanSync({ cwd: join(folder, team) })].length > 0);
+      return teams.some((team) => filled("work/*/begun.txt", join(folder, team)) > 0);
     };
     while (!begun()) await Bun.sleep(20);
     process.kill(child.pid, "SIGKILL");
@@ -168,7 +168,7 @@ test("a planner plans by what came out; a plan that can't be used is sent back o
 }, 300_000);
 
 test("a member that hangs is stopped by its role's clock, one that dies is seen dead; each is tried again and takes nobody along", async () => {
-  const patience = "---\nname: hasty\ndescription: writes code in a hurry\nidle: 2s\n---\nDo it.\n";
+  const patience = "---\nname: hasty\ndescription: writes code in a hurry\nidle: 6s\n---\nDo it.\n";
   const player: Player = ({ role, prompt }) => {
     if (role === "hasty") return { run: "sleep 300" };
     if (role === "again") return prompt.includes("stalled") ? { run: "echo better > hung.txt" } : "?";
