@@ -109,15 +109,19 @@ async function fail(crew: Crew, member: MemberRecord, error: string): Promise<vo
 }
 
 /** Whoever only looks, or writes only for the others, has changed nothing that is to stay. */
+function isKept(crew: Crew, { state, plan }: MemberRecord): boolean {
+  return state === "completed" && changesProject(roleOf(crew, plan));
+}
+
 async function joinWork(
   crew: Crew,
   members: readonly MemberRecord[],
   from: string | null,
   name: string,
 ): Promise<{ commit: string | null; conflicts: Conflict[] }> {
-  const works = members.flatMap(({ id, state, ended, plan }) => {
-    const isKept = state === "completed" && changesProject(roleOf(crew, plan));
-    return isKept && ended !== null && ended.commit !== null ? [{ name: id, commit: ended.commit }] : [];
+  const works = members.flatMap((member) => {
+    const commit = member.ended?.commit ?? null;
+    return commit !== null && isKept(crew, member) ? [{ name: member.id, commit }] : [];
   });
   if (from === null || works.length === 0) return { commit: from, conflicts: [] };
   const joined: Joined = await crew.parts.workspaces.join(
@@ -139,7 +143,9 @@ async function checkpoint(crew: Crew, at: number, { from, commit, conflicts }: J
     const { commit: own } = member.ended ?? { commit: null };
     return from === null || own === null ? [] : (await parts.workspaces.changes(repository, from, own)).map(({ path }) => path);
   };
-  const told = await Promise.all(members.map(async (member) => ({ ...member, changed: await changedBy(member) })));
+  const told = await Promise.all(
+    members.map(async (member) => ({ ...member, changed: await changedBy(member), isKept: isKept(crew, member) })),
+  );
   const messages = record.messages.filter((message) => names.has(message.from)).length;
   const summary = phaseSummary({ plan, members: told, conflicts, messages });
   await happen(crew, { event: "checkpoint", phase: at, name: plan.name, commit, conflicts, summary }, summary);

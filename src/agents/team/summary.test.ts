@@ -8,7 +8,7 @@ const team = teamAfter([
   { event: "phase_planned", phase: 0, plan, ahead: [], reason: "" },
   { event: "agent_spawned", member: memberOf(planOf(), 0, "/w") },
 ]);
-const member = { ...membersOf(team)[0]!, state: "completed" as const, ended, changed: ["a.js", "b.js"] };
+const member = { ...membersOf(team)[0]!, state: "completed" as const, ended, changed: ["a.js", "b.js"], isKept: true };
 const outcome: PhaseOutcome = { plan, members: [member], conflicts: [], messages: 0 };
 
 test("a phase in words: what was reported counts more than the last words", () => {
@@ -22,11 +22,17 @@ test("a phase in words: what was reported counts more than the last words", () =
 });
 
 test("what went wrong is in it, and it stays within its bound", () => {
-  const failed = { ...member, state: "failed" as const, ended: null, changed: Array.from({ length: 23 }, (_, at) => `f${at}`) };
+  const failed = {
+    ...member,
+    state: "failed" as const,
+    isKept: false,
+    ended: null,
+    changed: Array.from({ length: 23 }, (_, at) => `f${at}`),
+  };
   const conflicts = [{ agent: "x", paths: ["a.js"] }];
   const text = phaseSummary({ ...outcome, members: [failed], conflicts });
   expect(text).toContain("(builder): failed: it did not begin\n");
-  expect(text).toContain("f19 and 3 more");
+  expect(text).toMatch(/\nChanged, but not in the result: f0, .* f19 and 3 more\n/);
   expect(text).toContain("Not joined: the work of x conflicts in a.js.");
   const long = { ...member, ended: { ...ended, answer: "word ".repeat(5_000) } };
   expect(Buffer.byteLength(phaseSummary({ ...outcome, members: Array.from({ length: 20 }, () => long) }))).toBeLessThanOrEqual(8_000);

@@ -8,7 +8,8 @@ const summaryBytes = 8_000;
 
 export type PhaseOutcome = {
   plan: PhasePlan;
-  members: readonly (MemberRecord & { changed: readonly string[] })[];
+  /** `isKept`: what it changed is in the result. */
+  members: readonly (MemberRecord & { changed: readonly string[]; isKept: boolean })[];
   conflicts: readonly Conflict[];
   messages: number;
 };
@@ -23,7 +24,7 @@ export function phaseSummary({ plan, members, conflicts, messages }: PhaseOutcom
   return cutText(text, summaryBytes, { keep: "both", headShare: 0.6 }).text;
 }
 
-function memberLines({ id, plan, state, ended, artifacts, reports, changed }: PhaseOutcome["members"][number]): string {
+function memberLines({ id, plan, state, ended, artifacts, reports, changed, isKept }: PhaseOutcome["members"][number]): string {
   const how = state === "completed" ? "completed" : `failed: ${ended === null ? "it did not begin" : reasonOf(ended)}`;
   const complete = reports.findLast(({ report }) => report.type === "complete")?.report;
   const said = complete?.type === "complete" ? complete.summary : (ended?.answer ?? "");
@@ -31,10 +32,12 @@ function memberLines({ id, plan, state, ended, artifacts, reports, changed }: Ph
     `### ${id} (${plan.key}): ${how}`,
     cutText(said.trim(), answerBytes, { keep: "both" }).text,
     ...(artifacts.length === 0 ? [] : [`Artifacts: ${artifacts.map(({ path, description }) => `${path} (${description})`).join(", ")}`]),
-    ...(changed.length === 0
-      ? []
-      : [`Changed: ${changed.slice(0, 20).join(", ")}${changed.length > 20 ? ` and ${changed.length - 20} more` : ""}`]),
+    ...(changed.length === 0 ? [] : [`${isKept ? "Changed" : "Changed, but not in the result"}: ${someOf(changed)}`]),
   ]
     .filter((line) => line !== "")
     .join("\n");
+}
+
+function someOf(paths: readonly string[]): string {
+  return `${paths.slice(0, 20).join(", ")}${paths.length > 20 ? ` and ${paths.length - 20} more` : ""}`;
 }

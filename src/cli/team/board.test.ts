@@ -125,3 +125,11 @@ test("where there are few rows, what is over goes first, then what waits, and th
   expect(few).toHaveLength(5);
   expect(few.at(-1)).toBe("  and 9 more lines: skein team status");
 });
+
+test("what members have cost stands below each other, however many tokens it were", () => {
+  const shown = view([{ members: [done, busy], isOver: false }]);
+  const few = { usage: { input: 7, output: 1, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.001 };
+  const members = shown.members.map((figures, at) => (at === 0 ? { ...figures, spent: few } : figures));
+  const costs = boardLines({ ...shown, members }, look).flatMap((line) => (/ann|bob/.test(line) ? [line.indexOf("$")] : []));
+  expect(costs).toEqual([costs[0]!, costs[0]!]);
+});

@@ -96,7 +96,7 @@ function memberLine(member: MemberRecord, view: TeamView, wide: Widths, look: Bo
   const cells = [
     padded(plain(member.plan.key), wide.key),
     style.dim(padded(agentOf(member), wide.agent)),
-    begun === null ? " ".repeat(wide.figures) : padded(shortFigures(used.spent ?? nothingSpent), wide.figures),
+    (begun === null ? "" : shortFigures(used.spent ?? nothingSpent)).padStart(wide.figures),
     time.padStart(6),
   ];
   return `  ${mark(member.state, look)} ${cells.join("  ")}${tries}  ${member.state === "failed" ? style.red(words) : words}`.trimEnd();
