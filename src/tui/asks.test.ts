@@ -17,15 +17,15 @@ const name = ask({ id: "a2", question: "Which name?" });
 describe("a question", () => {
   const asked = told(fresh, "ask.opened", colour);
   test("is answered by the option that arrows, j and k, or its number choose", () => {
-    expect(press(asked, "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
-    expect(press(asked, "j", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+    expect(press(asked, "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
+    expect(press(asked, "j", "down", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
     expect(press(asked, "3", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
     expect(press(asked, "up", "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
   });
   test("is answered by what is typed, also what begins with j when it is typed behind the options", () => {
     expect(press(asked, "g", "r", "j", "7", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "grj7" }]);
-    expect(press(asked, "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
-    expect(press(asked, "down", "down", "down", "enter").effects).toEqual([]);
+    expect(press(asked, "down", "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
+    expect(press(asked, "down", "down", "down", "down", "enter").effects).toEqual([]);
     const pasted = update(asked, { type: "paste", text: "two\nlines" }).state;
     expect(press(pasted, "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "two\nlines" }]);
     expect(press(press(asked, "x").state, "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
@@ -42,6 +42,31 @@ describe("a question", () => {
     const ended = { type: "turn.ended", turn: { usage: noUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
     expect(told(asked, "turn.ended", ended).asks).toHaveLength(1);
   });
+  test("is not answered by an Enter that came with it, nor by one that follows another answer", () => {
+    const early = press(asked, "enter");
+    expect([early.effects, early.state.notice?.text]).toEqual([[], "choose first: j, k or its number, or type an answer"]);
+    const second = told(told(press(asked, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }), "ask.closed", colour);
+    expect([textOf(second).includes("Which name?"), press(second, "enter").effects]).toEqual([true, []]);
+    const again = told(press(press(asked, "1").state, "escape").state, "ask.opened", name);
+    expect(press({ ...again, mode: "normal" }, "enter").effects).toEqual([]);
+  });
+  test("takes no key that is meant for the transcript, a command or what follows Space, and says how it is answered", () => {
+    const spawned = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count" });
+    const reading = told(press(spawned, "escape", "[").state, "ask.opened", colour);
+    expect(textOf(reading)).toMatch(/── the agent asks \(Tab answers\): Which colour\? ─/);
+    expect(press(reading, "enter").effects).toMatchObject([{ type: "visit", session: "s-2" }]);
+    expect(press(reading, "j", "k", "]", "1", "o").state).toMatchObject({
+      answer: { text: "" },
+      asking: { at: -1 },
+      toggled: new Set(["s-2"]),
+    });
+    expect(press(reading, "tab", "2", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+    expect(textOf(press(reading, "i").state)).toMatch(/─ the agent asks ─[^]*\[INSERT\]/);
+    const typing = told(press(fresh, "escape", ":", "q").state, "ask.opened", colour);
+    expect(textOf(typing)).toContain("── the agent asks (Esc, then Tab answers): Which colour? ─");
+    expect(press(typing, "enter").effects).toEqual([{ type: "quit" }]);
+    expect(press(told(press(fresh, "space").state, "ask.opened", colour), "f").effects).toMatchObject([{ type: "fork" }]);
+  });
   test("says who asks and until when it waits", () => {
     const expiresAt = new Date(2030, 0, 1, 14, 5).getTime();
     const below = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
@@ -55,7 +80,7 @@ describe("a question", () => {
     for (const rows of [10, 24, 60])
       for (const columns of [24, 80]) {
         const small = { ...told(fresh, "ask.opened", many), size: { columns, rows } };
-        const chosen = press(small, ...Array.from({ length: 29 }, () => "down")).state;
+        const chosen = press(small, ...Array.from({ length: 30 }, () => "down")).state;
         expect([textOf(small), textOf(chosen)]).toEqual([expect.stringContaining("1. option 0"), expect.stringContaining("30. option 29")]);
         expect(textOf(chosen)).toContain("answer >");
         expect(pictureOf(chosen).rows).toHaveLength(rows);

@@ -6,14 +6,22 @@ import { edited } from "./edit-keys.ts";
 import { scrollPage } from "./scroll.ts";
 import { notAsking, step, tell, type Key, type State, type Step } from "./state.ts";
 
-/** The question that takes the keys. Not those of a message that is half typed: it waits until that is sent or left. */
+/** The question that takes the keys. One that comes by itself only takes those of an empty prompt, and Enter once an answer is chosen. */
 export function askInFront(state: State): Ask | null {
-  return state.asking.isPutOff || isAskWaiting(state) ? null : (state.asks[0] ?? null);
+  return state.asking.isPutOff ? null : isPromptFree(state) || state.asking.isTakenUp ? (state.asks[0] ?? null) : null;
 }
 
-/** Whether a question is held back by a message that is being typed. */
-export function isAskWaiting({ asks, asking, mode, draft }: State): boolean {
-  return asks.length > 0 && !asking.isPutOff && mode === "insert" && draft.text !== "";
+/** The question that waits while keys are for something else: a message, a command, the transcript. */
+export function waitingAsk(state: State): Ask | null {
+  return state.asking.isPutOff || askInFront(state) !== null ? null : (state.asks[0] ?? null);
+}
+
+function isPromptFree({ mode, draft, leader }: State): boolean {
+  return mode === "insert" && draft.text === "" && leader === null;
+}
+
+export function isTypingAnswer({ asking }: State, { options }: Ask): boolean {
+  return options.length === 0 || asking.at === options.length;
 }
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1 };
@@ -23,7 +31,7 @@ const pages: Record<string, number> = { pagedown: 1, pageup: -1 };
 export function pressInAsk(state: State, ask: Ask, key: Key): Step {
   const last = ask.options.length;
   const { at } = state.asking;
-  const isTyping = at === last;
+  const isTyping = isTypingAnswer(state, ask);
   const by = (isTyping ? moves : movesInList)[key.name];
   const page = pages[key.name];
   if (key.name === "enter") return answer(state, ask);
@@ -43,7 +51,8 @@ export function pasteInAsk(state: State, ask: Ask, text: string): State {
 
 function answer(state: State, ask: Ask): Step {
   const { at } = state.asking;
-  const text = at < ask.options.length ? String(at + 1) : state.answer.text.trim();
+  if (at < 0 && ask.options.length > 0) return step(tell(state, "choose first: j, k or its number, or type an answer"));
+  const text = isTypingAnswer(state, ask) ? state.answer.text.trim() : String(at + 1);
   return text === "" ? step(state) : step(state, { type: "answer", ask: ask.id, text });
 }
 
@@ -57,19 +66,23 @@ function putOff(state: State): State {
 
 function nextAsk(state: State): State {
   const [first, ...others] = state.asks;
-  return first === undefined || others.length === 0 ? state : { ...state, asks: [...others, first], answer: emptyLine, asking: notAsking };
+  if (first === undefined || others.length === 0) return state;
+  return { ...state, asks: [...others, first], answer: emptyLine, asking: takenUp };
 }
+
+const takenUp = { ...notAsking, isTakenUp: true };
 
 /** One more; what is being answered stays in front. What was put off comes back with it. */
 export function withAsk(state: State, ask: Ask): State {
   const others = state.asks.filter(({ id }) => id !== ask.id);
-  const shown = others.length === 0 ? { answer: emptyLine, asking: notAsking } : { asking: { ...state.asking, isPutOff: false } };
-  return { ...state, asks: [...others, ask], ...shown };
+  if (others.length === 0) return { ...state, asks: [ask], answer: emptyLine, asking: notAsking };
+  const { asking } = state;
+  return { ...state, asks: [...others, ask], asking: asking.isPutOff ? { ...asking, isPutOff: false, isTakenUp: false } : asking };
 }
 
 /** To be answered now. */
 export function withAskInFront(state: State, ask: Ask): State {
-  return { ...state, asks: [ask, ...state.asks.filter(({ id }) => id !== ask.id)], answer: emptyLine, asking: notAsking };
+  return { ...state, asks: [ask, ...state.asks.filter(({ id }) => id !== ask.id)], answer: emptyLine, asking: takenUp };
 }
 
 export function withoutAsk(state: State, id: string): State {
@@ -80,10 +93,10 @@ export function withoutAsk(state: State, id: string): State {
 /** These and no others; what is typed goes with its question. */
 export function withAsks(state: State, asks: readonly Ask[]): Pick<State, "asks" | "answer" | "asking"> {
   if (asks[0]?.id === state.asks[0]?.id) return { asks, answer: state.answer, asking: state.asking };
-  return { asks, answer: emptyLine, asking: asks.length === 0 ? notAsking : { ...state.asking, at: 0 } };
+  return { asks, answer: emptyLine, asking: asks.length === 0 ? notAsking : { ...notAsking, isPutOff: state.asking.isPutOff } };
 }
 
 export function showAsks(state: State): Step {
   if (state.asks.length === 0) return step(state, { type: "list asks" });
-  return step({ ...state, overlay: null, asking: { ...state.asking, isPutOff: false } });
+  return step({ ...state, overlay: null, asking: { ...state.asking, isPutOff: false, isTakenUp: true } });
 }

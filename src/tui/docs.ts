@@ -31,7 +31,7 @@ A session is shown live whichever process runs its turn; then \`[ACTIVITY]\` nam
 
 ## Questions, and messages that wait
 
-A question of the agent's, or of one below it, opens over the transcript: arrows, \`j\` and \`k\`, or its number choose an option, anything else that is typed is the answer, Tab goes to the next question, and Esc puts it off; it stays open, and \`Space q\` brings it back, or whatever else in the project waits for an answer. While a message is half typed it waits until that is sent, or left with Esc. A message sent while a turn runs is queued above the line until the agent is given it; Up in an empty prompt takes the latest back, to be changed or dropped.
+A question of the agent's, or of one below it, opens over the transcript: arrows, \`j\` and \`k\`, or its number choose an option, anything else that is typed is the answer, Enter gives the answer that was chosen or typed and never one that was not, Tab goes to the next question, and Esc puts it off; it stays open, and Tab or \`Space q\` brings it back, or whatever else in the project waits for an answer. It opens by itself only on an empty prompt: in Normal mode the line above the prompt tells it until Tab opens it, so that no key meant for the transcript or a command answers it, and while a message is half typed it waits until that is sent, or left with Esc. A message sent while a turn runs is queued above the line until the agent is given it; Up in an empty prompt takes the latest back, to be changed or dropped.
 
 ## What can be typed
 

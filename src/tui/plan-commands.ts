@@ -38,6 +38,7 @@ export const planCommands: readonly ScreenCommand[] = [
   {
     name: "asks",
     summary: "the questions that wait for an answer",
+    keys: ["tab"],
     leader: "q",
     typed: "",
     run: showAsks,

@@ -80,10 +80,15 @@ export type State = {
   stoppedAt: number | null;
 };
 
-/** Which option is chosen of the first question; behind the last one an answer is typed. */
-export type Asking = { at: number; isPutOff: boolean };
+/** Which option is chosen of the first question: none at first; behind the last one an answer is typed. */
+export type Asking = {
+  at: number;
+  isPutOff: boolean;
+  /** Whether the person went to it: until then it takes no keys that may be meant for something else. */
+  isTakenUp: boolean;
+};
 
-export const notAsking: Asking = { at: 0, isPutOff: false };
+export const notAsking: Asking = { at: -1, isPutOff: false, isTakenUp: false };
 
 export type Size = { columns: number; rows: number };
 

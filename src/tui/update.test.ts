@@ -148,9 +148,9 @@ describe("a turn", () => {
     const typing = tell(press(started, "d", "r").state, { type: "ask.opened", ask });
     const typed = press(typing, "2").state;
     expect(textOf(typed)).toContain("> dr2\n[INSERT] [asking]");
-    expect(textOf(typing)).toContain("── the agent asks: send the message first, or Esc, to answer ─");
+    expect(textOf(typing)).toContain("── the agent asks: send the message first, or Esc and Tab, to answer ─");
     expect(textOf(press(typed, "enter").state)).toMatch(/Which colour\?[^]*answer >[^]*>\n\[INSERT\] \[asking\]/);
-    const asked = press(typing, "escape").state;
+    const asked = press(typing, "escape", "tab").state;
     expect(textOf(asked)).toMatch(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*> dr\n\[NORMAL\] \[asking\]/);
     const answered = press(asked, "2", "enter");
     expect(answered.effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
@@ -175,7 +175,7 @@ describe("the view", () => {
   });
   test("keeps the last that was said in view above a question", () => {
     const ask = { id: "a1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
-    const [above] = textOf(tell(full, { type: "ask.opened", ask })).split("┌─ the agent asks");
+    const [above] = textOf(press(tell(full, { type: "ask.opened", ask }), "tab").state).split("┌─ the agent asks");
     expect(above).toEndWith("  ▌ line 99\n");
   });
   test("shows all of the help at 80 × 24, line by line", () => {

@@ -96,9 +96,9 @@ describe("the screen", () => {
     }
   });
 
-  test("a question is answered where it is asked", async () => {
-    const calls = [{ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }];
-    const server = startModelServer({ steps: [{ calls }], final: "Thanks." });
+  test("a question is answered where it is asked, and by no key that was pressed for something else", async () => {
+    const ask = (question: string) => ({ calls: [{ name: "ask_user", input: { question, options: ["red", "blue"] } }] });
+    const server = startModelServer({ steps: [ask("Which colour?"), ask("And the other?")], final: "Thanks." });
     using house = temporaryHouse(vendorEnv(server.url));
     try {
       await using terminal = await openTerminal(house, size);
@@ -107,9 +107,19 @@ describe("the screen", () => {
       await until(ready);
       await press("go", "Enter");
       await until(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*\[asking\]/);
-      await press("2", "Enter");
-      const shown = await until(/Thanks\.[^]*── ok[^]*\[INSERT\] \[idle\]/);
-      expect(shown).toMatch(/> ask_user\(Which colour\?\) -- .*blue/);
+      await press("Enter");
+      await until("── choose first: j, k or its number, or type an answer ─");
+      await press("Escape");
+      await until("the question stays open");
+      await press("Escape");
+      await until("[NORMAL]");
+      await press("Tab", "2", "Enter");
+      await until("── the agent asks (Tab answers): And the other? ─");
+      await press("[", "Enter");
+      await until(/┃ v ask_user[^]*question: And the other[^]*the agent asks \(Tab answers\): And the other\?[^]*\[NORMAL\] \[asking\]/);
+      await press("Tab", "1", "Enter");
+      const shown = await until(/Thanks\.[^]*── ok[^]*\[NORMAL\] \[idle\]/);
+      expect(shown).toMatch(/> ask_user\(Which colour\?\) -- blue[^]*v ask_user\(And the other\?\)[^]*red/);
     } finally {
       await server.stop();
     }

@@ -5,6 +5,7 @@ import { oneLine } from "../../kit/text.ts";
 import type { Ask } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { wrapRuns, type Row } from "../cards/wrap.ts";
+import { isTypingAnswer } from "../asks.ts";
 import { boxed, chosen, firstInView, type OverlayView } from "../overlays/box.ts";
 import { faint } from "../looks.ts";
 import type { State } from "../state.ts";
@@ -17,7 +18,7 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const { columns } = state.size;
   const inner = Math.max(2, columns - 4);
   const { at } = state.asking;
-  const isTyping = at === ask.options.length;
+  const isTyping = isTypingAnswer(state, ask);
   const input = inView(layOut("answer > ", state.answer, inner), mostTyped);
   const options = ask.options.flatMap((option, index) => optionRows(option, index, at, inner));
   const room = Math.max(1, height - edges - hintRows - input.rows.length);
@@ -55,7 +56,7 @@ function titleOf(state: State, ask: Ask): string {
   return `${askerOf(state, ask)} asks${count > 1 ? ` (1 of ${count})` : ""}`;
 }
 
-function askerOf({ session, transcript }: State, ask: Ask): string {
+export function askerOf({ session, transcript }: State, ask: Ask): string {
   if (ask.session === session?.id) return "the agent";
   const block = transcript.settled.findLast(({ id }) => id === ask.session);
   return block?.kind === "session" ? `${block.agent}, asked to ${oneLine(plainText(block.task), 40)},` : `session ${shortId(ask.session)}`;

@@ -1,7 +1,9 @@
 // The whole screen as rows, from the state alone: the transcript's window, the queue, a rule with what there is to say,
 // the composer and the status bar, and an overlay over the transcript.
+import { plainText } from "../../kit/ansi.ts";
 import { oneLine } from "../../kit/text.ts";
-import { askInFront, isAskWaiting } from "../asks.ts";
+import type { Ask } from "../../protocol/control.ts";
+import { askInFront, waitingAsk } from "../asks.ts";
 import { inView, layOut } from "../../kit/lay-out.ts";
 import type { Line } from "../../kit/line-edit.ts";
 import { highlighted, patternOf } from "../search/find.ts";
@@ -10,6 +12,7 @@ import { bad, faint, marker, waiting } from "../looks.ts";
 import { progressOf } from "../plan-steps.ts";
 import type { State } from "../state.ts";
 import { blockCount } from "../transcript.ts";
+import { askerOf } from "./ask.ts";
 import { imagesIn, type ShownImage } from "./images.ts";
 import { composerPrompt, composerRows, shownQueue, transcriptHeight } from "./layout.ts";
 import { overlayOf } from "./overlays.ts";
@@ -102,13 +105,20 @@ function searchText({ search, mode }: State): string | null {
 function standing(state: State): State["notice"] {
   const { isLost, isInterrupted, activity, mode, draft } = state;
   if (isLost) return { text: "the hub is gone and looked for; :hub tries to start it", isError: true };
-  if (isAskWaiting(state)) return { text: "the agent asks: send the message first, or Esc, to answer", isError: false };
+  const ask = state.overlay === null ? waitingAsk(state) : null;
+  if (ask !== null) return { text: waitingText(state, ask), isError: false };
   if (!isInterrupted || activity !== null) return null;
   const isTyping = mode === "insert" && draft.text.trim() !== "";
   return {
     text: isTyping ? "interrupted: Enter sends the message, :continue goes on without" : "interrupted: Enter goes on with it, Esc does not",
     isError: false,
   };
+}
+
+function waitingText(state: State, ask: Ask): string {
+  const asks = `${askerOf(state, ask)} asks`;
+  if (state.mode === "insert") return `${asks}: send the message first, or Esc and Tab, to answer`;
+  return `${asks} (${state.mode === "normal" ? "" : "Esc, then "}Tab answers): ${oneLine(plainText(ask.question), 300)}`;
 }
 
 function composerOf(state: State) {
