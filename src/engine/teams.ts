@@ -1,12 +1,11 @@
 // Teams as others see them: read off their sessions, with what their members used. It begins none and ends none; what is
 // said to one is left in its directory for the turn that leads it.
-import type { TurnRow } from "../protocol/control.ts";
-import { Fault, messageOf } from "../protocol/error.ts";
+import { Fault } from "../protocol/error.ts";
 import { shortId } from "../protocol/node.ts";
 import { readMail } from "../protocol/read-mail.ts";
 import { route } from "../protocol/team-address.ts";
 import { problemsOf } from "../protocol/team-plan.ts";
-import { letWait, membersOf, teamOn, workOf, type TeamRecord } from "../protocol/team.ts";
+import { letWait, membersOf, workOf } from "../protocol/team.ts";
 import {
   countMembers,
   isAtWork,
@@ -15,8 +14,6 @@ import {
   type TeamAdd,
   type TeamAdded,
   type TeamApi,
-  type TeamClean,
-  type TeamCleaned,
   type TeamDiff,
   type TeamMessage,
   type TeamPosted,
@@ -25,7 +22,9 @@ import {
 } from "../protocol/team-views.ts";
 import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
 import type { Store, SubSession } from "../store/store.ts";
+import { cleanTeams } from "./clean-teams.ts";
 import type { EngineParts } from "./engine.ts";
+import { found, foundIn, type Found } from "./find-teams.ts";
 
 export function teamRows(parts: EngineParts): TeamApi {
   return {
@@ -34,42 +33,13 @@ export function teamRows(parts: EngineParts): TeamApi {
     diff: async ({ session }) => diffOf(parts, await found(parts, session)),
     message: (params) => post(parts, params),
     add: (params) => add(parts, params),
-    clean: (params) => clean(parts, params),
+    clean: (params) => cleanTeams(parts, params),
   };
 }
-
-/** A team with its latest turn. */
-type Found = { row: TurnRow; team: TeamRecord };
-
-const mostTeams = 1_000;
 
 async function listTeams(parts: EngineParts, { project, limit }: { project: string | null; limit: number }): Promise<TeamRow[]> {
   const all = (await foundIn(parts, project, limit)).filter(({ row }) => row.session.archivedAt === null);
   return Promise.all(all.map((each) => rowOf(parts, each)));
-}
-
-async function foundIn(parts: EngineParts, project: string | null, limit: number): Promise<Found[]> {
-  if (!parts.hasStore()) return [];
-  const store = await parts.store();
-  const rows = await store.latestTurnsBy("team", { project, limit });
-  const all = await Promise.all(rows.map(async (row) => ({ row, team: await teamIn(store, row) })));
-  return all.flatMap(({ row, team }) => (team === null ? [] : [{ row, team }]));
-}
-
-async function teamIn(store: Store, { session }: TurnRow): Promise<TeamRecord | null> {
-  return session.tip === null ? null : teamOn(await store.path(session.tip));
-}
-
-async function found(parts: EngineParts, wanted: string): Promise<Found> {
-  const store = await parts.store();
-  const session = await store.findSession(wanted, null);
-  const [row] = await store.latestTurnsBy("team", { session: session.id });
-  const team = row === undefined ? null : await teamIn(store, row);
-  if (row === undefined || team === null)
-    throw new Fault("session-unknown", `session ${session.name ?? shortId(session.id)} is no team`, {
-      hint: "`skein team list` shows them",
-    });
-  return { row, team };
 }
 
 async function rowOf(parts: EngineParts, { row, team }: Found): Promise<TeamRow> {
@@ -186,27 +156,4 @@ async function add(parts: EngineParts, { session: wanted, member }: TeamAdd): Pr
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
   parts.teams.ask(project, id, member);
   return { key: member.key, when: isAtWork(row.state) ? "next" : "resumed" };
-}
-
-async function clean(parts: EngineParts, { session, project, olderThanMs, dryRun, force }: TeamClean): Promise<TeamCleaned> {
-  const all = session === null ? await foundIn(parts, project, mostTeams) : [await found(parts, session)];
-  const report: TeamCleaned = { dryRun, teams: [], skipped: [], problems: [] };
-  for (const { row, team } of all) {
-    const { id, name, project: home } = row.session;
-    if (!parts.teams.isKept(home, id)) continue;
-    if (session === null && (row.turn.endedAt ?? Date.now()) > Date.now() - olderThanMs) continue;
-    const reason = isAtWork(row.state)
-      ? "it is at work"
-      : mergeOf(team) === "open" && !force
-        ? "its work is not in the project yet; --force takes it away"
-        : null;
-    if (reason !== null) report.skipped.push({ id, name, reason });
-    else
-      try {
-        report.teams.push({ id, name, directory: dryRun ? parts.teams.directory(home, id) : parts.teams.remove(home, id) });
-      } catch (error) {
-        report.problems.push(`${shortId(id)}: ${messageOf(error)}`);
-      }
-  }
-  return report;
 }

@@ -1,12 +1,14 @@
 // The directories of teams, seen from outside: what their work would change, a message or a wish left there, and taking
 // one away. The path is made from the project and the team's id, never taken from what a session says.
-import { mkdirSync, rmSync, statSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { askedIn, mailOf, placeOf, repositoryOf } from "../agents/team/place.ts";
+import { askedIn, isLed, loggedTeam, logOf, mailOf, placeOf, repositoryOf, type TeamPlace } from "../agents/team/place.ts";
 import { dropFile, newDropId } from "../kit/drop-file.ts";
+import { Fault } from "../protocol/error.ts";
+import { shortId } from "../protocol/node.ts";
 import { person } from "../protocol/team-mail.ts";
 import { toWire } from "../protocol/wire-case.ts";
-import type { TeamPlaces, Workspaces } from "../protocol/ports.ts";
+import type { TeamDirectory, TeamPlaces, Workspaces } from "../protocol/ports.ts";
 
 export function teamPlaces(workspaces: Pick<Workspaces, "planMerge" | "patch">): TeamPlaces {
   const drop = (directory: string, value: unknown): string => {
@@ -26,10 +28,31 @@ export function teamPlaces(workspaces: Pick<Workspaces, "planMerge" | "patch">):
     },
     post: (project, team, message) => drop(join(mailOf(placeOf(project, team), person), "outbox"), message),
     ask: (project, team, member) => void drop(askedIn(placeOf(project, team)), toWire(member)),
+    all: (project) => directoriesIn(project).map((name) => directoryOf(placeOf(project, name), name)),
     remove(project, team) {
       const { root } = placeOf(project, team);
       rmSync(root, { recursive: true, force: true });
       return root;
     },
   };
+}
+
+/** A link that a repository brings with it leads nowhere. */
+function directoriesIn(project: string): string[] {
+  const teams = [join(project, ".skein"), join(project, ".skein", "teams")];
+  const isDirectory = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!teams.every(isDirectory)) return [];
+  return readdirSync(teams[1]!).filter((name) => /^[0-9a-f]{8}$/.test(name) && isDirectory(join(teams[1]!, name)));
+}
+
+function directoryOf(place: TeamPlace, name: string): TeamDirectory {
+  const touchedAt = lstatSync(place.root).mtimeMs;
+  try {
+    const team = loggedTeam(place);
+    if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "it has another team's log");
+    const last = lstatSync(logOf(place), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: isLed(place), team };
+  } catch {
+    return { id: name, touchedAt, isLed: isLed(place), team: "unknown" };
+  }
 }

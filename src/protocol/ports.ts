@@ -328,6 +328,9 @@ export type MergePlan = { now: string; merged: string; conflicts: string[]; chan
 
 export type Joined = { commit: string; conflicts: { name: string; paths: string[] }[] };
 
+/** `team` is what its log tells: null when it had not begun, unknown when that can't be read. */
+export type TeamDirectory = { id: string; touchedAt: number; isLed: boolean; team: TeamRecord | "unknown" | null };
+
 /** The directories of teams, for those who look at one from outside. */
 export type TeamPlaces = {
   isKept: (project: string, team: string) => boolean;
@@ -337,6 +340,8 @@ export type TeamPlaces = {
   post: (project: string, team: string, message: Record<string, unknown>) => string;
   /** Leaves the wish for one more member. */
   ask: (project: string, team: string, member: MemberPlan) => void;
+  /** All that there are, whether or not anyone knows their sessions. */
+  all: (project: string) => TeamDirectory[];
   /** The directory that is gone now. */
   remove: (project: string, team: string) => string;
   directory: (project: string, team: string) => string;

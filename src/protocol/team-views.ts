@@ -99,7 +99,8 @@ export type TeamClean = { session: string | null; project: string | null; olderT
 
 export type TeamCleaned = {
   dryRun: boolean;
-  teams: { id: string; name: string | null; directory: string }[];
+  /** `isPurged`: its session is gone, and its id may be only the end of one. */
+  teams: { id: string; name: string | null; directory: string; isPurged: boolean }[];
   skipped: { id: string; name: string | null; reason: string }[];
   problems: string[];
 };
@@ -121,6 +122,14 @@ export function mergeOf(team: TeamRecord): MergeState {
   const work = workOf(team);
   if (work === null || work === team.base) return "nothing";
   return team.merged === work ? "done" : "open";
+}
+
+/** What would be lost with its directory, in words; null when nothing would. */
+export function unmergedIn(team: TeamRecord): string | null {
+  if (mergeOf(team) === "open") return "its work is not in the project yet";
+  const open = team.phases.flatMap(({ isOver, members }) => (isOver ? [] : members));
+  const isKept = open.some(({ workspace, state, ended }) => workspace.branch !== null && (state === "running" || Boolean(ended?.commit)));
+  return isKept ? "it stopped before its work was joined" : null;
 }
 
 export function countMembers(team: TeamRecord): TeamRow["members"] {

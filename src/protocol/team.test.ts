@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { created, ended, memberOf, planOf, teamAfter } from "./fixtures/small-team.ts";
 import type { Node } from "./node.ts";
+import { unmergedIn } from "./team-views.ts";
 import { membersOf, reasonOf, teamOn, workOf, type TeamEvent } from "./team.ts";
 
 const plan = planOf();
@@ -40,6 +41,19 @@ test("a path is read from the team's beginning, past what else is on it", () => 
   expect(teamOn([nodeOf(null)])).toBeNull();
   const path = [nodeOf(null), ...[created, ...begun, completed].map(nodeOf), nodeOf(null), nodeOf(over)];
   expect(teamOn(path)).toEqual({ ...teamAfter([...begun, completed, over]), id: "s" });
+});
+
+test("what would be lost with a team's directory: work that is not in the project, or that was not even joined", () => {
+  const said = (happened: TeamEvent[]) => unmergedIn(teamAfter(happened));
+  expect([said([]), said(begun.slice(0, 2))]).toEqual([null, null]);
+  expect(said(begun)).toBe("it stopped before its work was joined");
+  const last = { ...failed, restarts: false };
+  expect([said([...begun, { ...last, commit: null }]), said([...begun, { ...last, commit: "c" }])]).toEqual([
+    null,
+    "it stopped before its work was joined",
+  ]);
+  expect(said([...begun, completed, over])).toBe("its work is not in the project yet");
+  expect(said([...begun, completed, over, { event: "work_merged", commit: "joined", changes: [] }])).toBeNull();
 });
 
 test("why it does not count: how it ended, and what does not hold", () => {

@@ -1,13 +1,15 @@
 // A team from outside, with the real program: run, watched, written to, stopped, resumed, merged and cleaned away, and what
 // each verb prints.
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
 import { startModelServer } from "../../src/agents/contract/server.ts";
+import { startOf } from "../../src/kit/processes.ts";
 import * as records from "../../src/protocol/schema/team-records.ts";
 import { leftOf } from "../support/processes.ts";
 import { temporaryHouse, vendorEnv, type Ran } from "../support/skein.ts";
+import { repositoryIn } from "../support/team-walk.ts";
 
 const model = ["-m", "anthropic/claude-sonnet-4-5"];
 
@@ -97,4 +99,41 @@ test("a team is watched, written to, stopped, resumed, merged and cleaned away",
   expect((await team("list-roles")).out).toBe((await house.run(["roles"])).out);
   expect(await leftOf(house.root)).toEqual([]);
   await server.stop();
+});
+
+test("what a purge leaves of a team is found and taken away, never with work that nobody else has, or while someone leads it", async () => {
+  const writer = startModelServer(() => ({ steps: [{ calls: [{ input: { command: "echo made > made.txt" } }] }], final: "built" }));
+  using house = temporaryHouse(vendorEnv(writer.url));
+  repositoryIn(house.project);
+  const teams = join(house.project, ".skein/teams");
+  const clean = async (...args: string[]) => house.run(["team", "clean", ...args]);
+  expect(await house.run(["team", "run", "make it", "--name", "crew", "--agents", "engineer", ...model])).toMatchObject({ code: 0 });
+  const [row] = records.teamRow.array().parse((await house.run(["team", "list", "--json"])).json());
+  const name = row!.session_id.slice(-8);
+  expect((await clean("--older-than", "0")).out).toBe("kept crew: its work is not in the project yet; --force takes it away\n");
+  expect((await house.run(["delete", "crew"])).code).toBe(0);
+  expect((await house.run(["purge", "crew"])).code).toBe(0);
+
+  expect((await clean()).out).toBe("nothing to clean\n");
+  expect(await clean(name)).toMatchObject({ code: 1, out: `kept ${name}: its work is not in the project yet; --force takes it away\n` });
+  const led = join(teams, name, "led-by.json");
+  writeFileSync(led, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }));
+  expect((await clean("--older-than", "0", "--force")).out).toBe(`kept ${name}: it is at work\n`);
+  rmSync(led);
+  // One that had not begun, one whose log is no log, and a link that a repository brought along.
+  mkdirSync(join(teams, "0000000a"));
+  mkdirSync(join(teams, "0000000b"));
+  writeFileSync(join(teams, "0000000b/session.log"), '{"event": "agent_spawned"}\n');
+  symlinkSync(house.project, join(teams, "0000000c"));
+  const report = records.teamCleaned.parse((await clean("--older-than", "0", "--json")).json());
+  expect(report).toMatchObject({ teams: [{ id: "0000000a", is_purged: true }], problems: [] });
+  expect(report.skipped.map(({ reason }) => reason).toSorted()).toEqual([
+    "its work is not in the project yet; --force takes it away",
+    "what it holds can't be told; --force takes it away",
+  ]);
+  expect(await clean(name, "--force")).toMatchObject({ code: 0, out: `removed ${name} (its session was purged)  ${join(teams, name)}\n` });
+  expect(await clean(name)).toMatchObject({ code: 2, err: expect.stringContaining(`There is no session "${name}"`) });
+  expect(readdirSync(teams).toSorted()).toEqual([".gitignore", "0000000b", "0000000c"]);
+  expect(existsSync(join(house.project, "index.js"))).toBe(true);
+  await writer.stop();
 });

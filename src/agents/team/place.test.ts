@@ -6,7 +6,7 @@ import type { Node } from "../../protocol/node.ts";
 import type { TeamEvent } from "../../protocol/team.ts";
 import { describedRole } from "../../roles/infer.ts";
 import { created, memberOf, planOf, teamAfter } from "../../protocol/fixtures/small-team.ts";
-import { environmentOf, logEvent, makePlace, mendLog, placeOf, writeRoster } from "./place.ts";
+import { environmentOf, logEvent, loggedTeam, makePlace, mendLog, placeOf, writeRoster } from "./place.ts";
 
 const team = teamAfter([]);
 let project = "";
@@ -68,6 +68,7 @@ test("what was recorded and not logged is logged later, once, after the last who
     "a",
     "b",
   ]);
+  expect(loggedTeam(place)).toEqual({ ...teamAfter(happened.slice(1)), id: team.id });
 });
 
 test("a member finds its place in its environment by both names, in plain words", () => {

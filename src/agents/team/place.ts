@@ -1,15 +1,25 @@
 // Where a team is on disk: what its members have in common, their mail and their work, and what each is told of it in its
 // environment. Everything in here is outside of the walls; a member may write only its own places.
-import { appendFileSync, chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openJsonLog } from "../../kit/json-log.ts";
+import { startOf } from "../../kit/processes.ts";
 import { replaceFile } from "../../kit/replace-file.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId, type Node } from "../../protocol/node.ts";
 import type { TeamRepository } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
-import { toWire } from "../../protocol/wire-case.ts";
-import { happenedOn, membersOf, type Member, type TeamEvent, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+import { fromWire, toWire } from "../../protocol/wire-case.ts";
+import {
+  apply,
+  begunTeam,
+  happenedOn,
+  membersOf,
+  type Member,
+  type TeamEvent,
+  type TeamRecord,
+  type TeamWish,
+} from "../../protocol/team.ts";
 
 export type TeamPlace = { root: string; shared: string; mail: string; work: string; bin: string };
 
@@ -87,7 +97,41 @@ export function mendLog(place: TeamPlace, team: string, path: readonly Node[], w
   log.close();
 }
 
-function logOf({ root }: TeamPlace): string {
+/** A team as its log tells it, for whoever finds a directory and no session: null before it began. Throws what is no such log. */
+export function loggedTeam(place: TeamPlace): TeamRecord | null {
+  const lines = existsSync(logOf(place)) ? readFileSync(logOf(place), "utf8").split("\n").slice(0, -1) : [];
+  const [first, ...rest] = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
+  if (first === undefined) return null;
+  const created = eventIn(first);
+  if (created.event !== "session_created") throw new Error("the log does not begin with a team");
+  const team = begunTeam(first.session_id, created);
+  for (const line of rest) apply(team, eventIn(line));
+  return team;
+}
+
+function eventIn({ event, data }: ReturnType<typeof logLine>): TeamEvent {
+  return { event, ...(fromWire(data) as object) } as TeamEvent;
+}
+
+/** Who leads the team now, for those who do not see the lease of its session. */
+export function markLed({ root }: TeamPlace): () => void {
+  const file = join(root, leaderFile);
+  replaceFile(file, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }), { file: 0o600, directory: 0o700 });
+  return () => rmSync(file, { force: true });
+}
+
+export function isLed({ root }: TeamPlace): boolean {
+  try {
+    const { pid, started } = JSON.parse(readFileSync(join(root, leaderFile), "utf8")) as { pid: number; started: string };
+    return startOf(pid) === started;
+  } catch {
+    return false;
+  }
+}
+
+const leaderFile = "led-by.json";
+
+export function logOf({ root }: TeamPlace): string {
   return join(root, "session.log");
 }
 

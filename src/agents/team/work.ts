@@ -15,7 +15,7 @@ import { happen, tellRoster, type Crew, type TeamParts } from "./crew.ts";
 import { openHealth } from "./health.ts";
 import { lead } from "./lead.ts";
 import { openMail } from "./mail.ts";
-import { makePlace, mendLog, placeOf, repositoryOf, type TeamPlace } from "./place.ts";
+import { makePlace, markLed, mendLog, placeOf, repositoryOf, type TeamPlace } from "./place.ts";
 import { mergeWork } from "./merge.ts";
 import { mailParts } from "./take-mail.ts";
 
@@ -47,8 +47,20 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, ou
   const place = placeOf(input.project, input.session);
   const found = teamOn(input.path);
   const record = found === null ? await begin(parts, input, out, place) : goOn(found, parts, input, out, place);
-  if (input.team?.work === "merge")
-    return mergeWork({ ...out, parts, context, record, place, repository: repositoryOf(place, input.project) });
+  const unmark = markLed(place);
+  try {
+    return await workOn(parts, input, context, { ...out, record, place });
+  } finally {
+    unmark();
+  }
+}
+
+type Opened = Out & Pick<Crew, "record" | "place">;
+
+async function workOn(parts: TeamParts, input: TurnInput, context: TurnContext, opened: Opened): Promise<TurnEnd> {
+  const { record, place } = opened;
+  const repository = repositoryOf(place, input.project);
+  if (input.team?.work === "merge") return mergeWork({ ...opened, parts, context, repository });
   if (record.end?.event === "session_completed" && !isAsked(place)) return { status: "ok", answer: record.end.summary };
   const roles = await parts.roles(input.project);
   checkWish(record.wish, roles);
@@ -59,10 +71,8 @@ async function work(parts: TeamParts, input: TurnInput, context: TurnContext, ou
     roles,
     input,
     context,
-    record,
-    place,
-    repository: repositoryOf(place, input.project),
-    ...out,
+    ...opened,
+    repository,
     health: openHealth(),
     memory: maxMemoryMb === null ? null : createSlots(maxMemoryMb),
     halt: null,

@@ -1,5 +1,6 @@
 // skein team message, stop and clean: what a person says to a team, and what is done with what it leaves.
 import { parseDuration } from "../../kit/duration.ts";
+import type { Api } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { messageKinds, type MessageKind, type Priority } from "../../protocol/team-mail.ts";
 import type { TeamCleaned } from "../../protocol/team-views.ts";
@@ -64,7 +65,7 @@ export async function cleanTeams(args: Args, door: Door): Promise<number> {
   if (wanted !== undefined && age !== undefined)
     throw new Fault("usage", "a team that is named goes whatever its age: leave --older-than out");
   const api = await door.api();
-  const session = wanted === undefined ? null : (await teamNamed(api, door, wanted)).id;
+  const session = wanted === undefined ? null : await idOf(api, door, wanted);
   const [dryRun, force] = [args.flags["dry-run"] === true, args.flags["force"] === true];
   const report = await api.team.clean({ session, project: door.project, olderThanMs, dryRun, force });
   if (args.flags["json"]) door.out.write(jsonText(report));
@@ -72,10 +73,22 @@ export async function cleanTeams(args: Args, door: Door): Promise<number> {
   return report.problems.length === 0 && (wanted === undefined || report.skipped.length === 0) ? 0 : 1;
 }
 
+/** One whose session was purged is known by its directory alone. */
+async function idOf(api: Api, door: Door, wanted: string): Promise<string> {
+  try {
+    return (await teamNamed(api, door, wanted)).id;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "session-unknown") return wanted;
+    throw error;
+  }
+}
+
 function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleaned, door: Door): void {
   const style = styleOf(door.out);
-  for (const team of teams)
-    door.out.write(`${dryRun ? "would remove" : "removed"} ${labelOf(team)}  ${style.dim(plain(team.directory))}\n`);
+  for (const team of teams) {
+    const which = `${labelOf(team)}${team.isPurged ? " (its session was purged)" : ""}`;
+    door.out.write(`${dryRun ? "would remove" : "removed"} ${which}  ${style.dim(plain(team.directory))}\n`);
+  }
   for (const team of skipped) door.out.write(`${style.yellow("kept")} ${labelOf(team)}: ${team.reason}\n`);
   for (const problem of problems) door.err.write(`${styleOf(door.err).red("problem")}: ${plain(problem)}\n`);
   if (teams.length + skipped.length + problems.length === 0) door.out.write("nothing to clean\n");

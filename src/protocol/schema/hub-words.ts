@@ -232,7 +232,7 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     fields: ["key", "when"],
   },
   "team.clean": {
-    does: "Takes directories of teams away once `dry_run` is false: of one, or of all that have rested that long. Never of one at work, and of one whose work is not in the project only by `force`.",
+    does: "Takes directories of teams away once `dry_run` is false: of one, or of all that have rested that long. Never of one at work, and of one whose work is not joined or not in the project only by `force`. Directories of `project` whose sessions were purged are found too.",
     gives: "what went, what was kept and why",
     fields: ["dry_run", "teams", "skipped", "problems"],
   },

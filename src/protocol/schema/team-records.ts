@@ -156,7 +156,14 @@ export const teamMerge = z.strictObject({
 
 export const teamCleaned = z.strictObject({
   dry_run: z.boolean(),
-  teams: z.array(z.strictObject({ id: z.string(), name: z.string().nullable(), directory: z.string() })),
+  teams: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string().nullable(),
+      directory: z.string(),
+      is_purged: z.boolean().describe("its session is gone; the id may be only the end of one"),
+    }),
+  ),
   skipped: z.array(z.strictObject({ id: z.string(), name: z.string().nullable(), reason: z.string() })),
   problems: words,
 });

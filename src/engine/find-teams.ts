@@ -1,0 +1,34 @@
+// Teams among the sessions: those that the agent `team` took a turn in, read off their paths.
+import type { TurnRow } from "../protocol/control.ts";
+import { Fault } from "../protocol/error.ts";
+import { shortId } from "../protocol/node.ts";
+import { teamOn, type TeamRecord } from "../protocol/team.ts";
+import type { Store } from "../store/store.ts";
+import type { EngineParts } from "./engine.ts";
+
+/** A team with its latest turn. */
+export type Found = { row: TurnRow; team: TeamRecord };
+
+export async function foundIn(parts: EngineParts, project: string | null, limit: number): Promise<Found[]> {
+  if (!parts.hasStore()) return [];
+  const store = await parts.store();
+  const rows = await store.latestTurnsBy("team", { project, limit });
+  const all = await Promise.all(rows.map(async (row) => ({ row, team: await teamIn(store, row) })));
+  return all.flatMap(({ row, team }) => (team === null ? [] : [{ row, team }]));
+}
+
+async function teamIn(store: Store, { session }: TurnRow): Promise<TeamRecord | null> {
+  return session.tip === null ? null : teamOn(await store.path(session.tip));
+}
+
+export async function found(parts: EngineParts, wanted: string): Promise<Found> {
+  const store = await parts.store();
+  const session = await store.findSession(wanted, null);
+  const [row] = await store.latestTurnsBy("team", { session: session.id });
+  const team = row === undefined ? null : await teamIn(store, row);
+  if (row === undefined || team === null)
+    throw new Fault("session-unknown", `session ${session.name ?? shortId(session.id)} is no team`, {
+      hint: "`skein team list` shows them",
+    });
+  return { row, team };
+}
