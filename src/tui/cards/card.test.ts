@@ -112,6 +112,11 @@ describe("a call", () => {
       "  │ exit code 2",
     ]);
   });
+  test("says what it was given once, where its head has room for all of it", () => {
+    const short = { ...call, id: "s", input: { command: "make all" }, result: { text: "done", isError: false } };
+    expect(textRows(short, 80)).toEqual(["v bash(make all)", "  │ done"]);
+    expect(textRows(short, 15).slice(0, 2)).toEqual(["v bash(make a…)", "  command: make"]);
+  });
   test("is shown without the colours of what it printed, folded and open", () => {
     const result = { text: "\x1b[31mbad\x1b[0m\r\n10%\r99%", isError: false };
     expect(textRows({ ...call, id: "e", result }, 80, "folded")).toEqual(["> bash(make all) -- bad 99%"]);

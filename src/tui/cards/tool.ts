@@ -19,8 +19,8 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
   const took = span.tookMs !== null && span.tookMs >= 1000 ? ` · ${formatDuration(span.tookMs)}` : "";
   const name = oneLine(block.name, 60);
   const ending = result === null ? "…" : endingOf(result);
+  const room = columns - name.length - took.length - 4;
   const head = strip(() => {
-    const room = columns - name.length - took.length - 4;
     const argument = fit(argumentOf(input), isOpen ? room : Math.max(8, Math.floor((room - 4) * 0.6)));
     const rest = isOpen ? "" : ` -- ${fit(ending, Math.max(1, room - 4 - Bun.stringWidth(argument)))}`;
     const told = { text: rest, look: result?.isError === true ? bad : faint };
@@ -35,7 +35,7 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
   const body = result === null ? output : result.text;
   return [
     head,
-    ...stripsOf(given, inputText(input), columns),
+    ...(isAllOf(input, fit(argumentOf(input), room)) ? [] : stripsOf(given, inputText(input), columns)),
     ...(body.trim() === "" ? [] : stripsOf(result?.isError === true ? gaveError : gave, body.trimEnd(), columns)),
   ];
 }
@@ -64,6 +64,12 @@ export function argumentOf(input: ToolBlock["input"]): string {
   const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
   if (typeof main === "string") return short(main);
   return Object.keys(input).length === 0 ? "" : short(JSON.stringify(input));
+}
+
+/** Whether the head has shown all that it was given. */
+function isAllOf(input: ToolBlock["input"], shown: string): boolean {
+  const values = typeof input === "string" ? [input] : Object.values(input);
+  return values.length === 0 || (values.length === 1 && values[0] === shown);
 }
 
 function inputText(input: ToolBlock["input"]): string {
