@@ -32,7 +32,7 @@ export function versionBeside(program: string): string | null {
   return manifestAbove(realpathSync(program))?.version ?? null;
 }
 
-const longestMs = 10_000;
+const longestMs = 20_000;
 const mostBytes = 64 << 10;
 
 /** What it says to `--version`; null when that is nothing, or takes too long. */
