@@ -80,7 +80,7 @@ function sum(ended: Ended[], field: "passed" | "failed"): number {
 /** Of the rooms whose names lie in this part of the alphabet. */
 function unitTests(from: string, before: string): string[] {
   const rooms = readdirSync(`${root}/src`).filter((name) => name >= from && name < before);
-  return [bun, "test", "--only-failures", ...rooms.map((room) => `src/${room}`)];
+  return [bun, "test", "--only-failures", "--timeout", "60000", ...rooms.map((room) => `src/${room}`)];
 }
 
 function filesIn(...folders: string[]): string[][] {

@@ -48,7 +48,7 @@ beforeAll(async () => {
       for (const agent of lane) await walk(agent);
     }),
   );
-}, 600_000);
+}, 1_200_000);
 
 afterAll(() => watch.stop());
 

@@ -42,7 +42,7 @@ test("claude and codex look, speak and judge in a group with a model; nothing is
       discussion_turns: 2,
       validation_rounds: 1,
     },
-    { timeout: 240_000 },
+    { timeout: 300_000 },
   );
   expect(done.output).toMatchObject({
     status: "ok",

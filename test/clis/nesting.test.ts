@@ -42,7 +42,7 @@ test.each([...peerNames.map((agent) => [agent, "workspace"] as const), ["codex",
     expect(requests[1]!.text).toMatch(/skein can't be started from inside a session \(\w{8}\)/);
     expect(requests[1]!.text).toContain("use spawn_session");
   },
-  60_000,
+  300_000,
 );
 
 /** The names of all tools in a request, however the vendor's wire nests them. */

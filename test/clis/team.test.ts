@@ -63,7 +63,7 @@ test.each(agents)(
     expect((await house.run(["verify"])).code).toBe(0);
     expect(await leftOf(house.root, 20_000)).toEqual([]);
   },
-  120_000,
+  300_000,
 );
 
 test("every role runs by pi, and finds its place in its environment", async () => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await npm(["ci", "--ignore-scripts", ...quiet], at("checkout"));
   await npm(["pack", "--pack-destination", base, ...quiet], at("checkout"));
   await npm(["i", "-g", "--prefix", at("global"), "--ignore-scripts", ...quiet, tarball()], base);
-}, 5 * minutes);
+}, 10 * minutes);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 describe("a clean checkout after npm ci --ignore-scripts", () => {
@@ -48,10 +48,10 @@ describe("a clean checkout after npm ci --ignore-scripts", () => {
       const installed = await command([node, cli, "ci", ...quiet], at("checkout12"));
       expect({ code: installed.code, err: installed.code === 0 ? "" : installed.err }).toEqual({ code: 0, err: "" });
       expect((await skein(at("checkout12", "bin", "skein"), ["demo", "--json"])).code).toBe(0);
-      const tests = await command([node, cli, "exec", "--", "bun", "test", "src/kit"], at("checkout12"));
+      const tests = await command([node, cli, "exec", "--", "bun", "test", "--timeout", String(minutes), "src/kit"], at("checkout12"));
       expect({ code: tests.code, err: tests.code === 0 ? "" : tests.err }).toEqual({ code: 0, err: "" });
     },
-    4 * minutes,
+    10 * minutes,
   );
 });
 
@@ -160,7 +160,7 @@ describe("installed as a dependency", () => {
       const viaScript = await command(["npm", "exec", "--", "skein", "--version"], at("project"));
       expect(viaScript.out).toMatch(/^skein \d/);
     },
-    2 * minutes,
+    10 * minutes,
   );
 
   test("without its Bun it says what to do", async () => {

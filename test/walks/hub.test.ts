@@ -128,8 +128,9 @@ test("a stop lets a turn finish that does so in time, and stops and records one 
     await house.run(["hub", "start"]);
     const quick = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
     const session = await open(quick, house.project, "quick");
-    const ended = Array.fromAsync(quick.turn.start({ ...plainTurn(session, usualPolicy), prompt: "sleep" }));
-    await Bun.sleep(100);
+    const turn = quick.turn.start({ ...plainTurn(session, usualPolicy), prompt: "sleep" })[Symbol.asyncIterator]();
+    expect(await turn.next()).toMatchObject({ value: { type: "turn.started" } });
+    const ended = Array.fromAsync({ [Symbol.asyncIterator]: () => turn });
     expect(hubStopped.parse((await house.run(["hub", "stop", "--json", "--wait", "30s"])).json())).toMatchObject({ outcome: "stopped" });
     expect((await ended).at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
 

@@ -19,7 +19,7 @@ type Shown = {
 
 test(
   "a client has a team work, looks at it, writes to it, adds to it, and is told by code what it got wrong",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     await using server = serverWith(({ position: { prompt } }) => {
       if (prompt.includes("You are the engineer")) return { steps: [{ calls: [{ input: { command: held } }] }], final: "built it" };

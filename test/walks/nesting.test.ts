@@ -142,7 +142,7 @@ describe("skein started by a model", () => {
         expect(server.main()).toHaveLength(2);
       });
     },
-    120_000,
+    300_000,
   );
 
   test("behind walls it may still look at what it can see", async () => {

@@ -27,7 +27,7 @@ const server = startModelServer(({ position: { prompt } }) => {
   return { steps: [], final: "looked" };
 });
 
-test("a team is watched, written to, stopped, resumed, merged and cleaned away", { timeout: 120_000 }, async () => {
+test("a team is watched, written to, stopped, resumed, merged and cleaned away", { timeout: 300_000 }, async () => {
   using house = temporaryHouse(vendorEnv(server.url));
   rmSync(join(house.project, ".git"), { recursive: true });
   writeFileSync(join(house.project, "a.txt"), "hi\n");
