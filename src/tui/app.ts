@@ -16,7 +16,7 @@ import { takeTerminal, type Terminal, type TerminalParts } from "./terminal.ts";
 import { update } from "./update.ts";
 
 /** What the screen itself brings is not asked for. */
-export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "running" | "isLost" | "send" | "redraw" | "quit" | "away"> & {
+export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "away"> & {
   color: boolean;
   bindings: Bindings;
   onStop: (stop: () => void) => void;
@@ -71,7 +71,6 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     pasted: new Map(),
     files: { isAsking: false, query: null },
     following: null,
-    running: new Set(),
     isLost: false,
     send,
     quit: over.resolve,

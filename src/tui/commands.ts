@@ -2,6 +2,7 @@
 // docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
 import { edits, emptyLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
+import { quit } from "./leaving.ts";
 import { goBack, openAgents, watchFocused } from "./overlays/agents.ts";
 import { openSessions } from "./overlays/sessions.ts";
 import { openTree } from "./overlays/tree.ts";
@@ -147,7 +148,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     everywhere: true,
     run: (state) => step(state, { type: "redraw" }),
   },
-  { name: "quit", summary: "leave; the session stays", typed: "", run: (state) => step(state, { type: "quit" }) },
+  { name: "quit", summary: "leave; the session stays", typed: "", run: quit },
 ];
 
 /** Keys that mean something before any command does; for the help only. */

@@ -206,7 +206,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
     open: { find: { by: "new" }, agent: "native", model: null },
     session: shown,
     following: null,
-    running: new Set(),
+    running: new Map(),
     editor: { command: () => "ed", edit: async () => 3 },
     away: (act: () => Promise<unknown>) => act(),
     onSession: () => {},

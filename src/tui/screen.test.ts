@@ -189,6 +189,7 @@ async function onScreen(
     setTitle: () => {},
     copy: () => true,
     surface: (of: Shown) => canvasSurface(setup.renderer, of),
+    running: new Map(),
     onSession: () => {},
     onStop: () => {},
   } as unknown as ScreenParts;

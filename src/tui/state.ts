@@ -78,6 +78,9 @@ export type State = {
   notice: { text: string; isError: boolean } | null;
   /** When Ctrl+C was pressed last. */
   stoppedAt: number | null;
+  /** Sessions in which turns run that end with this screen, and those that the person was warned of. */
+  running: readonly string[];
+  warned: readonly string[];
 };
 
 /** Which option is chosen of the first question: none at first; behind the last one an answer is typed. */
@@ -112,6 +115,8 @@ export type Message =
   | { type: "below"; session: string; event: Event }
   /** Who runs the turn of that session, when it is not this screen. */
   | { type: "runner"; session: string; runner: string | null }
+  /** In which sessions turns end with this screen. */
+  | { type: "running"; sessions: readonly string[] }
   | { type: "connection"; is: "lost" | "found" }
   /** What was sent in this project before. */
   | { type: "history"; entries: readonly string[] }
@@ -246,5 +251,7 @@ export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Part
     overlay: null,
     notice: null,
     stoppedAt: null,
+    running: [],
+    warned: [],
   };
 }

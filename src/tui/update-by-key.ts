@@ -6,6 +6,7 @@ import { isMenuKey } from "./composer/menu.ts";
 import { typeKey } from "./composer/type.ts";
 import { goOn } from "./commands.ts";
 import { edited, isEditKey } from "./edit-keys.ts";
+import { quit } from "./leaving.ts";
 import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord, completedWord } from "./keymap.ts";
 import { goBack } from "./overlays/agents.ts";
 import { pressInOverlay } from "./overlays/index.ts";
@@ -54,7 +55,7 @@ function keyBehindEsc({ mode, overlay }: State, { name }: Key): Key | null {
 }
 
 function stopOrQuit(state: State, at: number): Step {
-  if (state.stoppedAt !== null && at - state.stoppedAt <= quitWithinMs) return step(state, { type: "quit" });
+  if (state.stoppedAt !== null && at - state.stoppedAt <= quitWithinMs) return quit({ ...state, stoppedAt: at });
   const stopped = { ...state, stoppedAt: at, leader: null };
   const { session } = state;
   if (state.activity === null || session === null) return step(tell(stopped, "Ctrl+C again leaves"));

@@ -49,6 +49,8 @@ export function update(state: State, message: Message): Step {
       return message.session === state.session?.id ? withAttention(updateBelow(state, message.event), message.event) : step(state);
     case "runner":
       return step(state.session?.id === message.session ? { ...state, runner: message.runner } : state);
+    case "running":
+      return step({ ...state, running: message.sessions });
     case "connection":
       return step({ ...state, isLost: message.is === "lost" });
     case "history":

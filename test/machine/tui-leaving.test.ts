@@ -1,5 +1,5 @@
-// What outlives the screen, in a real terminal of 80 × 24: what was typed and not sent, also after a kill -9 and between two
-// screens. Needs tmux, so it is run by .ci/run and is no part of npm test.
+// Leaving the screen, in a real terminal of 80 × 24: what was typed and not sent is kept, also after a kill -9 and between two
+// screens, and what is stopped unseen is told. Needs tmux, so it is run by .ci/run and is no part of npm test.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -54,6 +54,34 @@ test("what was typed and not sent is there again after a kill -9 and after leavi
     expect(kept()).toEqual([]);
     await one.press("C-c", "C-c");
     await one.until("Resume with: skein tui");
+  });
+});
+
+test("a turn that was left running elsewhere is not stopped without a word, and the branch that left it has a name of its own", async () => {
+  await walk(async ({ house }) => {
+    await using terminal = await openTerminal(house, size);
+    const { press, until } = terminal;
+    await press(`skein tui ${model.join(" ")}`, "Enter");
+    await until(ready);
+    await press("take your time", "Enter");
+    await until(/> bash\(sleep 300\) -- …/);
+    await press("!seq 3", "Enter");
+    await until(/the command waits here, Enter again after it; Ctrl\+C stops it ─[^]*\n> !seq 3\n/);
+    await press("C-u", "Space", "c");
+    await until("a new branch from the beginning");
+    await press("Space", "s");
+    const listed = await until(/← [0-9a-f]{8} [^\n]*\n/);
+    expect(listed).toMatch(/← [0-9a-f]{8} +(just )?now *│/);
+    expect(listed).toMatch(/│ {3}[0-9a-f]{8} +(just )?now +take your time/);
+    await press("Escape", "!seq 3", "Enter");
+    await until(/> bash\(seq 3\) -- .*1 2 3[^]*\[INSERT\] \[idle\]/);
+    await press("C-c", "C-c");
+    await until("leaving stops a turn in another session: again does it, :agents shows it");
+    await press("Escape", ":q", "Enter");
+    const told = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
+    const [, stopped = ""] = /Stopped: take your time\. Go on with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(told)!;
+    expect((await house.run(["show", stopped])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+    expect((await house.run(["list"])).out).toMatch(/ take your time\n\* {2}[0-9a-f]{8} .* \$ seq 3\n$/);
   });
 });
 

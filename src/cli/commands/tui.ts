@@ -1,6 +1,7 @@
 // skein tui: the full screen in the current project, and `skein` alone in a terminal. The screen is loaded only here.
 import { join } from "node:path";
 import { absolutePath } from "../../kit/paths.ts";
+import { oneLine } from "../../kit/text.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
@@ -16,6 +17,7 @@ import type { HubWish } from "../reach-hub.ts";
 import { readImage } from "../read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
+import { plain } from "../style.ts";
 import { openUnsent } from "../unsent.ts";
 import { isSpokenFor, screenReaderFlag, talk } from "./chat.ts";
 import { readFlags, roleFor, sessionFrom, turnFrom } from "./run.ts";
@@ -84,6 +86,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
     readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: door.home })),
   };
   const { openScreen } = await loadScreen();
+  const running = new Map<string, Session>();
   let last: Session | null = session;
   let signal: keyof typeof exitCodes | null = null;
   try {
@@ -106,6 +109,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
       color,
       settings,
       own,
+      running,
       reach: hub?.reach ?? null,
       env: door.env,
       isInline: flags.on("inline"),
@@ -118,7 +122,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
   } finally {
     await hub?.leave();
     tellUnsent(own.unsent, door);
-    if (last !== null) door.err.write(`Session saved. Resume with: skein tui ${at === null ? "" : `--hub ${at} `}${shortId(last.id)}\n`);
+    tellSessions({ last, stopped: at === null ? running : new Map(), way: at === null ? "skein tui" : `skein tui --hub ${at}` }, door);
   }
   return signal === null ? 0 : exitCodes[signal];
 
@@ -132,6 +136,16 @@ function tellUnsent({ isKept, problem }: ReturnType<typeof openUnsent>, { err }:
   const why = problem();
   if (why !== null) err.write(`What was typed and not sent could not be kept: ${why}\n`);
   else if (isKept()) err.write("What was typed and not sent is kept: the next skein tui in this project has it.\n");
+}
+
+type Left = { last: Session | null; stopped: ReadonlyMap<string, Session>; way: string };
+
+/** Which turns end with the screen, and how each session goes on; the one that was shown comes last. */
+function tellSessions({ last, stopped, way }: Left, { err }: Door): void {
+  for (const { id, name, task } of stopped.values())
+    if (id !== last?.id) err.write(`Stopped: ${oneLine(plain(name ?? task ?? "a turn"), 60)}. Go on with: ${way} ${shortId(id)}\n`);
+  if (last === null) return;
+  err.write(`Session saved${stopped.has(last.id) ? ", its turn stopped" : ""}. Resume with: ${way} ${shortId(last.id)}\n`);
 }
 
 /** The hub, as often as it has to be found again; left once. */

@@ -137,10 +137,12 @@ describe("a message that begins with", () => {
     ]);
     expect(press(fresh, ..."/xylophone".split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: "/xylophone" });
   });
-  test("an exclamation mark runs in a shell, but not while a turn runs", () => {
+  test("an exclamation mark runs in a shell; while a turn runs it stays, and says how it goes on", () => {
     expect(press(fresh, ..."!ls -l".split(""), "enter").effects[0]).toEqual({ type: "execute", command: "ls -l", draft: "!ls -l" });
     const running = press({ ...fresh, session, activity: "writing" }, "!", "l", "s", "enter");
     expect([running.effects, running.state.draft.text]).toEqual([[], "!ls"]);
+    expect(textOf(running.state)).toContain("── a turn runs: the command waits here, Enter again after it; Ctrl+C stops it ");
+    expect(press({ ...running.state, activity: null }, "enter").effects[0]).toMatchObject({ type: "execute", command: "ls" });
   });
 });
 

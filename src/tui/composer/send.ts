@@ -20,13 +20,18 @@ export function send(state: State): Step {
   if (draft.text.startsWith("!")) {
     const command = text.slice(1).trim();
     if (command === "") return step(state);
-    if (activity !== null) return step(tell(state, "a turn is running: a command can be run after it"));
+    if (activity !== null) return step(tell(state, commandWaits(state)));
     return step({ ...sent, activity: "starting" }, { type: "execute", command, draft: text }, remember);
   }
   if (activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text, images }, remember);
   if (session === null) return step(tell(state, "one moment: the turn is just starting"));
   if (images.length > 0) return step(tell(state, "a turn that runs is sent text; the image can go with the next message"));
   return step(sent, { type: "steer", session: session.id, text }, remember);
+}
+
+/** A command is a turn of its own, and a session takes one at a time. */
+function commandWaits({ runner }: State): string {
+  return `a turn runs: the command waits here, Enter again after it; ${runner === null ? "Ctrl+C" : ":cancel"} stops it`;
 }
 
 function leftPrompt(state: State, text: string): State {

@@ -36,7 +36,7 @@ async function listAgents(doing: Doing, { reading, sinceMs, afterMs }: Listing):
   const now = Date.now();
   const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
   const { maxBudgetUsd, maxTokens } = turn.limits;
-  send({ type: "agents", told: { what: "listed", reading, rows, budget: { of: [...running], maxBudgetUsd, maxTokens }, now } });
+  send({ type: "agents", told: { what: "listed", reading, rows, budget: { of: [...running.keys()], maxBudgetUsd, maxTokens }, now } });
 }
 
 function tellState({ send }: Doing, { state }: { state: "running" | "paused" | "not-running" }): void {

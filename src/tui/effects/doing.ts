@@ -44,8 +44,8 @@ export type Doing = {
   onSession: (session: Session) => void;
   /** The feed of what is shown. */
   following: Following | null;
-  /** Sessions in which this screen runs a turn. */
-  running: Set<string>;
+  /** Sessions in which this screen runs a turn, by id. */
+  running: Map<string, Session>;
   /** Another way to the hub; null when turns run in this process. */
   reach: ((how: { start: boolean }) => Promise<Api>) | null;
   isLost: boolean;

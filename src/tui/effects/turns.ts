@@ -58,10 +58,11 @@ async function take(
   let session = doing.session;
   try {
     session ??= await beginSession(doing, task);
-    doing.running.add(session.id);
+    note(doing, session);
     for await (const event of begin(session.id)) {
       if (isTaken || event.type !== "turn.started") continue;
       isTaken = true;
+      note(doing, event.session);
       // From now on they are the session's; what is chosen later is for the next turn.
       if (event.turn.agent !== "shell") Object.assign(turn, { agent: null, model: null });
     }
@@ -74,8 +75,18 @@ async function take(
       send({ type: "failed", ...failure });
     }
   } finally {
-    if (session !== null) doing.running.delete(session.id);
+    if (session !== null && doing.running.delete(session.id)) tellRunning(doing);
   }
+}
+
+function note(doing: Doing, session: Session): void {
+  doing.running.set(session.id, session);
+  tellRunning(doing);
+}
+
+/** What the hub runs goes on without the screen. */
+function tellRunning({ running, reach, send }: Doing): void {
+  send({ type: "running", sessions: reach === null ? [...running.keys()] : [] });
 }
 
 async function beginSession(doing: Doing, task: string | null): Promise<Session> {
