@@ -34,7 +34,7 @@ const commands: Command[] = [
       { name: "a-flag-with-a-very-long-name", value: "value", summary: "stands on its own line" },
       { name: "print", short: "p", summary: "accepted" },
     ],
-    notes: "Examples:\n  skein run x",
+    notes: `${"A line of ninety characters, ".repeat(3)}and\nwhat goes on with it.\n\nExamples:\n  skein run x\n  skein run y`,
   }),
   command("config", { verbs: ["get", "set", "path"] }),
 ];
@@ -59,8 +59,12 @@ Flags:
   -p, --print                     accepted
   -h, --help                      show this
 
+A line of ninety characters, A line of ninety characters, A line of ninety
+characters, and what goes on with it.
+
 Examples:
   skein run x
+  skein run y
 `);
   });
 

@@ -56,9 +56,10 @@ function list(rows: readonly (readonly [string, string])[]): string {
     .join("");
 }
 
-/** Lines of prose are wrapped; indented ones are examples and stay. */
+/** Lines of prose that follow each other are one paragraph; indented ones are examples and stay. */
 function paragraphs(text: string): string {
   return text
+    .replace(/(?<=^\S.*)\n(?=\S)/gm, " ")
     .split("\n")
     .flatMap((line) => (line.startsWith(" ") ? [line] : wrap(line, width)))
     .join("\n");

@@ -81,7 +81,7 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     expect(await until("the question stays open")).toContain("[plan: asking]");
     await press("Space", "q");
     await until("1. all");
-    await press("j", "Enter");
+    await press("j", "j", "Enter");
     await until(/the agent asks ─[^]*Until when\?/);
     await press("just now", "Enter");
     const planned = await until(/a secret thought[^]*\[plan\]/);

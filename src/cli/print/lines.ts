@@ -33,7 +33,7 @@ export function resultLines(part: ResultPart, look: Look): string[] {
 
 function resultLine(part: ResultPart, { style, columns }: Look): string {
   const lines = part.text.trimEnd().split("\n");
-  const more = lines.length > 1 ? ` (+${lines.length - 1} lines)` : "";
+  const more = lines.length > 1 ? ` (+${counted(lines.length - 1, "line")})` : "";
   const text = oneLine((part.isError ? lines.at(-1) : lines[0]) ?? "", Math.max(20, columns - more.length - 4));
   return part.isError ? `  ${style.red(`✗ ${text}`)}${style.dim(more)}` : style.dim(`  ${text}${more}`);
 }
@@ -50,7 +50,7 @@ function diffLines(diff: string, style: Style): string {
     const text = `    ${line.replace(controls, "")}`;
     return line.startsWith("+") ? style.green(text) : line.startsWith("-") ? style.red(text) : style.dim(text);
   });
-  if (lines.length > mostDiffLines) shown.push(style.dim(`    (+${lines.length - mostDiffLines} lines)`));
+  if (lines.length > mostDiffLines) shown.push(style.dim(`    (+${counted(lines.length - mostDiffLines, "line")})`));
   return shown.join("\n");
 }
 

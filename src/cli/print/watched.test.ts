@@ -28,7 +28,7 @@ function shown(events: Event[], isTty = true): string {
 const history = [added("user", words("list\nthem")), added("agent", words("Let me look."), call), added("tool", result)];
 
 test("what is stored reads as it was said and done", () => {
-  expect(shown(history)).toBe("> list\n  them\nLet me look.\n• bash ls\n  a (+1 lines)\n");
+  expect(shown(history)).toBe("> list\n  them\nLet me look.\n• bash ls\n  a (+1 line)\n");
 });
 
 test("what streamed is not repeated when it is stored, nor a call when it starts", () => {
@@ -39,8 +39,8 @@ test("what streamed is not repeated when it is stored, nor a call when it starts
     passing({ type: "tool.started", call: "c", name: "bash", input: { command: "ls" } }),
     added("tool", result),
   ];
-  expect(shown(live)).toBe("Let me look.\n• bash ls\n  a (+1 lines)\n");
-  expect(shown(live, false)).toBe("Let me look.\n• bash ls\n  a (+1 lines)\n");
+  expect(shown(live)).toBe("Let me look.\n• bash ls\n  a (+1 line)\n");
+  expect(shown(live, false)).toBe("Let me look.\n• bash ls\n  a (+1 line)\n");
 });
 
 test("who comes late is shown what streams so far, once, also after a connection that was lost", () => {
