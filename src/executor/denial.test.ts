@@ -103,7 +103,7 @@ describe("writing", () => {
       "error: could not write config file .git/config: Device or resource busy",
       "touch: cannot touch '.skein/config.jsonc': Read-only file system",
     ]) {
-      expect(findDenials(ended(line), bounds)[0]?.text).toContain("git's hooks and config and skein's own files are protected");
+      expect(findDenials(ended(line), bounds)[0]?.text).toContain("it is protected (git's hooks and config, skein's files)");
     }
   });
 

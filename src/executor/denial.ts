@@ -36,7 +36,7 @@ export function findDenials(ended: Ended, bounds: Bounds): Denial[] {
 
 /** The sentence for a path that must not be written. */
 export function writeDenial(path: string, bounds: Bounds, home: string): string {
-  if (isProtected(path)) return `can't write ${shortPath(path, home)}: git's hooks and config and skein's own files are protected`;
+  if (isProtected(path)) return `can't write ${shortPath(path, home)}: it is protected (git's hooks and config, skein's files)`;
   return `can't write ${shortPath(path, home)}: ${writingAllowed(bounds)}`;
 }
 

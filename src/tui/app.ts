@@ -18,6 +18,7 @@ import { update } from "./update.ts";
 /** What the screen itself brings is not asked for. */
 export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "away"> & {
   color: boolean;
+  home: string;
   bindings: Bindings;
   onStop: (stop: () => void) => void;
 } & Pick<Terminal, "surface" | "setTitle">;
@@ -59,6 +60,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   const size = () => ({ columns: renderer.width, rows: renderer.height });
   let state = firstState({
     size: size(),
+    places: { project: parts.project, home: parts.home },
     bindings: parts.bindings,
     isPlanning: parts.turn.policy.name === "plan",
     net: parts.turn.policy.net,

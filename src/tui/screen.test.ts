@@ -174,6 +174,8 @@ async function onScreen(
   const parts = {
     api,
     directory: "/",
+    project: "/",
+    home: "/",
     turn: { policy: { net: "off", sandbox: "auto" } },
     open: {},
     session: shown === null ? null : session(shown),

@@ -13,6 +13,7 @@ import type { Unsent } from "./composer/unsent.ts";
 import type { Item } from "./overlays/picker.ts";
 import type { Search } from "./search/search.ts";
 import { noBlocks, type Transcript } from "./transcript.ts";
+import type { Places } from "./views/sentence.ts";
 import type { Place } from "./views/window.ts";
 import type { Overlay, PanelMessage } from "./overlays/index.ts";
 import type { AgentsEffect, Visit } from "./overlays/agents.ts";
@@ -24,6 +25,7 @@ export type Mode = "normal" | "insert" | "command" | "search";
 
 export type State = {
   size: Size;
+  places: Places;
   bindings: Bindings;
   /** Whether the terminal has said that it is being looked at. */
   isInFront: boolean;
@@ -215,8 +217,11 @@ export function tell(state: State, text: string, how: "told" | "error" = "told")
   return { ...state, notice: { text, isError: how === "error" } };
 }
 
-export function firstState(parts: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "bindings" | "isPlanning">>): State {
+export function firstState(
+  parts: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "places" | "bindings" | "isPlanning">>,
+): State {
   return {
+    places: { project: "", home: "" },
     bindings: {},
     isPlanning: false,
     ...parts,

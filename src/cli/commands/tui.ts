@@ -102,6 +102,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
       api,
       directory,
       project,
+      home: door.home,
       turn,
       policies,
       open,

@@ -71,7 +71,7 @@ test("a write that the walls stop says what may be written", () => {
     [
       "EROFS",
       join(project, ".git/hooks/pre-commit"),
-      "can't write ~/project/.git/hooks/pre-commit: git's hooks and config and skein's own files are protected",
+      "can't write ~/project/.git/hooks/pre-commit: it is protected (git's hooks and config, skein's files)",
     ],
     ["EACCES", join(project, "locked"), `can't write ${project}/locked: permission denied`],
     ["ENOSPC", "/etc/x", "can't write /etc/x: no space left on the device"],

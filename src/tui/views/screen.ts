@@ -16,6 +16,7 @@ import { askerOf } from "./ask.ts";
 import { imagesIn, type ShownImage } from "./images.ts";
 import { composerPrompt, composerRows, shownQueue, transcriptHeight } from "./layout.ts";
 import { overlayOf } from "./overlays.ts";
+import { fitSentence } from "./sentence.ts";
 import { statusRow } from "./status.ts";
 import { rowsInView, type ShownRow } from "./window.ts";
 
@@ -75,7 +76,7 @@ function padded(rows: Row[], height: number): Row[] {
 function ruleRow(state: State): Row {
   const { columns } = state.size;
   const notice = state.notice ?? standing(state);
-  const text = fit(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, columns);
+  const text = fitSentence(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, columns, state.places);
   const more = state.top === "end" ? "" : " more below ──";
   const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
   return [

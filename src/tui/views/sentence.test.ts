@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { cellsOf } from "../cards/cells.ts";
+import { fitSentence } from "./sentence.ts";
+
+const places = { project: "/home/ada/work/engine", home: "/home/ada" };
+const long = `/srv/${"deep/".repeat(12)}settings.json`;
+
+test("a sentence that fits is left as it is", () => {
+  const text = "can't write /home/ada/work/engine/a.ts: it is protected";
+  expect(fitSentence(text, 80, places)).toBe(text);
+});
+
+test.each([
+  ["/home/ada/work/engine/src/a.ts: it is a file", 30, "src/a.ts: it is a file"],
+  ["can't write ~/work/engine/.git/config: it is protected", 50, "can't write .git/config: it is protected"],
+  ["no room in /home/ada/other/place to write", 36, "no room in ~/other/place to write"],
+  ["in /mnt/home/ada/x and '/home/ada/x'", 34, "in /mnt/home/ada/x and '~/x'"],
+])("paths are seen from the project, else from home: %p in %p", (text, cells, expected) => {
+  expect(fitSentence(text, cells, places)).toBe(expected);
+});
+
+test("what is still too long loses the middle of its paths, the longest first, and never its end or a file's name", () => {
+  const text = `can't read ${long} for ${long}.bak: it is not there`;
+  for (const cells of [80, 90, 120]) {
+    const shown = fitSentence(text, cells, places);
+    expect(cellsOf(shown)).toBeLessThanOrEqual(cells);
+    expect(shown).toMatch(/^can't read \/srv\S*…\S*\/settings\.json for \/\S*…\S*settings\.json\.bak: it is not there$/);
+  }
+});
+
+test("what can't get shorter is cut at its end, and wide letters keep to their cells", () => {
+  expect(fitSentence("no path in here at all", 10, places)).toBe("no path i…");
+  for (const cells of [1, 20, 40])
+    expect(cellsOf(fitSentence(`to /${"日本/".repeat(30)}👩‍👩‍👧.md, now`, cells, places))).toBeLessThanOrEqual(cells);
+  expect(fitSentence("/home/ada/x/y/z is gone", 12, { project: "", home: "/" })).toHaveLength(12);
+});
