@@ -4,9 +4,9 @@ import { dirname } from "node:path";
 import { oneLine } from "../kit/text.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
-import type { Node } from "../protocol/node.ts";
+import { textOf, type Node } from "../protocol/node.ts";
 import type { Policy } from "../protocol/policy.ts";
-import type { Delegation, DelegationResult } from "../protocol/ports.ts";
+import type { Delegation, DelegationResult, EndedWell } from "../protocol/ports.ts";
 import type { Role, RoleField } from "../protocol/role.ts";
 import type { Session } from "../protocol/turn.ts";
 import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
@@ -73,6 +73,16 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
   }
 
   return { delegate, spent: () => all };
+}
+
+/** What a command did there on the side is no turn of its agent's. */
+export async function endedWell({ store, session: { id } }: Driven, below: string, since: number): Promise<EndedWell | null> {
+  if ((await store.session(below))?.parentSession !== id || (await store.queue(below)).length > 0) return null;
+  const turns = (await store.turnsOf(below)).filter(({ agent, startedAt }) => agent !== "shell" && startedAt >= since);
+  const last = turns.at(-1);
+  if (last?.status !== "ok" || last.tip === null) return null;
+  const answer = (await store.path(last.tip)).findLast(({ author }) => author === "agent");
+  return { answer: answer === undefined ? "" : textOf(answer), spent: turns.reduce<Spent>(addSpent, nothingSpent) };
 }
 
 function exitOf({ parts: [part] }: Node): Pick<DelegationResult, "exitCode"> {

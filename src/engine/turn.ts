@@ -15,7 +15,7 @@ import type { Lease, Store } from "../store/store.ts";
 import { askPerson } from "./asks.ts";
 import { type Account, openAccount } from "./budget.ts";
 import { deadlineOf, type Deadline } from "./deadline.ts";
-import { delegation } from "./delegate.ts";
+import { delegation, endedWell } from "./delegate.ts";
 import type { EngineParts } from "./engine.ts";
 import { filesKeeper } from "./files.ts";
 import type { LiveTurn } from "./live.ts";
@@ -257,6 +257,7 @@ async function turnInput(
     keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
     readOutput: (handle) => store.readOutput(storedAt(handle)),
     delegate,
+    endedWell: (below, since) => endedWell(driven, below, since),
     keepFiles,
     alive: deadline.touch,
     reserve: (estimate) => account.reserve(estimate),

@@ -88,6 +88,8 @@ export type TurnContext = {
    * and to be waited for before anything can change a file. Never rejects.
    */
   keepFiles: () => Promise<void>;
+  /** What a sub-session did from then on, when its last turn ended well and nothing waits for it; else null. Runs nothing. */
+  endedWell: (session: string, since: number) => Promise<EndedWell | null>;
   /** Something happened that is no event (bytes of an answer that nobody is shown yet): the turn is not idle. */
   alive: () => void;
   /**
@@ -110,6 +112,8 @@ export type TurnContext = {
   /** Set for a member of a team. */
   team?: TeamPort;
 };
+
+export type EndedWell = { answer: string; spent: Spent };
 
 /** Leaves a message or report of one member, as JSON. What comes back says whom it reached; throws what is refused. */
 export type TeamPort = { post: (value: Record<string, unknown>) => Promise<string> };

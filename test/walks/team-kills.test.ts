@@ -127,3 +127,35 @@ test("two that resume one team at once: one goes on, the other says who has it; 
     expect((await house.run(["verify"])).code).toBe(0);
   });
 }, 300_000);
+
+test("kill -9 after a member's turn and before its end is recorded: it is not asked again, and what it did counts", async () => {
+  const asked: string[] = [];
+  const once: Player = ({ role }) => {
+    asked.push(role);
+    return { run: "echo done > part.txt", say: "the part is there" };
+  };
+  await onTeam(once, async ({ house }) => {
+    const shared = "$SKEIN_SHARED_CONTEXT";
+    const command = `echo looked >> "${shared}/looks"; until [ -e "${shared}/go" ]; do sleep 0.05; done; test -s part.txt`;
+    const member = { key: "part", role: "engineer", task: "the part", validation: [{ kind: "command", command }] };
+    const plan = join(house.root, "plan.json");
+    writeFileSync(plan, JSON.stringify({ phases: [{ name: "one", goal: "", members: [member] }] }));
+    const child = house.start(["team", "run", "one part", "--phases", plan, ...model]);
+    const looks = new Bun.Glob(".skein/teams/*/shared/looks");
+    while ([...looks.scanSync({ cwd: house.project, dot: true })].length === 0) await Bun.sleep(20);
+    child.kill("SIGKILL");
+    await child.exited;
+    const { id, root } = teamIn(house);
+    writeFileSync(join(root, "shared/go"), "");
+    const again = await house.run(["team", "resume", id, "--merge", ...model]);
+    expect([again.code, asked]).toEqual([0, ["engineer", "engineer"]]); // two requests of one turn
+    const { log } = teamIn(house);
+    expect(the(log, "agent_started")).toHaveLength(1);
+    expect(the(log, "agent_completed")).toMatchObject([{ attempt: 1, status: "ok", answer: "the part is there", unmet: [] }]);
+    expect(the(log, "agent_completed")[0]?.costUsd).toBeGreaterThan(0);
+    expect([readFileSync(join(root, "shared/looks"), "utf8"), readFileSync(join(house.project, "part.txt"), "utf8")]).toEqual([
+      "looked\nlooked\n",
+      "done\n",
+    ]);
+  });
+}, 300_000);

@@ -117,6 +117,7 @@ const context = {
   takeInput: async () => [],
   pausable: () => () => {},
   tell: async () => false,
+  endedWell: async () => null,
 };
 
 test("calls of one message with the same id each get their own result", async () => {

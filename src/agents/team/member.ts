@@ -4,7 +4,7 @@ import { cutText, oneLine } from "../../kit/text.ts";
 import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
 import type { Delegation, DelegationResult } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
-import { reasonOf, type Ended, type MemberRecord, type TeamEvent } from "../../protocol/team.ts";
+import { happenedOn, reasonOf, type Ended, type MemberRecord, type TeamEvent } from "../../protocol/team.ts";
 import { nothingSpent } from "../../protocol/usage.ts";
 import { cancelled, happen, roleOf, startOf, type Crew } from "./crew.ts";
 import { postedText } from "./mail.ts";
@@ -29,15 +29,12 @@ const lasting: readonly TurnStatus[] = [
 /** Resolves when it has completed or failed for good. */
 export async function runMember(crew: Crew, member: MemberRecord): Promise<void> {
   const most = member.attempts + 2;
+  let unseen = await endedUnseen(crew, member);
   while (crew.halt === null) {
-    const attempt = member.attempts + 1;
-    // Once it has begun, its session is told what comes, each once by its id.
-    const given = attempt === 1 ? crew.mail.waitingFor(member.id).map(({ id }) => id) : [];
-    const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given };
-    await happen(crew, started, `${member.id} begins${attempt > 1 ? `, try ${attempt}` : ""}`);
-    crew.mail.markGiven(member.id, given);
-    crew.mail.begin(member.id);
-    const tried = await tryOnce(crew, member);
+    if (unseen === null) await begin(crew, member);
+    const attempt = member.attempts;
+    const tried = unseen ?? (await tryOnce(crew, member));
+    unseen = null;
     const ended = await endOf(crew, member, tried);
     const of = { agent: member.id, attempt, ...ended };
     if (ended.status === "ok" && ended.unmet.length === 0) {
@@ -49,6 +46,27 @@ export async function runMember(crew: Crew, member: MemberRecord): Promise<void>
     await happen(crew, { event: "agent_failed", restarts, ...of }, `${member.id} failed: ${oneLine(reasonOf(ended), 500)}`);
     if (!restarts) return;
   }
+}
+
+async function begin(crew: Crew, member: MemberRecord): Promise<void> {
+  const attempt = member.attempts + 1;
+  // Once it has begun, its session is told what comes, each once by its id.
+  const given = attempt === 1 ? crew.mail.waitingFor(member.id).map(({ id }) => id) : [];
+  const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given };
+  await happen(crew, started, `${member.id} begins${attempt > 1 ? `, try ${attempt}` : ""}`);
+  crew.mail.markGiven(member.id, given);
+  crew.mail.begin(member.id);
+}
+
+/** A try that had ended well before the process that led the team could record it: it is not to be made again. */
+async function endedUnseen({ input, context }: Crew, member: MemberRecord): Promise<Tried | null> {
+  if (member.state !== "running") return null;
+  const begun = input.path.findLast((node) => {
+    const happened = happenedOn(node);
+    return happened?.event === "agent_started" && happened.agent === member.id;
+  });
+  const done = begun === undefined ? null : await context.endedWell(member.session, begun.at);
+  return done === null ? null : { status: "ok", error: null, ...done };
 }
 
 type Tried = Pick<DelegationResult, "status" | "answer" | "spent"> & { error: TurnError | null };
