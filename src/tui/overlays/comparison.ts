@@ -4,11 +4,11 @@ import { groupDigits, oneLine } from "../../kit/text.ts";
 import { branchFigures, branchName, changeSigns } from "../../protocol/branch-figures.ts";
 import { shortId, textOf } from "../../protocol/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree-views.ts";
-import { faint, good } from "../looks.ts";
+import { faint } from "../looks.ts";
 import type { State } from "../state.ts";
 import type { BoxLine } from "./box.ts";
 
-const name = { ...good, bold: true };
+const name = { bold: true };
 const nameColumns = 16;
 const sideColumns = 28;
 
