@@ -67,7 +67,9 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
   const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }), onImages: send });
-  const aside = asideOf({ renderer, surface, stop: parts.toShell, onFault: over.reject });
+  const kept = keeping(parts.own.unsent, (text) => send({ type: "told", text, isError: true }));
+  const stop = () => (kept.finish(), parts.toShell()); // no timer runs while it stands still
+  const aside = asideOf({ renderer, surface, stop, onFault: over.reject });
   const doing: Doing = {
     ...parts,
     pasted: new Map(),
@@ -79,7 +81,6 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     ...aside,
     redraw: surface.redraw,
   };
-  const kept = keeping(parts.own.unsent, (text) => send({ type: "told", text, isError: true }));
   let title = "";
 
   function send(message: Message): void {

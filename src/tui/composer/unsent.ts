@@ -60,7 +60,7 @@ export function keeping(place: UnsentPlace, onProblem: (problem: string) => void
       if (latest !== null) timer ??= setTimeout(write, everyMs);
       else if (hadAny) write();
     },
-    /** Before the screen goes away. */
+    /** Before the screen goes away, or stands still. */
     finish(): void {
       if (timer !== null || place.problem() !== null) write();
     },
