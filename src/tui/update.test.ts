@@ -141,7 +141,9 @@ describe("a turn", () => {
     const at = (columns: number) => statusText({ ...ended, size: { ...ended.size, columns } });
     expect(at(200)).toBe("[INSERT] [idle] [i:1843400(c:1800000) o:25670 | total i:1843400 o:25670 $12.42] [NET: off] [SANDBOX: on]");
     expect(at(80)).toBe("[INSERT] [idle] [i:1.8M(c:1.8M) o:25.7k | $12.42] [NET: off] [SANDBOX: on]");
-    expect(at(40)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
+    expect(at(49)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
+    expect(at(40)).toBe("[INSERT] [idle] [NET: off] [SANDBOX: on]");
+    expect(at(39)).toBe("[INSERT] [NET: off] [SANDBOX: on]");
   });
   test("that asks is answered in an overlay, but never by what is typed into a message", () => {
     const ask = { id: "a1", session: "s-1", question: "Which colour?", options: ["red", "blue"], closedAt: null } as never;

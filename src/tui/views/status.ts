@@ -1,14 +1,15 @@
 // The status bar: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`. Where that is
-// too wide the counts get shorter and then fewer; mode and walls always stand there.
+// too wide the counts get shorter and then fewer, then the activity goes; mode and walls always stand there.
 import { shortCount } from "../../kit/text.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
 import { costText, inputOf, tokensText } from "../tokens.ts";
 
 export function statusText(state: State): string {
-  const around = (spent: string) =>
-    `[${state.mode.toUpperCase()}] [${activityText(state)}] [${spent}] [NET: ${netText(state)}] [SANDBOX: ${state.sandbox}]`;
-  const texts = spentTexts(state).map(around);
+  const around = (...between: string[]) =>
+    [state.mode.toUpperCase(), ...between, `NET: ${netText(state)}`, `SANDBOX: ${state.sandbox}`].map((part) => `[${part}]`).join(" ");
+  const activity = activityText(state);
+  const texts = [...spentTexts(state).map((spent) => around(activity, spent)), around(activity), around()];
   return texts.find((text) => text.length <= state.size.columns) ?? texts.at(-1)!;
 }
 
