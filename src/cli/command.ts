@@ -25,6 +25,8 @@ export type Command = {
   positionals: { min: number; max: number };
   /** What the first positional may be: checked by parsing, offered by completion. */
   verbs?: readonly string[];
+  /** Verbs that the name of a team follows: offered by completion. */
+  teamVerbs?: readonly string[];
   flags: readonly Flag[];
   /** Paragraphs and examples below the flags. */
   notes?: string;

@@ -1,5 +1,5 @@
 // Completion scripts for bash, zsh and fish, printed from the tables of commands. They start a process only
-// where a session is named: the names are asked of skein itself.
+// where a session, a team or a role is named: the names are asked of skein itself.
 import type { Command, Flag } from "./command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
@@ -15,9 +15,15 @@ const help: Flag = { name: "help", short: "h", summary: "show help" };
 /** Flags whose value is a file or a directory, by the word that stands for the value. */
 const fileValues = new Set(["file", "directory", "path"]);
 
-/** Flags whose value names a session. */
-const sessionValues = new Set(["session", "name|id"]);
-const listNames = "skein list --names 2>/dev/null";
+/** What a flag's value names, by the word that stands for it: asked of skein. */
+const named: Record<string, keyof typeof lists> = { session: "session", "name|id": "session", role: "role", roles: "roles" };
+const lists = {
+  session: "skein list --names 2>/dev/null",
+  team: "skein team list --names 2>/dev/null",
+  role: "skein roles --names 2>/dev/null",
+  /** With commas between them. */
+  roles: "skein roles --names 2>/dev/null",
+};
 
 function takesSession(command: Command): boolean {
   return /^[<[]session[>\]]/.test(command.usage);
@@ -38,7 +44,7 @@ function bash(commands: readonly Command[]): string {
   return `# bash completion for skein: source <(skein completions bash)
 _skein() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
-  local flags= verbs= choices= first= IFS=$' \\t\\n'
+  local flags= verbs= choices= first= teamverbs= IFS=$' \\t\\n'
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
     COMPREPLY=($(compgen -W "${words} help" -- "$cur"))
@@ -58,7 +64,14 @@ ${cases}
   esac
   if [[ $choices == "<session>" || ( -z $choices && $cur != -* && -n $first && $COMP_CWORD -eq 2 ) ]]; then
     IFS=$'\\n'
-    COMPREPLY=($(compgen -W "$(${listNames})" -- "$cur"))
+    COMPREPLY=($(compgen -W "$(${lists.session})" -- "$cur"))
+  elif [[ -z $choices && $cur != -* && $COMP_CWORD -eq 3 && " $teamverbs " == *" \${COMP_WORDS[2]} "* ]]; then
+    IFS=$'\\n'
+    COMPREPLY=($(compgen -W "$(${lists.team})" -- "$cur"))
+  elif [[ $choices == "<role>" ]]; then
+    COMPREPLY=($(compgen -W "$(${lists.role})" -- "$cur"))
+  elif [[ $choices == "<roles>" ]]; then
+    COMPREPLY=($(compgen -P "\${cur%"\${cur##*,}"}" -W "$(${lists.roles})" -- "\${cur##*,}"))
   elif [[ $choices == "<file>" ]]; then
     COMPREPLY=($(compgen -f -- "$cur"))
   elif [[ $choices == "<value>" ]]; then
@@ -87,11 +100,13 @@ function bashCommand(command: Command): string {
   const flags = flagsOf(command).map((flag) => `--${flag.name}`);
   const choices = values.length > 0 ? `\n      case $prev in\n${values.join("\n")}\n      esac` : "";
   const first = takesSession(command) ? " first=session" : "";
-  return `      flags="${flags.join(" ")}" verbs="${command.verbs?.join(" ") ?? ""}"${first}${choices}`;
+  const teams = command.teamVerbs ? ` teamverbs="${command.teamVerbs.join(" ")}"` : "";
+  return `      flags="${flags.join(" ")}" verbs="${command.verbs?.join(" ") ?? ""}"${first}${teams}${choices}`;
 }
 
 function bashOffer(value: string): string {
-  if (sessionValues.has(value)) return "<session>";
+  const list = named[value];
+  if (list !== undefined) return `<${list}>`;
   return fileValues.has(value) ? "<file>" : "<value>";
 }
 
@@ -125,11 +140,22 @@ if [[ \${funcstack[1]} == _skein ]]; then _skein "$@"; else compdef _skein skein
 function zshSpecs(command: Command): string[] {
   const flags = flagsOf(command).flatMap((flag) => dashed(flag).map((word) => quoted(zshFlag(flag, word))));
   const verbs = command.verbs ? [quoted(`1:what:(${command.verbs.join(" ")})`)] : [];
-  const first = takesSession(command) ? [quoted(`1:session:${zshSessions}`)] : [];
-  return [...flags, ...verbs, ...first, quoted("*:file:_files")];
+  const first = takesSession(command) ? [quoted(`1:session:${zshNames("session")}`)] : [];
+  const teams = command.teamVerbs ? [quoted(`2:team:{${zshTeams(command.teamVerbs)}}`)] : [];
+  return [...flags, ...verbs, ...first, ...teams, quoted("*:file:_files")];
 }
 
-const zshSessions = `{compadd -- \${(f)"$(${listNames})"}}`;
+function zshTeams(verbs: readonly string[]): string {
+  return `[[ $words[2] == (${verbs.join("|")}) ]] && compadd -- ${zshLines("team")}`;
+}
+
+function zshNames(list: keyof typeof lists): string {
+  return list === "roles" ? `{_values -s , role ${zshLines(list)}}` : `{compadd -- ${zshLines(list)}}`;
+}
+
+function zshLines(list: keyof typeof lists): string {
+  return `\${(f)"$(${lists[list]})"}`;
+}
 
 function zshFlag(flag: Flag, word: string): string {
   const text = flag.summary.replace(/[[\]\\:]/g, "\\$&");
@@ -140,7 +166,8 @@ function zshFlag(flag: Flag, word: string): string {
 }
 
 function zshOffer(value: string): string {
-  if (sessionValues.has(value)) return zshSessions;
+  const list = named[value];
+  if (list !== undefined) return zshNames(list);
   return fileValues.has(value) ? "_files" : " ";
 }
 
@@ -151,17 +178,24 @@ function fish(commands: readonly Command[]): string {
     return [
       `complete -c skein -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.summary)}`,
       ...verbs,
-      ...(takesSession(command) ? [`complete -c skein ${here} -f -a ${quoted(`(${listNames})`)}`] : []),
+      ...(takesSession(command) ? [`complete -c skein ${here} -f -a ${quoted(`(${lists.session})`)}`] : []),
+      ...(command.teamVerbs ? [fishTeams(command.name, command.teamVerbs)] : []),
       ...flagsOf(command).map((flag) => `complete -c skein ${here} ${fishFlag(flag)}`),
     ];
   });
   return `# fish completion for skein: skein completions fish | source\n${lines.join("\n")}\n`;
 }
 
+function fishTeams(command: string, verbs: readonly string[]): string {
+  const isVerb = `__fish_seen_subcommand_from ${command}; and __fish_seen_subcommand_from ${verbs.join(" ")}`;
+  return `complete -c skein -n ${quoted(isVerb)} -f -a ${quoted(`(${lists.team})`)}`;
+}
+
 function fishFlag(flag: Flag): string {
   const short = flag.short ? ` -s ${flag.short}` : "";
-  const sessions = sessionValues.has(flag.value ?? "") ? ` -f -a ${quoted(`(${listNames})`)}` : "";
-  const offered = flag.choices ? ` -f -a ${quoted(flag.choices.join(" "))}` : sessions;
+  const list = named[flag.value ?? ""];
+  const names = list === undefined ? "" : ` -f -a ${quoted(list === "roles" ? `(__fish_append , (${lists.roles}))` : `(${lists[list]})`)}`;
+  const offered = flag.choices ? ` -f -a ${quoted(flag.choices.join(" "))}` : names;
   return `-l ${flag.name}${short}${flag.value === undefined ? "" : " -r"}${offered} -d ${quoted(flag.summary)}`;
 }
 

@@ -9,7 +9,7 @@ export const runFlags: readonly Flag[] = [
   { name: "agent", short: "a", value: "name", summary: "who takes the turn (default native)" },
   { name: "provider", value: "name", summary: "a vendor or an agent, by its own name" },
   { name: "agent-arg", value: "flag", repeat: true, summary: "pass this on to another agent's command line" },
-  { name: "role", value: "name", summary: "what the agent is to be; `skein roles` lists them" },
+  { name: "role", value: "role", summary: "what the agent is to be; `skein roles` lists them" },
   { name: "session", value: "name|id", summary: "the session to go on with; a new name starts one" },
   { name: "continue", short: "c", summary: "go on with the project's latest session" },
   { name: "resume", short: "r", value: "session", summary: "go on with this session; without a task, with its interrupted turn" },

@@ -10,9 +10,9 @@ import { tableText } from "../table.ts";
 export const roles: Command = {
   name: "roles",
   summary: "list the roles that an agent can have here, or show one",
-  usage: "[show <name>] [--json]",
+  usage: "[show <name>] [--names] [--json]",
   positionals: { min: 0, max: 2 },
-  flags: [jsonFlag],
+  flags: [{ name: "names", summary: "only names, one to a line: what the shell completes" }, jsonFlag],
   notes: `A role is a prompt, and ceilings on tools, policy, time and memory; it adds no rights.
 PROMPT is about how many tokens it adds to every request. docs/ROLES.md explains how to
 write one. Problems are listed on stderr.
@@ -27,10 +27,12 @@ async function runRoles({ positionals: [verb, name], flags }: Args, door: Door):
   if (verb !== undefined && verb !== "show")
     throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
   if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
+  if (verb === "show" && flags["names"]) throw new Fault("usage", "--names goes with the list of roles, not with one");
   const api = await door.api();
   if (name !== undefined) return show(await api.roles.find({ name, directory: door.cwd }), flags["json"] === true, door);
   const found = await api.roles.list({ directory: door.cwd });
-  if (flags["json"]) door.out.write(json({ ...found, roles: found.roles.map(roleRecord) }));
+  if (flags["names"]) for (const role of found.roles) door.out.write(`${plain(role.name)}\n`);
+  else if (flags["json"]) door.out.write(json({ ...found, roles: found.roles.map(roleRecord) }));
   else list(found, door);
   return 0;
 }

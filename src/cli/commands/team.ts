@@ -19,7 +19,7 @@ const verbs: Record<string, Verb> = {
     load: async () => (await import("../team/run.ts")).runTeam,
   },
   status: { words: 2, flags: ["messages", "json"], load: async () => (await import("../team/status.ts")).showTeam },
-  list: { words: 1, flags: ["all", "limit", "json"], load: async () => (await import("../team/list.ts")).listTeams },
+  list: { words: 1, flags: ["all", "limit", "names", "json"], load: async () => (await import("../team/list.ts")).listTeams },
   message: {
     words: 3,
     flags: ["to", "kind", "priority", "subject", "expect-reply", "json"],
@@ -53,6 +53,7 @@ export const team: Command = {
   usage: 'run "objective" | <verb> [team] [flags]',
   positionals: { min: 1, max: 3 },
   verbs: Object.keys(verbs),
+  teamVerbs: ["status", "message", "stop", "resume", "merge", "clean"],
   flags: [
     ...wishFlags,
     { name: "name", value: "name", summary: "with run: what the team is called" },
@@ -61,6 +62,7 @@ export const team: Command = {
     { name: "messages", summary: "with status: all of them" },
     { name: "all", summary: "with list: of all projects" },
     { name: "limit", value: "n", summary: "with list: at most so many; 20 if not said" },
+    { name: "names", summary: "with list: only names, or short ids, one to a line: what the shell completes" },
     { name: "to", value: "who", repeat: true, summary: "with message: a member's name or id, a role, all" },
     { name: "kind", value: "kind", summary: "with message: what it is meant as; announcement if not said" },
     { name: "priority", value: "priority", choices: priorities, summary: "with message: how soon it matters" },

@@ -17,7 +17,8 @@ export async function listTeams(args: Args, door: Door): Promise<number> {
   const limit = countFlag(args, "limit", usualCount);
   const api = await door.api();
   const rows = await api.team.list({ project: args.flags["all"] ? null : door.project, limit });
-  if (args.flags["json"]) door.out.write(jsonText(rows.map(teamRowRecord)));
+  if (args.flags["names"]) for (const { session } of rows) door.out.write(`${labelOf(session)}\n`);
+  else if (args.flags["json"]) door.out.write(jsonText(rows.map(teamRowRecord)));
   else if (rows.length === 0) door.out.write('no team has worked here yet (skein team run "objective")\n');
   else {
     const style = styleOf(door.out);

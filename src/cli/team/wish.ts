@@ -8,7 +8,7 @@ import { countFlag } from "../args.ts";
 import type { Args, Door, Flag } from "../command.ts";
 
 export const wishFlags: readonly Flag[] = [
-  { name: "agents", value: "list", summary: "who works: role[:agent], ... in order; without it a planner decides" },
+  { name: "agents", value: "roles", summary: "who works: role[:agent], ... in order; without it a planner decides" },
   { name: "strategy", value: "name", choices: strategies, summary: "how they follow; pipeline with --agents, else adaptive (a planner)" },
   { name: "phases", value: "file", summary: "a plan as JSON: {phases: [{name, goal, members: [{key, role, task, ...}]}]}" },
   { name: "planner", value: "who", summary: "the agent or vendor/model that plans" },
