@@ -20,9 +20,9 @@ export type Place = {
 
 const beating = ({ beat, sign }: Place, pause = "0.1") => `while :; do echo >> ${beat}; sleep ${pause}; done # ${sign}`;
 
-/** Each leaves as soon as it has a child, within a millisecond or two; after some ten thousand it is over anyway. */
+/** Each leaves as soon as it has a child, within a millisecond or two; after fifty thousand it is over anyway. */
 const hopping = (sign: string, beat: string, then = "") =>
-  `$0 = "hop ${sign}"; for (1 .. 10000) { exit if fork; ${then} open B, ">>", "${beat}"; print B "."; close B; select undef, undef, undef, 0.001 }`;
+  `$0 = "hop ${sign}"; for (1 .. 50000) { exit if fork; ${then} open B, ">>", "${beat}"; print B "."; close B; select undef, undef, undef, 0.001 }`;
 
 export const ways: readonly Way[] = [
   { name: "the shell itself", script: ({ ready, sign }) => `${ready}; exec sleep ${sign}` },

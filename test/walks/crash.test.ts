@@ -111,7 +111,7 @@ function checkTold(request: RecordedRequest, printed: Printed[]): boolean {
 
 test("a streaming answer is kept up to the last moments before the kill", async () => {
   const random = seeded(7);
-  const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(" ");
+  const words = Array.from({ length: 1200 }, (_, at) => `word${at}`).join(" ");
   let script: Script = { steps: [], final: words };
   const server = startModelServer(() => script, { chunkDelayMs: 8 });
   using house = temporaryHouse(vendorEnv(server.url));
@@ -121,13 +121,15 @@ test("a streaming answer is kept up to the last moments before the kill", async 
       const id = Bun.randomUUIDv7();
       const task = `tell a long story, round ${round}`;
       const run = follow(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
-      await run.until((event) => event.type === "text.delta");
-      await Bun.sleep(300 + random() * 400);
-      const killedAt = Date.now();
+      const isTold = ({ type }: Printed) => type === "text.delta";
+      const begunAt = Date.parse((await run.until(isTold))!.at);
+      const until = begunAt + 300 + random() * 400;
+      await run.until((event) => isTold(event) && Date.parse(event.at) > until);
       run.child.kill("SIGKILL");
       await run.ended;
-      // The draft may be 100 ms behind; the rest is what a busy machine adds to a timer.
-      const early = run.printed.filter((event) => event.type === "text.delta" && Date.parse(event.at) < killedAt - 250);
+      // The draft may be 100 ms behind, by the clock of the one that writes it; the rest is what a busy machine adds to a timer.
+      const lastAt = Date.parse(run.printed.findLast(isTold)!.at);
+      const early = run.printed.filter((event) => isTold(event) && Date.parse(event.at) < lastAt - 250);
       const shown = early.map((event) => event.text).join("");
       expect(shown).not.toBe("");
       script = atOnce;

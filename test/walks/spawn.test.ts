@@ -198,7 +198,7 @@ describe("one that", () => {
 
   test("takes longer than its parent may ends with it, for the same reason", async () => {
     begin(orchestra({ sleep: asleep }));
-    const { printed, ended } = follow(house.start(["run", "all", ...model, "--timeout", "2s", "--output-format", "events"]));
+    const { printed, ended } = follow(house.start(["run", "all", ...model, "--timeout", "6s", "--output-format", "events"]));
     expect(await ended).toMatchObject({ code: 124 });
     const [child] = spawnedIn(printed);
     expect((await turnsOf(child!))[0]).toMatchObject({
