@@ -90,8 +90,12 @@ describe("a file", () => {
   });
 
   test("that is missing or a directory says so", async () => {
-    for (const path of [join(fixtures, "nowhere"), fixtures])
-      expect(await readTranscript({ path }, "auto").catch((error: Error) => error.message)).toContain(`can't read ${path}`);
+    const missing = join(fixtures, "nowhere");
+    const told = (path: string) => readTranscript({ path }, "auto").catch((error: Error) => error.message);
+    expect([await told(missing), await told(fixtures)]).toEqual([
+      `can't read ${missing}: it does not exist`,
+      `can't read ${fixtures}: it is a directory`,
+    ]);
   });
 
   test("with invalid UTF-8 or a line without an end is read within bounds", async () => {

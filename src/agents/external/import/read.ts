@@ -102,9 +102,16 @@ async function* chunksOf(from: ImportFrom, name: string): AsyncGenerator<Uint8Ar
   try {
     yield* Bun.file(from.path).stream() as unknown as AsyncIterable<Uint8Array>;
   } catch (error) {
-    throw new Fault("file-unreadable", `can't read ${name}: ${messageOf(error)}`, { cause: error });
+    const reason = reasons[(error as NodeJS.ErrnoException).code ?? ""] ?? messageOf(error);
+    throw new Fault("file-unreadable", `can't read ${name}: ${reason}`, {
+      cause: error,
+      hint: "`skein import --help` says where they lie",
+    });
   }
 }
+
+/** What the system says of these names the path again. */
+const reasons: Record<string, string> = { ENOENT: "it does not exist", EISDIR: "it is a directory" };
 
 function parsed(text: string): Json | null {
   try {
