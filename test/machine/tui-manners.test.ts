@@ -1,5 +1,6 @@
 // How the screen treats the terminal: what it sends, and what it leaves behind however it ends. Real terminals, their bytes.
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import { model, walk } from "../support/chat-walk.ts";
@@ -12,6 +13,7 @@ const ready = /\[INSERT\] \[idle\]/;
 /** What is between words may have been there before, and is not sent again. */
 const running = /bash\(sleep ?300\)/;
 const words = ["tui", ...model];
+const preload = join(import.meta.dir, "..", "fixtures", "preload", "throw-when-told.ts");
 /** Tells the exit code, and then what state the terminal is in. */
 const inShell = ["sh", "-c", '"$@"; echo "code $?"; stty -a; echo over', "sh", ...skeinCommand()];
 
@@ -50,6 +52,33 @@ describe("the terminal", () => {
         expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
       });
     });
+
+  test.each([[[]], [["--inline"]]])(
+    "is as it was after a fault that nobody foresaw, which is told in short, %p",
+    async (more: string[]) => {
+      await walk(async ({ house }) => {
+        const file = join(house.root, "throw-now");
+        const [shell, run, script, name, bun = "", ...rest] = inShell;
+        const program = [shell!, run!, script!, name!, bun, "--preload", preload, ...rest];
+        await using screen = typing(house, [...words, ...more], { program, env: { NO_COLOR: "1", THROW_WHEN: file } });
+        await screen.until(ready);
+        screen.type("take your time\r");
+        await screen.until(running);
+        await Bun.write(file, "");
+        const shown = await screen.until("over\n");
+        const [told = "", after = ""] = shown.slice(shown.lastIndexOf("Session saved")).split("code ");
+        expect(told).toMatch(
+          /^Session saved, its turn stopped\. Resume with: skein tui [0-9a-f]{8}\nskein: the screen broke: nobody foresaw this\n +the whole report is at the end of \S+crashes\.log\n$/,
+        );
+        expect(after).toMatch(/^1\n[^]* icanon [^]* echo /);
+        expect(modesLeft(screen.written())).toEqual([]);
+        expect(await leftOf(house.root)).toEqual([]);
+        expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+        const [report] = await Array.fromAsync(new Bun.Glob("**/crashes.log").scan({ cwd: house.root, dot: true, absolute: true }));
+        expect(await Bun.file(report!).text()).toMatch(/skein \S+\nTypeError: nobody foresaw this\n +at .*throw-when-told\.ts/);
+      });
+    },
+  );
 
   test.each([[[]], [["--inline"]]])("that goes away ends the turn with it, and nothing is left %p", async (more: string[]) => {
     await walk(async ({ house }) => {
@@ -230,7 +259,7 @@ async function asked({ written }: Typing, times: number): Promise<string> {
   return written();
 }
 
-/** Modes that were set and not set back, by number; the cursor is one that has to be there. */
+/** Modes that were set and not set back, by number; the cursor and the wrapping of lines have to be there. */
 function modesLeft(written: string): string[] {
   const last = new Map<string, string>();
   // oxlint-disable-next-line no-control-regex
@@ -238,9 +267,13 @@ function modesLeft(written: string): string[] {
   const titles = written.split("\x1b[22;0t").length === written.split("\x1b[23;0t").length ? [] : ["title"];
   // Characters that are clusters stay whole: terminals that know mode 2027 are meant to be in it.
   return [...last]
-    .filter(([mode, how]) => mode !== "2027" && how !== (mode === "25" ? "h" : "l"))
+    .filter(([mode, how]) => mode !== "2027" && how !== (isUsuallyOn(mode) ? "h" : "l"))
     .map(([mode]) => mode)
     .concat(titles);
+}
+
+function isUsuallyOn(mode: string): boolean {
+  return mode === "25" || mode === "7";
 }
 
 /** The colours of all sequences that set one, without the default ones. */
