@@ -187,12 +187,12 @@ describe("a sub-session", () => {
         return yield ok;
       }
       for (let at = 0; at < 8; at++) {
-        await Bun.sleep(50);
+        await Bun.sleep(200);
         yield node(text(`step ${at}`));
       }
       yield ok;
     });
-    expect(endOf(await run({ idleMs: 200 }))).toMatchObject({ status: "ok" });
+    expect(endOf(await run({ idleMs: 1_000 }))).toMatchObject({ status: "ok" });
   });
 
   test("of an agent that does not exist leaves no session behind", async () => {

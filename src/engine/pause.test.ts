@@ -48,11 +48,11 @@ test("no limit of time passes while a turn stands still, and a stop ends it all 
     if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
     yield { type: "end", end: { status: "cancelled" } };
   });
-  const done = run({ timeoutMs: 400, idleMs: 200 });
+  const done = run({ timeoutMs: 2_000, idleMs: 1_500 });
   while ((await api.turn.list({ endedSince: null })).length === 0) await Bun.sleep(1);
   await api.turn.pause({ session: session.id, force: false });
   await api.turn.pause({ session: session.id, force: false });
-  await Bun.sleep(700);
+  await Bun.sleep(2_300);
   expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
   expect(seen).toEqual(["stop"]);
   await api.turn.cancel({ session: session.id });
@@ -86,11 +86,11 @@ test("a question does not run out of time while its turn stands still, and can b
     yield { type: "node", node: text(outcome.type === "answered" ? outcome.text : outcome.type), recorded: () => {} };
     yield ok;
   });
-  const done = run({ asks: { how: "wait", limitMs: 500 } });
+  const done = run({ asks: { how: "wait", limitMs: 2_000 } });
   const asks = () => api.ask.list({ session: session.id });
   while ((await asks()).length === 0) await Bun.sleep(1);
   await api.turn.pause({ session: session.id, force: false });
-  await Bun.sleep(700);
+  await Bun.sleep(2_300);
   const [open] = await asks();
   await api.ask.answer({ ask: open!.id, text: "tabs" });
   await api.turn.resume({ session: session.id });

@@ -62,7 +62,7 @@ for (const [kind, make] of kinds) {
     } finally {
       await executor.close();
     }
-  }, 30_000);
+  }, 60_000);
 
   test.if(existsSync("/proc/self/statm"))(
     `${kind}: more memory than allowed ends the call`,

@@ -37,7 +37,7 @@ function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
     );
   const members = () => familyMembers({ root: null, mark: `SKEIN_SESSION_ID=${session}` });
   const isStill = async () => {
-    for (let count = 0; count < 400; count += 1) {
+    for (let count = 0; count < 4_000; count += 1) {
       const pids = members();
       if (pids.length > 0 && pids.every(isStopped)) return true;
       await Bun.sleep(10);
@@ -48,11 +48,12 @@ function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
-  for (let count = 0; count < 800 && !isTrue(); count += 1) await Bun.sleep(10);
+  for (let count = 0; count < 4_000 && !isTrue(); count += 1) await Bun.sleep(10);
   expect(isTrue()).toBe(true);
 }
 
 const growing = (name: string) => `for n in $(seq 1 100000); do echo $n >> ${name}; [ -e ${name}.end ] && break; sleep 0.01; done`;
+const waiting = (name: string) => `echo begun; until [ -e ${name}.end ]; do sleep 0.01; done; echo ended`;
 const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
 const end = (name: string) => Bun.write(join(directory, `${name}.end`), "");
 
@@ -85,11 +86,12 @@ for (const [kind, make] of kinds) {
     test("a time limit stands still too", async () => {
       const executor = make();
       const turn = turnOf(executor);
-      const done = turn.bash("echo begun; sleep 0.5; echo ended", 1.2);
+      const done = turn.bash(waiting(`${name}-b`), 3);
       await until(() => turn.printed() !== "");
       turn.gate.shut();
       expect(await turn.isStill()).toBe(true);
-      await Bun.sleep(1_500);
+      await Bun.sleep(3_200);
+      await end(`${name}-b`);
       turn.gate.open();
       expect((await done).text).toBe("begun\nended");
       await executor.close();
@@ -111,14 +113,15 @@ for (const [kind, make] of kinds) {
     test("a session stands still alone, whoever else runs here", async () => {
       const executor = make();
       const [still, other] = [turnOf(executor), turnOf(executor)];
-      const waiting = still.bash("echo begun; sleep 0.1; echo ended");
+      const done = still.bash(waiting(`${name}-c`));
       await until(() => still.printed() !== "");
       still.gate.shut();
       expect(await still.isStill()).toBe(true);
       expect((await other.bash("sleep 0.2; echo done")).text).toBe("done");
       expect(await still.isStill()).toBe(true);
+      await end(`${name}-c`);
       still.gate.open();
-      expect((await waiting).text).toBe("begun\nended");
+      expect((await done).text).toBe("begun\nended");
       await executor.close();
     });
 

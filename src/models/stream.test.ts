@@ -112,7 +112,7 @@ describe("an answer that breaks", () => {
     expect(types(events)).toEqual(["retry", "failed"]);
     expect(failedOf(events).error.kind).toBe("stalled");
     const some = vendor(() => silentAfter(half()));
-    const failed = failedOf(await ours({}, some.endpoint, { idleMs: 60 }));
+    const failed = failedOf(await ours({}, some.endpoint, { idleMs: 1_000 }));
     expect(failed.error.kind).toBe("stalled");
     expect(failed.parts).toHaveLength(1);
     expect(some.server.asked).toHaveLength(1);
@@ -121,7 +121,7 @@ describe("an answer that breaks", () => {
   test("only after its last word is whole: the server went silent, or the connection broke", async () => {
     const text = new TextDecoder().decode(recorded("openai-chat", "text")).replace(/data: \[DONE\]\s*$/, "");
     const silent = vendor(() => silentAfter(new TextEncoder().encode(text)), "openai-chat");
-    const done = doneOf(await ours({}, silent.endpoint, { idleMs: 60 }));
+    const done = doneOf(await ours({}, silent.endpoint, { idleMs: 1_000 }));
     expect(done.stop).toBe("end");
     expect(silent.server.asked).toHaveLength(1);
     const broken = Bun.listen({
@@ -165,9 +165,9 @@ describe("an answer that breaks", () => {
     for await (const event of streamModel(
       request,
       { ...endpoint, headers: {} },
-      { signal: new AbortController().signal, idleMs: 200, retry: patient },
+      { signal: new AbortController().signal, idleMs: 1_000, retry: patient },
     )) {
-      if (events.length === 0) await Bun.sleep(300);
+      if (events.length === 0) await Bun.sleep(1_200);
       events.push(event);
     }
     expect(lastOf(events).type).toBe("done");
