@@ -60,7 +60,7 @@ export async function goOn(
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { child, id } = next;
-      const ran = await house.run(["run", prompt, "--resume", id, ...child.args, "--output-format", "json", "--timeout", "100s"], {
+      const ran = await house.run(["run", prompt, "--resume", id, ...child.args, "--output-format", "json", "--timeout", "200s"], {
         env: child.env,
       });
       ended.push({ agent: child.agent, code: ran.code, status: ran.json()["status"] });
@@ -71,7 +71,7 @@ export async function goOn(
 }
 
 function start(house: TemporaryHouse, { agent, args, env }: Child, words: string[]) {
-  return follow(house.start(["run", ...words, "-a", agent, ...args, "--output-format", "events", "--timeout", "100s"], { env }));
+  return follow(house.start(["run", ...words, "-a", agent, ...args, "--output-format", "events", "--timeout", "200s"], { env }));
 }
 
 /** Each result of a call and the first words of each answer, as they are printed. */

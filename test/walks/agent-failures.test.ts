@@ -57,7 +57,8 @@ type Row = {
   env?: Record<string, string>;
 };
 
-const idle = { SKEIN_IDLE_TIMEOUT: "3s" };
+/** Five begin at the same time: each must have come half-way by then. */
+const idle = { SKEIN_IDLE_TIMEOUT: "8s" };
 
 const rows: Row[] = [
   { word: "garbage", title: "only garbage on stdout is broken", status: "broken", code: 1, message: /nothing that skein can read/ },
@@ -77,7 +78,7 @@ const rows: Row[] = [
     status: "timed-out",
     code: 124,
     answer: said,
-    args: ["--timeout", "4s"],
+    args: ["--timeout", "10s"],
   },
   {
     word: "deaf",
@@ -295,9 +296,9 @@ test("silence while its vendor answers is no stall", async () => {
   );
   using house = withCanaries(houseWithFakes(["claude"], vendorEnv(server.url)));
   try {
-    const { code, result } = await turn(house, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "4s" });
+    const { code, result } = await turn(house, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "6s" });
     expect({ code, error: result.error, asked: server.main().length }).toEqual({ code: 0, error: undefined, asked: 1 });
-    expect(result.duration_ms).toBeGreaterThan(4000);
+    expect(result.duration_ms).toBeGreaterThan(6000);
     expect(await house.leaks()).toEqual([]);
   } finally {
     await server.stop();
