@@ -102,7 +102,8 @@ export async function buildOutside(person: Person, isWalled: boolean): Promise<O
     heard: listeners.heard,
     listen: async () => {
       await victim.hasTold();
-      await Bun.sleep(20);
+      // Whoever was said something on a new connection hears it a turn of the loop after that was made.
+      for (let turn = 0; turn < 5; turn += 1) await Bun.sleep(10);
       listeners.drain();
       terminal?.listen(listeners.heard);
     },
