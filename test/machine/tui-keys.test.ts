@@ -55,7 +55,7 @@ const folding: Row[] = [
   [["g", "g", "]"], /┃ ▌ change\n\n {2}~ hm, what now\n\n {2}Looking\.\n\n {2}> edit\(src\/a\.ts\) -- edited[^]*± src\/a\.ts \+1 -1\n/],
   [["]", "Enter"], /┃ ~ hm,\n┃ ~ what now\n/],
   [["o"], /┃ ~ hm, what now\n/],
-  [["]", "]", "]", "]", "Enter"], /┃ v bash\(seq 3; exit 4\)\n┃ {3}command: seq 3; exit 4\n┃ {3}│ 1\n/],
+  [["]", "]", "]", "]", "Enter"], /┃ v bash\(seq 3; exit 4\)\n┃ {3}│ 1\n/],
   [["[", "Enter"], /┃ ± src\/a\.ts \+1 -1\n\n {2}v bash/],
   [["Escape", "C-o"], / {2}~ hm,\n {2}~ what now\n/],
   [["C-o"], / {2}~ hm, what now\n[^]*> bash\(seq 3; exit 4\) -- exit code 4: 1 2 3\n/],
