@@ -5,7 +5,7 @@ import { shortId } from "../protocol/node.ts";
 import { readMail } from "../protocol/read-mail.ts";
 import { route } from "../protocol/team-address.ts";
 import { problemsOf } from "../protocol/team-plan.ts";
-import { letWait, membersOf, workOf } from "../protocol/team.ts";
+import { letRest, letWait, membersOf, workOf } from "../protocol/team.ts";
 import {
   countMembers,
   isAtWork,
@@ -43,6 +43,7 @@ async function listTeams(parts: EngineParts, { project, limit }: { project: stri
 }
 
 async function rowOf(parts: EngineParts, { row, team }: Found): Promise<TeamRow> {
+  if (!isAtWork(row.state)) letRest(team);
   const { session, turn } = row;
   const { objective, strategy } = team.wish;
   return {
@@ -68,6 +69,7 @@ async function spentBy(store: Store, session: string, below: readonly SubSession
 }
 
 async function viewOf(parts: EngineParts, { row, team }: Found): Promise<TeamView> {
+  if (!isAtWork(row.state)) letRest(team);
   const store = await parts.store();
   const { session, turn, state, pid } = row;
   const below = await store.subSessions(session.id);

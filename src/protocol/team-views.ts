@@ -139,7 +139,9 @@ export function countMembers(team: TeamRecord): TeamRow["members"] {
 }
 
 /** In a line: what it said last of itself, or how it ended. */
-export function lastWord({ plan, state, ended, reports }: Pick<MemberRecord, "plan" | "state" | "ended" | "reports">): string {
+export function lastWord(member: Pick<MemberRecord, "plan" | "state" | "attempts" | "ended" | "reports">): string {
+  const { plan, state, attempts, ended, reports } = member;
+  if (state === "waiting" && attempts > 0 && ended === null) return "was interrupted";
   if (state === "waiting" && ended === null) return plan.dependsOn.length === 0 ? "" : `waits for ${plan.dependsOn.join(", ")}`;
   if (state === "failed" || (state === "waiting" && ended !== null)) {
     return ended === null ? "" : reasonOf(ended);

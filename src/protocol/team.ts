@@ -261,6 +261,11 @@ export function letWait(team: TeamRecord): void {
     for (const member of members) if (!isOver && member.state === "failed") member.state = "waiting";
 }
 
+/** Nobody leads it: who was at work was interrupted, and waits to go on. */
+export function letRest(team: TeamRecord): void {
+  for (const member of membersOf(team)) if (member.state === "running") member.state = "waiting";
+}
+
 /** The commit that holds all work that could be joined; null where there is none. */
 export function workOf(team: TeamRecord): string | null {
   return team.phases.findLast(({ isOver, commit }) => isOver && commit !== null)?.commit ?? null;

@@ -127,6 +127,7 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
     await child.exited;
     isSlow = false;
     const { id } = teamIn(house);
+    expect((await house.run(["team", "status", id])).out).toMatch(/interrupted[^]*engineer-2 waiting[^]*was interrupted[^]*team resume/);
     const again = await house.run(["team", "resume", id, ...model]);
     expect(again.code).toBe(0);
     const { log } = teamIn(house);

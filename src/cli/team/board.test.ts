@@ -23,7 +23,7 @@ function member(key: string, phase: number, change: Partial<MemberRecord> = {}):
     workspace: null,
   };
   const workspace = { kind: "plain" as const, directory: "/w", branch: null };
-  const none = { attempts: 1, given: [], ended: null, reports: [], artifacts: [] };
+  const none = { attempts: 0, given: [], ended: null, reports: [], artifacts: [] };
   return {
     id: `agent_${key}`,
     plan,
@@ -74,12 +74,13 @@ const done = member("ann", 0, {
 });
 const busy = member("bob", 1, { state: "running", attempts: 2, reports: reported });
 const idle = member("cid", 1, { plan: { ...member("cid", 1).plan, dependsOn: ["bob"] } });
+const cut = member("dan", 1, { attempts: 1 });
 
 test("a board has a line for the team, each phase and each member, with what it said last", () => {
   const lines = boardLines(
     view([
       { members: [done], isOver: true },
-      { members: [busy, idle], isOver: false },
+      { members: [busy, idle, cut], isOver: false },
     ]),
     { ...look, columns: 100 },
   );
@@ -87,9 +88,10 @@ test("a board has a line for the team, each phase and each member, with what it 
     "team 3d923a07 running · 42 s · 1.2k tokens $0.012 · make it",
     "1 part 1 over",
     "  ✓ ann  native  1.2k $0.012     4 s  success: designed",
-    "2 part 2 0 of 2 done",
+    "2 part 2 0 of 3 done",
     "  ● bob  native  1.2k $0.012     5 s try 2  25 % reads",
     "  ○ cid  native                       waits for bob",
+    "  ○ dan  native                       was interrupted",
   ]);
 });
 

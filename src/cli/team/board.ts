@@ -89,7 +89,8 @@ function memberLine(member: MemberRecord, view: TeamView, wide: Widths, look: Bo
   const { style, now } = look;
   const used: Partial<MemberFigures> = view.members.find(({ id }) => id === member.id) ?? {};
   const begun = used.startedAt ?? null;
-  const time = begun === null ? "" : elapsed(begun, member.state === "running" ? null : (used.endedAt ?? null), now);
+  const until = member.state === "running" ? now : (used.endedAt ?? null);
+  const time = begun === null || until === null ? "" : elapsed(begun, until, now);
   const tries = member.attempts > 1 ? style.yellow(` try ${member.attempts}`) : "";
   const ask = used.asks?.at(-1);
   const words = ask === undefined ? plain(oneLine(lastWord(member), 400)) : style.yellow(`asks: ${plain(oneLine(ask.question, 200))}`);
