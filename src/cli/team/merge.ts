@@ -3,6 +3,7 @@ import type { Api } from "../../protocol/api.ts";
 import { counted } from "../../kit/text.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
+import type { ResultRecord } from "../../protocol/records.ts";
 import { settledTurn } from "../../protocol/turn-start.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { TeamDiff } from "../../protocol/team-views.ts";
@@ -10,7 +11,7 @@ import type { Args, Door } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
 import { jsonText } from "../json.ts";
 import { isAgreed, patchText, statText } from "../print/changes.ts";
-import { printerFor, warn, type OutputFormat } from "../print/printer.ts";
+import { printerFor, warn, type OutputFormat, type Printer } from "../print/printer.ts";
 import { plain, styleOf } from "../style.ts";
 import { teamNamed, turnOf } from "./team-named.ts";
 
@@ -51,13 +52,17 @@ function tell({ conflicts, changes, work }: TeamDiff, { session, isWanted, isAll
 }
 
 async function merge(api: Api, session: Session, door: Door): Promise<boolean> {
-  const turn = settledTurn(await api.config.values());
-  const events = api.turn.start({ ...turn, session: session.id, agent: null, prompt: null, team: { work: "merge" } });
-  const result = await turnOf(session, followTurn(events, { event: (event) => warn(door, event), finish: () => {} }));
+  const result = await mergeTurn(api, session, { event: (event) => warn(door, event), finish: () => {} });
   if (result.status === "ok") return true;
   throw new Fault("file-unwritable", `the work was not brought in: ${result.error?.message ?? result.status}`, {
     hint: result.error?.hint ?? `skein team status ${shortId(session.id)} shows the rest`,
   });
+}
+
+async function mergeTurn(api: Api, session: Session, printer: Printer): Promise<ResultRecord> {
+  const turn = settledTurn(await api.config.values());
+  const events = api.turn.start({ ...turn, session: session.id, agent: null, prompt: null, team: { work: "merge" } });
+  return turnOf(session, followTurn(events, printer));
 }
 
 /** After a run that was told to: what changes is shown, in the format of the run. */
@@ -68,8 +73,6 @@ export async function bringIn(api: Api, session: Session, door: Door, format: Ou
     return 0;
   }
   if (format === "text") door.err.write(statText((await api.team.diff({ session: session.id })).changes, styleOf(door.err)));
-  const turn = settledTurn(await api.config.values());
-  const events = api.turn.start({ ...turn, session: session.id, agent: null, prompt: null, team: { work: "merge" } });
-  const result = await turnOf(session, followTurn(events, await printerFor(format, door, { stream: false, tools: [] })));
+  const result = await mergeTurn(api, session, await printerFor(format, door, { stream: false, tools: [] }));
   return exitCodes[result.status];
 }
