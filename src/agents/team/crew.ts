@@ -1,6 +1,6 @@
 // A team at work: what every step of it needs. Whatever happens is recorded first, then known, then told on disk.
 import type { Slots } from "../../kit/slots.ts";
-import { messageOf } from "../../protocol/error.ts";
+import { Fault, messageOf, turnStatuses, type TurnError } from "../../protocol/error.ts";
 import type { PassingBody } from "../../protocol/event.ts";
 import type { NewNode } from "../../protocol/node.ts";
 import type { TeamRepository, TurnContext, TurnInput, Workspaces } from "../../protocol/ports.ts";
@@ -59,6 +59,14 @@ export function tellRoster({ pass, place, record }: Pick<Crew, "pass" | "place" 
   } catch (error) {
     pass({ type: "warning.raised", message: `team.json can't be written: ${messageOf(error)}` });
   }
+}
+
+/** Why a sub-session could not even begin: a limit that was reached, or what its own kind of failure is. */
+export function turnErrorOf(error: unknown): TurnError {
+  const over = (error instanceof Fault ? error.cause : null) as TurnError | null | undefined;
+  if (over && turnStatuses.includes(over.kind)) return over;
+  const kind = turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
+  return { kind, message: messageOf(error) };
 }
 
 /** As the mail knows it. */

@@ -75,7 +75,12 @@ const atOnce = 64;
 
 export async function openMail(parts: MailParts): Promise<Mail> {
   const mail = new Router(parts);
-  await mail.sweep();
+  try {
+    await mail.sweep();
+  } catch (error) {
+    await mail.close();
+    throw error;
+  }
   mail.watch();
   return mail;
 }

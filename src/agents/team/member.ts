@@ -1,12 +1,12 @@
 // One member from its place to its end: tried once, and once more where that can help. Its end counts only when what was
 // to hold does hold. What it did is committed whatever became of it.
 import { cutText, oneLine } from "../../kit/text.ts";
-import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
+import { messageOf, type TurnError, type TurnStatus } from "../../protocol/error.ts";
 import type { Delegation, DelegationResult } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
 import { happenedOn, reasonOf, type Ended, type MemberRecord, type TeamEvent } from "../../protocol/team.ts";
 import { nothingSpent } from "../../protocol/usage.ts";
-import { cancelled, happen, roleOf, startOf, type Crew } from "./crew.ts";
+import { cancelled, happen, roleOf, startOf, turnErrorOf, type Crew } from "./crew.ts";
 import { postedText } from "./mail.ts";
 import { environmentOf, mailOf } from "./place.ts";
 import { againPrompt, fileAt, memberPrompt } from "./prompt.ts";
@@ -107,9 +107,8 @@ async function tryOnce(crew: Crew, member: MemberRecord): Promise<Tried> {
     if (why !== null) return { ...result, status: "killed", error: { kind: "killed", message: why } };
     return { ...result, error: result.error ?? null };
   } catch (error) {
-    const over = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
-    const kind = over?.kind ?? turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
-    return { status: kind, answer: "", spent: nothingSpent, error: over ?? { kind, message: messageOf(error) } };
+    const problem = turnErrorOf(error);
+    return { status: problem.kind, answer: "", spent: nothingSpent, error: problem };
   } finally {
     unwatch();
   }
@@ -173,7 +172,7 @@ async function unmetChecks(crew: Crew, member: MemberRecord): Promise<string[]> 
 /** It runs in the member's own session, so that whoever goes on there sees what it printed. */
 async function commandFails(crew: Crew, member: MemberRecord, command: string): Promise<string | null> {
   const role = roleOf(crew, member.plan);
-  const result = await crew.context.delegate({
+  const checked = crew.context.delegate({
     task: command,
     command,
     call: `check ${member.id}`,
@@ -188,6 +187,7 @@ async function commandFails(crew: Crew, member: MemberRecord, command: string): 
     signal: crew.signal,
     onEvent: () => {},
   });
+  const result = await checked.catch((error: unknown) => ({ status: turnErrorOf(error).message, exitCode: null }));
   if (result.status === "ok" && result.exitCode === 0) return null;
   return `\`${oneLine(command, 120)}\` ${result.status === "ok" ? `exited with ${result.exitCode ?? "a signal"}` : result.status}`;
 }

@@ -6,7 +6,7 @@ import { rolePrompt } from "../../protocol/role.ts";
 import { problemsOf, readNext, type NextPhases } from "../../protocol/team-plan.ts";
 import { membersOf } from "../../protocol/team.ts";
 import { unfenced } from "../native/answer-schema.ts";
-import { roleOf, type Crew } from "./crew.ts";
+import { roleOf, turnErrorOf, type Crew } from "./crew.ts";
 import { quoted } from "./prompt.ts";
 
 const doneBytes = 12_000;
@@ -36,7 +36,7 @@ async function ask(crew: Crew, session: string, task: string): Promise<Answered>
   const { context, record } = crew;
   const role = roleOf(crew, { role: "planner", description: null });
   const { agent, model } = record.wish.planner;
-  const result = await context.delegate({
+  const asked = context.delegate({
     task,
     title: `plan: ${record.wish.objective}`,
     call: `planner ${record.phases.length + 1}`,
@@ -50,6 +50,8 @@ async function ask(crew: Crew, session: string, task: string): Promise<Answered>
     signal: crew.signal,
     onEvent: () => {},
   });
+  const result = await asked.catch((error: unknown) => ({ error: turnErrorOf(error), status: null }));
+  if (result.status === null) return { error: result.error };
   if (result.status !== "ok") return { error: result.error ?? { kind: result.status, message: `the planner ended as ${result.status}` } };
   try {
     return readNext(JSON.parse(unfenced(result.answer)));

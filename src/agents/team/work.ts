@@ -14,7 +14,7 @@ import { isAsked } from "./asked.ts";
 import { happen, tellRoster, type Crew, type TeamParts } from "./crew.ts";
 import { openHealth } from "./health.ts";
 import { lead } from "./lead.ts";
-import { openMail } from "./mail.ts";
+import { openMail, type Mail } from "./mail.ts";
 import { makePlace, markLed, mendLog, placeOf, repositoryOf, type TeamPlace } from "./place.ts";
 import { mergeWork } from "./merge.ts";
 import { mailParts } from "./take-mail.ts";
@@ -81,14 +81,15 @@ async function workOn(parts: TeamParts, input: TurnInput, context: TurnContext, 
   };
   letWait(record);
   tellRoster(crew);
-  const mail = await openMail(mailParts(crew));
-  // What the path says was given may not have been written down by the mail yet.
-  for (const { id, given } of membersOf(record)) mail.markGiven(id, given);
+  let mail: Mail | null = null;
   try {
+    mail = await openMail(mailParts(crew));
+    // What the path says was given may not have been written down by the mail yet.
+    for (const { id, given } of membersOf(record)) mail.markGiven(id, given);
     return await lead(Object.assign(crew, { mail }));
   } finally {
     crew.health.close();
-    await mail.close();
+    await mail?.close();
   }
 }
 

@@ -59,7 +59,7 @@ export function liveBoard(api: Api, session: string, door: Door, inner: (door: D
       clearInterval(timer);
       clearTimeout(soon ?? undefined);
       await asking?.catch(() => {});
-      await look();
+      await look().catch(() => {});
       drawn.leave();
       if (result !== null) above.finish(result);
     },
