@@ -128,7 +128,10 @@ export function mergeOf(team: TeamRecord): MergeState {
 export function unmergedIn(team: TeamRecord): string | null {
   if (mergeOf(team) === "open") return "its work is not in the project yet";
   const open = team.phases.flatMap(({ isOver, members }) => (isOver ? [] : members));
-  const isKept = open.some(({ workspace, state, ended }) => workspace.branch !== null && (state === "running" || Boolean(ended?.commit)));
+  const isKept = open.some(({ workspace, attempts, state, ended }) => {
+    const mayHold = state === "running" || ended === null || ended.commit !== null;
+    return workspace.branch !== null && attempts > 0 && mayHold;
+  });
   return isKept ? "it stopped before its work was joined" : null;
 }
 

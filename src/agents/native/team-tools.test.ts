@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ResultPart } from "../../protocol/node.ts";
 import type { Report } from "../../protocol/team.ts";
-import { openMail, postedText } from "../team/mail.ts";
+import { postedText } from "../team/judge-mail.ts";
+import { openMail } from "../team/mail.ts";
 import { callTool, type CallTools } from "./call-tool.ts";
 import { teamTools } from "./team-tools.ts";
 

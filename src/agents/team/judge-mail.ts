@@ -1,6 +1,7 @@
 // What becomes of a file that lay in a member's outbox: a message with those that it reaches, a report, or a refusal.
 // Who sent it is whose outbox it was; what it points at lies in the shared context or in the sender's workspace.
 import { findBelow } from "../../kit/find-below.ts";
+import { Fault } from "../../protocol/error.ts";
 import type { ReadMail } from "../../protocol/read-mail.ts";
 import { route, type Addressee } from "../../protocol/team-address.ts";
 import { refusedFiles, skein, type Refused, type Sent } from "../../protocol/team-mail.ts";
@@ -97,4 +98,13 @@ export function noticeOf(entry: Entry): Sent | null {
   if (missed.length === 0) return null;
   const lines = missed.map(({ to, reason }) => `${to}: ${reason}`);
   return told(sent.id, sent.sentAt, sent.from, "not delivered", `Your message ${sent.id} did not reach ${lines.join("; ")}.`);
+}
+
+/** What the sender is told who waited for it. */
+export function postedText(entry: Entry): string {
+  if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
+  if (entry.event === "agent_reported") return "reported";
+  const { id, delivered, undelivered } = entry.sent;
+  const missed = undelivered.map(({ to, reason }) => `; not to ${to}: ${reason}`);
+  return `message ${id} sent to ${delivered.join(", ")}${missed.join("")}`;
 }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { dropFile, newDropId } from "../../kit/drop-file.ts";
 import { bounds, type Refused, type Sent } from "../../protocol/team-mail.ts";
 import type { Report } from "../../protocol/team.ts";
-import { openMail, postedText, type Mail, type MailMember, type MailParts } from "./mail.ts";
+import { postedText } from "./judge-mail.ts";
+import { openMail, type Mail, type MailMember, type MailParts } from "./mail.ts";
 
 let directory: string;
 let mail: Mail;

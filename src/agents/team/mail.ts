@@ -328,12 +328,3 @@ class Router implements Mail {
     return [...this.#members.values()].map(({ key }) => key).join(", ");
   }
 }
-
-/** What the sender is told who waited for it. */
-export function postedText(entry: Entry): string {
-  if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
-  if (entry.event === "agent_reported") return "reported";
-  const { id, delivered, undelivered } = entry.sent;
-  const missed = undelivered.map(({ to, reason }) => `; not to ${to}: ${reason}`);
-  return `message ${id} sent to ${delivered.join(", ")}${missed.join("")}`;
-}

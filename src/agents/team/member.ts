@@ -7,7 +7,7 @@ import type { Role } from "../../protocol/role.ts";
 import { happenedOn, reasonOf, type Ended, type MemberRecord, type TeamEvent } from "../../protocol/team.ts";
 import { nothingSpent } from "../../protocol/usage.ts";
 import { cancelled, happen, roleOf, startOf, turnErrorOf, type Crew } from "./crew.ts";
-import { postedText } from "./mail.ts";
+import { postedText } from "./judge-mail.ts";
 import { environmentOf, mailOf } from "./place.ts";
 import { againPrompt, fileAt, memberPrompt } from "./prompt.ts";
 

@@ -4,7 +4,7 @@ import { shortId } from "../../protocol/node.ts";
 import { refusedFiles, type Sent } from "../../protocol/team-mail.ts";
 import type { MemberRecord } from "../../protocol/team.ts";
 import { teamStatusRecord } from "../../protocol/team-status.ts";
-import { lastWord, type TeamView } from "../../protocol/team-views.ts";
+import { lastWord, unmergedIn, type TeamView } from "../../protocol/team-views.ts";
 import { nothingSpent } from "../../protocol/usage.ts";
 import type { Args, Door } from "../command.ts";
 import { jsonText } from "../json.ts";
@@ -38,9 +38,7 @@ export function statusLines(view: TeamView, { all, style }: { all: boolean; styl
     ...team.phases.flatMap((phase, at) => phaseLines(view, phase, at, style)),
     ...(state === "planning" ? ["", style.cyan("the planner thinks about what comes next")] : []),
     ...messageLines(view, all ? Number.POSITIVE_INFINITY : fewMessages, style),
-    ...team.refused.map((each) =>
-      style.yellow(`  refused from ${nameOf(view, each.from)}: ${plain(refusedFiles(each))}: ${plain(each.reason)}`),
-    ),
+    ...refusedLines(view, all ? Number.POSITIVE_INFINITY : fewMessages).map((line) => style.yellow(line)),
     "",
     ...nextLines(view, name).map((line) => style.dim(line)),
   ];
@@ -86,6 +84,16 @@ function messageLines(view: TeamView, most: number, style: Style): string[] {
   return ["", style.bold(head), ...shown.map((sent) => messageLine(view, sent, style))];
 }
 
+function refusedLines(view: TeamView, most: number): string[] {
+  const { refused } = view.team;
+  const shown = refused.slice(Math.max(0, refused.length - most));
+  const more = refused.length - shown.length;
+  return [
+    ...(more === 0 ? [] : [`  ${more} more were refused (--messages shows all)`]),
+    ...shown.map((each) => `  refused from ${nameOf(view, each.from)}: ${plain(refusedFiles(each))}: ${plain(each.reason)}`),
+  ];
+}
+
 function messageLine(view: TeamView, { from, to, kind, subject, body, undelivered }: Sent, style: Style): string {
   const missed = undelivered.length === 0 ? "" : style.yellow(` (not to ${undelivered.map((each) => nameOf(view, each.to)).join(", ")})`);
   const text = [subject, body].filter((part) => part !== "").join(": ");
@@ -96,7 +104,7 @@ function nameOf({ team }: TeamView, id: string): string {
   return plain(team.phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id);
 }
 
-function nextLines({ state, merge, isKept, session }: TeamView, name: string): string[] {
+function nextLines({ state, merge, isKept, session, team }: TeamView, name: string): string[] {
   const id = shortId(session.id);
   const lines = [`skein show ${id}, skein logs <session> have every prompt, message and event`];
   if (["planning", "running", "paused"].includes(state))
@@ -104,6 +112,6 @@ function nextLines({ state, merge, isKept, session }: TeamView, name: string): s
   if (!isKept) return lines;
   if (state === "failed" || state === "interrupted") lines.unshift(`skein team resume ${name} goes on where it stopped`);
   if (merge === "open") lines.unshift(`skein team merge ${name} shows its work and brings it into the project`);
-  if (merge !== "open") lines.push(`skein team clean ${name} takes its directory away`);
+  if (unmergedIn(team) === null) lines.push(`skein team clean ${name} takes its directory away`);
   return lines;
 }
