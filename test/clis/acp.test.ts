@@ -8,7 +8,7 @@ import { type ModelServer, startModelServer } from "../../src/agents/contract/se
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { agentHouse, askedModel, countsIn, opencodeAcp, takeTurn, textIn } from "../support/agent-walk.ts";
 import { follow } from "../support/following.ts";
-import { leftOf } from "../support/processes.ts";
+import { leftOf, ownSign } from "../support/processes.ts";
 import type { TemporaryHouse } from "../support/skein.ts";
 
 type Row = { name: PeerName; models: [string, string]; recipe: (house: TemporaryHouse) => Record<string, unknown> };
@@ -100,18 +100,19 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
   }, 300_000);
 
   test("is stopped in the midst of a call, leaves nothing, and goes on afterwards", async () => {
-    server.setScript(shellScript(["echo begun; sleep 86394"], "never"));
+    const sign = ownSign();
+    server.setScript(shellScript([`echo begun; sleep ${sign}`], "never"));
     const run = follow(house.start(["run", "ask-five", "-a", agent, "-m", models[0], "--session", "stopped", "--output-format", "events"]));
     for (
       let tries = 0;
-      tries < 1_000 && (await leftOf(house.root, 0, { only: ({ command }) => command.includes("86394") })).length === 0;
+      tries < 1_000 && (await leftOf(house.root, 0, { only: ({ command }) => command.includes(sign) })).length === 0;
       tries += 1
     )
       await Bun.sleep(100);
     run.child.kill("SIGINT");
     expect(await run.ended).toMatchObject({ code: 130 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled" });
-    expect(await leftOf(house.root, 20_000, { sign: "86394" })).toEqual([]);
+    expect(await leftOf(house.root, 20_000, { sign })).toEqual([]);
     server.setScript(shellScript([], "said-six"));
     const next = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--session", "stopped", "ask-six"]);
     expect({ code: next.ran.code, error: next.turn.error }).toEqual({ code: 0, error: undefined });

@@ -4,8 +4,13 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export type Living = { pid: number; command: string; started: string };
 
-/** More ways to belong: a word in the arguments. */
+/** More ways to belong: a word in the arguments, which nobody else on the machine may have (`ownSign`). */
 export type Signs = { sign?: string };
+
+/** A duration for sleep, of about a day, that no other test and no other run of it has. */
+export function ownSign(): string {
+  return `86395.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
+}
 
 export function processesOf(root: string, { sign }: Signs = {}): Living[] {
   return table().filter(({ pid, command }) => {

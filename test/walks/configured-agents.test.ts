@@ -4,11 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { follow } from "../support/following.ts";
-import { leftOf } from "../support/processes.ts";
+import { leftOf, ownSign } from "../support/processes.ts";
 import { type Ran, temporaryHouse, type TemporaryHouse, vendorEnv } from "../support/skein.ts";
 
 const nowhere = vendorEnv("http://127.0.0.1:9");
 const acp = join(import.meta.dir, "..", "fixtures", "bin", "acp-agent.ts");
+const sign = ownSign();
 
 /** What each prints; `$P` is its last argument. */
 const programs: Record<string, string> = {
@@ -23,7 +24,7 @@ const programs: Record<string, string> = {
   garbled: 'echo "{ this is no JSON"',
   lines:
     'echo \'{"type":"system","subtype":"init","session_id":"s-1","model":"m"}\'; echo not-an-event; echo \'{"type":"assistant","message":{"id":"1","model":"m","content":[{"type":"text","text":"by lines"}],"stop_reason":"end_turn"}}\'; echo \'{"type":"result","subtype":"success","is_error":false,"result":"by lines","session_id":"s-1"}\'',
-  sleeper: "echo begun; (setsid sleep 86395 &); sleep 86395",
+  sleeper: `echo begun; (setsid sleep ${sign} &); sleep ${sign}`,
 };
 
 let house: TemporaryHouse;
@@ -43,7 +44,7 @@ beforeAll(() => {
     "my-forgetful": { ...at("forgetful"), output: "json", args: ["new"], resume_args: ["again", "{session}"] },
     "my-garbled": { ...at("garbled"), output: "json" },
     "my-lines": { ...at("lines"), output: "stream-json" },
-    "my-acp": { command: process.execPath, args: [acp], output: "acp" },
+    "my-acp": { command: process.execPath, args: [acp], output: "acp", env: { LEFT: sign } },
     "my-missing": { command: "no-such-program", hint: "install it from somewhere" },
   });
 });
@@ -103,7 +104,7 @@ describe("a program that prints text", () => {
     await run.until((event) => event.type === "text.delta");
     await house.run(["kill", "asleep"]);
     expect(await run.ended).toMatchObject({ code: 130 });
-    expect(await leftOf(house.root, 20_000, { sign: "86395" })).toEqual([]);
+    expect(await leftOf(house.root, 20_000, { sign })).toEqual([]);
   });
 });
 
@@ -162,7 +163,7 @@ describe("an agent that speaks ACP", () => {
     const asked = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
     expect({ word, status: asked.status, code: asked.ran.code }).toEqual({ word, status, code });
     if (word === "half") expect(asked.result).toBe("half of ");
-    expect(await leftOf(house.root, 20_000, { sign: "86396" })).toEqual([]);
+    expect(await leftOf(house.root, 20_000, { sign })).toEqual([]);
   });
 
   test("goes on after all of that", async () => {
