@@ -11,7 +11,7 @@ import type { Role } from "../protocol/role.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
 import type { Spent } from "../protocol/usage.ts";
 import { Gate } from "../kit/gate.ts";
-import type { Lease, Store } from "../store/store.ts";
+import type { Lease, NewTurn, Store } from "../store/store.ts";
 import { askPerson } from "./asks.ts";
 import { type Account, openAccount } from "./budget.ts";
 import { deadlineOf, type Deadline } from "./deadline.ts";
@@ -102,6 +102,7 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
       ...(params.as === undefined ? {} : { role: params.as.name }),
       policy: params.policy,
       enforced,
+      ...(place.above === null ? budgetIn(params.limits) : {}),
       prompt: await firstNode(store, params, answers ?? []),
       ...(params.fromQueue === undefined ? {} : { fromQueue: params.fromQueue }),
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
@@ -281,6 +282,10 @@ function touching(sink: OutputSink, deadline: Deadline): OutputSink {
     },
     close: (metadata, inlineBytes) => sink.close(metadata, inlineBytes),
   };
+}
+
+function budgetIn({ maxTokens, maxBudgetUsd }: TurnWish["limits"]): Pick<NewTurn, "budget"> {
+  return maxTokens === null && maxBudgetUsd === null ? {} : { budget: { maxTokens, maxBudgetUsd } };
 }
 
 /** Has no prompt: its agent records what it was asked. */

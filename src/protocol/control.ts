@@ -32,6 +32,8 @@ export type TurnRow = {
   state: TurnState;
   /** The process that runs it; null when it has ended, or can't be seen from here. */
   pid: number | null;
+  /** What it and all below it may still use; only of one that has not ended and has a budget. */
+  left?: { tokens: number | null; costUsd: number | null };
 };
 
 export type PauseReport = {

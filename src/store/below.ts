@@ -5,7 +5,7 @@ import type { SpawnedSession } from "../protocol/tree-views.ts";
 import { nothingSpent, type Spent } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
 import type { Holder } from "./lease.ts";
-import { selectTurns, toTurn, type TurnRow as StoredTurn } from "./rows.ts";
+import { selectTurns, spentColumns, toSpent, toTurn, type SpentRow, type TurnRow as StoredTurn } from "./rows.ts";
 import { rowOfTurn, stateOfOpen } from "./running.ts";
 import type { Store, SubSession } from "./store.ts";
 
@@ -22,19 +22,7 @@ export function latestTurnsBy(db: Db, self: Holder, agent: string, filter: Param
   return rows.flatMap((row) => rowOfTurn(db, self, row) ?? []);
 }
 
-type Sums = { input: number; output: number; cache_read: number; cache_write: number; cost_usd: number; unpriced: number };
-
-const sums = `total(t.input) as input, total(t.output) as output, total(t.cache_read) as cache_read,
-  total(t.cache_write) as cache_write, total(t.cost_usd) as cost_usd, total(t.unpriced) as unpriced`;
-
-function toSpent(row: Sums): Spent {
-  return {
-    usage: { input: row.input, output: row.output, cacheRead: row.cache_read, cacheWrite: row.cache_write },
-    costUsd: row.unpriced > 0 ? null : row.cost_usd,
-  };
-}
-
-type Used = Sums & { id: string; parent: string; steps: number; running: number; started_at: number | null; ended_at: number | null };
+type Used = SpentRow & { id: string; parent: string; steps: number; running: number; started_at: number | null; ended_at: number | null };
 
 /** What executes a plan stands on its own. What a turn that runs has used so far counts too. */
 export function subSessions(db: Db, session: string): SubSession[] {
@@ -44,7 +32,7 @@ export function subSessions(db: Db, session: string): SubSession[] {
          select s.id from sessions s where s.parent_session = ? and s.plan is null
          union select s.id from below b join sessions s on s.parent_session = b.id where s.plan is null
        )
-       select s.id, s.parent_session as parent, ${sums}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
+       select s.id, s.parent_session as parent, ${spentColumns}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
          min(t.started_at) as started_at, max(t.ended_at) as ended_at
        from below b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`,
     )
@@ -59,7 +47,7 @@ export function subSessions(db: Db, session: string): SubSession[] {
   }));
 }
 
-type Spawned = Sums & {
+type Spawned = SpentRow & {
   n: number;
   id: string;
   parent: string;
@@ -78,7 +66,7 @@ export function spawnedBy(db: Db, self: Holder, turns: readonly StoredTurn[]): S
   // Beside one max() SQLite gives the other columns of the row that has it: the status is that of the last turn.
   const rows = db
     .query<Spawned>(
-      `select s.n, s.id, s.parent_session as parent, s.seq, s.tip, s.agent, s.task, s.created_at, max(t.n), t.status, ${sums}
+      `select s.n, s.id, s.parent_session as parent, s.seq, s.tip, s.agent, s.task, s.created_at, max(t.n), t.status, ${spentColumns}
        from sessions s left join turns t on t.session = s.n and t.ended_at is not null
        where s.parent_session in (select value from json_each(?)) and s.plan is null and s.purged_at is null
        group by s.n order by s.created_at, s.n`,
@@ -145,12 +133,12 @@ function lastWords(db: Db, sessions: readonly { tip: number | null }[]): Map<num
 /** What these sessions and all below them have used in turns that ended; what executes a plan stands on its own. */
 export function spentBy(db: Db, sessions: readonly string[]): Spent {
   const all = db
-    .query<Sums>(
+    .query<SpentRow>(
       `with recursive below (id) as (
          select value from json_each(?)
          union select s.id from below b join sessions s on s.parent_session = b.id where s.plan is null
        )
-       select ${sums} from below b join sessions s on s.id = b.id join turns t on t.session = s.n where t.ended_at is not null`,
+       select ${spentColumns} from below b join sessions s on s.id = b.id join turns t on t.session = s.n where t.ended_at is not null`,
     )
     .get(JSON.stringify(sessions))!;
   return toSpent(all);

@@ -168,6 +168,30 @@ export function describeControl(store: () => Store): void {
     expect((await store().sessionView(fork.id)).spawned.map(({ id }) => id)).toEqual(view.spawned.map(({ id }) => id));
   });
 
+  test("an open turn with a budget tells what it and all below it have left of it, and nothing of turns before", async () => {
+    const { session, lease, turn } = await begin(store());
+    await store().appendNode(lease, turn.id, agent("before", 0.5));
+    await store().endTurn(lease, turn.id, endedWell);
+    await Bun.sleep(2); // turns are told apart by when they began
+    const budget = { maxTokens: 1000, maxBudgetUsd: 0.6 };
+    const { value: limited } = await store().startTurn(lease, { ...newTurn(), budget });
+    const child = await begin(store(), { parentSession: session.id });
+    const left = async () => (await store().turnRows(0)).map((row) => [row.turn.id, row.left]);
+    expect(await left()).toEqual([
+      [child.turn.id, undefined],
+      [limited.id, { tokens: 1000, costUsd: 0.6 }],
+      [turn.id, undefined],
+    ]);
+    await store().appendNode(lease, limited.id, agent("x", 0.25));
+    await store().appendNode(child.lease, child.turn.id, agent("y", 0.25));
+    expect((await left())[1]).toEqual([limited.id, { tokens: 1000 - 2 * 127, costUsd: expect.closeTo(0.1) }]);
+    await store().endTurn(child.lease, child.turn.id, endedWell);
+    await store().appendNode(lease, limited.id, agent("z", 0.25));
+    expect((await left())[0]).toEqual([limited.id, { tokens: 1000 - 3 * 127, costUsd: 0 }]);
+    await store().endTurn(lease, limited.id, endedWell);
+    expect((await left()).map(([, rest]) => rest)).toEqual([undefined, undefined, undefined]);
+  });
+
   test("the latest turn of an agent in each session is found, and what every sub-session used below one", async () => {
     const kept = store();
     const taken = async (by: string, change: Parameters<typeof begin>[1] = {}) => {

@@ -242,4 +242,7 @@ const steps = [
   `
   alter table turns add column role text;
   `,
+  `
+  alter table turns add column budget text;
+  `,
 ];

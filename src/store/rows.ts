@@ -2,6 +2,7 @@
 import { Fault } from "../protocol/error.ts";
 import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
+import type { Spent } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
 import { nodesPerTree } from "./migrations.ts";
 
@@ -96,6 +97,7 @@ export type TurnRow = {
   source: string | null;
   cli: string | null;
   role: string | null;
+  budget: string | null;
 };
 
 export const selectTurns = `
@@ -125,6 +127,19 @@ export function toTurn(row: TurnRow): Turn {
     ...(row.source === null ? {} : { source: JSON.parse(row.source) }),
     ...(row.role === null ? {} : { role: row.role }),
     ...(row.cli === null ? {} : { cli: JSON.parse(row.cli) }),
+  };
+}
+
+export type SpentRow = { input: number; output: number; cache_read: number; cache_write: number; cost_usd: number; unpriced: number };
+
+/** Of many turns together. */
+export const spentColumns = `total(t.input) as input, total(t.output) as output, total(t.cache_read) as cache_read,
+  total(t.cache_write) as cache_write, total(t.cost_usd) as cost_usd, total(t.unpriced) as unpriced`;
+
+export function toSpent(row: SpentRow): Spent {
+  return {
+    usage: { input: row.input, output: row.output, cacheRead: row.cache_read, cacheWrite: row.cache_write },
+    costUsd: row.unpriced > 0 ? null : row.cost_usd,
   };
 }
 

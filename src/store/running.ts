@@ -1,10 +1,21 @@
 // What runs on this machine, and what has run: turns with who holds their session.
 import { isStopped } from "../kit/processes.ts";
 import type { TurnRow } from "../protocol/control.ts";
+import { countedTokens } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
 import { type Holder, livingHolder, requireLease, stateOf } from "./lease.ts";
-import { selectSessions, selectTurns, toSession, toTurn, type SessionRow, type TurnRow as StoredTurn } from "./rows.ts";
-import type { Lease } from "./store.ts";
+import {
+  selectSessions,
+  selectTurns,
+  spentColumns,
+  toSession,
+  toSpent,
+  toTurn,
+  type SessionRow,
+  type SpentRow,
+  type TurnRow as StoredTurn,
+} from "./rows.ts";
+import type { Lease, NewTurn } from "./store.ts";
 
 const endedLimit = 200;
 
@@ -25,7 +36,23 @@ export function rowOfTurn(db: Db, self: Holder, row: StoredTurn): TurnRow | null
   const session = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(row.session_id);
   if (session === null) return null;
   const turn = toTurn(row);
-  return { session: toSession(session), turn, ...(turn.endedAt !== null ? { state: "ended", pid: null } : stateOfOpen(db, self, session)) };
+  if (turn.endedAt !== null) return { session: toSession(session), turn, state: "ended", pid: null };
+  const left = row.budget === null ? {} : { left: leftOf(db, row, JSON.parse(row.budget)) };
+  return { session: toSession(session), turn, ...stateOfOpen(db, self, session), ...left };
+}
+
+/** What an open turn and all below it have not used of its budget. A request of unknown price counts as none, as for the budget itself. */
+function leftOf(db: Db, { session_id, started_at }: StoredTurn, budget: NonNullable<NewTurn["budget"]>): TurnRow["left"] {
+  const used = db
+    .query<SpentRow>(
+      `with recursive below (id) as (
+         select ?1 union select s.id from below b join sessions s on s.parent_session = b.id where s.plan is null
+       )
+       select ${spentColumns} from below b join sessions s on s.id = b.id join turns t on t.session = s.n where t.started_at >= ?2`,
+    )
+    .get(session_id, started_at)!;
+  const rest = (limit: number | null, so: number) => (limit === null ? null : Math.max(0, limit - so));
+  return { tokens: rest(budget.maxTokens, countedTokens(toSpent(used).usage)), costUsd: rest(budget.maxBudgetUsd, used.cost_usd) };
 }
 
 /** Of a turn that has not ended. */

@@ -8,7 +8,7 @@ import type { TurnFiles } from "../protocol/files.ts";
 import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
 import type { Handle } from "../protocol/handle.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
-import type { AskWish, OutputSink } from "../protocol/ports.ts";
+import type { AskWish, Limits, OutputSink } from "../protocol/ports.ts";
 import type { Enforced } from "../protocol/policy.ts";
 import type { Spent } from "../protocol/usage.ts";
 import type { SessionView } from "../protocol/tree-views.ts";
@@ -160,6 +160,8 @@ export type NewTurn = Pick<Turn, "agent" | "model" | "policy" | "enforced" | "ro
   id?: string;
   /** The prompt's node, written in the same transaction; none when an interrupted turn goes on. */
   prompt: NewNode | null;
+  /** What it and all below it may use together; only of a turn with nothing above it. */
+  budget?: Pick<Limits, "maxTokens" | "maxBudgetUsd">;
   /** The prompt is this message of the queue, which this takes. */
   fromQueue?: string;
   /** For an agent that keeps sessions of its own, and whether it can fork them. */

@@ -20,8 +20,8 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
     const id = start.id ?? Bun.randomUUIDv7();
     const { lastInsertRowid } = db
       .query(
-        `insert into turns (id, session, parent, agent, model, role, native_id, policy, enforced, started_at)
-         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `insert into turns (id, session, parent, agent, model, role, native_id, policy, enforced, budget, started_at)
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         id,
@@ -33,6 +33,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
         claimed(native),
         JSON.stringify(start.policy),
         json(start.enforced),
+        json(start.budget ?? null),
         at,
       );
     const n = Number(lastInsertRowid);

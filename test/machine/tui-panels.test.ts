@@ -129,6 +129,15 @@ describe("the agents", () => {
       await press("2", "Enter");
       await until(/── answered/);
       expect((await house.run(["asks"])).out).not.toContain("Which colour?");
+      // What another process runs has a budget of its own, and is stopped from here.
+      const beside = house.start(["run", tasks[0]!, "--session", "beside", "--max-budget-usd", "0.75", ...model]);
+      await press("Space", "a");
+      await until(/│ beside +running .*\$0\.00\d\d +\$0\.7\d /);
+      await press("gg", "x", "x");
+      await until(/beside was stopped/);
+      expect(await beside.exited).not.toBe(0);
+      await press("Escape");
+      await until(/^(?![^]*┌─ agents)/);
       await press("C-c");
       await until(/── cancelled/);
     } finally {

@@ -80,9 +80,9 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
     gives: "feed of events",
   },
   "turn.list": {
-    does: "What runs on this machine, and what ended since then.",
+    does: "What runs on this machine, and what ended since then. A turn that runs with a budget has `left`, the `tokens` and `cost_usd` that it and all below it may still use.",
     gives: "rows",
-    fields: ["state", "pid", "session", "turn"],
+    fields: ["state", "pid", "session", "turn", "left"],
   },
   "turn.steer": {
     does: "A message that the agent is given at its next step.",

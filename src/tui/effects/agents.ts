@@ -31,12 +31,11 @@ export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume"
 type Listing = { reading: number; sinceMs: number; afterMs: number };
 
 async function listAgents(doing: Doing, { reading, sinceMs, afterMs }: Listing): Promise<void> {
-  const { api, send, project, turn, running } = doing;
+  const { api, send, project } = doing;
   if (afterMs > 0) await Bun.sleep(afterMs);
   const now = Date.now();
   const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
-  const { maxBudgetUsd, maxTokens } = turn.limits;
-  send({ type: "agents", told: { what: "listed", reading, rows, budget: { of: [...running.keys()], maxBudgetUsd, maxTokens }, now } });
+  send({ type: "agents", told: { what: "listed", reading, rows, now } });
 }
 
 function tellState({ send }: Doing, { state }: { state: "running" | "paused" | "not-running" }): void {

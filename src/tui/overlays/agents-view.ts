@@ -2,6 +2,7 @@
 import { plainText, type Look } from "../../kit/ansi.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { counted, oneLine, shortCount } from "../../kit/text.ts";
+import type { TurnRow } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { IndentedTurn } from "../../protocol/turn-rows.ts";
 import { countedTokens } from "../../protocol/usage.ts";
@@ -64,7 +65,7 @@ const table: readonly Column[] = [
   { title: "MODEL", spare: 5, cell: (_, { row }) => oneLine(plainText(row.turn.model ?? "-"), 32) },
   { title: "TOKENS", spare: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
   { title: "COST", spare: 1, cell: (_, { row }) => costText(row.turn.costUsd) },
-  { title: "LEFT", spare: 1, cell: (panel, { row }) => leftOf(panel, row.session.id) },
+  { title: "LEFT", spare: 1, cell: (_, { row }) => leftText(row) },
 ];
 
 const taskColumns = 20;
@@ -110,25 +111,11 @@ function ageText(ms: number): string {
   return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1000))} s` : formatDuration(ms);
 }
 
-/** What a turn of this screen and all below it may still use; nothing is known of others' budgets. */
-function leftOf({ rows, budget }: AgentsPanel, session: string): string {
-  const all = rows ?? [];
-  const at = all.findIndex(({ row }) => row.session.id === session);
-  const top = all[at];
-  if (budget === null || top === undefined || top.row.state === "ended" || !budget.of.includes(session)) return "";
-  const end = all.findIndex(({ depth }, next) => next > at && depth <= top.depth);
-  const family = all.slice(at, end < 0 ? undefined : end).filter(({ row }) => row.turn.startedAt >= top.row.turn.startedAt);
-  const { maxBudgetUsd, maxTokens } = budget;
-  const money = maxBudgetUsd === null ? [] : [costText(Math.max(0, maxBudgetUsd - sum(family.map(({ row }) => row.turn.costUsd ?? 0))), 2)];
-  const tokens =
-    maxTokens === null
-      ? []
-      : [`${shortCount(Math.max(0, maxTokens - sum(family.map(({ row }) => countedTokens(row.turn.usage)))))} tokens`];
+/** What it and all below it may still use. */
+function leftText({ left }: TurnRow): string {
+  const money = left?.costUsd == null ? [] : [costText(left.costUsd, 2)];
+  const tokens = left?.tokens == null ? [] : [`${shortCount(left.tokens)} tokens`];
   return [...money, ...tokens].join(" ");
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, each) => all + each, 0);
 }
 
 function previewOf(panel: AgentsPanel, columns: number): Row[] {

@@ -16,11 +16,15 @@ function row(id: string, state: TurnRow["state"], parent: string | null = null):
   const turn = turnOf({ id: `t-${id}`, session: id, usage, costUsd: 0.25, startedAt: 5000, model: "acme/large", status, error });
   return { session, turn, state, pid: state === "ended" ? null : 7 };
 }
-const rows = [row("child", "asking", "ours"), row("ours", "running"), row("other", "paused"), row("gone", "ended")];
+const rows = [
+  row("child", "asking", "ours"),
+  { ...row("ours", "running"), left: { costUsd: 1.5, tokens: null } },
+  row("other", "paused"),
+  row("gone", "ended"),
+];
 
 function listed(of: TurnRow[], reading = 0): Message {
-  const budget = { of: ["ours"], maxBudgetUsd: 2, maxTokens: null };
-  return { type: "agents", told: { what: "listed", reading, rows: of, budget, now: 70_000 } };
+  return { type: "agents", told: { what: "listed", reading, rows: of, now: 70_000 } };
 }
 const open = apply(press(normal, "space", "a").state, listed(rows));
 
@@ -32,6 +36,8 @@ describe("the agents", () => {
     expect(textOf({ ...open, size: { columns: 200, rows: 60 } })).toMatch(
       /AGENT +MODEL +TOKENS +COST +LEFT +TASK[^]*native +acme\/large +1\.2k/,
     );
+    const counted = [{ ...row("ours", "running"), left: { costUsd: 0.5, tokens: 12_300 } }];
+    expect(textOf(apply(open, listed(counted, 1)))).toMatch(/\$0\.2500 +\$0\.50 12\.3k tokens +do ours/);
     expect(textOf(press(open, "G").state)).toMatch(/gone · native · acme\/large · policy \w+, network off[^]*it broke[^]*do gone/);
     for (const columns of [44, 80, 120, 200])
       for (const height of [8, 24, 60]) expect(misfits({ ...open, size: { columns, rows: height } })).toEqual([]);

@@ -15,8 +15,6 @@ export type AgentsPanel = {
   here: string | null;
   /** Null until they were listed; of each session its latest turn. */
   rows: readonly IndentedTurn[] | null;
-  /** What a turn of this screen may use, with all below it. */
-  budget: Budget | null;
   /** Which listing is waited for: an answer to another one is of no use. */
   reading: number;
   now: number;
@@ -29,11 +27,8 @@ export type AgentsPanel = {
   isSlow: boolean;
 };
 
-/** `of` are the sessions in which this screen runs a turn. */
-export type Budget = { of: readonly string[]; maxBudgetUsd: number | null; maxTokens: number | null };
-
 export type AgentsTold =
-  | { what: "listed"; reading: number; rows: readonly TurnRow[]; budget: Budget; now: number }
+  | { what: "listed"; reading: number; rows: readonly TurnRow[]; now: number }
   /** Why is told by itself; it is tried again. */
   | { what: "failed"; reading: number }
   /** Something was done to one here: they are listed again at once. */
@@ -55,7 +50,7 @@ const sinceMs = { recent: 15 * 60_000, day: 24 * 3_600_000 };
 /** From a session that is only visited it leads back. */
 export function openAgents(state: State): Step {
   if (state.visit !== null) return goBack(state);
-  const nothing = { rows: null, budget: null, reading: 0, now: 0, at: 0, since: "recent" as const, steering: null, killing: null };
+  const nothing = { rows: null, reading: 0, now: 0, at: 0, since: "recent" as const, steering: null, killing: null };
   const overlay: AgentsPanel = { kind: "agents", here: state.session?.id ?? null, ...nothing, isSlow: false };
   const list = { type: "list agents", reading: 0, sinceMs: sinceMs.recent, afterMs: 0 } as const;
   return step({ ...state, overlay }, list, { type: "wake", afterMs: slowAfterMs });
@@ -87,8 +82,8 @@ export function takeInAgents(state: State, panel: AgentsPanel, told: AgentsTold)
   const rows = underParents(told.rows.filter(({ session }) => !seen.has(session.id) && seen.add(session.id) !== undefined));
   const kept = rows.findIndex(({ row }) => row.session.id === chosenTurn(panel)?.session.id);
   const at = kept < 0 ? Math.max(0, movedBy(panel.at, 0, rows.length)) : kept;
-  const { budget, now } = told;
-  return listAgain(state, { ...panel, here: state.session?.id ?? null, rows, budget, now, at }, listAgainMs);
+  const { now } = told;
+  return listAgain(state, { ...panel, here: state.session?.id ?? null, rows, now, at }, listAgainMs);
 }
 
 function listAgain(state: State, panel: AgentsPanel, afterMs: number): Step {
