@@ -91,6 +91,8 @@ test("a sub-session's block lives with it", () => {
   expect(tell({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
     current: { costUsd: null },
   });
+  const said = node("n3", "agent", [{ kind: "text", text: "all of it, also what was not heard" }]);
+  expect(tell({ type: "node.added", node: { ...said, usage } })).toMatchObject({ doing: "all of it, also what was not heard\n" });
   expect(tell({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ doing: "\nbash(…)\n" });
   expect(tell({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ doing: "x".repeat(400) });
   expect(tell({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({

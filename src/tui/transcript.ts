@@ -1,8 +1,8 @@
 // All blocks in their order. What streams is kept apart from what is settled: a delta copies what it changes, never
 // the whole. Nothing in here is changed in place.
 import type { Event } from "../protocol/event.ts";
-import type { Node } from "../protocol/node.ts";
-import { addSpent, nothingSpent } from "../protocol/usage.ts";
+import { textOf, type Node } from "../protocol/node.ts";
+import { addSpent, nothingSpent, type Usage } from "../protocol/usage.ts";
 import { placeParts, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
 
 export type Transcript = {
@@ -113,9 +113,7 @@ function below({ doing, spent, current }: SessionBlock, event: Event): Partial<S
     case "tool.output":
       return { doing: (doing + event.text).slice(-keptDoing) };
     case "node.added":
-      return event.node.usage === undefined
-        ? {}
-        : { doing: `${doing}\n`, current: addSpent(current, { usage: event.node.usage, costUsd: event.node.costUsd ?? null }) };
+      return event.node.usage === undefined ? {} : answered({ doing, current }, event.node, event.node.usage);
     case "ask.opened":
       return { state: "asking" };
     case "ask.closed":
@@ -129,6 +127,12 @@ function below({ doing, spent, current }: SessionBlock, event: Event): Partial<S
     default:
       return {};
   }
+}
+
+/** Whoever came too late for the stream has its words from what was recorded. */
+function answered({ doing, current }: Pick<SessionBlock, "doing" | "current">, node: Node, usage: Usage): Partial<SessionBlock> {
+  const said = textOf(node).slice(-keptDoing);
+  return { doing: `${said || doing}\n`, current: addSpent(current, { usage, costUsd: node.costUsd ?? null }) };
 }
 
 function hasBlock({ settled, running, writing }: Transcript, id: string): boolean {
