@@ -49,8 +49,11 @@ export async function happen(crew: Pick<Crew, "add" | "pass" | "record" | "place
   await crew.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
   apply(crew.record, happened);
   logEvent(crew.place, crew.record.id, happened);
-  tellRoster(crew);
+  if (onRoster.has(happened.event)) tellRoster(crew);
 }
+
+/** What changes who is in the team, and how each stands. */
+const onRoster: ReadonlySet<TeamEvent["event"]> = new Set(["agent_spawned", "agent_started", "agent_completed", "agent_failed"]);
 
 /** Nothing is decided by it, and it lies where members can write: one that is in its way does not stop the others. */
 export function tellRoster({ pass, place, record }: Pick<Crew, "pass" | "place" | "record">): void {
