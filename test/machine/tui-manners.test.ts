@@ -6,7 +6,7 @@ import { randomOf } from "../../src/tui/fixtures/random.ts";
 import { model, walk } from "../support/chat-walk.ts";
 import { isAtWork, leftOf, theOneOf, type Living } from "../support/processes.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
-import { skeinCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { skeinCommand, sourceCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
 import { typing, type Typing } from "../support/typing.ts";
 
 const ready = /\[INSERT\] \[idle\]/;
@@ -15,7 +15,8 @@ const running = /bash\(sleep ?300\)/;
 const words = ["tui", ...model];
 const preload = join(import.meta.dir, "..", "fixtures", "preload", "throw-when-told.ts");
 /** Tells the exit code, and then what state the terminal is in. */
-const inShell = ["sh", "-c", '"$@"; echo "code $?"; stty -a; echo over', "sh", ...skeinCommand()];
+const shell = ["sh", "-c", '"$@"; echo "code $?"; stty -a; echo over', "sh"];
+const inShell = [...shell, ...skeinCommand()];
 
 const endings: { how: string; end: (screen: Typing, house: TemporaryHouse) => Promise<void>; code: number }[] = [
   {
@@ -58,8 +59,7 @@ describe("the terminal", () => {
     async (more: string[]) => {
       await walk(async ({ house }) => {
         const file = join(house.root, "throw-now");
-        const [shell, run, script, name, bun = "", ...rest] = inShell;
-        const program = [shell!, run!, script!, name!, bun, "--preload", preload, ...rest];
+        const program = [...shell, ...sourceCommand("--preload", preload)];
         await using screen = typing(house, [...words, ...more], { program, env: { NO_COLOR: "1", THROW_WHEN: file } });
         await screen.until(ready);
         screen.type("take your time\r");

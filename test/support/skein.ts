@@ -77,8 +77,12 @@ function removeAll(folder: string): void {
 /** What bin/skein runs, without the shell before it. SKEIN_TEST_BINARY tests a built executable instead. */
 export function skeinCommand(): string[] {
   const built = process.env["SKEIN_TEST_BINARY"];
-  if (built !== undefined) return [built];
-  return [process.execPath, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", join(root, "src", "main.ts")];
+  return built === undefined ? sourceCommand() : [built];
+}
+
+/** From its source, whatever else is tested; Bun's own flags can be added. */
+export function sourceCommand(...flags: string[]): string[] {
+  return [process.execPath, ...flags, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", join(root, "src", "main.ts")];
 }
 
 /** The environment that points every vendor at a scripted server. */
