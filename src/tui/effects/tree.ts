@@ -31,6 +31,8 @@ const mostSessions = 500;
 async function readTree(doing: Doing, { reading, known, afterMs }: { reading: number; known: string; afterMs: number }): Promise<void> {
   const { api, send, project } = doing;
   if (afterMs > 0) await Bun.sleep(afterMs);
+  // Meanwhile the panel may be closed, and the session left for one that is yet to begin.
+  if (afterMs > 0 && doing.session === null) return;
   const session = spoken(doing);
   const open = (await api.turn.list({ endedSince: null })).filter((row) => row.session.tree === session.tree);
   const states = Object.fromEntries(open.map((row) => [row.session.id, row.state]));

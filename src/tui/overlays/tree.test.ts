@@ -2,6 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import type { TreeView } from "../../protocol/api.ts";
 import type { Node } from "../../protocol/node.ts";
+import type { Doing } from "../effects/doing.ts";
+import { doEffect } from "../effects/index.ts";
 import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
 import { firstState, type Message, type State } from "../state.ts";
 import { pictureOf } from "../views/screen.ts";
@@ -178,3 +180,12 @@ function chosen({ overlay }: State): string | undefined {
   const row = overlay?.kind === "tree" ? chosenRow(overlay) : undefined;
   return row === undefined ? undefined : wordsOf(row);
 }
+
+test("a tree that is to be read again is not missed by whoever left its session for none meanwhile", async () => {
+  const sent: Message[] = [];
+  const doing = { session: { id: "s-1", tree: "t" }, send: (message: Message) => sent.push(message) } as unknown as Doing;
+  const reading = doEffect(doing, { type: "read tree", reading: 1, known: "", afterMs: 5 });
+  doing.session = null;
+  await reading;
+  expect(sent).toEqual([]);
+});
