@@ -161,7 +161,8 @@ test("a session that is opened again has its sub-sessions, also those that were 
     await press("q");
     await until(/It is done\.[^]*\[NORMAL\]/);
     await press("iwait", "Enter");
-    await until(/◆ native: sleep on it\n +running · [^\n]*bash\(…\)/);
+    // Who begins to follow it when its call runs already is shown what it said last.
+    await until(/│ bash sleep 300\n[^]*◆ native: sleep on it\n +running · [^\n]*(bash\(…\)|Sleeping\.)/);
     await kill(house, "main.ts tui");
     await until("Killed");
     await press("reset; clear; skein", "Enter");
