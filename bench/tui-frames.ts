@@ -26,12 +26,15 @@ export async function measureFrames(blocks: number): Promise<Frames> {
   const { renderer } = setup;
   const canvas = new Canvas(renderer, { color: true, picture: () => pictureOf(state), drawImages: () => {}, onWheel: () => {} });
   renderer.root.add(canvas);
+  let problem: unknown = null;
+  renderer.on("render:error", ({ error }: { error: unknown }) => (problem = error));
   const frame = async (...messages: Message[]): Promise<Frame> => {
     const from = performance.now();
     const cpuFrom = threadCpuMs();
     for (const message of messages) state = update(state, message).state;
     canvas.requestRender();
     await setup.renderOnce();
+    if (problem !== null) throw problem;
     return { ms: performance.now() - from, cpuMs: threadCpuMs() - cpuFrom };
   };
   const empty = await frame();

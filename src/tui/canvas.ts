@@ -1,16 +1,9 @@
 // Rows of the picture into OpenTUI's cells, and its key events as our keys. All that is known here is how things look
 // and what they are called, never what they mean.
-import {
-  createTextAttributes,
-  Renderable,
-  RGBA,
-  type CliRenderer,
-  type KeyEvent,
-  type MouseEvent,
-  type OptimizedBuffer,
-} from "@opentui/core";
+import { createTextAttributes, OptimizedBuffer, Renderable, RGBA, type CliRenderer, type KeyEvent, type MouseEvent } from "@opentui/core";
 import type { Look } from "../kit/ansi.ts";
 import { cellsOf, clustersOf } from "./cards/cells.ts";
+import type { Row } from "./cards/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
 import { emptyInk, Inks } from "./ink.ts";
 import type { Key, Size } from "./state.ts";
@@ -64,10 +57,15 @@ export class Canvas extends Renderable {
   private readonly parts: CanvasParts;
   private readonly parted = new Map<string, string>();
   private readonly inks: Inks;
+  /** What was drawn stays here: a frame costs the rows that changed. */
+  private sheet: OptimizedBuffer | null = null;
+  private drawn: Row[] = [];
+  private readonly owner: CliRenderer["nativeScene"];
 
   constructor(renderer: CliRenderer, parts: CanvasParts) {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
     this.parts = parts;
+    this.owner = renderer.nativeScene;
     this.inks = new Inks(parts);
     this.onMouseScroll = (event: MouseEvent) => {
       if (event.scroll?.direction === "up") parts.onWheel(-wheelRows);
@@ -78,21 +76,44 @@ export class Canvas extends Renderable {
   protected override renderSelf(buffer: OptimizedBuffer): void {
     const { rows, images, cursor } = this.parts.picture();
     this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
+    const sheet = this.currentSheet();
     for (let y = 0; y < this.height; y += 1) {
       const row = rows[y] ?? [];
-      const cells = row.reduce((sum, { text }) => sum + cellsOf(text), 0);
-      const ink = this.inks.forRow(y, row.map(({ text }) => text).join(""), cells);
-      let x = 0;
-      // A rectangle that is filled would have a colour of its own.
-      const put = (text: string, color: RGBA, attributes = 0) => {
-        buffer.drawText(text, x, y, color, background, attributes);
-        x += cellsOf(text);
-      };
-      for (const { text, look } of row) put(this.drawable(buffer, text), ink.of(look), attributesOf(look));
-      put(" ".repeat(Math.max(0, ink.restFrom - x)), ink.of({}));
-      put(" ".repeat(Math.max(0, this.width - x)), emptyInk);
+      if (!isSame(this.drawn[y], row)) this.drawRow(sheet, y, row);
+      this.drawn[y] = row;
     }
+    buffer.drawFrameBuffer(0, 0, sheet);
     this.parts.drawImages(buffer, images);
+  }
+
+  protected override destroySelf(): void {
+    this.sheet?.destroy();
+    super.destroySelf();
+  }
+
+  /** Another one for another size, and when the terminal has told how wide it takes characters to be. */
+  private currentSheet(): OptimizedBuffer {
+    const { widthMethod } = this._ctx;
+    const { sheet } = this;
+    if (sheet?.width === this.width && sheet.height === this.height && sheet.widthMethod === widthMethod) return sheet;
+    sheet?.destroy();
+    this.drawn = [];
+    this.parted.clear();
+    return (this.sheet = OptimizedBuffer.create(this.width, this.height, widthMethod, { owner: this.owner }));
+  }
+
+  private drawRow(sheet: OptimizedBuffer, y: number, row: Row): void {
+    const cells = row.reduce((sum, { text }) => sum + cellsOf(text), 0);
+    const ink = this.inks.forRow(y, row.map(({ text }) => text).join(""), cells);
+    let x = 0;
+    // A rectangle that is filled would have a colour of its own.
+    const put = (text: string, color: RGBA, attributes = 0) => {
+      sheet.drawText(text, x, y, color, background, attributes);
+      x += cellsOf(text);
+    };
+    for (const { text, look } of row) put(this.drawable(sheet, text), ink.of(look), attributesOf(look));
+    put(" ".repeat(Math.max(0, ink.restFrom - x)), ink.of({}));
+    put(" ".repeat(Math.max(0, this.width - x)), emptyInk);
   }
 
   /** Terminals differ in how wide a joined character is: one that would not take the cells it was given is drawn without its joins. */
@@ -110,6 +131,11 @@ export class Canvas extends Renderable {
     this.parted.set(text, drawn);
     return drawn;
   }
+}
+
+function isSame(before: Row | undefined, row: Row): boolean {
+  if (before === undefined || before.length !== row.length) return false;
+  return row.every(({ text, look }, at) => before[at]?.text === text && before[at].look === look);
 }
 
 function cellsTaken(buffer: OptimizedBuffer, text: string): number {
