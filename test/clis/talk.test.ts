@@ -64,7 +64,7 @@ test("a conversation changes hands with /agent, and the agent and its model are 
 
 test("listings, exports and the context say who is who", async () => {
   await chat(["/agent pi", "word-7"]);
-  expect((await house.run(["list"])).out).toMatch(/SESSION +USED +AGENT +MODEL +TASK\n\* +talk \w+ +\S+.* ago +pi +/);
+  expect((await house.run(["list"])).out).toMatch(/SESSION +USED +AGENT +MODEL +TASK\n\* +talk \w+ +(just now|\S+ ago) +pi +/);
   const exported = (await house.run(["export", "talk"])).out;
   expect([...exported.matchAll(/^agent \w+(?= )/gm)].map(([head]) => head)).toEqual(
     ["native", "pi", "codex", "codex", "codex", "native", "pi"].map((name) => `agent ${name}`),
