@@ -1,6 +1,6 @@
 // What one frame of skein's screen costs, inside its own process: the next state, its picture and the drawing of its
-// cells on OpenTUI's renderer without a terminal. Every piece of the stream is a frame of its own, which is the worst case.
-// As a program it prints the table alone: `bun bench/tui-frames.ts`.
+// cells on OpenTUI's renderer without a terminal: at the pace of the program, and without a rest between them, which is the
+// worst case. As a program it prints the table alone: `bun bench/tui-frames.ts`.
 import { loadavg } from "node:os";
 import { createTestRenderer } from "@opentui/core/testing";
 import type { Event } from "../src/protocol/event.ts";
@@ -11,7 +11,7 @@ import { Canvas } from "../src/tui/canvas.ts";
 import { firstState, type Message } from "../src/tui/state.ts";
 import { update } from "../src/tui/update.ts";
 import { pictureOf } from "../src/tui/views/screen.ts";
-import { pieceAt, pieces } from "./tui-model.ts";
+import { pieceAt, pieces, piecesPerSecond } from "./tui-model.ts";
 import { size } from "./tui-pty.ts";
 import { nodesOf } from "./tui-session.ts";
 
@@ -40,6 +40,7 @@ export async function measureFrames(blocks: number): Promise<Frames> {
   const empty = await frame();
   const { made, pieces: makings } = makeBlocks(nodesOf(blocks) as Node[]);
   const opened = await frame({ type: "opened", session, blocks: made, turns: [] });
+  const paced = await atPace((n) => frame({ type: "event", event: delta(n, piecesPerFrame) }));
   const streamed: Frame[] = [];
   for (let n = 0; n < pieces; n += 1) streamed.push(await frame({ type: "event", event: delta(n) }));
   const scrolled: Frame[] = [];
@@ -48,9 +49,24 @@ export async function measureFrames(blocks: number): Promise<Frames> {
     { what: "the first, of a screen without a word", frames: [empty] },
     { what: `each piece of making ${blocks.toLocaleString("en-US")} blocks (no frame; keys are heard after it)`, frames: makings },
     { what: `showing ${blocks.toLocaleString("en-US")} blocks`, frames: [opened] },
-    { what: `each of ${pieces.toLocaleString("en-US")} pieces of text`, frames: streamed },
+    { what: `a stream of ${pieces.toLocaleString("en-US")} pieces at the program's pace`, frames: paced },
+    { what: `each of ${pieces.toLocaleString("en-US")} pieces by itself, one upon the other`, frames: streamed },
     { what: "each of 500 steps back through the transcript", frames: scrolled },
   ];
+}
+
+const framesPerSecond = 10;
+const piecesPerFrame = piecesPerSecond / framesPerSecond;
+
+/** What came since the frame before is drawn in one, as `coalesce` hands it on. */
+async function atPace(draw: (from: number) => Promise<Frame>): Promise<Frame[]> {
+  const frames: Frame[] = [];
+  const startedAt = performance.now();
+  for (let n = 0; n < pieces; n += piecesPerFrame) {
+    await Bun.sleep(startedAt + frames.length * (1000 / framesPerSecond) - performance.now());
+    frames.push(await draw(n));
+  }
+  return frames;
 }
 
 /** As it is done when a session is opened. */
@@ -70,8 +86,9 @@ function threadCpuMs(): number {
   return (user + system) / 1000;
 }
 
-function delta(n: number): Event {
-  return { seq: 1, n, sessionId: "s", turnId: "t", at: 0, type: "text.delta", text: pieceAt(n) };
+function delta(n: number, count = 1): Event {
+  const text = Array.from({ length: count }, (_, at) => pieceAt(n + at)).join("");
+  return { seq: 1, n, sessionId: "s", turnId: "t", at: 0, type: "text.delta", text };
 }
 
 export function framesTable(measured: Frames): string {
