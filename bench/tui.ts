@@ -160,7 +160,7 @@ Each program is in a pty of ${size.cols} × ${size.rows} that answers as a plain
 |---|${screens.map(() => "---:|").join("")}---:|
 ${table.join("\n")}
 
-Inside skein's own process (\`bun bench/tui-frames.ts\`), on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest is waiting, on a machine with other work mostly for that). Each piece of the stream is drawn by itself here; the program draws at most ten times a second while text streams, which also bounds what it writes.
+Inside skein's own process (\`bun bench/tui-frames.ts\`), on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest is waiting, on a machine with other work mostly for that). The program draws at most ten times a second while text streams, which also bounds what it writes; the last but one row draws every piece by itself without a rest, which is worse than it ever gets.
 
 ${framesTable(inside)}
 `;
