@@ -93,8 +93,8 @@ function saidBy(who: string, at: number, calls = 1) {
     prompt: `ask-${n}: "what" is\nnext?`,
     before: `look-${n}.`,
     calls: numbers.map((number) => `call-${n}-${number}.`),
-    commands: numbers.map((number) => `echo call-${n}-${number}.; expr 610000 + ${number}`),
-    results: numbers.map((number) => String(610_000 + number)),
+    commands: numbers.map((number) => `echo call-${n}-${number}.; expr 610000000000 + ${number}`),
+    results: numbers.map((number) => String(610_000_000_000 + number)),
     answer: `said-${n}`,
   };
 }

@@ -32,7 +32,7 @@ test("each of the six takes over from each of the others, and hears everything o
   for (const [at, agent] of order.entries()) {
     const mine = wordsOf(at);
     server.setScript({
-      steps: [{ text: mine.before, calls: [{ input: { command: `echo ${mine.call}; expr 61000 + 300 + ${at}` } }] }],
+      steps: [{ text: mine.before, calls: [{ input: { command: `echo ${mine.call}; expr 613000000000 + 300 + ${at}` } }] }],
       final: mine.answer,
     });
     const model = modelFor(agent, at);
@@ -80,7 +80,7 @@ function wordsOf(at: number) {
     prompt: `ask-${n}: "what" is\nnext?`,
     before: `look-${n}.`,
     call: `call-${n}`,
-    result: String(61_300 + at),
+    result: String(613_000_000_300 + at),
     answer: `said-${n}`,
   };
 }

@@ -48,7 +48,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   }
 
   test("takes a first turn with three tool calls, on the model that was named, with the effort and the role", async () => {
-    server.setScript(shellScript(["expr 61000 + 301", "expr 61000 + 302", "expr 61000 + 303"], "heard-one"));
+    server.setScript(shellScript(["expr 613000000000 + 301", "expr 613000000000 + 302", "expr 613000000000 + 303"], "heard-one"));
     first = await takeTurn(house, server, [
       "-a",
       agent,
@@ -65,7 +65,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect(first.turn.cli?.version).toBe(isScript ? null : peerPackages[agent].split("@").at(-1)!);
     expect(shapeOf(first.nodes)).toEqual([
       "user: ask-one",
-      ...["301", "302", "303"].flatMap((n) => ["agent: call", `tool: 61${n}`]),
+      ...["301", "302", "303"].flatMap((n) => ["agent: call", `tool: 613000000${n}`]),
       "agent: heard-one",
     ]);
     expect(first.requests.map(askedModel)).toEqual(first.requests.map(() => models[0]));
@@ -130,7 +130,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   /** Of the turns that were, those whose words the model heard; each must have been heard once, and whole. */
   function heardIn({ requests }: Taken): string[] {
     const last = requests.at(-1);
-    const results = ["61301", "61302", "61303"];
+    const results = ["613000000301", "613000000302", "613000000303"];
     expect(countsIn(last, results)).toEqual(Object.fromEntries(results.map((result) => [result, 1])));
     const named = Object.keys(heard).filter((words) => last?.text.includes(`ask-${words}`) || last?.text.includes(heard[words]!));
     for (const words of named)

@@ -48,7 +48,7 @@ export async function takeTurn(
   };
 }
 
-/** How often each word stands in a request. */
+/** How often each word stands in a request, which is full of ids: five digits of a number stand in one of them now and then. */
 export function countsIn(request: Pick<RecordedRequest, "text"> | undefined, words: string[]): Record<string, number> {
   return Object.fromEntries(words.map((word) => [word, (request?.text ?? "").split(JSON.stringify(word).slice(1, -1)).length - 1]));
 }
