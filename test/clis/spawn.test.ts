@@ -15,7 +15,7 @@ const children = [
   ...Array.from({ length: 10 }, (_, at) => ({ task: `native-task-${at}` })),
   ...peerNames.map((agent) => ({ task: `${agent}-task-x`, agent, model: agentModels[agent]! })),
 ];
-const child = { steps: [{ text: "I look.", calls: [{ input: { command: "expr 61000 + 300" } }] }], final: "It is counted." };
+const child = { steps: [{ text: "I look.", calls: [{ input: { command: "expr 613000000000 + 300" } }] }], final: "It is counted." };
 
 let server: ModelServer;
 
@@ -40,11 +40,11 @@ test("ten native and five real agents work at once below one turn", async () => 
   for (const { call, spawned_session_id: id } of spawned) {
     const at = printed.findIndex(({ node }) => node?.parts.some((part) => part.kind === "result" && part.call === call));
     const shown = printed.slice(0, at).flatMap((event) => (event.type === "tool.output" && event.call === call ? [event.text] : []));
-    expect(shown.join("")).toMatch(/I look\.[\s\S]*expr 61000 \+ 300[\s\S]*It is counted\./);
+    expect(shown.join("")).toMatch(/I look\.[\s\S]*expr 613000000000 \+ 300[\s\S]*It is counted\./);
     expect(printed[at]!.node!.parts[0]!.text).toStartWith(`It is counted.\n\n[session ${id}, ok, spent $0.`);
   }
   // Only the command that ran can have said it.
-  expect(server.main().filter(({ text }) => text.includes("61300"))).toHaveLength(children.length);
+  expect(server.main().filter(({ text }) => text.includes("613000000300"))).toHaveLength(children.length);
   const folder = join(house.project, ".skein", "sessions");
   const transcripts = readdirSync(folder)
     .filter((name) => name.endsWith(".jsonl"))
