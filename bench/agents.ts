@@ -7,11 +7,11 @@ import { join } from "node:path";
 import type { Adapter, CliLaunch } from "../src/agents/external/adapter.ts";
 import { adapters } from "../src/agents/external/index.ts";
 import { shellScript } from "../src/agents/contract/server/script.ts";
-import { probeMachine } from "../src/sandbox/probe.ts";
-import { walledCommand } from "../src/sandbox/start.ts";
+import { probeSandbox } from "../src/sandbox/probe.ts";
+import { sandboxCommand } from "../src/sandbox/start.ts";
 import { startRemoteModelServer } from "../test/support/model-server-control.ts";
 import { buildSkein, type Contender } from "./contenders.ts";
-import { type Figures, measure, type Scenario, type Seat, takeSeat } from "./measure.ts";
+import { type Figures, measure, type Scenario, type BenchSite, openBenchSite } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
 import { installPeers, peerNames, peersBin, peersDir } from "./peers.ts";
 
@@ -40,7 +40,7 @@ const accountHead = "## What it comes to";
 await installPeers(peerNames);
 const skein = await buildSkein();
 const path = `${peersBin}:${process.env["PATH"]}`;
-const machine = await probeMachine({ self: skein.command("").slice(0, 1), path });
+const machine = await probeSandbox({ self: skein.command("").slice(0, 1), path });
 adoptOrphans();
 const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];
@@ -56,9 +56,9 @@ process.exit(0);
 
 async function compare(adapter: Adapter): Promise<string> {
   const seats = {
-    alone: await takeSeat(alone(adapter), server.url),
-    apart: await takeSeat(apart(adapter), server.url),
-    through: await takeSeat(through(adapter), server.url),
+    alone: await openBenchSite(alone(adapter), server.url),
+    apart: await openBenchSite(apart(adapter), server.url),
+    through: await openBenchSite(through(adapter), server.url),
   };
   for (const seat of Object.values(seats)) await measure(server, seat, few, "time");
   const [bare, ours, apartMs]: [Round[], Round[], number[]] = [[], [], []];
@@ -74,7 +74,7 @@ async function compare(adapter: Adapter): Promise<string> {
   return row;
 }
 
-async function once(seat: Seat): Promise<Round> {
+async function once(seat: BenchSite): Promise<Round> {
   return {
     few: await measure(server, seat, few, "time"),
     callMs: await perCall(seat),
@@ -83,7 +83,7 @@ async function once(seat: Seat): Promise<Round> {
 }
 
 /** From request to request, as the server sees it: the median of one run of many calls. */
-async function perCall(seat: Seat): Promise<number> {
+async function perCall(seat: BenchSite): Promise<number> {
   await measure(server, seat, many, "time");
   const times = (await server.requests()).filter(({ number }) => number > 0).map(({ at }) => at);
   return median(times.slice(1).map((at, index) => at - times[index]!));
@@ -92,7 +92,7 @@ async function perCall(seat: Seat): Promise<number> {
 /** In the namespaces that skein would put it into, and behind no walls: what the kernel and two small programs cost. */
 function apart(adapter: Adapter): Contender {
   const contender = alone(adapter, "apart");
-  const command = (task: string) => walledCommand({ command: contender.command(task), cwd: "/", walls: null, machine, self: [] });
+  const command = (task: string) => sandboxCommand({ command: contender.command(task), cwd: "/", walls: null, machine, self: [] });
   return { ...contender, command };
 }
 

@@ -2,20 +2,20 @@
 // run has ended, how many lasting events each of the readers was told.
 import { connect } from "node:net";
 import { connectApi } from "../src/hub/client.ts";
-import { buildHouse, newEstate } from "../src/house.ts";
+import { createApp, createProcessContext } from "../src/house.ts";
 import { protocolVersion } from "../src/protocol/control.ts";
 import { version } from "../src/version.ts";
 
 const [socket = "", session = "", readers = "0", stalled = "0"] = process.argv.slice(2);
 const cwd = process.cwd();
-const estate = newEstate({
+const estate = createProcessContext({
   around: () => null,
   startedAt: Date.now(),
   address: () => null,
   reach: (address) => connectApi({ socket: address }, { client: "bench" }),
 });
 const wish = { ephemeral: false, trust: null, lenient: false, self: [], warn: console.error };
-const api = buildHouse({ env: process.env, cwd, startedIn: cwd, version, estate, ...wish });
+const api = createApp({ env: process.env, cwd, startedIn: cwd, version, estate, ...wish });
 
 for (let at = 0; at < Number(stalled); at++) await stall();
 const counts = await Promise.all(Array.from({ length: Number(readers) }, watcher));

@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSnapshots } from "../src/files/snapshots.ts";
+import { createSnapshots } from "../src/files/snapshots.ts";
 
 const rounds = 9;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-files-"));
@@ -25,7 +25,7 @@ if (!process.argv.includes("--quick")) await Bun.write(join(import.meta.dir, "FI
 async function measure(files: number): Promise<string> {
   const project = makeProject(files);
   await Bun.sleep(1100); // a file as young as its record is read again
-  const snapshots = openSnapshots({
+  const snapshots = createSnapshots({
     root: join(root, "data"),
     path: process.env["PATH"] ?? "",
     tooWide: [],

@@ -19,7 +19,7 @@ export type Scenario = {
   proof: string[];
 };
 
-export type Seat = { contender: Contender; home: string; cwd: string };
+export type BenchSite = { contender: Contender; home: string; cwd: string };
 
 export type Figures = {
   wholeMs: number;
@@ -43,7 +43,7 @@ export function callsScenario(count: number): Scenario {
 export const bigScenario: Scenario = { name: "5 MB", commands: ["seq 1000001 1625000"], proof: ["1000002", "1624999"] };
 
 /** An empty home that stays for all runs, outside the temp directory, and an empty git repository to work in. */
-export async function takeSeat(contender: Contender, url: string): Promise<Seat> {
+export async function openBenchSite(contender: Contender, url: string): Promise<BenchSite> {
   const home = join(peersDir, "homes", contender.name);
   await rm(home, { recursive: true, force: true });
   for (const [name, text] of Object.entries(contender.files(url))) {
@@ -57,7 +57,7 @@ export async function takeSeat(contender: Contender, url: string): Promise<Seat>
 }
 
 /** Memory is sampled in runs of its own: sampling takes time from what it watches. */
-export async function measure(server: RemoteModelServer, seat: Seat, scenario: Scenario, watch: "time" | "memory"): Promise<Figures> {
+export async function measure(server: RemoteModelServer, seat: BenchSite, scenario: Scenario, watch: "time" | "memory"): Promise<Figures> {
   await server.setScript(shellScript(scenario.commands));
   await server.clear();
   const marker = `BENCH_RUN=${crypto.randomUUID()}`;

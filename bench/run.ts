@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server-control.ts";
 import { shellScript } from "../src/agents/contract/server/script.ts";
 import { buildSkein, codex, pi } from "./contenders.ts";
-import { bigScenario, callsScenario, measure, takeSeat, type Seat } from "./measure.ts";
+import { bigScenario, callsScenario, measure, openBenchSite, type BenchSite } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
 import { installPeers, peerPackages, peersDir } from "./peers.ts";
 import { renderTables, type Round } from "./table.ts";
@@ -24,9 +24,9 @@ async function main(args: string[]): Promise<void> {
   const startedAt = Date.now();
   adoptOrphans();
   const server = await startRemoteModelServer(shellScript([]));
-  const seats: Seat[] = [];
+  const seats: BenchSite[] = [];
   try {
-    for (const contender of contenders) seats.push(await takeSeat(contender, server.url));
+    for (const contender of contenders) seats.push(await openBenchSite(contender, server.url));
     const results = await measureAll(server, seats, rounds, startedAt + deadlineMs);
     const report = describeRun(seats, results, args) + renderTables(results);
     console.log(report);
@@ -48,7 +48,7 @@ function takeLock(): Disposable {
 }
 
 /** Interleaved: every contender once, then every contender again. The first pass only warms the homes. */
-async function measureAll(server: RemoteModelServer, seats: Seat[], rounds: number, deadline: number): Promise<Map<string, Round[]>> {
+async function measureAll(server: RemoteModelServer, seats: BenchSite[], rounds: number, deadline: number): Promise<Map<string, Round[]>> {
   const results = new Map<string, Round[]>(seats.map((seat) => [seat.contender.name, []]));
   for (const seat of seats) await measure(server, seat, callsScenario(2), "time");
   for (let round = 1; round <= rounds; round += 1) {
@@ -62,7 +62,7 @@ async function measureAll(server: RemoteModelServer, seats: Seat[], rounds: numb
   return results;
 }
 
-async function measureRound(server: RemoteModelServer, seats: Seat[]): Promise<Map<string, Round>> {
+async function measureRound(server: RemoteModelServer, seats: BenchSite[]): Promise<Map<string, Round>> {
   const parts = new Map<string, Partial<Round>>(seats.map((seat) => [seat.contender.name, {}]));
   const plan = [
     ["calls20", callsScenario(20), "time"],
@@ -87,7 +87,7 @@ async function measureTwice<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-function describeRun(seats: Seat[], results: Map<string, Round[]>, args: string[]): string {
+function describeRun(seats: BenchSite[], results: Map<string, Round[]>, args: string[]): string {
   const versions = seats.map(({ contender }) => `${contender.name} ${contender.version}`).join(", ");
   const count = Math.min(...[...results.values()].map((rounds) => rounds.length));
   const tokens = [...results].map(([name, rounds]) => {

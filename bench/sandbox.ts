@@ -5,8 +5,8 @@ import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../src/config/load.ts";
 import { findPaths } from "../src/config/paths.ts";
-import { executorsOf, machineOf } from "../src/house/executors.ts";
-import { type Ground, newEstate } from "../src/house.ts";
+import { createExecutors, loadSandboxSupport } from "../src/house/executors.ts";
+import { type AppContext, createProcessContext } from "../src/house.ts";
 import type { Policy } from "../src/protocol/policy.ts";
 import type { Executor } from "../src/protocol/ports.ts";
 import { startModelServer } from "../src/agents/contract/server.ts";
@@ -41,7 +41,7 @@ const program = join(root, "program", "skein");
 const [home, project] = [join(root, "home"), join(root, "project")];
 prepare();
 const ground = groundOf();
-const machine = await machineOf(ground, { anew: true });
+const machine = await loadSandboxSupport(ground, { anew: true });
 if (machine.tier === "none") throw new Error(`there is nothing to measure: ${machine.why}`);
 
 const first = await firstCalls();
@@ -64,7 +64,7 @@ function prepare(): void {
   if (built.exitCode !== 0) throw new Error(built.stderr.toString());
 }
 
-function groundOf(): Ground {
+function groundOf(): AppContext {
   const env = { PATH: process.env["PATH"], HOME: home };
   const paths = findPaths(env, project);
   const config = loadConfig({ project, env, paths, trusted: () => false });
@@ -77,7 +77,7 @@ function groundOf(): Ground {
     lenient: false,
     self: [program],
     version: "0",
-    estate: newEstate({
+    estate: createProcessContext({
       startedAt: 0,
       around: () => null,
       address: () => null,
@@ -124,7 +124,7 @@ async function furtherCalls(): Promise<Map<string, Record<Side, number[]>>> {
 }
 
 async function withExecutor(side: Side, session: string, act: (executor: Executor) => Promise<void>): Promise<void> {
-  const executors = executorsOf(ground);
+  const executors = createExecutors(ground);
   try {
     const { tier } = await executors.enforced(policies[side]);
     if ((tier === "none") !== (side === "none")) throw new Error(`${side} is held by ${tier}`);

@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { NewNode } from "../src/protocol/node.ts";
 import { Db } from "../src/store/db.ts";
-import { acquire, requireLease, thisProcess } from "../src/store/lease.ts";
+import { acquire, requireLease, currentProcess } from "../src/store/lease.ts";
 import { addNode } from "../src/store/nodes.ts";
 import { indexSome } from "../src/store/search.ts";
 import { createSession, forkSession } from "../src/store/sessions.ts";
@@ -50,7 +50,7 @@ function fill(db: Db, name: string | null, count: number, random: () => number) 
 
 /** Turns of about twenty nodes: a prompt, then calls and results in turn, then an answer. */
 function grow(db: Db, session: string, count: number, random: () => number): { id: string; middle: string } {
-  const lease = acquire(db, session, thisProcess());
+  const lease = acquire(db, session, currentProcess());
   let middle = "";
   for (let done = 0; done < count;) {
     const left = Math.min(20, count - done);

@@ -2,19 +2,19 @@
 // definitions and messages, wherever a protocol puts them.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { RecordedRequest } from "../src/agents/contract/server.ts";
-import { field, listOf, type Json } from "../src/agents/contract/server/json.ts";
-import type { ProtocolName } from "../src/agents/contract/server/protocol.ts";
+import { field, listOf, type JsonValue } from "../src/agents/contract/server/json.ts";
+import type { ServerWireName } from "../src/agents/contract/server/protocol.ts";
 
-type Prompt = { system: Json; tools: Json; messages: Json };
+type Prompt = { system: JsonValue; tools: JsonValue; messages: JsonValue };
 
 export type PromptTokens = { system: number; tools: number; messages: number; total: number };
 
-const prompts: Record<ProtocolName, (body: Json) => Prompt> = {
+const prompts: Record<ServerWireName, (body: JsonValue) => Prompt> = {
   anthropic: (body) => ({ system: part(body, "system"), tools: part(body, "tools"), messages: part(body, "messages") }),
   chat: (body) => ({ system: null, tools: part(body, "tools"), messages: part(body, "messages") }),
   gemini: (body) => ({ system: part(body, "systemInstruction"), tools: part(body, "tools"), messages: part(body, "contents") }),
   responses: (body) => {
-    const isTools = (item: Json): boolean => field(item, "type") === "additional_tools";
+    const isTools = (item: JsonValue): boolean => field(item, "type") === "additional_tools";
     const input = listOf(field(body, "input"));
     const tools = [...listOf(field(body, "tools")), ...input.filter(isTools).flatMap((item) => listOf(field(item, "tools")))];
     return { system: part(body, "instructions"), tools, messages: input.filter((item) => !isTools(item)) };
@@ -27,10 +27,10 @@ export function promptTokens(request: RecordedRequest): PromptTokens {
   return { system, tools, messages, total: system + tools + messages };
 }
 
-function part(body: Json, key: string): Json {
+function part(body: JsonValue, key: string): JsonValue {
   return field(body, key) ?? null;
 }
 
-function count(value: Json): number {
+function count(value: JsonValue): number {
   return value === null ? 0 : countTokens(JSON.stringify(value));
 }

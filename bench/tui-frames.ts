@@ -8,9 +8,9 @@ import type { Node } from "../src/protocol/node.ts";
 import type { Session } from "../src/protocol/turn.ts";
 import { blocksOfPath, type Block } from "../src/tui/blocks.ts";
 import { Canvas } from "../src/tui/canvas.ts";
-import { firstState, type Message } from "../src/tui/state.ts";
+import { firstState, type UpdateMessage } from "../src/tui/state.ts";
 import { update } from "../src/tui/update.ts";
-import { pictureOf } from "../src/tui/views/screen.ts";
+import { renderFrame } from "../src/tui/views/screen.ts";
 import { pieceAt, pieces, piecesPerSecond } from "./tui-model.ts";
 import { size } from "./tui-pty.ts";
 import { nodesOf } from "./tui-session.ts";
@@ -24,11 +24,11 @@ export async function measureFrames(blocks: number): Promise<Frames> {
   let state = firstState({ size: { columns: size.cols, rows: size.rows }, net: "off", sandbox: "on" });
   await using setup = await createTestRenderer({ width: size.cols, height: size.rows, nativeSceneVerify: false });
   const { renderer } = setup;
-  const canvas = new Canvas(renderer, { color: true, picture: () => pictureOf(state), drawImages: () => {}, onWheel: () => {} });
+  const canvas = new Canvas(renderer, { color: true, picture: () => renderFrame(state), drawImages: () => {}, onWheel: () => {} });
   renderer.root.add(canvas);
   let problem: unknown = null;
   renderer.on("render:error", ({ error }: { error: unknown }) => (problem = error));
-  const frame = async (...messages: Message[]): Promise<Frame> => {
+  const frame = async (...messages: UpdateMessage[]): Promise<Frame> => {
     const from = performance.now();
     const cpuFrom = threadCpuMs();
     for (const message of messages) state = update(state, message).state;

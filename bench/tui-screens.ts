@@ -4,19 +4,19 @@ import { buildSkein, pi as piContender, skein as skeinContender } from "./conten
 import { installPeers, peerPackages, peerPrograms } from "./peers.ts";
 import { opencodeSession, opencodeSessionId, piSession } from "./tui-session.ts";
 
-export type Seat = { url: string; root: string; home: string; cwd: string };
+export type ScreenSite = { url: string; root: string; home: string; cwd: string };
 
 export type Screen = {
   name: string;
   version: string;
-  env: (seat: Seat) => Record<string, string>;
+  env: (seat: ScreenSite) => Record<string, string>;
   /** Puts a conversation of so many blocks where the program finds it. */
-  seed: (seat: Seat, blocks: number) => Promise<void>;
-  command: (seat: Seat) => string[];
+  seed: (seat: ScreenSite, blocks: number) => Promise<void>;
+  command: (seat: ScreenSite) => string[];
 };
 
 const model = "claude-sonnet-4-5";
-const seedFile = ({ root }: Seat) => join(root, "session.jsonl");
+const seedFile = ({ root }: ScreenSite) => join(root, "session.jsonl");
 
 const skein: Screen = {
   name: "skein",
@@ -71,7 +71,7 @@ export async function readyScreens(names: readonly string[]): Promise<Screen[]> 
   return screens;
 }
 
-export function environmentOf(screen: Screen, seat: Seat): Record<string, string> {
+export function environmentOf(screen: Screen, seat: ScreenSite): Record<string, string> {
   const usual = {
     PATH: process.env.PATH ?? "/usr/bin:/bin",
     HOME: seat.home,
@@ -87,7 +87,7 @@ function skeinProgram(): string {
   return skeinContender.command("")[0]!;
 }
 
-async function run(screen: Screen, seat: Seat, command: string[]): Promise<void> {
+async function run(screen: Screen, seat: ScreenSite, command: string[]): Promise<void> {
   const child = Bun.spawn(command, {
     cwd: seat.cwd,
     env: environmentOf(screen, seat),

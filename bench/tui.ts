@@ -7,7 +7,7 @@ import { median } from "./table.ts";
 import { framesTable, measureFrames, type Frames } from "./tui-frames.ts";
 import { pieces, piecesPerSecond, streamEnd, wanted } from "./tui-model.ts";
 import { openPty, size, type Pty } from "./tui-pty.ts";
-import { environmentOf, readyScreens, type Screen, type Seat } from "./tui-screens.ts";
+import { environmentOf, readyScreens, type Screen, type ScreenSite } from "./tui-screens.ts";
 import { lastWords } from "./tui-session.ts";
 
 const isQuick = process.argv.includes("--quick");
@@ -51,7 +51,7 @@ const results = new Map<Screen, Figures[]>();
 try {
   const { value } = await model.stdout.getReader().read();
   const url = new TextDecoder().decode(value).trim();
-  const seats = new Map<Screen, Seat>();
+  const seats = new Map<Screen, ScreenSite>();
   for (const screen of await readyScreens(names)) seats.set(screen, await takeSeat(screen, url));
   for (let round = 0; round < rounds; round += 1)
     for (const [screen, seat] of seats) {
@@ -72,7 +72,7 @@ const report = text(frames);
 console.log(report);
 if (!isQuick) await Bun.write(join(import.meta.dir, "TUI.md"), report);
 
-async function takeSeat(screen: Screen, url: string): Promise<Seat> {
+async function takeSeat(screen: Screen, url: string): Promise<ScreenSite> {
   const root = mkdtempSync(join(tmpdir(), `bench-tui-${screen.name}-`));
   const seat = { url, root, home: join(root, "home"), cwd: join(root, "project") };
   for (const folder of [seat.home, seat.cwd]) mkdirSync(folder);
@@ -87,12 +87,12 @@ function seedOf(root: string): string {
 }
 
 /** A run adds to the conversation: each begins with the same one. */
-function restore({ root }: Seat): void {
+function restore({ root }: ScreenSite): void {
   rmSync(root, { recursive: true, force: true });
   cpSync(seedOf(root), root, { recursive: true });
 }
 
-async function measure(screen: Screen, seat: Seat): Promise<Figures> {
+async function measure(screen: Screen, seat: ScreenSite): Promise<Figures> {
   const pty = openPty(screen.command(seat), seat.cwd, environmentOf(screen, seat));
   try {
     const firstFrameMs = await pty.until(lastWords, limitMs);

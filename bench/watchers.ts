@@ -4,8 +4,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
 import { longRunModel, startLongRun, type LongRun } from "../test/support/long-run.ts";
-import { follow } from "../test/support/following.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../test/support/skein.ts";
+import { readEvents } from "../test/support/following.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "../test/support/skein.ts";
 import { median } from "./table.ts";
 
 const isQuick = process.argv.includes("--quick");
@@ -43,10 +43,10 @@ async function measure(pace: Pace, side: keyof Figures): Promise<number> {
       times.push(performance.now());
     },
   });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   writeFileSync(join(house.project, "note.txt"), "a note\n");
   try {
-    const run = follow(house.start(["run", "go", "--session", "run", "-m", longRunModel, "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "go", "--session", "run", "-m", longRunModel, "--output-format", "events"]));
     const begun = await run.until((event) => event.type === "turn.started");
     const watching = side === "alone" || begun === null ? null : await watch(house, begun.session_id);
     ready.resolve();
@@ -62,7 +62,7 @@ async function measure(pace: Pace, side: keyof Figures): Promise<number> {
   }
 }
 
-async function watch(house: TemporaryHouse, session: string): Promise<{ ended: Promise<number[]> }> {
+async function watch(house: TemporaryHome, session: string): Promise<{ ended: Promise<number[]> }> {
   const folder = join(house.env["SKEIN_HOME"] as string, "state", "run");
   const socket = await socketIn(folder);
   const args = [socket, session, String(crowd.readers), String(crowd.stalled)];

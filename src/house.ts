@@ -2,7 +2,7 @@
 // knows them all, and the only one below the doors that sees configuration.
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { chooseAgent, externalAgents as agentRows, modelFor } from "./agents/external/names.ts";
+import { chooseAgent, externalAgentTable as agentRows, agentModel } from "./agents/external/names.ts";
 import { groupAgent } from "./agents/group/group.ts";
 import { readContextFiles } from "./agents/native/context-files.ts";
 import { nativeAgent } from "./agents/native/native.ts";
@@ -11,22 +11,22 @@ import { loadConfig, type Config, type LoadOptions } from "./config/load.ts";
 import { findPaths, findProject, type Paths } from "./config/paths.ts";
 import { readProjectState, writeProjectState } from "./config/state.ts";
 import { trustState } from "./config/trust.ts";
-import { createEngine, type EngineParts } from "./engine/engine.ts";
-import { Live } from "./engine/live.ts";
+import { createEngine, type EngineDeps } from "./engine/engine.ts";
+import { RunningTurns } from "./engine/live.ts";
 import { ensurePlanFile, isPlanFile } from "./files/plan-file.ts";
 import { bindModel } from "./house/bind-model.ts";
-import { executorsOf } from "./house/executors.ts";
-import { configuredRows, externalAgents } from "./house/external-agents.ts";
-import { fileFinder } from "./house/find-files.ts";
-import { historyOf } from "./house/history.ts";
-import { rowsOf } from "./house/rows.ts";
-import { snapshotsOf } from "./house/snapshots.ts";
-import { teamOf } from "./house/team.ts";
+import { createExecutors } from "./house/executors.ts";
+import { configuredEntries, createExternalAgents } from "./house/external-agents.ts";
+import { createFileFinder } from "./house/find-files.ts";
+import { createHistorySource } from "./house/history.ts";
+import { createApiMethods } from "./house/rows.ts";
+import { createLazySnapshots } from "./house/snapshots.ts";
+import { createTeam } from "./house/team.ts";
 import { chooseModel } from "./models/choose.ts";
 import type { VendorConfig } from "./models/providers.ts";
 import type { Api } from "./protocol/api.ts";
 import { Fault, messageOf } from "./protocol/error.ts";
-import type { Around } from "./protocol/policy.ts";
+import type { EnclosingSession } from "./protocol/policy.ts";
 import type { Session } from "./protocol/turn.ts";
 import { scanSkills } from "./skills/scan.ts";
 import { catalogText } from "./skills/catalog.ts";
@@ -34,7 +34,7 @@ import { openStore } from "./store/sqlite-store.ts";
 import type { Store } from "./store/store.ts";
 import { transcriptPath } from "./store/transcript.ts";
 
-export type HouseInput = {
+export type AppOptions = {
   env: Record<string, string | undefined>;
   cwd: string;
   /** Where relative paths in the environment count from. */
@@ -48,27 +48,27 @@ export type HouseInput = {
   self: string[];
   version: string;
   /** What all houses of this process have in common. */
-  estate: Estate;
+  estate: ProcessContext;
   warn: (message: string) => void;
 };
 
 /** Turns and how to reach them belong to the process, not to one house in it. */
-export type Estate = {
-  live: Live;
+export type ProcessContext = {
+  live: RunningTurns;
   startedAt: number;
   /** Where this process can be talked to, from the first turn on; null where it can't. */
   address: () => string | null;
   reach: (address: string) => Promise<Api>;
   /** The session that this process was started in, if any. */
-  around: () => Around | null;
+  around: () => EnclosingSession | null;
 };
 
-export function newEstate({ startedAt, around, address, reach }: Omit<Estate, "live">): Estate {
-  return { live: new Live(), startedAt, around, address, reach };
+export function createProcessContext({ startedAt, around, address, reach }: Omit<ProcessContext, "live">): ProcessContext {
+  return { live: new RunningTurns(), startedAt, around, address, reach };
 }
 
 /** What the rows beside the engine are made from. */
-export type Ground = HouseInput & {
+export type AppContext = AppOptions & {
   paths: Paths;
   project: string;
   config: Config;
@@ -76,8 +76,8 @@ export type Ground = HouseInput & {
   providers: Record<string, VendorConfig>;
 };
 
-export function buildHouse(input: HouseInput): Api {
-  const ground = lay(input);
+export function createApp(input: AppOptions): Api {
+  const ground = createAppContext(input);
   const { config, paths, env } = ground;
   for (const warning of config.warnings) input.warn(warning);
 
@@ -95,7 +95,7 @@ export function buildHouse(input: HouseInput): Api {
           },
     ));
 
-  const executors = executorsOf(ground);
+  const executors = createExecutors(ground);
   const toolEnv = Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   const native = nativeAgent({
     model: async (name) => bindModel(await choose(name), ground),
@@ -103,10 +103,10 @@ export function buildHouse(input: HouseInput): Api {
     enforced: executors.enforced,
     toolEnv,
     contextFiles: (directory, project) => readContextFiles(directory, project, paths.config),
-    skills: (directory, project) => skillsOf(ground, directory, project),
+    skills: (directory, project) => loadSkills(ground, directory, project),
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced: executors.enforced });
-  const configuredAgents = configuredRows(ground);
+  const configuredAgents = configuredEntries(ground);
   const group = groupAgent({
     known: () => ({
       agents: ["native", ...agentRows.map(({ name }) => name), ...configuredAgents.map(({ name }) => name)],
@@ -115,7 +115,7 @@ export function buildHouse(input: HouseInput): Api {
     retryAfterMs: 1_000,
     enforced: executors.enforced,
   });
-  const { agent: team, places: teams } = teamOf(ground, executors);
+  const { agent: team, places: teams } = createTeam(ground, executors);
   const choosing = { env, providers: ground.providers, configured: config.values.model };
   const chosen = new Map<string | null, Promise<string>>();
   const choose = (name: string | null) => {
@@ -129,26 +129,26 @@ export function buildHouse(input: HouseInput): Api {
     version: input.version,
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
-    snapshots: input.ephemeral ? null : snapshotsOf(ground),
+    snapshots: input.ephemeral ? null : createLazySnapshots(ground),
     teams,
-    agents: [native, shell, group, team, ...externalAgents(ground, executors, configuredAgents)],
+    agents: [native, shell, group, team, ...createExternalAgents(ground, executors, configuredAgents)],
     chooseModel: (agent, name) => {
       const row = [...agentRows, ...configuredAgents].find((candidate) => candidate.name === agent);
-      return row === undefined ? choose(name) : Promise.resolve(modelFor(row, name));
+      return row === undefined ? choose(name) : Promise.resolve(agentModel(row, name));
     },
     chooseAgent: (name, model) =>
       chooseAgent(name, model, { agents: configuredAgents.map((row) => row.name), vendors: Object.keys(ground.providers) }),
-    ...rememberedIn(ground),
+    ...projectStatePorts(ground),
     transcriptFor: (session) =>
       input.ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
     copyTranscript,
     readTranscript: async (...params) => (await import("./agents/external/import/read.ts")).readTranscript(...params),
-    listFiles: fileFinder(ground),
+    listFiles: createFileFinder(ground),
     warn: input.warn,
-    roles: async (directory) => (await import("./house/roles.ts")).rolesIn(ground, directory),
-    history: historyOf(ground),
-    rows: rowsOf(ground, store, (inner, cwd) => buildHouse({ ...input, ...apart, env: inner, cwd, startedIn: cwd })),
+    roles: async (directory) => (await import("./house/roles.ts")).loadRoles(ground, directory),
+    history: createHistorySource(ground),
+    rows: createApiMethods(ground, store, (inner, cwd) => createApp({ ...input, ...throwAwayOptions, env: inner, cwd, startedIn: cwd })),
     close: async () => {
       await executors.close();
       // A store that could not be opened was told of when it was asked for.
@@ -157,10 +157,10 @@ export function buildHouse(input: HouseInput): Api {
   });
 }
 
-type OfProjects = "projectOf" | "getCurrent" | "setCurrent" | "plannerOf" | "setPlanner" | "ensurePlanFile";
+type ProjectStatePorts = "projectOf" | "getCurrent" | "setCurrent" | "plannerOf" | "setPlanner" | "ensurePlanFile";
 
 /** Of each project: which session goes on, and which one planned. */
-function rememberedIn({ paths, ephemeral }: Ground): Pick<EngineParts, OfProjects> {
+function projectStatePorts({ paths, ephemeral }: AppContext): Pick<EngineDeps, ProjectStatePorts> {
   return {
     projectOf: (directory) => findProject(directory, paths.home),
     getCurrent: (project) => readProjectState(paths, project).current,
@@ -172,18 +172,18 @@ function rememberedIn({ paths, ephemeral }: Ground): Pick<EngineParts, OfProject
 }
 
 /** Of a house in which something is only tried. */
-const apart = { ephemeral: true, trust: false, lenient: false, warn: () => {} };
+const throwAwayOptions = { ephemeral: true, trust: false, lenient: false, warn: () => {} };
 
-function lay(input: HouseInput): Ground {
+function createAppContext(input: AppOptions): AppContext {
   const paths = findPaths(input.env, input.startedIn);
   const project = findProject(input.cwd, paths.home);
   const isTrusted = () => input.trust ?? trustState(paths, project).trusted;
-  const config = configOf(input, { project, env: input.env, paths, trusted: isTrusted });
+  const config = loadConfigOrDefaults(input, { project, env: input.env, paths, trusted: isTrusted });
   const providers = Object.fromEntries(Object.entries(config.values.providers).map(([name, row]) => [name, withoutNulls(row)]));
   return { ...input, paths, project, config, isTrusted, providers };
 }
 
-function configOf(input: HouseInput, options: LoadOptions): Config {
+function loadConfigOrDefaults(input: AppOptions, options: LoadOptions): Config {
   try {
     return loadConfig(options);
   } catch (error) {
@@ -213,7 +213,7 @@ async function copyTranscript(session: Session, to: string): Promise<void> {
   }
 }
 
-function skillsOf(ground: Ground, directory: string, project: string): { text: string; paths: string[] } {
+function loadSkills(ground: AppContext, directory: string, project: string): { text: string; paths: string[] } {
   if (!ground.config.values.skills) return { text: "", paths: [] };
   const { skills } = scanSkills({ directory, project, home: ground.paths.home, configDir: ground.paths.config, trusted: false });
   return { text: catalogText(skills), paths: skills.map((skill) => skill.path) };

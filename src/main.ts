@@ -2,11 +2,11 @@
 // Re-executed with a marker it is the executor, what puts up walls around it, or what counts tokens, and then nothing
 // else is loaded.
 import { writeSync } from "node:fs";
-import type { HouseOverrides } from "./cli/command.ts";
-import type { Estate } from "./house.ts";
+import type { AppOverrides } from "./cli/command.ts";
+import type { ProcessContext } from "./house.ts";
 import type { Api } from "./protocol/api.ts";
-import type { Around } from "./protocol/policy.ts";
-import { reachOf } from "./reach.ts";
+import type { EnclosingSession } from "./protocol/policy.ts";
+import { createProcessSocket } from "./reach.ts";
 
 if (process.argv[2] === "__executor") {
   const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
@@ -25,7 +25,13 @@ if (process.argv[2] === "__executor") {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const [{ currentDirectory, realDoor }, { runCli }, { warningText }, { version }, { sessionAround }] = await Promise.all([
+  const [
+    { currentDirectory, createCommandContext: realDoor },
+    { runCli },
+    { warningText },
+    { version },
+    { findEnclosingSession: sessionAround },
+  ] = await Promise.all([
     import("./cli/door.ts"),
     import("./cli/cli.ts"),
     import("./cli/tell-fault.ts"),
@@ -38,13 +44,13 @@ async function main(argv: string[]): Promise<number> {
   const houses = new Set<Api>();
   const startedAt = Date.now();
   const warn = (message: string): void => door.err.write(warningText(message));
-  const reach = reachOf({ stateDir: state, version, startedAt, house: () => build({ lenient: true }), warn });
-  let estate: Estate | null = null;
-  let inside: Around | null | undefined;
+  const reach = createProcessSocket({ stateDir: state, version, startedAt, house: () => build({ lenient: true }), warn });
+  let estate: ProcessContext | null = null;
+  let inside: EnclosingSession | null | undefined;
   const around = () => (inside === undefined ? (inside = sessionAround(process.env)) : inside);
 
-  const build = async (wish: HouseOverrides): Promise<Api> => {
-    const { buildHouse, newEstate } = await import("./house.ts");
+  const build = async (wish: AppOverrides): Promise<Api> => {
+    const { createApp: buildHouse, createProcessContext: newEstate } = await import("./house.ts");
     estate ??= newEstate({ ...reach, startedAt, around });
     // Inside a session our own configuration is hidden; that no turn is started there is to be said first.
     const isInside = around()?.nesting === false;
@@ -85,7 +91,7 @@ async function main(argv: string[]): Promise<number> {
 
 /** What went wrong outside of any command. */
 async function tell(error: unknown): Promise<number> {
-  const { tellFault } = await import("./cli/tell-fault.ts");
+  const { printFault: tellFault } = await import("./cli/tell-fault.ts");
   return tellFault(error, { env: process.env, write: (text) => writeSync(2, text) });
 }
 

@@ -2,12 +2,12 @@
 // on its way, and the client that talks to others'. Nothing of that is loaded before.
 import { join } from "node:path";
 import type { Listener } from "./hub/connection.ts";
-import type { Estate } from "./house.ts";
+import type { ProcessContext } from "./house.ts";
 import type { Api } from "./protocol/api.ts";
 
-export type Reach = Pick<Estate, "address" | "reach"> & { close: () => Promise<void> };
+export type ProcessSocket = Pick<ProcessContext, "address" | "reach"> & { close: () => Promise<void> };
 
-export type ReachInput = {
+export type ProcessSocketOptions = {
   stateDir: string;
   version: string;
   startedAt: number;
@@ -19,7 +19,7 @@ export type ReachInput = {
 /** The first request is to be out before anything is done for those who may want to watch it. */
 const listenAfterMs = 40;
 
-export function reachOf({ stateDir, version, startedAt, house, warn }: ReachInput): Reach {
+export function createProcessSocket({ stateDir, version, startedAt, house, warn }: ProcessSocketOptions): ProcessSocket {
   const client = `skein ${version}`;
   let address: string | null = null;
   let timer: Timer | null = null;
@@ -27,8 +27,8 @@ export function reachOf({ stateDir, version, startedAt, house, warn }: ReachInpu
 
   const listen = async (at: string): Promise<Listener | null> => {
     try {
-      const { listenPrivately } = await import("./hub/listen.ts");
-      return listenPrivately(at, { apiFor: answering(house), version, startedAt });
+      const { servePrivateSocket: listenPrivately } = await import("./hub/listen.ts");
+      return listenPrivately(at, { apiFor: shareApi(house), version, startedAt });
     } catch (error) {
       warn(`other processes can't reach this run: ${error instanceof Error ? error.message : String(error)}`);
       return null;
@@ -50,7 +50,7 @@ export function reachOf({ stateDir, version, startedAt, house, warn }: ReachInpu
 }
 
 /** One house for all who call; it is closed with this process, not with a connection. */
-function answering(house: () => Promise<Api>): () => Promise<Api> {
+function shareApi(house: () => Promise<Api>): () => Promise<Api> {
   let built: Promise<Api> | null = null;
   return async () => ({ ...(await (built ??= house())), close: async () => {} });
 }

@@ -1,7 +1,15 @@
 // Reduces the price list of @pydantic/genai-prices to src/models/catalog-data.json: the vendors we know, text models
 // only, one line each. Run it after that package was updated; nothing here ships.
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, TieredPrices } from "@pydantic/genai-prices";
-import { type CatalogData, type CatalogRow, type DatedRates, fits, type Matcher, type Rate, type Rates } from "../src/models/catalog.ts";
+import {
+  type CatalogData,
+  type CatalogEntry,
+  type DatedRates,
+  matchesName,
+  type Matcher,
+  type Rate,
+  type Rates,
+} from "../src/models/catalog.ts";
 
 const vendors: Record<string, string> = {
   anthropic: "anthropic",
@@ -23,7 +31,7 @@ export function reducePrices(): CatalogData {
   );
 }
 
-function reduceModel(model: ModelInfo): CatalogRow[] {
+function reduceModel(model: ModelInfo): CatalogEntry[] {
   const isOld = model.deprecated === true;
   const prices = (Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }]).map((entry): Rates | DatedRates | null => {
     const rates = reduceRates(entry.prices);
@@ -41,7 +49,7 @@ function reduceModel(model: ModelInfo): CatalogRow[] {
 
 /** The list's own id is sometimes only a label: then the first name that the vendor takes. */
 function callable(id: string, match: Matcher[]): string {
-  if (match.some((matcher) => fits(matcher, id))) return id;
+  if (match.some((matcher) => matchesName(matcher, id))) return id;
   const name = match.find((matcher) => typeof matcher === "string" && matcher.startsWith("="));
   return typeof name === "string" ? name.slice(1) : `${id}-latest`;
 }

@@ -2,10 +2,10 @@
 // that the next request carries it.
 import { cutText } from "../kit/text.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import type { PassingBody } from "../protocol/event.ts";
+import type { TransientEventBody } from "../protocol/event.ts";
 import type { Handle } from "../protocol/handle.ts";
 import type { NewNode } from "../protocol/node.ts";
-import type { Enforced, Policy } from "../protocol/policy.ts";
+import type { EnforcedPolicy, Policy } from "../protocol/policy.ts";
 import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/ports.ts";
 import { createFeed } from "../kit/feed.ts";
 import { outputEvents } from "./native/output-events.ts";
@@ -16,13 +16,13 @@ const call = "exec";
 /** Even an empty output is kept: its handle says how the command ended. */
 const keepAlways = -1;
 
-export type ShellParts = {
+export type ShellAgentDeps = {
   executor: (turn: TurnInput) => Executor;
   toolEnv: Record<string, string>;
-  enforced: (policy: Policy) => Promise<Enforced>;
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
 };
 
-export function shellAgent(parts: ShellParts): Agent {
+export function shellAgent(parts: ShellAgentDeps): Agent {
   return {
     name: "shell",
     takesTasks: false,
@@ -35,7 +35,7 @@ export function shellAgent(parts: ShellParts): Agent {
   };
 }
 
-async function* runCommand(parts: ShellParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+async function* runCommand(parts: ShellAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const command = input.command ?? "";
   yield { type: "passing", event: { type: "tool.started", call, name: "bash", input: { command } } };
   const feed = createFeed<AgentEvent>();
@@ -48,11 +48,11 @@ async function* runCommand(parts: ShellParts, input: TurnInput, context: TurnCon
 }
 
 async function execute(
-  parts: ShellParts,
+  parts: ShellAgentDeps,
   command: string,
   input: TurnInput,
   context: TurnContext,
-  emit: (event: PassingBody) => void,
+  emit: (event: TransientEventBody) => void,
 ): Promise<NewNode> {
   const events = outputEvents((text) => emit({ type: "tool.output", call, text }));
   await context.keepFiles();

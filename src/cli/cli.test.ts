@@ -1,11 +1,11 @@
 // How a fault is told.
 import { expect, test } from "bun:test";
 import { Fault } from "../protocol/error.ts";
-import { tellFault } from "./tell-fault.ts";
+import { printFault } from "./tell-fault.ts";
 
 test("a fault is one line and its hint, and what a file or a server put into it can't steer the terminal", () => {
   let told = "";
-  const code = tellFault(new Fault("config", 'unknown key "mo\x1b[2Jdel\r\n"', { hint: "did you\x1b]0;x\x07 mean:\n  model" }), {
+  const code = printFault(new Fault("config", 'unknown key "mo\x1b[2Jdel\r\n"', { hint: "did you\x1b]0;x\x07 mean:\n  model" }), {
     env: {},
     write: (text) => (told += text),
   });
@@ -15,7 +15,7 @@ test("a fault is one line and its hint, and what a file or a server put into it 
 test("where a fault arose is told only when it is asked for", () => {
   const tell = (env: Record<string, string>) => {
     let told = "";
-    tellFault(new Error("odd"), { env, write: (text) => (told += text) });
+    printFault(new Error("odd"), { env, write: (text) => (told += text) });
     return told;
   };
   expect(tell({})).toBe("skein: odd\n");

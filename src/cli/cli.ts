@@ -2,19 +2,19 @@
 import { nearestWord } from "../kit/nearest.ts";
 import { Fault } from "../protocol/error.ts";
 import { parseArgs } from "./args.ts";
-import type { Door } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 import { allCommands, commandNames, findCommand } from "./index.ts";
-import { tellFault } from "./tell-fault.ts";
+import { printFault } from "./tell-fault.ts";
 
-export async function runCli(argv: string[], door: Door): Promise<number> {
+export async function runCli(argv: string[], door: CommandContext): Promise<number> {
   try {
     return await dispatch(argv, door);
   } catch (error) {
-    return tellFault(error, { env: door.env, write: door.err.write });
+    return printFault(error, { env: door.env, write: door.err.write });
   }
 }
 
-async function dispatch(argv: string[], door: Door): Promise<number> {
+async function dispatch(argv: string[], door: CommandContext): Promise<number> {
   const [first, ...rest] = argv.length === 0 && isWatched(door) ? ["tui"] : argv;
   if (first === undefined || first === "help" || first === "--help" || first === "-h") return help(rest[0], door, first === undefined);
   if (first === "--version" || first === "-V") {
@@ -31,7 +31,7 @@ async function dispatch(argv: string[], door: Door): Promise<number> {
 }
 
 /** A person sits at a terminal that can show more than lines. */
-function isWatched({ stdin, out, env }: Door): boolean {
+function isWatched({ stdin, out, env }: CommandContext): boolean {
   return stdin.isTty && out.isTty && env["TERM"] !== "dumb";
 }
 
@@ -40,7 +40,7 @@ function asksForHelp(argv: string[]): boolean {
   return argv.slice(0, end < 0 ? argv.length : end).some((word) => word === "--help" || word === "-h");
 }
 
-async function help(name: string | undefined, door: Door, asUsage: boolean): Promise<number> {
+async function help(name: string | undefined, door: CommandContext, asUsage: boolean): Promise<number> {
   const { commandHelp, mainHelp } = await import("./help.ts");
   const command = name === undefined ? null : await findCommand(name);
   if (name !== undefined && command === null) throw unknownCommand(name);

@@ -1,6 +1,6 @@
 // The shape of a command: a row of data and one function. Help, completions and parsing come from the row.
 import type { Api } from "../protocol/api.ts";
-import type { Around } from "../protocol/policy.ts";
+import type { EnclosingSession } from "../protocol/policy.ts";
 import type { RawTerminal, RawWatch } from "./terminal.ts";
 
 export type Flag = {
@@ -31,7 +31,7 @@ export type Command = {
   /** Paragraphs and examples below the flags. */
   notes?: string;
   /** Returns the exit code. */
-  run: (args: Args, door: Door) => Promise<number>;
+  run: (args: Args, door: CommandContext) => Promise<number>;
 };
 
 export type Args = {
@@ -41,9 +41,9 @@ export type Args = {
 };
 
 /** What a command sees of the world outside. */
-export type Door = {
+export type CommandContext = {
   /** Builds the house on first use. Overrides are flags that the configuration must know. */
-  api: (overrides?: HouseOverrides) => Promise<Api>;
+  api: (overrides?: AppOverrides) => Promise<Api>;
   cwd: string;
   /** What `~` stands for. */
   home: string;
@@ -57,7 +57,7 @@ export type Door = {
   env: Record<string, string | undefined>;
   version: string;
   /** The session that this process was started in, if any. */
-  around: () => Around | null;
+  around: () => EnclosingSession | null;
   /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */
   stdin: {
     isTty: boolean;
@@ -71,13 +71,13 @@ export type Door = {
   lend: <T>(act: () => Promise<T>) => Promise<T>;
   /** Stops us and all of our job, until the shell lets us go on. */
   toShell: () => Promise<void>;
-  out: Screen;
-  err: Screen;
+  out: TextOutput;
+  err: TextOutput;
   /** Called with the first Ctrl-C or SIGTERM; the second one leaves at once. */
   onStop: (stop: (signal: "SIGINT" | "SIGTERM") => void) => void;
 };
 
-export type HouseOverrides = {
+export type AppOverrides = {
   ephemeral?: boolean;
   trust?: boolean;
   /** A broken configuration does not matter: the command reports or mends it. */
@@ -87,7 +87,7 @@ export type HouseOverrides = {
   cwd?: string;
 };
 
-export type Screen = {
+export type TextOutput = {
   write: (text: string) => void;
   isTty: boolean;
   columns: number;

@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { keepReport } from "./crash-report.ts";
+import { saveCrashReport } from "./crash-report.ts";
 
 test("the stack is added to the report, and the person is told where it is", () => {
   const state = join(mkdtempSync(join(tmpdir(), "skein-crash-")), "state");
   try {
-    const told = ["first", "second"].map((word) => keepReport(new Error(word), { state, version: "1.2.3" }));
+    const told = ["first", "second"].map((word) => saveCrashReport(new Error(word), { state, version: "1.2.3" }));
     expect(told.map(({ message, hint }) => [message, hint])).toEqual(
       ["first", "second"].map((word) => [`the screen broke: ${word}`, `the whole report is at the end of ${state}/crashes.log`]),
     );
@@ -21,5 +21,5 @@ test("the stack is added to the report, and the person is told where it is", () 
 });
 
 test("one that can't be written is told, too", () => {
-  expect(keepReport("odd", { state: "/dev/null/state", version: "1" }).hint).toMatch(/^and its report could not be kept: /);
+  expect(saveCrashReport("odd", { state: "/dev/null/state", version: "1" }).hint).toMatch(/^and its report could not be kept: /);
 });

@@ -2,9 +2,9 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../protocol/error.ts";
-import type { Door } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 
-export function keepReport(error: unknown, { state, version }: Pick<Door, "state" | "version">): Fault {
+export function saveCrashReport(error: unknown, { state, version }: Pick<CommandContext, "state" | "version">): Fault {
   const file = join(state, "crashes.log");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const message = `the screen broke: ${messageOf(error)}`;

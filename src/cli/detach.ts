@@ -4,29 +4,32 @@ import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import { shortId } from "../protocol/node.ts";
 import { detachedRecord } from "../protocol/records.ts";
-import type { Door } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 import { jsonText } from "./json.ts";
-import { warn, type OutputFormat } from "./print/printer.ts";
-import { plain, styleOf } from "./style.ts";
+import { printWarning, type OutputFormat } from "./print/printer.ts";
+import { stripControls, styleOf } from "./style.ts";
 
 /** The hub's house as ours would be, with our environment; the hub is started if it does not run. */
-export async function hubFor({ state, home, self, version, env }: Door, { cwd, trust }: { cwd: string; trust?: boolean }): Promise<Api> {
-  const { connectHub } = await import("../hub/find-hub.ts");
+export async function connectHubFor(
+  { state, home, self, version, env }: CommandContext,
+  { cwd, trust }: { cwd: string; trust?: boolean },
+): Promise<Api> {
+  const { connectHubApi: connectHub } = await import("../hub/find-hub.ts");
   const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };
   return connectHub({ state, home, self, version, env }, caller, { start: true });
 }
 
 /** From the moment it is recorded it is the hub's; what stops it before that is told here. */
-export async function leaveTurn(events: AsyncIterable<Event>, api: Api, door: Door, format: OutputFormat): Promise<number> {
+export async function detachTurn(events: AsyncIterable<Event>, api: Api, door: CommandContext, format: OutputFormat): Promise<number> {
   try {
     for await (const event of events) {
-      warn(door, event);
+      printWarning(door, event);
       if (event.type !== "turn.started") continue;
       const hub = await api.health.check();
       if (format === "json") door.out.write(jsonText(detachedRecord(event.turn, hub)));
       else {
         door.out.write(`${event.sessionId}\n`);
-        door.err.write(styleOf(door.err).dim(waysBack(plain(event.session.name ?? shortId(event.sessionId)), hub.pid)));
+        door.err.write(styleOf(door.err).dim(waysBack(stripControls(event.session.name ?? shortId(event.sessionId)), hub.pid)));
       }
       return 0;
     }

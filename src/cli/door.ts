@@ -2,10 +2,10 @@
 import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Api } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import type { Around } from "../protocol/policy.ts";
-import type { Door, HouseOverrides, Screen } from "./command.ts";
+import type { EnclosingSession } from "../protocol/policy.ts";
+import type { CommandContext, AppOverrides, TextOutput } from "./command.ts";
 
-export type DoorParts = {
+export type CommandContextDeps = {
   version: string;
   cwd: string;
   home: string;
@@ -13,13 +13,13 @@ export type DoorParts = {
   projectOf: (directory: string) => string;
   state: string;
   self: readonly string[];
-  api: (overrides: HouseOverrides) => Promise<Api>;
-  around: () => Around | null;
+  api: (overrides: AppOverrides) => Promise<Api>;
+  around: () => EnclosingSession | null;
   /** Leaves now: the second Ctrl-C. */
   leave: (code: number) => never;
 };
 
-export function realDoor(parts: DoorParts): Door {
+export function createCommandContext(parts: CommandContextDeps): CommandContext {
   const { env } = process;
   let stop: ((signal: "SIGINT" | "SIGTERM") => void) | null = null;
   let stops = 0;
@@ -83,7 +83,7 @@ export function currentDirectory(): string {
 }
 
 /** Writes at once and whole: a record is out before the next thing happens, and a slow reader slows only us. */
-function screen(fd: number, env: NodeJS.ProcessEnv, onGone: (error: NodeJS.ErrnoException) => void): Screen {
+function screen(fd: number, env: NodeJS.ProcessEnv, onGone: (error: NodeJS.ErrnoException) => void): TextOutput {
   const terminal = isTerminal(fd);
   let gone = false;
   return {

@@ -3,9 +3,9 @@ import type { Api } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Node } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
-import type { Door } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 
-export async function sessionNamed(api: Api, door: Door, wanted: string | undefined): Promise<Session> {
+export async function findSession(api: Api, door: CommandContext, wanted: string | undefined): Promise<Session> {
   if (wanted !== undefined) return api.session.find({ wanted, directory: door.cwd });
   const current = await api.session.current({ directory: door.cwd });
   if (current !== null) return current;
@@ -15,7 +15,7 @@ export async function sessionNamed(api: Api, door: Door, wanted: string | undefi
 }
 
 /** A node of the session's tree. */
-export async function nodeNamed(api: Api, session: Session, wanted: string): Promise<Node> {
+export async function findNode(api: Api, session: Session, wanted: string): Promise<Node> {
   const node = await api.node.find({ wanted });
   if (node.tree === session.tree) return node;
   throw new Fault("node-unknown", `node ${wanted} is not in the tree of this session`);

@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
 import type { ResultRecord } from "../protocol/records.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
-import { noUsage } from "../protocol/usage.ts";
+import { zeroUsage } from "../protocol/usage.ts";
 import { followTurn } from "./follow-turn.ts";
 
 const session = { id: "s", parentSession: null, transcript: null } as Session;
 const turn = (id: string): Turn =>
-  ({ id, status: "ok", usage: noUsage, costUsd: 0, steps: 1, startedAt: 0, endedAt: 1, enforced: null, error: null }) as Turn;
+  ({ id, status: "ok", usage: zeroUsage, costUsd: 0, steps: 1, startedAt: 0, endedAt: 1, enforced: null, error: null }) as Turn;
 const head = (id: string) => ({ seq: 1, sessionId: "s", turnId: id, at: 0, turn: turn(id), session });
 const started = (id: string): Event => ({ ...head(id), type: "turn.started" });
 const ended = (id: string): Event => ({ ...head(id), type: "turn.ended", answer: `answer of ${id}` });

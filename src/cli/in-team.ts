@@ -3,16 +3,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../kit/drop-file.ts";
-import { findBelow } from "../kit/find-below.ts";
+import { resolveContained } from "../kit/find-below.ts";
 import { absolutePath } from "../kit/paths.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { readMail, sentOf } from "../protocol/read-mail.ts";
-import { addressed } from "../protocol/team-address.ts";
-import { overShare, shutName, type Sent, type TeamFile } from "../protocol/team-mail.ts";
-import type { Door } from "./command.ts";
+import { parseMailValue, parseSentMessage } from "../protocol/read-mail.ts";
+import { resolveAddress } from "../protocol/team-address.ts";
+import { quotaExceededText, closedFileName, type SentMessage, type RosterFile } from "../protocol/team-mail.ts";
+import type { CommandContext } from "./command.ts";
 import { warningText } from "./tell-fault.ts";
 
-export type InTeam = {
+export type MemberFiles = {
   agent: string;
   team: string;
   outbox: string;
@@ -22,7 +22,7 @@ export type InTeam = {
   workspace: string | null;
 };
 
-export function inTeam({ env }: Door, command: string): InTeam {
+export function memberFiles({ env }: CommandContext, command: string): MemberFiles {
   const value = (name: string): string | null => env[`SKEIN_${name}`] || env[`MAOS_${name}`] || null;
   const [agent, messages, shared] = [value("AGENT_ID"), value("MESSAGE_DIR"), value("SHARED_CONTEXT")];
   if (agent === null || messages === null || shared === null || !/^\w[\w.-]*$/.test(agent))
@@ -41,12 +41,12 @@ export function inTeam({ env }: Door, command: string): InTeam {
 }
 
 /** Leaves it in the outbox, and returns its id. What would be refused there is refused here. */
-export function post(place: InTeam, value: Record<string, unknown>, door: Door): string {
-  const read = readMail(value);
+export function postMail(place: MemberFiles, value: Record<string, unknown>, door: CommandContext): string {
+  const read = parseMailValue(value);
   if (read.type === "refused") throw new Fault("usage", `it can't be sent: ${read.reason}`);
   for (const warning of read.warnings) door.err.write(warningText(warning));
   if (read.type === "message") checkAddressees(place, read.message.to);
-  if (isShut(place)) throw new Fault("usage", `it can't be sent: ${overShare}`);
+  if (isShut(place)) throw new Fault("usage", `it can't be sent: ${quotaExceededText}`);
   const id = newDropId();
   try {
     dropFile(place.outbox, id, JSON.stringify(value));
@@ -57,18 +57,18 @@ export function post(place: InTeam, value: Record<string, unknown>, door: Door):
 }
 
 /** Listed, not looked up: behind mounts a name that was once looked up in vain stays unknown. */
-function isShut({ messages }: InTeam): boolean {
+function isShut({ messages }: MemberFiles): boolean {
   try {
-    return readdirSync(messages).includes(shutName);
+    return readdirSync(messages).includes(closedFileName);
   } catch {
     return false;
   }
 }
 
 /** Where nothing is known of the members, whoever takes up the mail knows. */
-function checkAddressees(place: InTeam, to: readonly string[]): void {
-  const members = teamOf(place)?.members ?? [];
-  const nobody = to.find((one) => addressed(one, members).every((id) => id === place.agent));
+function checkAddressees(place: MemberFiles, to: readonly string[]): void {
+  const members = readRoster(place)?.members ?? [];
+  const nobody = to.find((one) => resolveAddress(one, members).every((id) => id === place.agent));
   if (members.length === 0 || nobody === undefined) return;
   const others = members.filter(({ id }) => id !== place.agent).map(({ key }) => key);
   throw new Fault("usage", `nobody in the team answers to "${nobody}"`, {
@@ -77,9 +77,9 @@ function checkAddressees(place: InTeam, to: readonly string[]): void {
 }
 
 /** The absolute path of what a flag or an argument names, which others must be able to find. */
-export function sharedPath(path: string, place: InTeam, door: Door): string {
+export function sharedPath(path: string, place: MemberFiles, door: CommandContext): string {
   const absolute = absolutePath(path, { cwd: door.cwd, home: door.home });
-  const found = findBelow(absolute, [place.shared, ...(place.workspace === null ? [] : [place.workspace])]);
+  const found = resolveContained(absolute, [place.shared, ...(place.workspace === null ? [] : [place.workspace])]);
   if ("path" in found) return found.path;
   if (found.problem === "missing") throw new Fault("usage", `nothing is at ${absolute}`);
   throw new Fault("usage", `${absolute} is not for others to see`, {
@@ -88,11 +88,11 @@ export function sharedPath(path: string, place: InTeam, door: Door): string {
 }
 
 /** What came for this member, the oldest first. */
-export function received({ inbox }: InTeam): { name: string; sent: Sent }[] {
+export function readInbox({ inbox }: MemberFiles): { name: string; sent: SentMessage }[] {
   try {
     const names = readdirSync(inbox).filter((name) => /^\d.*\.json$/.test(name));
     return names.toSorted().flatMap((name) => {
-      const sent = sentOf(JSON.parse(readFileSync(join(inbox, name), "utf8")));
+      const sent = parseSentMessage(JSON.parse(readFileSync(join(inbox, name), "utf8")));
       return sent === null ? [] : [{ name, sent }];
     });
   } catch (error) {
@@ -101,9 +101,9 @@ export function received({ inbox }: InTeam): { name: string; sent: Sent }[] {
 }
 
 /** Null when it can't be read: any member may have written there. */
-export function teamOf({ shared }: InTeam): TeamFile | null {
+export function readRoster({ shared }: MemberFiles): RosterFile | null {
   try {
-    const { members } = JSON.parse(readFileSync(join(shared, "team.json"), "utf8")) as TeamFile;
+    const { members } = JSON.parse(readFileSync(join(shared, "team.json"), "utf8")) as RosterFile;
     return { members: members.map((member) => ({ ...member, key: member.key ?? member.id, role: member.role ?? "" })) };
   } catch {
     return null;

@@ -1,7 +1,7 @@
 // `run --plan`: the file a new session executes, read whole before anything is written.
 import { readFileSync, statSync, type Stats } from "node:fs";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { mostPlanBytes, type Plan } from "../protocol/turn.ts";
+import { maxPlanBytes, type Plan } from "../protocol/turn.ts";
 
 /** What is sent when the plan says everything. */
 export const planTask = "Carry out the plan.";
@@ -12,7 +12,7 @@ export function readPlan(file: string): Plan {
   if (stat === null) throw problem(`no file ${file}`, 'write one: skein run --policy plan "what to plan"');
   if (stat.isDirectory()) throw problem(`${file} is a directory`);
   if (!stat.isFile()) throw problem(`${file} is no regular file`);
-  if (stat.size > mostPlanBytes) throw problem(`${file} has ${stat.size} bytes; a plan may have ${mostPlanBytes}`);
+  if (stat.size > maxPlanBytes) throw problem(`${file} has ${stat.size} bytes; a plan may have ${maxPlanBytes}`);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
     if (text.trim() !== "") return { file, text };

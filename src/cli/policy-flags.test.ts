@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Settings } from "../protocol/api.ts";
 import type { Policy, ToolLevel } from "../protocol/policy.ts";
-import { policyFrom, readPolicyFlags, type PolicyWish } from "./policy-flags.ts";
+import { resolvePolicy, readPolicyFlags, type PolicyFlagValues } from "./policy-flags.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-policy-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -16,8 +16,8 @@ symlinkSync(join(root, "home", "notes"), join(root, "work", "link"));
 const read = (flags: Record<string, string | string[]>) =>
   readPolicyFlags({ positionals: [], flags }, { cwd: join(root, "work"), home: join(root, "home") });
 const settings = { policy: "workspace", sandbox: null, net: "off", allowWrite: ["/out"] } as unknown as Settings;
-const made = (wish: Partial<PolicyWish>, change: Partial<Settings> = {}, level: ToolLevel = "orchestrator") =>
-  policyFrom({ name: null, sandbox: null, net: null, allowWrite: [], addDirs: [], ...wish }, { ...settings, ...change }, level);
+const made = (wish: Partial<PolicyFlagValues>, change: Partial<Settings> = {}, level: ToolLevel = "orchestrator") =>
+  resolvePolicy({ name: null, sandbox: null, net: null, allowWrite: [], addDirs: [], ...wish }, { ...settings, ...change }, level);
 
 describe("the paths of a policy", () => {
   test("are absolute and real, from the directory or from home", () => {

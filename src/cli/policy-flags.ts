@@ -4,8 +4,8 @@ import { absolutePath } from "../kit/paths.ts";
 import type { Settings } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import { policyNames, sandboxModes, type Policy, type PolicyName, type SandboxMode, type ToolLevel } from "../protocol/policy.ts";
-import { settledPolicy } from "../protocol/turn-start.ts";
-import type { Args, Door, Flag } from "./command.ts";
+import { configuredPolicy } from "../protocol/turn-start.ts";
+import type { Args, CommandContext, Flag } from "./command.ts";
 
 export const policyFlags: readonly Flag[] = [
   { name: "policy", value: "name", choices: policyNames, summary: "what tools may do (default workspace)" },
@@ -16,7 +16,7 @@ export const policyFlags: readonly Flag[] = [
 ];
 
 /** What the flags ask for; null where the settings decide. */
-export type PolicyWish = {
+export type PolicyFlagValues = {
   name: PolicyName | null;
   sandbox: SandboxMode | null;
   net: Policy["net"] | null;
@@ -25,7 +25,7 @@ export type PolicyWish = {
 };
 
 /** Every value checked; paths are absolute and exist. */
-export function readPolicyFlags(args: Args, door: Pick<Door, "cwd" | "home">): PolicyWish {
+export function readPolicyFlags(args: Args, door: Pick<CommandContext, "cwd" | "home">): PolicyFlagValues {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const list = (name: string) => (Array.isArray(args.flags[name]) ? args.flags[name] : []);
   return {
@@ -38,8 +38,8 @@ export function readPolicyFlags(args: Args, door: Pick<Door, "cwd" | "home">): P
 }
 
 /** Flags over settings. What goes against itself is wrong use, not a silent choice. */
-export function policyFrom(wish: PolicyWish, settings: Settings, toolLevel: ToolLevel): Policy {
-  const usual = settledPolicy({ ...settings, toolLevel }, wish.name);
+export function resolvePolicy(wish: PolicyFlagValues, settings: Settings, toolLevel: ToolLevel): Policy {
+  const usual = configuredPolicy({ ...settings, toolLevel }, wish.name);
   const { name } = usual;
   const writes = name === "workspace" || name === "full";
   if (toolLevel === "readonly" && writes) {
@@ -61,7 +61,7 @@ export function policyFrom(wish: PolicyWish, settings: Settings, toolLevel: Tool
   };
 }
 
-function existing(flag: string, path: string, { cwd, home }: Pick<Door, "cwd" | "home">): string {
+function existing(flag: string, path: string, { cwd, home }: Pick<CommandContext, "cwd" | "home">): string {
   const wanted = absolutePath(path, { cwd, home });
   try {
     return realpathSync(wanted);
@@ -70,7 +70,7 @@ function existing(flag: string, path: string, { cwd, home }: Pick<Door, "cwd" | 
   }
 }
 
-function directory(flag: string, path: string, door: Pick<Door, "cwd" | "home">): string {
+function directory(flag: string, path: string, door: Pick<CommandContext, "cwd" | "home">): string {
   const found = existing(flag, path, door);
   if (!statSync(found).isDirectory()) throw new Fault("usage", `--${flag}: ${found} is no directory`);
   return found;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { jsonText, toSnake } from "./json.ts";
-import { plain, showsUnicode, styleOf } from "./style.ts";
+import { jsonText, toSnakeCase } from "./json.ts";
+import { stripControls, showsUnicode, styleOf } from "./style.ts";
 import { fit, tableText } from "./table.ts";
 
 describe("style", () => {
@@ -10,7 +10,7 @@ describe("style", () => {
   });
 
   test("text from elsewhere can't steer the terminal", () => {
-    expect(plain("a\x1b[2J\x1b]0;title\x07b\r\nc\x00\x9b31md\u202Ee")).toBe("ab cde");
+    expect(stripControls("a\x1b[2J\x1b]0;title\x07b\r\nc\x00\x9b31md\u202Ee")).toBe("ab cde");
   });
 
   test("the locale decides about marks", () => {
@@ -46,7 +46,7 @@ describe("table", () => {
 describe("json", () => {
   test("keys are snake_case and times are ISO, at every depth", () => {
     const value = { costUsd: 1, createdAt: 0, endedAt: null, rows: [{ cacheRead: 2, baseUrl: "x" }], sha256: "y", at: 1_000 };
-    expect(toSnake(value)).toEqual({
+    expect(toSnakeCase(value)).toEqual({
       cost_usd: 1,
       created_at: "1970-01-01T00:00:00.000Z",
       ended_at: null,
@@ -57,7 +57,7 @@ describe("json", () => {
   });
 
   test("somebody else's words keep their spelling", () => {
-    expect(toSnake({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({
+    expect(toSnakeCase({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({
       input: { filePath: "x", changedAt: 5 },
       value: { "X-Team": "y" },
     });

@@ -1,17 +1,17 @@
 // One line on a terminal while something takes long, gone when it is over. Nothing where stderr is not a terminal.
-import type { Door } from "./command.ts";
-import { plain } from "./style.ts";
+import type { CommandContext } from "./command.ts";
+import { stripControls } from "./style.ts";
 import { fit } from "./table.ts";
 
 export type ProgressLine = { show: (text: string) => void; clear: () => void };
 
-export function progressLine({ err }: Pick<Door, "err">): ProgressLine {
+export function progressLine({ err }: Pick<CommandContext, "err">): ProgressLine {
   let isShown = false;
   return {
     show(text) {
       if (!err.isTty) return;
       isShown = true;
-      err.write(`\r${fit(plain(text), err.columns - 1)}\x1b[K`);
+      err.write(`\r${fit(stripControls(text), err.columns - 1)}\x1b[K`);
     },
     clear() {
       if (isShown) err.write("\r\x1b[K");
@@ -23,7 +23,7 @@ export function progressLine({ err }: Pick<Door, "err">): ProgressLine {
 const patienceMs = 1_000;
 
 /** Says what is going on when it takes longer than a moment. */
-export async function whileWaiting<Result>(door: Pick<Door, "err">, text: string, act: () => Promise<Result>): Promise<Result> {
+export async function whileWaiting<Result>(door: Pick<CommandContext, "err">, text: string, act: () => Promise<Result>): Promise<Result> {
   const line = progressLine(door);
   const timer = setTimeout(() => line.show(`${text} ...`), patienceMs);
   try {

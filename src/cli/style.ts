@@ -1,16 +1,16 @@
 // Colours for people, and only where the screen wants them. Text from elsewhere passes through `plain` first,
 // so that no file or server can move the cursor or repaint the terminal.
-import type { Screen } from "./command.ts";
+import type { TextOutput } from "./command.ts";
 
 type Paint = (text: string) => string;
 export type Style = { bold: Paint; dim: Paint; red: Paint; green: Paint; yellow: Paint; cyan: Paint };
 
-export function styleOf(screen: Pick<Screen, "color">): Style {
+export function styleOf(screen: Pick<TextOutput, "color">): Style {
   return screen.color ? colored : uncolored;
 }
 
 /** Without control characters and escape sequences; a line break becomes a blank. */
-export function plain(text: string): string {
+export function stripControls(text: string): string {
   return printable(Bun.stripANSI(text).replace(/\s+/g, " "));
 }
 

@@ -1,17 +1,17 @@
 // How a fault is told to a person, in a line or two that nothing in it can use to steer the terminal.
 import { exitCodeOf, Fault, messageOf } from "../protocol/error.ts";
-import type { Door } from "./command.ts";
-import { plain, printable } from "./style.ts";
+import type { CommandContext } from "./command.ts";
+import { stripControls, printable } from "./style.ts";
 
 /** Tells a person what went wrong; the exit code tells a program. */
-export function tellFault(error: unknown, to: { env: Door["env"]; write: (text: string) => void }): number {
+export function printFault(error: unknown, to: { env: CommandContext["env"]; write: (text: string) => void }): number {
   to.write(faultText(error, to.env["SKEIN_DEBUG"] !== undefined));
   return exitCodeOf(error);
 }
 
 /** One line about what went wrong or is odd; files and servers may have had a say in it. */
 export function warningText(message: string): string {
-  return `skein: ${plain(message)}\n`;
+  return `skein: ${stripControls(message)}\n`;
 }
 
 function faultText(error: unknown, debug: boolean): string {

@@ -3,17 +3,17 @@ import { expect, onTestFinished, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openUnsent } from "./unsent.ts";
+import { openUnsentStore } from "./unsent.ts";
 
 const nothing = { text: "", chips: [] };
 
 test("what a killed process left is taken over by one that comes later, the latest first, each only once", async () => {
   const directory = join(place(), "project");
-  expect(openUnsent(directory).take()).toBeNull();
+  expect(openUnsentStore(directory).take()).toBeNull();
   const older = await screen(directory, "the older");
   const chips = [{ label: "[image a.png]", image: "/a.png" }];
   const newer = await screen(directory, "the newer [image a.png]", chips);
-  expect(openUnsent(directory).take()).toBeNull();
+  expect(openUnsentStore(directory).take()).toBeNull();
   const [first = "", second = ""] = readdirSync(directory).sort(
     (a, b) => Number(a.startsWith(`${newer.pid}-`)) - Number(b.startsWith(`${newer.pid}-`)),
   );
@@ -23,7 +23,7 @@ test("what a killed process left is taken over by one that comes later, the late
 
   for (const child of [older, newer]) await killed(child);
   writeFileSync(join(directory, `${second}.tmp`), "half a mess");
-  const own = openUnsent(directory);
+  const own = openUnsentStore(directory);
   expect(own.take()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
   expect(readdirSync(directory).filter((name) => name.startsWith(`${process.pid}-`) || name === first)).toHaveLength(2);
   const late = await screen(directory, null);
@@ -40,10 +40,10 @@ test("what a killed process left is taken over by one that comes later, the late
 test("what can't be read is told and left where it is, and so is what can't be written", () => {
   const directory = place();
   writeFileSync(join(directory, "1-1.json"), '{"text":4}');
-  const own = openUnsent(directory);
+  const own = openUnsentStore(directory);
   expect([own.take(), own.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is something else`]);
   expect(readdirSync(directory)).toEqual(["1-1.json"]);
-  const nowhere = openUnsent(join(directory, "1-1.json", "below"));
+  const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
   nowhere.keep(nothing);
   expect([nowhere.isKept(), nowhere.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
 });

@@ -2,14 +2,14 @@
 // replaced as a whole, readable by its owner only. What a living process keeps is left to it.
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { startOf } from "../kit/processes.ts";
+import { processStartTime } from "../kit/processes.ts";
 import { replaceFile } from "../kit/replace-file.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { Chip } from "../tui/composer/chips.ts";
-import type { Unsent, UnsentPlace } from "../tui/composer/unsent.ts";
+import type { UnsentDraft, UnsentStore } from "../tui/composer/unsent.ts";
 
-export function openUnsent(directory: string): UnsentPlace & { isKept: () => boolean } {
-  const own = join(directory, nameOf(process.pid, startOf(process.pid) ?? ""));
+export function openUnsentStore(directory: string): UnsentStore & { isKept: () => boolean } {
+  const own = join(directory, nameOf(process.pid, processStartTime(process.pid) ?? ""));
   let isKept = false;
   let problem: string | null = null;
   return {
@@ -53,7 +53,7 @@ function nameOf(pid: number, started: string): string {
 function leftIn(directory: string): string[] {
   const names = namesIn(directory).filter((name) => {
     const [, whole, pid] = /^((\d+)-\w*\.json)/.exec(name) ?? [];
-    const started = pid === undefined ? null : startOf(Number(pid));
+    const started = pid === undefined ? null : processStartTime(Number(pid));
     return pid !== undefined && (started === null || whole !== nameOf(Number(pid), started));
   });
   const isHalf = (name: string) => name.endsWith(".tmp");
@@ -72,7 +72,7 @@ function isClaimed(from: string, to: string): boolean {
   return unlessGone(() => (renameSync(from, to), true)) ?? false;
 }
 
-function readUnsent(file: string): Unsent | { problem: string } {
+function readUnsent(file: string): UnsentDraft | { problem: string } {
   const cannot = (why: string) => ({ problem: `${file} can't be read: ${why}` });
   try {
     const { text, chips } = JSON.parse(readFileSync(file, "utf8")) as { text: unknown; chips: unknown };

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
 import { printConfigDocs } from "./docs.ts";
-import { environment } from "./env.ts";
+import { environmentVariables } from "./env.ts";
 import { configKeys, findKey } from "./keys.ts";
 import { configSchema } from "./schema.ts";
 import { checkValue } from "./value.ts";
@@ -15,11 +15,15 @@ test("docs/CONFIG.md is what the tables print", () => {
 test("every key and every variable is in the documents", () => {
   const docs = printConfigDocs();
   for (const row of configKeys) expect(docs).toContain(`| \`${row.key.replace("*", "<name>")}\` |`);
-  for (const row of environment) expect(docs).toContain(`| \`${row.name}\` |`);
+  for (const row of environmentVariables) expect(docs).toContain(`| \`${row.name}\` |`);
 });
 
 test("keys and variables stand in the tables once, and defaults are valid values", () => {
-  const names = [...configKeys.map((row) => row.key), ...configKeys.flatMap((row) => row.env ?? []), ...environment.map((row) => row.name)];
+  const names = [
+    ...configKeys.map((row) => row.key),
+    ...configKeys.flatMap((row) => row.env ?? []),
+    ...environmentVariables.map((row) => row.name),
+  ];
   expect(new Set(names).size).toBe(names.length);
   for (const row of configKeys) {
     if (row.default !== null) expect(checkValue(row, row.default)).toEqual({ ok: true, value: row.default });

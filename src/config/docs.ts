@@ -1,8 +1,8 @@
 // Prints docs/CONFIG.md from the tables of keys and variables. A test holds the file to it.
-import { environment, type EnvGroup } from "./env.ts";
+import { environmentVariables, type EnvGroup } from "./env.ts";
 import { configKeys, type ConfigKey } from "./keys.ts";
 import { trustSources } from "./trust.ts";
-import { expectedOf } from "./value.ts";
+import { expectedText } from "./value.ts";
 
 export function printConfigDocs(): string {
   return [heading, keysTable(), values, variables(), directories, trust(), ""].join("\n\n");
@@ -57,7 +57,7 @@ function keysTable(): string {
 const rights: Record<ConfigKey["project"], string> = { yes: "may set it", narrow: "may narrow it", trusted: "ignored" };
 
 function typeOf(row: ConfigKey): string {
-  return row.type === "choice" ? (row.choices ?? []).map((choice) => `\`${choice}\``).join(", ") : expectedOf(row);
+  return row.type === "choice" ? (row.choices ?? []).map((choice) => `\`${choice}\``).join(", ") : expectedText(row);
 }
 
 function defaultOf(row: ConfigKey): string {
@@ -70,9 +70,9 @@ const values = `A key that is \`null\` counts as not set. To narrow means: a low
 off, less in the prompt.`;
 
 function variables(): string {
-  const groups = [...new Set(environment.map((row) => row.group))];
+  const groups = [...new Set(environmentVariables.map((row) => row.group))];
   const table = (group: EnvGroup): string[] =>
-    environment.filter((row) => row.group === group).map((row) => `| \`${row.name}\` | ${row.description} |`);
+    environmentVariables.filter((row) => row.group === group).map((row) => `| \`${row.name}\` | ${row.description} |`);
   return [
     "## Environment variables",
     "",

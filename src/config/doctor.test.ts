@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Check } from "../protocol/api.ts";
+import type { DoctorCheck } from "../protocol/api.ts";
 import { checkConfig } from "./doctor.ts";
 import { findPaths } from "./paths.ts";
 
@@ -10,7 +10,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-doctor-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
-function check(setup: (home: string, project: string) => void, env: Record<string, string> = {}): Record<string, Check> {
+function check(setup: (home: string, project: string) => void, env: Record<string, string> = {}): Record<string, DoctorCheck> {
   const home = join(root, String((count += 1)));
   const project = join(home, "project");
   mkdirSync(project, { recursive: true });

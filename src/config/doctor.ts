@@ -2,11 +2,11 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../protocol/error.ts";
-import type { Check } from "../protocol/api.ts";
+import type { DoctorCheck } from "../protocol/api.ts";
 import { checkConfigFile, loadConfig, type LoadOptions } from "./load.ts";
 import { trustState } from "./trust.ts";
 
-export function checkConfig(options: Omit<LoadOptions, "trusted">): Check[] {
+export function checkConfig(options: Omit<LoadOptions, "trusted">): DoctorCheck[] {
   const { paths, project } = options;
   return [
     fileCheck("user config", paths.userConfig),
@@ -17,7 +17,7 @@ export function checkConfig(options: Omit<LoadOptions, "trusted">): Check[] {
   ];
 }
 
-function fileCheck(name: string, path: string): Check {
+function fileCheck(name: string, path: string): DoctorCheck {
   try {
     const found = checkConfigFile(path);
     return { name, ok: true, optional: false, detail: found === "missing" ? `${path} (not there, not needed)` : path };
@@ -27,7 +27,7 @@ function fileCheck(name: string, path: string): Check {
 }
 
 /** Files are checked one by one above; what is left to fail here are variables. */
-function environmentCheck(options: Omit<LoadOptions, "trusted">): Check {
+function environmentCheck(options: Omit<LoadOptions, "trusted">): DoctorCheck {
   const name = "config variables";
   const nowhere = join(options.paths.state, "no-such-directory");
   try {
@@ -43,7 +43,7 @@ function environmentCheck(options: Omit<LoadOptions, "trusted">): Check {
   }
 }
 
-function directoryCheck(name: string, path: string): Check {
+function directoryCheck(name: string, path: string): DoctorCheck {
   try {
     const existing = nearestExisting(path);
     if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a directory`);
@@ -60,7 +60,7 @@ function nearestExisting(path: string): string {
   return parent === path || statSync(path, { throwIfNoEntry: false }) !== undefined ? path : nearestExisting(parent);
 }
 
-function trustCheck({ paths, project }: Omit<LoadOptions, "trusted">): Check {
+function trustCheck({ paths, project }: Omit<LoadOptions, "trusted">): DoctorCheck {
   const state = trustState(paths, project);
   const ok = state.trusted || state.files.length === 0;
   const detail = `${project}: ${state.reason}`;
@@ -69,7 +69,7 @@ function trustCheck({ paths, project }: Omit<LoadOptions, "trusted">): Check {
     : { name: "trust", ok, optional: true, detail, hint: "read its files, then run `skein trust`" };
 }
 
-function failure(name: string, error: unknown): Check {
+function failure(name: string, error: unknown): DoctorCheck {
   const hint = error instanceof Fault ? error.hint : undefined;
   return { name, ok: false, optional: false, detail: messageOf(error), ...(hint === undefined ? {} : { hint }) };
 }

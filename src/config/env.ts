@@ -4,7 +4,7 @@
 export type EnvVariable = { name: string; group: EnvGroup; description: string };
 export type EnvGroup = "directories" | "behaviour" | "keys" | "base URLs" | "network";
 
-export const environment: readonly EnvVariable[] = [
+export const environmentVariables: readonly EnvVariable[] = [
   {
     name: "SKEIN_HOME",
     group: "directories",

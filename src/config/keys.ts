@@ -1,6 +1,6 @@
 // Every configuration key, once: parsing, `skein config`, the JSON schema and docs/CONFIG.md come from this table.
 // It holds data only; reading files and variables is done in load.ts.
-import { notifyWays } from "../protocol/api.ts";
+import { notifyModes } from "../protocol/api.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/policy.ts";
 
 export type KeyType =
@@ -17,7 +17,7 @@ export type KeyType =
   | "variable-list";
 
 /** What the config of a project that nobody has trusted may do with a key. */
-export type ProjectRight = "yes" | "narrow" | "trusted";
+export type ProjectPermission = "yes" | "narrow" | "trusted";
 
 export type ConfigKey = {
   /** Dotted; a `*` stands for any name. */
@@ -28,7 +28,7 @@ export type ConfigKey = {
   default: unknown;
   /** The variable that sets it. */
   env?: string;
-  project: ProjectRight;
+  project: ProjectPermission;
   /** For `narrow`: values from the narrowest to the widest; null counts as the narrowest. Numbers narrow downwards. */
   order?: readonly unknown[];
   /** For `narrow` limits without a value: what holds for headless runs, in the unit of the value. */
@@ -40,7 +40,7 @@ export type ConfigKey = {
 
 const hour = 3_600_000;
 const minute = 60_000;
-export const usualAskMs = 30 * minute;
+export const defaultAskTimeoutMs = 30 * minute;
 
 export const configKeys: readonly ConfigKey[] = [
   {
@@ -184,7 +184,7 @@ export const configKeys: readonly ConfigKey[] = [
     default: null,
     env: "SKEIN_ASK_TIMEOUT",
     project: "narrow",
-    ceiling: usualAskMs,
+    ceiling: defaultAskTimeoutMs,
     description: "How long a turn that nobody looks at (of the hub, or detached) waits for the answer to a question. Without it, 30 min.",
   },
   {
@@ -232,7 +232,7 @@ export const configKeys: readonly ConfigKey[] = [
   {
     key: "notify",
     type: "choice",
-    choices: notifyWays,
+    choices: notifyModes,
     default: "auto",
     env: "SKEIN_NOTIFY",
     project: "yes",
@@ -340,7 +340,7 @@ export function findKey(dotted: string): ConfigKey | undefined {
 }
 
 /** Whether there are keys below this one: `providers`, `providers.acme`. */
-export function isBranch(dotted: string): boolean {
+export function hasSubKeys(dotted: string): boolean {
   const words = dotted.split(".");
   return openKeys.some(({ pattern }) => words.length < pattern.length && matches(words, pattern));
 }

@@ -7,7 +7,7 @@ import { Fault } from "../protocol/error.ts";
 import { configKeys } from "./keys.ts";
 import { loadConfig, type Config } from "./load.ts";
 import { findPaths } from "./paths.ts";
-import { configRows } from "./rows.ts";
+import { listConfig } from "./rows.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-config-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -83,7 +83,7 @@ describe("layers", () => {
     });
     const config = setup.load();
     expect(config.values).toMatchObject({ model: "a/env", agent: "project-agent", maxSteps: 9, timeoutMs: 60_000 });
-    const origin = Object.fromEntries(configRows(config).map((row) => [row.key, row.origin]));
+    const origin = Object.fromEntries(listConfig(config).map((row) => [row.key, row.origin]));
     expect(origin).toMatchObject({ model: "$SKEIN_MODEL", agent: setup.projectFile, max_steps: setup.userFile, policy: "default" });
   });
 
@@ -354,7 +354,7 @@ describe("rows", () => {
       user: '{ "providers": { "acme": { "api_key": "SECRET-1", "base_url": "https://u:SECRET-2@a.example/v1?key=SECRET-3", "headers": { "authorization": "SECRET-4", "x-ref": "$NAME" } }, "other": { "api_key": "$OTHER" } } }',
       env: { OTHER: "SECRET-5", NAME: "SECRET-6" },
     });
-    const rows = configRows(load());
+    const rows = listConfig(load());
     expect(JSON.stringify(rows)).not.toContain("SECRET");
     const shown = Object.fromEntries(rows.map((row) => [row.key, row.value]));
     expect(shown).toMatchObject({
@@ -367,7 +367,7 @@ describe("rows", () => {
 
   test("list every plain key once, with values as they are used and as they were written", () => {
     const { load, home } = place({ user: '{ "timeout": "2h", "idle_timeout": 90, "allow_write": ["~/x"], "max_steps": 3 }' });
-    const rows = configRows(load());
+    const rows = listConfig(load());
     expect(rows.map((row) => row.key)).toEqual(configKeys.map((row) => row.key).filter((key) => !key.includes("*")));
     const row = (key: string): unknown => rows.find((candidate) => candidate.key === key);
     expect(row("timeout")).toMatchObject({ value: 7_200_000, written: "2h" });

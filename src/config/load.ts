@@ -1,12 +1,12 @@
 // The layers of the configuration: defaults < user < project < environment; flags are put on top by the caller.
 // On the road to the first request: synchronous, nothing heavy, one stat for a file that is not there.
 import { join } from "node:path";
-import type { NotifyWay } from "../protocol/api.ts";
+import type { NotifyMode } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/policy.ts";
 import { nearestWord } from "../kit/nearest.ts";
 import { absolutePath } from "../kit/paths.ts";
-import { configKeys, findKey, isBranch, usualAskMs, type ConfigKey } from "./keys.ts";
+import { configKeys, findKey, hasSubKeys, defaultAskTimeoutMs, type ConfigKey } from "./keys.ts";
 import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
 import { checkValue, isPlainObject, jsonFromText } from "./value.ts";
@@ -41,7 +41,7 @@ export type ConfigValues = Readonly<{
   skills: boolean;
   unixSockets: boolean;
   keys: Readonly<Record<string, string>>;
-  notify: NotifyWay;
+  notify: NotifyMode;
   screenReader: boolean;
   providers: Readonly<Record<string, ProviderConfig>>;
   agents: Readonly<Record<string, AgentConfig>>;
@@ -129,7 +129,7 @@ function* flatten(object: Record<string, unknown>, path: string, prefix = ""): G
     if (key === "$schema" || value === null) continue;
     if (findKey(key)) {
       yield [key, value];
-    } else if (isBranch(key)) {
+    } else if (hasSubKeys(key)) {
       if (!isPlainObject(value)) throw new Fault("config", `${path}: "${key}" must be an object`);
       yield* flatten(value, path, `${key}.`);
     } else {
@@ -187,12 +187,12 @@ function freeze(entries: Entries, warnings: string[], options: LoadOptions & { u
     maxChildren: get<number | null>("max_children"),
     timeoutMs: get<number | null>("timeout"),
     idleMs: get<number | null>("idle_timeout"),
-    askTimeoutMs: get<number | null>("ask_timeout") ?? usualAskMs,
+    askTimeoutMs: get<number | null>("ask_timeout") ?? defaultAskTimeoutMs,
     contextFiles: get<boolean>("context_files"),
     purgeAfterMs: get<number | null>("purge_after"),
     skills: get<boolean>("skills"),
     unixSockets: get<boolean>("unix_sockets"),
-    notify: get<NotifyWay>("notify"),
+    notify: get<NotifyMode>("notify"),
     screenReader: get<boolean>("screen_reader"),
     keys: Object.freeze({ ...get<Record<string, string>>("keys") }),
     providers: providersOf(entries, options.env, warnings),
@@ -248,7 +248,7 @@ type Resolver = (key: string, text: string) => string | null;
 
 function resolverOf(env: LoadOptions["env"], warnings: string[]): Resolver {
   return (key, text) => {
-    const name = variableNamed(text);
+    const name = variableIn(text);
     if (name === null) return text;
     if (!env[name]) warnings.push(`${key} names the variable ${name}, which is not set`);
     return env[name] || null;
@@ -262,7 +262,7 @@ function resolvedMap(key: string, map: Record<string, string> | null, resolve: R
 }
 
 /** `$NAME` and `${NAME}` stand for a variable. */
-export function variableNamed(text: string): string | null {
+export function variableIn(text: string): string | null {
   const match = /^\$(?:\{(\w+)\}|(\w+))$/.exec(text);
   return match?.[1] ?? match?.[2] ?? null;
 }

@@ -1,11 +1,11 @@
 // The configuration as `skein config` shows it. Secrets must not pass: they only say that they are set.
-import type { ConfigRow } from "../protocol/api.ts";
+import type { ConfigEntry } from "../protocol/api.ts";
 import { configKeys, findKey, type ConfigKey } from "./keys.ts";
-import { variableNamed, type Config, type ConfigValues } from "./load.ts";
+import { variableIn, type Config, type ConfigValues } from "./load.ts";
 import { isPlainObject } from "./value.ts";
 
 /** Every key with its value and origin; of open maps those that are set. */
-export function configRows(config: Config): ConfigRow[] {
+export function listConfig(config: Config): ConfigEntry[] {
   const plain = configKeys.filter((row) => !row.key.includes("*")).map((row) => row.key);
   const open = Object.keys(config.written).filter((key) => !plain.includes(key));
   return [...plain, ...open.sort()].map((key) => {
@@ -33,7 +33,7 @@ function shown(row: ConfigKey, value: unknown): unknown {
 }
 
 function hidden(value: unknown): string {
-  return typeof value === "string" && variableNamed(value) !== null ? value : "(set)";
+  return typeof value === "string" && variableIn(value) !== null ? value : "(set)";
 }
 
 function withoutLogin(text: string): string {

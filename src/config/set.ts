@@ -8,9 +8,9 @@ import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
 import { grantTrust, trustState } from "./trust.ts";
 import { checkValue, jsonFromText } from "./value.ts";
-import { writeWhole } from "./write-file.ts";
+import { writeFileAtomically } from "./write-file.ts";
 
-export type SetOptions = {
+export type SetValueOptions = {
   paths: Paths;
   project: string;
   scope: "user" | "project";
@@ -20,7 +20,7 @@ export type SetOptions = {
 };
 
 /** A project that was trusted stays so: the person who typed the change has read it. */
-export async function setConfigValue(options: SetOptions): Promise<{ path: string }> {
+export async function setConfigValue(options: SetValueOptions): Promise<{ path: string }> {
   const row = findKey(options.key);
   if (!row) throw new Fault("config", `unknown key "${options.key}"`, { hint: unknownKeyHint(options.key) });
   const value = options.value === "null" ? undefined : jsonFromText(row, options.value);
@@ -54,7 +54,7 @@ async function writeValue(path: string, key: string, value: unknown, modes: { fi
   if (after === before) return;
   // Through a link to the file itself, so that a linked config stays linked.
   const target = before === null ? path : realpathSync(path);
-  writeWhole(target, after, before === null ? modes : { ...modes, file: statSync(target).mode & 0o777 });
+  writeFileAtomically(target, after, before === null ? modes : { ...modes, file: statSync(target).mode & 0o777 });
 }
 
 /** Nothing but blanks and comments: there is no object to change yet. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Fault, messageOf } from "../protocol/error.ts";
 import type { TrustState } from "../protocol/api.ts";
 import type { Paths } from "./paths.ts";
-import { writeWhole } from "./write-file.ts";
+import { writeFileAtomically } from "./write-file.ts";
 
 /** What can widen: files, or directories with all that is in them. */
 export const trustSources = [
@@ -137,7 +137,7 @@ function readRecord(path: string): string | null {
 
 function writeRecord(paths: Paths, project: string, digest: string): void {
   const record = { directory: project, digest, granted_at: new Date().toISOString() };
-  writeWhole(recordPath(paths, project), `${JSON.stringify(record, null, 2)}\n`, { file: 0o600, directory: 0o700 });
+  writeFileAtomically(recordPath(paths, project), `${JSON.stringify(record, null, 2)}\n`, { file: 0o600, directory: 0o700 });
 }
 
 /** A dangling link is a missing file: it gives no content. */

@@ -1,15 +1,15 @@
 // One value of one key: from JSON or from text (a variable, `config set`) to what the program uses.
 // Knows nothing of files and layers.
 import { parseDuration } from "../kit/duration.ts";
-import { environment } from "./env.ts";
+import { environmentVariables } from "./env.ts";
 import type { ConfigKey } from "./keys.ts";
 
 /** The value as the program uses it (durations in ms), or what was expected instead. */
-export type Checked = { ok: true; value: unknown } | { ok: false; expected: string };
+export type CheckedValue = { ok: true; value: unknown } | { ok: false; expected: string };
 
-export function checkValue(row: ConfigKey, value: unknown): Checked {
+export function checkValue(row: ConfigKey, value: unknown): CheckedValue {
   const good = { ok: true as const, value };
-  const bad = { ok: false as const, expected: expectedOf(row) };
+  const bad = { ok: false as const, expected: expectedText(row) };
   switch (row.type) {
     case "string":
       return typeof value === "string" && value !== "" ? good : bad;
@@ -60,7 +60,7 @@ export function jsonFromText(row: ConfigKey, text: string): unknown {
   }
 }
 
-export function expectedOf(row: ConfigKey): string {
+export function expectedText(row: ConfigKey): string {
   return row.type === "choice" ? `one of ${row.choices?.join(", ")}` : expectations[row.type];
 }
 
@@ -89,7 +89,7 @@ function durationMs(value: number | string): number | null {
 }
 
 function isToolVariable(name: string): boolean {
-  return /^[A-Za-z_]\w*$/.test(name) && !environment.some((row) => row.group === "keys" && row.name === name);
+  return /^[A-Za-z_]\w*$/.test(name) && !environmentVariables.some((row) => row.group === "keys" && row.name === name);
 }
 
 function isHttpUrl(text: string): boolean {

@@ -2,7 +2,7 @@
 import { replaceFile } from "../kit/replace-file.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 
-export function writeWhole(path: string, text: string, modes: { file: number; directory: number }): void {
+export function writeFileAtomically(path: string, text: string, modes: { file: number; directory: number }): void {
   try {
     replaceFile(path, text, modes);
   } catch (error) {

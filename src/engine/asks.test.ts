@@ -4,14 +4,14 @@ import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import { Fault } from "../protocol/error.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
-import type { AskOutcome, AskWish } from "../protocol/ports.ts";
-import { endOf, engineWith, node, ok, text, turn } from "./fixtures/engine-with.ts";
+import type { AskOutcome, AskRequest } from "../protocol/ports.ts";
+import { endOf, createTestEngine, node, ok, text, turn } from "./fixtures/engine-with.ts";
 
 const asked = (...calls: string[]): NewNode => ({
   author: "agent",
   parts: calls.map((id) => ({ kind: "call", id, name: "ask_user", input: { question: `${id}?` } })),
 });
-const wish = (call: string | null, options: string[] = []): AskWish => ({ call, question: `${call ?? "so"}?`, options });
+const wish = (call: string | null, options: string[] = []): AskRequest => ({ call, question: `${call ?? "so"}?`, options });
 const wait = { how: "wait", limitMs: null } as const;
 const later = { how: "later" } as const;
 
@@ -37,7 +37,7 @@ async function answering(api: Api, events: AsyncIterable<Event>, answer: (ask: s
 describe("a turn that waits", () => {
   test("goes on with the answer, chosen by number or in words", async () => {
     const outcomes: AskOutcome[] = [];
-    const { api, session, store } = await engineWith(async function* (_input, context) {
+    const { api, session, store } = await createTestEngine(async function* (_input, context) {
       outcomes.push(await context.ask(wish("a", ["tabs", "blanks"])), await context.ask(wish("b", ["tabs"])), await context.ask(wish("c")));
       yield node(text("done"));
       yield ok;
@@ -53,7 +53,7 @@ describe("a turn that waits", () => {
 
   test("is told that nobody answered in time, and the question is closed", async () => {
     const outcomes: AskOutcome[] = [];
-    const { run, store, session } = await engineWith(async function* (_input, context) {
+    const { run, store, session } = await createTestEngine(async function* (_input, context) {
       outcomes.push(await context.ask(wish("a")));
       yield node(text("went on"));
       yield ok;
@@ -64,7 +64,7 @@ describe("a turn that waits", () => {
   });
 
   test("is asking as long as one of its questions is open", async () => {
-    const { api, session, store } = await engineWith(async function* (_input, context) {
+    const { api, session, store } = await createTestEngine(async function* (_input, context) {
       const [a, b] = [context.ask(wish("a")), context.ask(wish("b"))];
       await a;
       states.push((await store.turnRows(null))[0]?.state);
@@ -82,7 +82,7 @@ describe("a turn that waits", () => {
   });
 
   test("that is stopped leaves no question open", async () => {
-    const { api, session, store } = await engineWith(async function* (_input, context) {
+    const { api, session, store } = await createTestEngine(async function* (_input, context) {
       await context.ask(wish("a"));
       yield { type: "end", end: { status: "cancelled" } };
     });
@@ -96,7 +96,7 @@ describe("a turn that waits for nobody", () => {
   /** Its first turn asks with these calls, and every turn keeps the path that it was given. */
   async function asking(...calls: (string | null)[]) {
     const paths: Node[][] = [];
-    const made = await engineWith(async function* (input, context) {
+    const made = await createTestEngine(async function* (input, context) {
       paths.push(input.path);
       if (paths.length > 1) {
         yield node(text("thanks"));
@@ -186,7 +186,7 @@ describe("a turn that waits for nobody", () => {
 
 test("a question of a process that died stays open, and its answer is the result; other calls are told they were interrupted", async () => {
   const paths: Node[][] = [];
-  const { api, store, session, run } = await engineWith(async function* (input) {
+  const { api, store, session, run } = await createTestEngine(async function* (input) {
     paths.push(input.path);
     yield node(text("thanks"));
     yield ok;

@@ -3,13 +3,13 @@ import { countdown } from "../kit/countdown.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Ask } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
-import type { AskOutcome, AskWish } from "../protocol/ports.ts";
-import type { EngineParts } from "./engine.ts";
-import type { LiveTurn } from "./live.ts";
-import { atOwner } from "./owner.ts";
-import { holding } from "./tree-ops.ts";
+import type { AskOutcome, AskRequest } from "../protocol/ports.ts";
+import type { EngineDeps } from "./engine.ts";
+import type { RunningTurn } from "./live.ts";
+import { callOwner } from "./owner.ts";
+import { withLease } from "./tree-ops.ts";
 
-export async function askPerson(turn: LiveTurn, wish: AskWish): Promise<AskOutcome> {
+export async function askPerson(turn: RunningTurn, wish: AskRequest): Promise<AskOutcome> {
   const { asks } = turn.params;
   if (asks.how === "none") throw new Fault("usage", "nobody can be asked here");
   // Another agent's command line can't be told in the middle of its turn.
@@ -19,7 +19,7 @@ export async function askPerson(turn: LiveTurn, wish: AskWish): Promise<AskOutco
   const ask = await turn.recorder.openAsk({ ...wish, expiresAt });
   const release = turn.deadline.hold();
   try {
-    const answer = (await answered(turn, ask.id, asks.limitMs)) ?? (await giveUp(turn, ask.id));
+    const answer = (await waitForAnswer(turn, ask.id, asks.limitMs)) ?? (await expireAsk(turn, ask.id));
     return answer === null ? { type: "expired" } : { type: "answered", text: answer };
   } finally {
     release();
@@ -28,7 +28,7 @@ export async function askPerson(turn: LiveTurn, wish: AskWish): Promise<AskOutco
 }
 
 /** An answer that came at the last moment counts. */
-async function giveUp({ recorder, store, deadline }: LiveTurn, ask: string): Promise<string | null> {
+async function expireAsk({ recorder, store, deadline }: RunningTurn, ask: string): Promise<string | null> {
   try {
     await recorder.closeAsk(ask, { outcome: deadline.signal.aborted ? "left" : "expired" });
     return null;
@@ -39,7 +39,7 @@ async function giveUp({ recorder, store, deadline }: LiveTurn, ask: string): Pro
 }
 
 /** Null when the time is over or the turn was stopped. */
-async function answered(turn: LiveTurn, ask: string, limitMs: number | null): Promise<string | null> {
+async function waitForAnswer(turn: RunningTurn, ask: string, limitMs: number | null): Promise<string | null> {
   const { asking, deadline, recorder, store } = turn;
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const stop = (): void => resolve(null);
@@ -61,29 +61,29 @@ async function answered(turn: LiveTurn, ask: string, limitMs: number | null): Pr
   }
 }
 
-export async function listAsks(parts: EngineParts, { session }: Parameters<Api["ask"]["list"]>[0]): Promise<Ask[]> {
+export async function listAsks(parts: EngineDeps, { session }: Parameters<Api["ask"]["list"]>[0]): Promise<Ask[]> {
   if (!parts.hasStore()) return [];
   return (await (await parts.store()).asks(session)).filter((ask) => ask.closedAt === null);
 }
 
-export async function answerAsk(parts: EngineParts, params: Parameters<Api["ask"]["answer"]>[0]): Promise<Ask> {
+export async function answerAsk(parts: EngineDeps, params: Parameters<Api["ask"]["answer"]>[0]): Promise<Ask> {
   if (!parts.hasStore())
     throw new Fault("ask-unknown", `There is no question "${params.ask}".`, { hint: "`skein asks` lists those without an answer." });
   const ask = await (await parts.store()).findAsk(params.ask);
   if (ask.closedAt !== null) throw new Fault("ask-closed", `the question ${params.ask} was closed before`);
-  const answer = chosen(ask, params.text);
-  return atOwner(parts, ask.session, {
+  const answer = chosenOption(ask, params.text);
+  return callOwner(parts, ask.session, {
     here: async (turn) => {
       const closed = await turn.recorder.closeAsk(ask.id, { outcome: "answered", answer });
       turn.asking.get(ask.id)?.(answer);
       return closed;
     },
     there: (api) => api.ask.answer({ ask: ask.id, text: answer }),
-    nowhere: () => holding(parts, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
+    nowhere: () => withLease(parts, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
   });
 }
 
-function chosen({ options }: Ask, text: string): string {
+function chosenOption({ options }: Ask, text: string): string {
   const given = text.trim();
   if (given === "") throw new Fault("usage", "the answer is empty");
   return /^\d+$/.test(given) ? (options[Number(given) - 1] ?? given) : text;

@@ -1,12 +1,12 @@
 // One budget and the turns that draw on it at once.
 import { describe, expect, test } from "bun:test";
 import type { TurnError } from "../protocol/error.ts";
-import type { Limits, Settle } from "../protocol/ports.ts";
-import { noUsage, type Spent } from "../protocol/usage.ts";
-import { type Account, openAccount } from "./budget.ts";
+import type { Limits, SettleReservation } from "../protocol/ports.ts";
+import { zeroUsage, type Spent } from "../protocol/usage.ts";
+import { type BudgetAccount, openBudgetAccount } from "./budget.ts";
 
 const open: Limits = { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
-const used = (input: number, costUsd: number | null = 0): Spent => ({ usage: { ...noUsage, input }, costUsd });
+const used = (input: number, costUsd: number | null = 0): Spent => ({ usage: { ...zeroUsage, input }, costUsd });
 
 function drawer() {
   const controller = new AbortController();
@@ -14,11 +14,11 @@ function drawer() {
   return { signal: controller.signal, stop: stopped.resolve, stopped: stopped.promise, abort: () => controller.abort() };
 }
 
-function root(limits: Partial<Limits>): Account {
-  return openAccount({ ...open, ...limits }, drawer());
+function root(limits: Partial<Limits>): BudgetAccount {
+  return openBudgetAccount({ ...open, ...limits }, drawer());
 }
 
-async function granted(account: Account, tokens = 0, costUsd = 0): Promise<Settle> {
+async function granted(account: BudgetAccount, tokens = 0, costUsd = 0): Promise<SettleReservation> {
   const room = await account.reserve({ tokens, costUsd });
   if (typeof room !== "function") throw new Error(`refused: ${room.message}`);
   return room;
@@ -59,7 +59,7 @@ describe("one after the other", () => {
 
   test("cached input counts nothing, and an unknown price makes the others not free", async () => {
     const turn = root({ maxTokens: 10, maxBudgetUsd: 1 });
-    (await granted(turn))({ usage: { ...noUsage, cacheRead: 1_000_000 }, costUsd: null });
+    (await granted(turn))({ usage: { ...zeroUsage, cacheRead: 1_000_000 }, costUsd: null });
     (await granted(turn))(used(1, 0.4));
     expect(turn.left()).toMatchObject({ tokens: 9, costUsd: 0.6 });
     turn.leave();
@@ -102,9 +102,9 @@ describe("many at once", () => {
     expect(await soFar(fourth)).toBe("waits");
     second(used(20));
     expect(await soFar(fourth)).toBe("waits");
-    ((await third) as Settle)(used(5));
+    ((await third) as SettleReservation)(used(5));
     expect(await soFar(fourth)).toBeFunction();
-    ((await fourth) as Settle)(used(55));
+    ((await fourth) as SettleReservation)(used(55));
     expect(turn.left().tokens).toBe(0);
     turn.leave();
   });
@@ -176,7 +176,7 @@ describe("when it is used up", () => {
 
   test("the turn above is stopped only when all below it have come back", async () => {
     const above = drawer();
-    const turn = openAccount({ ...open, maxTokens: 10 }, above);
+    const turn = openBudgetAccount({ ...open, maxTokens: 10 }, above);
     const child = turn.below(drawer());
     (await granted(child))(used(10));
     await child.reserve({ tokens: 1, costUsd: 0 });

@@ -1,25 +1,25 @@
 // What a turn and everything below it may use together: tokens, money, steps and sub-sessions. A request has room reserved
 // before it is sent, so that many at once go past a limit by no more than one alone would.
-import { type TurnError, usedUp } from "../protocol/error.ts";
-import { counted } from "../kit/text.ts";
-import type { BudgetLeft, Estimate, Limits, Settle } from "../protocol/ports.ts";
+import { type TurnError, budgetUsedUp } from "../protocol/error.ts";
+import { pluralize } from "../kit/text.ts";
+import type { RemainingBudget, UsageEstimate, Limits, SettleReservation } from "../protocol/ports.ts";
 import { countedTokens, type Spent } from "../protocol/usage.ts";
 
 /** A turn that draws on the budget. */
-export type Drawer = { signal: AbortSignal; stop: (why: TurnError) => void };
+export type BudgetUser = { signal: AbortSignal; stop: (why: TurnError) => void };
 
-type Room = TurnError | Settle;
-type Waiting = { account: Account; estimate: Estimate; answer: (room: Room) => void };
+type Reservation = TurnError | SettleReservation;
+type Waiting = { account: BudgetAccount; estimate: UsageEstimate; answer: (room: Reservation) => void };
 
 /** How long what runs has to say what it made of its last answer, once the budget is used up. */
 const graceMs = 1000;
 
 class Budget {
-  readonly accounts = new Set<Account>();
+  readonly accounts = new Set<BudgetAccount>();
   /** The limit that was reached: nothing more is let through. */
   over: TurnError | null = null;
   readonly #limits: Limits;
-  readonly #running = new Set<Estimate>();
+  readonly #running = new Set<UsageEstimate>();
   readonly #waiting: Waiting[] = [];
   readonly #used = { tokens: 0, costUsd: 0, steps: 0, children: 0 };
 
@@ -27,8 +27,8 @@ class Budget {
     this.#limits = limits;
   }
 
-  reserve(account: Account, estimate: Estimate): Promise<Room> {
-    const { promise, resolve } = Promise.withResolvers<Room>();
+  reserve(account: BudgetAccount, estimate: UsageEstimate): Promise<Reservation> {
+    const { promise, resolve } = Promise.withResolvers<Reservation>();
     const waiting = { account, estimate, answer: resolve };
     this.#waiting.push(waiting);
     this.#serve();
@@ -54,7 +54,7 @@ class Budget {
     const over = this.over ?? this.reached();
     if (over !== null) return over;
     if (maxChildren !== null && this.#used.children >= maxChildren)
-      return { ...usedUp("children", ""), message: `the budget of ${counted(maxChildren, "sub-session")} is used up` };
+      return { ...budgetUsedUp("children", ""), message: `the budget of ${pluralize(maxChildren, "sub-session")} is used up` };
     this.#used.children += 1;
     return null;
   }
@@ -64,7 +64,7 @@ class Budget {
     this.#used.children -= 1;
   }
 
-  left(): BudgetLeft {
+  left(): RemainingBudget {
     const { maxTokens, maxBudgetUsd, maxChildren } = this.#limits;
     const rest = (limit: number | null, used: number) => (limit === null ? null : Math.max(0, limit - used));
     const { tokens, costUsd, children } = this.#used;
@@ -74,9 +74,9 @@ class Budget {
   reached(): TurnError | null {
     const { maxTokens, maxBudgetUsd, treeSteps } = this.#limits;
     const { tokens, costUsd, steps } = this.#used;
-    if (treeSteps !== null && steps >= treeSteps) return usedUp("steps", `${treeSteps} steps`);
-    if (maxTokens !== null && tokens >= maxTokens) return usedUp("tokens", `${tokens} of ${maxTokens} tokens`);
-    if (maxBudgetUsd !== null && costUsd >= maxBudgetUsd) return usedUp("money", `$${costUsd.toFixed(4)} of $${maxBudgetUsd}`);
+    if (treeSteps !== null && steps >= treeSteps) return budgetUsedUp("steps", `${treeSteps} steps`);
+    if (maxTokens !== null && tokens >= maxTokens) return budgetUsedUp("tokens", `${tokens} of ${maxTokens} tokens`);
+    if (maxBudgetUsd !== null && costUsd >= maxBudgetUsd) return budgetUsedUp("money", `$${costUsd.toFixed(4)} of $${maxBudgetUsd}`);
     return null;
   }
 
@@ -90,7 +90,7 @@ class Budget {
     }
   }
 
-  #fits(estimate: Estimate): boolean {
+  #fits(estimate: UsageEstimate): boolean {
     const all = [...this.#running, estimate];
     const { maxTokens, maxBudgetUsd } = this.#limits;
     const tokens = all.reduce((sum, each) => sum + each.tokens, this.#used.tokens);
@@ -98,7 +98,7 @@ class Budget {
     return tokens <= (maxTokens ?? Infinity) && costUsd <= (maxBudgetUsd ?? Infinity);
   }
 
-  #begin({ account, estimate }: Waiting): Settle {
+  #begin({ account, estimate }: Waiting): SettleReservation {
     this.#used.steps += 1;
     this.#running.add(estimate);
     account.begin();
@@ -118,16 +118,16 @@ class Budget {
 }
 
 /** One turn's part in the budget of the run it belongs to. */
-export class Account {
+export class BudgetAccount {
   readonly signal: AbortSignal;
   readonly #budget: Budget;
-  readonly #above: Account | null;
-  readonly #stop: Drawer["stop"];
+  readonly #above: BudgetAccount | null;
+  readonly #stop: BudgetUser["stop"];
   /** Requests and sub-sessions that are still to be counted. */
   #open = 0;
   #resting: Timer | null = null;
 
-  constructor(budget: Budget, above: Account | null, drawer: Drawer) {
+  constructor(budget: Budget, above: BudgetAccount | null, drawer: BudgetUser) {
     this.#budget = budget;
     this.#above = above;
     this.signal = drawer.signal;
@@ -136,11 +136,11 @@ export class Account {
     above?.begin();
   }
 
-  below(drawer: Drawer): Account {
-    return new Account(this.#budget, this, drawer);
+  below(drawer: BudgetUser): BudgetAccount {
+    return new BudgetAccount(this.#budget, this, drawer);
   }
 
-  reserve(estimate: Estimate): Promise<Room> {
+  reserve(estimate: UsageEstimate): Promise<Reservation> {
     return this.#budget.reserve(this, { ...estimate });
   }
 
@@ -158,7 +158,7 @@ export class Account {
     this.#budget.giveChildBack();
   }
 
-  left(): BudgetLeft {
+  left(): RemainingBudget {
     return this.#budget.left();
   }
 
@@ -186,6 +186,6 @@ export class Account {
 }
 
 /** For a turn with nothing above it. */
-export function openAccount(limits: Limits, drawer: Drawer): Account {
-  return new Account(new Budget(limits), null, drawer);
+export function openBudgetAccount(limits: Limits, drawer: BudgetUser): BudgetAccount {
+  return new BudgetAccount(new Budget(limits), null, drawer);
 }

@@ -3,14 +3,14 @@
 import { Fault, messageOf } from "../protocol/error.ts";
 import { shortId } from "../protocol/node.ts";
 import type { TeamDirectory } from "../protocol/ports.ts";
-import { isAtWork, unmergedIn, type TeamClean, type TeamCleaned } from "../protocol/team-views.ts";
-import type { EngineParts } from "./engine.ts";
-import { found, foundIn, type Found } from "./find-teams.ts";
+import { isActive, unmergedWork, type TeamCleanParams, type TeamCleanResult } from "../protocol/team-views.ts";
+import type { EngineDeps } from "./engine.ts";
+import { findTeam, findTeams, type FoundTeam } from "./find-teams.ts";
 
 const mostTeams = 1_000;
 
 /** A directory that may go. */
-type Kept = {
+type TeamToClean = {
   id: string;
   name: string | null;
   project: string;
@@ -21,9 +21,9 @@ type Kept = {
   isPurged: boolean;
 };
 
-export async function cleanTeams(parts: EngineParts, params: TeamClean): Promise<TeamCleaned> {
+export async function cleanTeams(parts: EngineDeps, params: TeamCleanParams): Promise<TeamCleanResult> {
   const { session, olderThanMs, dryRun, force } = params;
-  const report: TeamCleaned = { dryRun, teams: [], skipped: [], problems: [] };
+  const report: TeamCleanResult = { dryRun, teams: [], skipped: [], problems: [] };
   for (const kept of await allKept(parts, params)) {
     const { id, name, project, isPurged } = kept;
     if (session === null && kept.restsSince > Date.now() - olderThanMs) continue;
@@ -40,37 +40,37 @@ export async function cleanTeams(parts: EngineParts, params: TeamClean): Promise
   return report;
 }
 
-async function allKept(parts: EngineParts, { session, project }: TeamClean): Promise<Kept[]> {
+async function allKept(parts: EngineDeps, { session, project }: TeamCleanParams): Promise<TeamToClean[]> {
   const purged = project === null ? [] : await purgedIn(parts, project);
-  if (session === null) return [...(await foundIn(parts, project, mostTeams)), ...purged].flatMap((one) => keptOf(parts, one));
+  if (session === null) return [...(await findTeams(parts, project, mostTeams)), ...purged].flatMap((one) => keptOf(parts, one));
   const named = purged.filter(({ id }) => id === session || shortId(id) === session);
   if (named.length > 0) return named;
-  return keptOf(parts, await found(parts, session));
+  return keptOf(parts, await findTeam(parts, session));
 }
 
-function keptOf(parts: EngineParts, one: Found | Kept): Kept[] {
+function keptOf(parts: EngineDeps, one: FoundTeam | TeamToClean): TeamToClean[] {
   if (!("row" in one)) return [one];
   const { session, turn, state } = one.row;
   const { id, name, project } = session;
   if (!parts.teams.isKept(project, id)) return [];
   const restsSince = turn.endedAt ?? Date.now();
-  return [{ id, name, project, restsSince, isAtWork: isAtWork(state), holds: unmergedIn(one.team), isPurged: false }];
+  return [{ id, name, project, restsSince, isAtWork: isActive(state), holds: unmergedWork(one.team), isPurged: false }];
 }
 
 /** Those whose sessions are in no store of ours. Someone else's may be: whoever leads one has left its name there. */
-async function purgedIn(parts: EngineParts, project: string): Promise<Kept[]> {
+async function purgedIn(parts: EngineDeps, project: string): Promise<TeamToClean[]> {
   const all = parts.teams.all(project);
   const isPurged = await Promise.all(all.map(async ({ id }) => !(await isKnown(parts, id))));
   return all.filter((_, at) => isPurged[at]).map((one) => purgedTeam(one, project));
 }
 
-function purgedTeam({ id, touchedAt, isLed, team }: TeamDirectory, project: string): Kept {
-  const holds = team === "unknown" ? "what it holds can't be told" : team === null ? null : unmergedIn(team);
+function purgedTeam({ id, touchedAt, isLed, team }: TeamDirectory, project: string): TeamToClean {
+  const holds = team === "unknown" ? "what it holds can't be told" : team === null ? null : unmergedWork(team);
   return { id, name: null, project, restsSince: touchedAt, isAtWork: isLed, holds, isPurged: true };
 }
 
 /** By the end of its id: that is what a directory is called. */
-async function isKnown(parts: EngineParts, id: string): Promise<boolean> {
+async function isKnown(parts: EngineDeps, id: string): Promise<boolean> {
   if (!parts.hasStore()) return false;
   try {
     await (await parts.store()).findSession(shortId(id), null);

@@ -3,15 +3,15 @@ import { Fault } from "../protocol/error.ts";
 import { callsOf, type Node, textOf } from "../protocol/node.ts";
 import type { BranchComparison, BranchSide } from "../protocol/tree-views.ts";
 import type { Session } from "../protocol/turn.ts";
-import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
+import { addSpent, zeroSpent, type Spent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 import { changesBetween } from "./files.ts";
 
 type Branch = { session: Session | null; path: Node[] };
 
 /** Each side is a session or a node. */
-export async function compareBranches(parts: EngineParts, params: { a: string; b: string; directory: string }): Promise<BranchComparison> {
+export async function compareBranches(parts: EngineDeps, params: { a: string; b: string; directory: string }): Promise<BranchComparison> {
   if (!parts.hasStore()) throw new Fault("session-unknown", "there is no session yet", { hint: 'start one: skein run "task"' });
   const store = await parts.store();
   const project = parts.projectOf(params.directory);
@@ -39,7 +39,7 @@ async function branchOf(store: Store, wanted: string, project: string): Promise<
   }
 }
 
-async function sideOf(parts: EngineParts, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
+async function sideOf(parts: EngineDeps, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
   const own = path.slice(shared);
   const turns = new Set(own.map((node) => node.turn).filter((turn) => turn !== null));
   const last = [...turns].at(-1);
@@ -56,7 +56,7 @@ async function sideOf(parts: EngineParts, store: Store, { session, path }: Branc
     failedCalls: results.filter((part) => part.isError).length,
     turns: turns.size,
     steps: own.filter((node) => node.usage !== undefined).length,
-    ...own.map(spentBy).reduce(addSpent, nothingSpent),
+    ...own.map(spentBy).reduce(addSpent, zeroSpent),
     startedAt: own[0]?.at ?? null,
     endedAt: own.at(-1)?.at ?? null,
     status: last === undefined ? null : ((await store.turn(last))?.status ?? null),
@@ -67,12 +67,12 @@ async function sideOf(parts: EngineParts, store: Store, { session, path }: Branc
 }
 
 /** Null when the files were not recorded at both ends. */
-async function filesOf(parts: EngineParts, from: Node | undefined, own: Node[]): Promise<BranchSide["files"]> {
+async function filesOf(parts: EngineDeps, from: Node | undefined, own: Node[]): Promise<BranchSide["files"]> {
   const to = own.at(-1);
   if (from === undefined || to === undefined) return [];
   return changesBetween(parts, from.id, to.id);
 }
 
 function spentBy(node: Node): Spent {
-  return node.usage === undefined ? nothingSpent : { usage: node.usage, costUsd: node.costUsd ?? null };
+  return node.usage === undefined ? zeroSpent : { usage: node.usage, costUsd: node.costUsd ?? null };
 }

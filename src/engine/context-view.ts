@@ -1,15 +1,15 @@
 // `context.render`: what the agent of a session would be sent if it went on from a node.
 import type { ContextView } from "../protocol/api.ts";
-import type { EngineParts } from "./engine.ts";
-import { agentNamed } from "./sessions.ts";
+import type { EngineDeps } from "./engine.ts";
+import { findAgent } from "./sessions.ts";
 
-export async function renderContext(parts: EngineParts, params: { session: string; node: string | null }): Promise<ContextView> {
+export async function renderContext(parts: EngineDeps, params: { session: string; node: string | null }): Promise<ContextView> {
   const store = await parts.store();
   const session = await store.findSession(params.session, null);
   const node = params.node ?? session.tip;
   const path = node === null ? [] : await store.path(node);
   const settings = await parts.rows.config.values();
-  const preview = await agentNamed(parts, session.agent).preview({
+  const preview = await findAgent(parts, session.agent).preview({
     session: session.id,
     path,
     model: session.model,

@@ -1,17 +1,17 @@
 // The rows of the Api that act on turns: start, watch, steer, stand still, stop, ask and answer.
 import type { Api } from "../protocol/api.ts";
 import { protocolVersion } from "../protocol/control.ts";
-import { plainTurn } from "../protocol/turn-start.ts";
+import { bareTurn } from "../protocol/turn-start.ts";
 import { answerAsk, listAsks } from "./asks.ts";
-import type { EngineParts } from "./engine.ts";
-import type { LiveTurns } from "./live-turns.ts";
-import { atOwner } from "./owner.ts";
+import type { EngineDeps } from "./engine.ts";
+import type { TurnStarter } from "./live-turns.ts";
+import { callOwner } from "./owner.ts";
 import { pauseTurn, resumeTurn } from "./pause.ts";
 import { steer, takeBack } from "./steer.ts";
 import { checkTurn } from "./turn.ts";
 import { watchSession } from "./watch.ts";
 
-export function controlRows(parts: EngineParts, turns: LiveTurns): Pick<Api, "turn" | "ask" | "bash" | "health"> {
+export function createControlMethods(parts: EngineDeps, turns: TurnStarter): Pick<Api, "turn" | "ask" | "bash" | "health"> {
   return {
     turn: {
       check: (params) => checkTurn(parts, params),
@@ -27,7 +27,7 @@ export function controlRows(parts: EngineParts, turns: LiveTurns): Pick<Api, "tu
     },
     ask: { list: (params) => listAsks(parts, params), answer: (params) => answerAsk(parts, params) },
     bash: {
-      execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...plainTurn(session, policy), command, timeoutMs }),
+      execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...bareTurn(session, policy), command, timeoutMs }),
     },
     health: {
       check: async () => ({
@@ -42,7 +42,7 @@ export function controlRows(parts: EngineParts, turns: LiveTurns): Pick<Api, "tu
   };
 }
 
-async function cancelTurn(parts: EngineParts, session: string): Promise<void> {
+async function cancelTurn(parts: EngineDeps, session: string): Promise<void> {
   if (parts.live.stop(session)) return;
-  await atOwner(parts, session, { here: () => {}, there: (api) => api.turn.cancel({ session }), nowhere: () => {}, mayRepeat: true });
+  await callOwner(parts, session, { here: () => {}, there: (api) => api.turn.cancel({ session }), nowhere: () => {}, mayRepeat: true });
 }

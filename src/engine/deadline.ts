@@ -1,6 +1,6 @@
 // Total and idle time limits of a turn, and its cancellation, as one signal with a reason.
 import { countdown } from "../kit/countdown.ts";
-import { longestTimerMs } from "../kit/duration.ts";
+import { maxTimerMs } from "../kit/duration.ts";
 import type { TurnError } from "../protocol/error.ts";
 
 export type Deadline = {
@@ -30,7 +30,7 @@ class Stopped extends Error {
   }
 }
 
-export function deadlineOf(limits: { timeoutMs: number | null; idleMs: number | null }, outer: AbortSignal | null): Deadline {
+export function createDeadline(limits: { timeoutMs: number | null; idleMs: number | null }, outer: AbortSignal | null): Deadline {
   const controller = new AbortController();
   let reason: TurnError | null = null;
   const end = (why: TurnError): void => {
@@ -92,7 +92,7 @@ function idleClock(limitMs: number | null, end: (why: TurnError) => void) {
   const check = (limit: number): void => {
     if (holds > 0) touchedAt = Date.now();
     const quiet = Date.now() - touchedAt;
-    if (quiet < limit) timer = setTimeout(check, Math.min(limit - quiet, longestTimerMs), limit);
+    if (quiet < limit) timer = setTimeout(check, Math.min(limit - quiet, maxTimerMs), limit);
     else
       end({
         kind: "stalled",
@@ -100,7 +100,7 @@ function idleClock(limitMs: number | null, end: (why: TurnError) => void) {
         hint: "raise idle_timeout in the config, or go on with --resume",
       });
   };
-  let timer = limitMs === null ? null : setTimeout(check, Math.min(limitMs, longestTimerMs), limitMs);
+  let timer = limitMs === null ? null : setTimeout(check, Math.min(limitMs, maxTimerMs), limitMs);
   return {
     touch: () => (touchedAt = Date.now()),
     hold: () => {

@@ -1,12 +1,12 @@
 // Sub-sessions below a turn: what they are given, how they end, and what their parent learns of it.
 import { expect, test } from "bun:test";
-import type { TurnStart } from "../protocol/api.ts";
+import type { TurnStartParams } from "../protocol/api.ts";
 import { messageOf } from "../protocol/error.ts";
 import { textOf } from "../protocol/node.ts";
-import type { Delegation, DelegationResult, TurnContext, TurnInput } from "../protocol/ports.ts";
-import { endOf, engineWith, node, ok, type Take, text, turn } from "./fixtures/engine-with.ts";
+import type { DelegateRequest, DelegateResult, TurnContext, TurnInput } from "../protocol/ports.ts";
+import { endOf, createTestEngine, node, ok, type TakeTurn, text, turn } from "./fixtures/engine-with.ts";
 
-const request = (change: Partial<Delegation> = {}): Delegation => ({
+const request = (change: Partial<DelegateRequest> = {}): DelegateRequest => ({
   task: "part",
   call: "c1",
   role: null,
@@ -22,16 +22,16 @@ const isParent = ({ path }: TurnInput) => path[0]?.parts.some((part) => part.kin
 const stopped = ({ signal }: TurnContext) => new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 
 /** A turn that delegates once, and what came back. */
-async function delegating(change: Partial<Delegation>, child: Take, start: Partial<TurnStart> = {}) {
-  let result: DelegationResult | null = null;
-  const made = await engineWith(async function* (input, context) {
+async function delegating(change: Partial<DelegateRequest>, child: TakeTurn, start: Partial<TurnStartParams> = {}) {
+  let result: DelegateResult | null = null;
+  const made = await createTestEngine(async function* (input, context) {
     if (!isParent(input)) return yield* child(input, context);
     result = await context.delegate(request({ signal: context.signal, ...change }));
     yield node(text("whole"));
     yield context.signal.aborted ? { type: "end", end: { status: "cancelled" } } : ok;
   });
   const events = await made.run(start);
-  return { ...made, events, result: result as unknown as DelegationResult };
+  return { ...made, events, result: result as unknown as DelegateResult };
 }
 
 test("its beginning is told to whoever watches its parent, with where it can be watched itself", async () => {
@@ -99,7 +99,7 @@ test("without tools it has none, whatever its parent has; one that only looks ha
 
 test("it takes messages from a person only when it was spawned for that", async () => {
   const heard: string[] = [];
-  const made: Awaited<ReturnType<typeof engineWith>> = await engineWith(async function* (input, context) {
+  const made: Awaited<ReturnType<typeof createTestEngine>> = await createTestEngine(async function* (input, context) {
     if (isParent(input)) {
       for (const attachable of [false, true]) await context.delegate(request({ attachable }));
       return yield ok;
@@ -136,7 +136,7 @@ test("one that fails is given back as what it is, and its parent goes on", async
 });
 
 test("one that can't begin takes no place of those that may", async () => {
-  const { run } = await engineWith(async function* (input, context) {
+  const { run } = await createTestEngine(async function* (input, context) {
     if (!isParent(input)) return yield ok;
     await expect(context.delegate(request({ agent: "nobody" }))).rejects.toThrow('no agent "nobody"');
     expect((await context.delegate(request())).left.children).toBe(0);
@@ -148,7 +148,7 @@ test("one that can't begin takes no place of those that may", async () => {
 
 test("one that a person stops is cancelled, and its parent goes on", async () => {
   const begun = Promise.withResolvers<string>();
-  const made = engineWith(async function* (input, context) {
+  const made = createTestEngine(async function* (input, context) {
     if (isParent(input)) {
       const result = await context.delegate(request());
       yield node(text(result.status));
@@ -185,8 +185,8 @@ test("when its parent's time is over it ends too, and both say why", async () =>
 });
 
 test("when the budget is used up what runs is stopped as that, with its partial answer, and no other begins", async () => {
-  const results: DelegationResult[] = [];
-  const made = await engineWith(async function* (input, context) {
+  const results: DelegateResult[] = [];
+  const made = await createTestEngine(async function* (input, context) {
     const room = await context.reserve({ tokens: 10, costUsd: 0 });
     if (typeof room !== "function") return yield { type: "end", end: { status: "budget", error: room } };
     const said = text(isParent(input) ? "delegating" : "so far");

@@ -6,28 +6,31 @@ import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import { textOf, type Node } from "../protocol/node.ts";
 import type { Policy } from "../protocol/policy.ts";
-import type { Delegation, DelegationResult, EndedWell } from "../protocol/ports.ts";
+import type { DelegateRequest, DelegateResult, FinishedTask } from "../protocol/ports.ts";
 import type { Role, RoleField } from "../protocol/role.ts";
 import type { Session } from "../protocol/turn.ts";
-import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
-import { levelBelow, narrowed } from "./narrow.ts";
-import { freeText, knownRole, modelFor, playing } from "./roles.ts";
+import { addSpent, zeroSpent, type Spent } from "../protocol/usage.ts";
+import { narrowToolLevel, narrowPolicy } from "./narrow.ts";
+import { freeTextRolePrompt, findRole, roleModel, withRole } from "./roles.ts";
 import { openSession } from "./sessions.ts";
-import type { Driven, TurnWish } from "./turn.ts";
+import type { TurnExecution, TurnRequest } from "./turn.ts";
 
 const subSessionSteps = 100;
 const shownTaskBytes = 500;
 
-export function delegation(parent: Driven): { delegate: (request: Delegation) => Promise<DelegationResult>; spent: () => Spent } {
-  let all = nothingSpent;
+export function createDelegate(parent: TurnExecution): {
+  delegate: (request: DelegateRequest) => Promise<DelegateResult>;
+  spent: () => Spent;
+} {
+  let all = zeroSpent;
 
-  async function delegate(request: Delegation): Promise<DelegationResult> {
+  async function delegate(request: DelegateRequest): Promise<DelegateResult> {
     const { account, deadline, place, session, recorder } = parent;
-    const policy = placed(narrowed(parent.params.policy, request.sandbox, session), request);
-    const role = request.role === null ? null : await knownRole(parent.parts, request.role, session.directory);
+    const policy = withWorkspace(narrowPolicy(parent.params.policy, request.sandbox, session), request);
+    const role = request.role === null ? null : await findRole(parent.parts, request.role, session.directory);
     const over = account.takeChild();
     if (over !== null) throw new Fault("usage", over.message, { cause: over });
-    const child = await childFor(parent, request, policy, role).catch((error: unknown) => {
+    const child = await subSessionFor(parent, request, policy, role).catch((error: unknown) => {
       account.giveChildBack();
       throw error;
     });
@@ -38,8 +41,8 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
       agent: child.agent,
       task: oneLine(request.title ?? request.task, shownTaskBytes),
     });
-    let own = nothingSpent;
-    let exit: Pick<DelegationResult, "exitCode"> = {};
+    let own = zeroSpent;
+    let exit: Pick<DelegateResult, "exitCode"> = {};
     const watch = (event: Event) => {
       if (event.type === "turn.ended") own = addSpent(own, event.turn);
       if (event.type === "node.added" && request.command !== undefined) exit = exitOf(event.node);
@@ -76,33 +79,37 @@ export function delegation(parent: Driven): { delegate: (request: Delegation) =>
 }
 
 /** What a command did there on the side is no turn of its agent's. */
-export async function endedWell({ store, session: { id } }: Driven, below: string, since: number): Promise<EndedWell | null> {
+export async function findFinishedTask(
+  { store, session: { id } }: TurnExecution,
+  below: string,
+  since: number,
+): Promise<FinishedTask | null> {
   if ((await store.session(below))?.parentSession !== id || (await store.queue(below)).length > 0) return null;
   const turns = (await store.turnsOf(below)).filter(({ agent, startedAt }) => agent !== "shell" && startedAt >= since);
   const last = turns.at(-1);
   if (last?.status !== "ok" || last.tip === null) return null;
   const answer = (await store.path(last.tip)).findLast(({ author }) => author === "agent");
-  return { answer: answer === undefined ? "" : textOf(answer), spent: turns.reduce<Spent>(addSpent, nothingSpent) };
+  return { answer: answer === undefined ? "" : textOf(answer), spent: turns.reduce<Spent>(addSpent, zeroSpent) };
 }
 
-function exitOf({ parts: [part] }: Node): Pick<DelegationResult, "exitCode"> {
+function exitOf({ parts: [part] }: Node): Pick<DelegateResult, "exitCode"> {
   return part?.kind === "handle" ? { exitCode: part.handle.metadata.exitCode ?? null } : {};
 }
 
-async function childFor(parent: Driven, request: Delegation, policy: Policy, role: Role | null): Promise<Session> {
-  if (request.session === undefined) return openChild(parent, request, policy, role);
+async function subSessionFor(parent: TurnExecution, request: DelegateRequest, policy: Policy, role: Role | null): Promise<Session> {
+  if (request.session === undefined) return openSubSession(parent, request, policy, role);
   const known = await parent.store.session(request.session);
-  if (known === null) return openChild(parent, request, policy, role);
+  if (known === null) return openSubSession(parent, request, policy, role);
   if (known.parentSession !== parent.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
   return known;
 }
 
 /** Where it has a place of its own, it may also write what belongs to that. */
-function placed(policy: Policy, { at }: Delegation): Policy {
+function withWorkspace(policy: Policy, { at }: DelegateRequest): Policy {
   return at === undefined || policy.name === "full" ? policy : { ...policy, allowWrite: [...policy.allowWrite, ...at.allowWrite] };
 }
 
-function openChild(parent: Driven, request: Delegation, policy: Policy, role: Role | null): Promise<Session> {
+function openSubSession(parent: TurnExecution, request: DelegateRequest, policy: Policy, role: Role | null): Promise<Session> {
   const { parts, params, session, turn } = parent;
   const agent = request.agent ?? role?.agent ?? session.agent;
   return openSession(parts, {
@@ -111,8 +118,8 @@ function openChild(parent: Driven, request: Delegation, policy: Policy, role: Ro
     directory: request.at?.directory ?? session.directory,
     task: request.title ?? request.task,
     agent,
-    model: request.model ?? (role === null ? null : modelFor(role, request.agent)) ?? (agent === session.agent ? turn.model : null),
-    toolLevel: request.toolLevel ?? levelBelow(params.toolLevel, policy),
+    model: request.model ?? (role === null ? null : roleModel(role, request.agent)) ?? (agent === session.agent ? turn.model : null),
+    toolLevel: request.toolLevel ?? narrowToolLevel(params.toolLevel, policy),
     parentSession: session.id,
     transcriptDir: session.transcript === null ? null : dirname(session.transcript),
   });
@@ -122,10 +129,16 @@ function openChild(parent: Driven, request: Delegation, policy: Policy, role: Ro
  * What is not its parent's: it can't spawn, has no time of its own, and is told its role after what its parent is told.
  * Who takes part in a group asks no person: the others wait for it.
  */
-function startOf({ parts, params }: Driven, request: Delegation, child: Session, policy: Policy, role: Role | null): TurnWish {
+function startOf(
+  { parts, params }: TurnExecution,
+  request: DelegateRequest,
+  child: Session,
+  policy: Policy,
+  role: Role | null,
+): TurnRequest {
   const { as: _parents, role: _wish, fromQueue: _waited, ...own } = params;
-  const said = request.role === null || role !== null ? null : freeText(request.role);
-  const start: TurnWish = {
+  const said = request.role === null || role !== null ? null : freeTextRolePrompt(request.role);
+  const start: TurnRequest = {
     ...own,
     session: child.id,
     prompt: child.tip === null ? request.task : (request.again ?? request.task),
@@ -154,17 +167,17 @@ function startOf({ parts, params }: Driven, request: Delegation, child: Session,
   };
   // Only the planning turn itself writes the plan.
   const below = role?.policy === "plan" ? { ...role, policy: "readonly" as const } : role;
-  return below === null ? start : playing(parts, start, below, child.agent, saidIn(request));
+  return below === null ? start : withRole(parts, start, below, child.agent, decidedFields(request));
 }
 
 /** Another agent's command line has its own. */
-function toolsFor({ tools, toolLevel }: Delegation, child: Session, params: TurnWish): string[] | null {
+function toolsFor({ tools, toolLevel }: DelegateRequest, child: Session, params: TurnRequest): string[] | null {
   if (tools !== undefined) return child.agent === "native" ? tools : null;
   return toolLevel === "none" ? null : params.tools;
 }
 
 /** What whoever delegates has decided itself counts more than the role. */
-function saidIn({ toolLevel, tools, limits }: Delegation): RoleField[] {
+function decidedFields({ toolLevel, tools, limits }: DelegateRequest): RoleField[] {
   const said: RoleField[] = toolLevel === undefined && tools === undefined ? [] : ["tools"];
   return limits?.timeoutMs === undefined ? said : [...said, "time"];
 }

@@ -1,10 +1,10 @@
 // A session in short: what the store knows exactly, what a model adds, and what is said when there is none.
 import { expect, test } from "bun:test";
 import { Fault } from "../protocol/error.ts";
-import type { DescribeSession } from "../protocol/history.ts";
+import type { DescribeSessionParams } from "../protocol/history.ts";
 import type { NewNode } from "../protocol/node.ts";
 import type { Snapshots } from "../protocol/ports.ts";
-import { call, engineWith, node, ok, text, type Take } from "./fixtures/engine-with.ts";
+import { call, createTestEngine, node, ok, text, type TakeTurn } from "./fixtures/engine-with.ts";
 
 const failed: NewNode = {
   author: "tool",
@@ -20,7 +20,7 @@ const prose = {
 };
 
 /** Describes what it is asked to describe, and otherwise calls a tool that fails. */
-function worker(answers: { prompts: string[]; say?: string }): Take {
+function worker(answers: { prompts: string[]; say?: string }): TakeTurn {
   return async function* (input, context) {
     if (input.answerSchema !== null) {
       const prompt = input.path.at(-1)?.parts[0];
@@ -50,8 +50,8 @@ async function described(say?: string) {
     redact: (words: string) => words.replaceAll("hunter2", "[redacted]"),
     briefed: async (path: unknown[], prompt: string) => `${path.length} nodes\n${prompt}`,
   };
-  const made = await engineWith(worker(answers), { history, snapshots });
-  const describe = (change: Partial<DescribeSession> = {}) =>
+  const made = await createTestEngine(worker(answers), { history, snapshots });
+  const describe = (change: Partial<DescribeSessionParams> = {}) =>
     made.api.session.describe({
       session: made.session.id,
       directory: made.root,
@@ -139,7 +139,7 @@ test("without a model, or with one that says nothing useful, what is exact is st
     if (name === "test/one") return name;
     throw new Fault("auth", "no model can be asked");
   };
-  const none = await engineWith(worker({ prompts: [] }), { chooseModel });
+  const none = await createTestEngine(worker({ prompts: [] }), { chooseModel });
   await none.run({ prompt: "make it" });
   const wish = { session: none.session.id, directory: none.root, instructions: null, anew: false, limitMs: 60_000 };
   expect((await none.api.session.describe({ ...wish, model: null })).notes).toContain("there is no summary: no model can be asked");

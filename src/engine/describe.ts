@@ -2,18 +2,18 @@
 // in a sub-session without tools that is archived at once. It is kept until the session changes.
 import { oneLine } from "../kit/text.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import type { DescribeSession, Description, Prose, SessionType } from "../protocol/history.ts";
+import type { DescribeSessionParams, Description, SessionProse, SessionType } from "../protocol/history.ts";
 import type { Node } from "../protocol/node.ts";
-import { usualPolicy } from "../protocol/policy.ts";
-import { plainTurn } from "../protocol/turn-start.ts";
+import { defaultPolicy } from "../protocol/policy.ts";
+import { bareTurn } from "../protocol/turn-start.ts";
 import type { Session } from "../protocol/turn.ts";
-import type { EngineParts } from "./engine.ts";
-import type { LiveTurns } from "./live-turns.ts";
-import { factsOf } from "./session-facts.ts";
+import type { EngineDeps } from "./engine.ts";
+import type { TurnStarter } from "./live-turns.ts";
+import { readSessionFacts } from "./session-facts.ts";
 import { openSession } from "./sessions.ts";
 import { archive, findSession } from "./tree-ops.ts";
 
-export async function describeSession(parts: EngineParts, turns: LiveTurns, params: DescribeSession): Promise<Description> {
+export async function describeSession(parts: EngineDeps, turns: TurnStarter, params: DescribeSessionParams): Promise<Description> {
   const session = await findSession(parts, params.session, params.directory);
   const store = await parts.store();
   const wish = JSON.stringify([params.model, params.instructions]);
@@ -21,7 +21,7 @@ export async function describeSession(parts: EngineParts, turns: LiveTurns, para
   if (kept !== null) return JSON.parse(kept) as Description;
   const stamp = await store.stampOf(session.id);
   const path = session.tip === null ? [] : await store.path(session.tip);
-  const facts = await factsOf(parts, store, session, path);
+  const facts = await readSessionFacts(parts, store, session, path);
   const written = path.length === 0 ? "nothing was said in it yet" : await proseOf(parts, turns, session, path, facts.sessionType, params);
   if (typeof written === "string") return { ...facts, notes: [...(facts.notes ?? []), `there is no summary: ${written}`] };
   const described: Description = { ...facts, ...written };
@@ -31,13 +31,13 @@ export async function describeSession(parts: EngineParts, turns: LiveTurns, para
 
 /** Or why there is none. A model that was named and can't be asked is the caller's mistake. */
 async function proseOf(
-  parts: EngineParts,
-  turns: LiveTurns,
+  parts: EngineDeps,
+  turns: TurnStarter,
   session: Session,
   path: Node[],
   type: SessionType,
-  params: DescribeSession,
-): Promise<Prose | string> {
+  params: DescribeSessionParams,
+): Promise<SessionProse | string> {
   let child: Session;
   try {
     child = await openWriter(parts, session, params.model);
@@ -59,7 +59,7 @@ async function proseOf(
 }
 
 /** A sub-session of the one that it describes: not listed, and what it costs is on the bill. */
-function openWriter(parts: EngineParts, session: Session, model: string | null): Promise<Session> {
+function openWriter(parts: EngineDeps, session: Session, model: string | null): Promise<Session> {
   return openSession(parts, {
     find: { by: "new" },
     directory: session.directory,
@@ -72,10 +72,14 @@ function openWriter(parts: EngineParts, session: Session, model: string | null):
   });
 }
 
-type Asked = { prompt: string; schema: Record<string, unknown>; limitMs: number };
+type ProseRequest = { prompt: string; schema: Record<string, unknown>; limitMs: number };
 
-async function answerOf(turns: LiveTurns, session: string, { prompt, schema, limitMs }: Asked): Promise<{ json: string } | string> {
-  const plain = plainTurn(session, { ...usualPolicy, name: "readonly" });
+async function answerOf(
+  turns: TurnStarter,
+  session: string,
+  { prompt, schema, limitMs }: ProseRequest,
+): Promise<{ json: string } | string> {
+  const plain = bareTurn(session, { ...defaultPolicy, name: "readonly" });
   const limits = { ...plain.limits, maxSteps: mostSteps };
   const start = { ...plain, prompt, system, limits, toolLevel: "none" as const, answerSchema: schema, timeoutMs: limitMs };
   for await (const event of turns.start(start)) {
@@ -123,13 +127,13 @@ function schemaOf(type: SessionType, instructions: string | null): Record<string
   return { type: "object", properties, required: ["one_liner", "summary"], additionalProperties: false };
 }
 
-type Written = { one_liner: string; summary: string; custom?: string } & { [List in keyof typeof lists]?: string[] };
+type ProseJson = { one_liner: string; summary: string; custom?: string } & { [List in keyof typeof lists]?: string[] };
 
 /** It was checked against the schema. */
-function readProse(json: string, redact: (text: string) => string): Prose | string {
-  let written: Written;
+function readProse(json: string, redact: (text: string) => string): SessionProse | string {
+  let written: ProseJson;
   try {
-    written = JSON.parse(json) as Written;
+    written = JSON.parse(json) as ProseJson;
   } catch (error) {
     return `what the model wrote is no JSON: ${messageOf(error)}`;
   }

@@ -1,20 +1,20 @@
 // What is streaming, kept at most 100 ms behind: a crash loses no more of what was shown.
 import { cutText } from "../kit/text.ts";
-import type { PassingBody } from "../protocol/event.ts";
+import type { TransientEventBody } from "../protocol/event.ts";
 import type { Draft } from "../store/store.ts";
 
 const everyMs = 100;
 const outputBytes = 16 * 1024;
 
 export type Drafts = {
-  note: (event: PassingBody) => void;
+  note: (event: TransientEventBody) => void;
   /** A node made these texts lasting. */
   drop: (keys: string[]) => void;
   all: () => Draft[];
   stop: () => Promise<void>;
 };
 
-export function keepDrafts(save: (draft: Draft) => Promise<void>): Drafts {
+export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
   const texts = new Map<string, string>();
   const dirty = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | null = null;

@@ -3,13 +3,13 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Event } from "../protocol/event.ts";
-import type { Delegation, TurnInput } from "../protocol/ports.ts";
-import { call, endOf, engineWith, node, ok, type Take, text, turn, typesOf } from "./fixtures/engine-with.ts";
+import type { DelegateRequest, TurnInput } from "../protocol/ports.ts";
+import { call, endOf, createTestEngine, node, ok, type TakeTurn, text, turn, typesOf } from "./fixtures/engine-with.ts";
 
 describe("a turn", () => {
   test("is recorded in the store and the transcript before it is shown", async () => {
     const seen: number[] = [];
-    const { store, session, api } = await engineWith(async function* () {
+    const { store, session, api } = await createTestEngine(async function* () {
       yield node(text("hi"));
       yield ok;
     });
@@ -23,7 +23,7 @@ describe("a turn", () => {
   });
 
   test("starts, adds its nodes and ends, with usage and cost summed", async () => {
-    const { run } = await engineWith(async function* () {
+    const { run } = await createTestEngine(async function* () {
       yield { type: "passing", event: { type: "text.delta", text: "h" } };
       yield node(text("hi"));
       yield node(text("ho"));
@@ -35,14 +35,14 @@ describe("a turn", () => {
   });
 
   test("that an agent leaves without an end is broken, not ok", async () => {
-    const { run } = await engineWith(async function* () {
+    const { run } = await createTestEngine(async function* () {
       yield node(text("hi"));
     });
     expect(endOf(await run())).toMatchObject({ status: "broken" });
   });
 
   test("ends as cancelled when it is cancelled, and keeps what there is", async () => {
-    const made = await engineWith(async function* (_input, context) {
+    const made = await createTestEngine(async function* (_input, context) {
       yield node(text("so far"));
       await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield { type: "end", end: { status: "cancelled" } };
@@ -57,18 +57,18 @@ describe("a turn", () => {
   });
 
   test("ends as timed-out or stalled when a limit stops it", async () => {
-    const wait: Take = async function* (_input, context) {
+    const wait: TakeTurn = async function* (_input, context) {
       await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield { type: "end", end: { status: "cancelled" } };
     };
-    const { run } = await engineWith(wait);
+    const { run } = await createTestEngine(wait);
     expect(endOf(await run({ timeoutMs: 20 }))).toMatchObject({ status: "timed-out" });
     expect(endOf(await run({ idleMs: 20 }))).toMatchObject({ status: "stalled" });
   });
 
   test("gets the whole path, or with fresh only its prompt", async () => {
     const paths: number[] = [];
-    const { run } = await engineWith(async function* (input) {
+    const { run } = await createTestEngine(async function* (input) {
       paths.push(input.path.length);
       yield node(text("hi"));
       yield ok;
@@ -80,7 +80,7 @@ describe("a turn", () => {
   });
 
   test("of a session that is running elsewhere is refused and names the holder", async () => {
-    const made = await engineWith(async function* (_input, context) {
+    const made = await createTestEngine(async function* (_input, context) {
       await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield ok;
     });
@@ -95,7 +95,7 @@ describe("a turn", () => {
 describe("what a dead process left", () => {
   test("becomes nodes, and its running call gets a result that says its state is unknown", async () => {
     const paths: string[][] = [];
-    const made = await engineWith(async function* (input) {
+    const made = await createTestEngine(async function* (input) {
       paths.push(input.path.flatMap((entry) => entry.parts.map((part) => (part.kind === "result" ? part.text : part.kind))));
       yield ok;
     });
@@ -119,7 +119,7 @@ describe("what a dead process left", () => {
   });
 
   test("keeps an answer that was streaming, and says that it is incomplete", async () => {
-    const made = await engineWith(async function* () {
+    const made = await createTestEngine(async function* () {
       yield ok;
     });
     const lease = await made.store.acquire(made.session.id);
@@ -139,7 +139,7 @@ describe("what a dead process left", () => {
   });
 
   test("can be gone on with only if something was interrupted", async () => {
-    const made = await engineWith(async function* () {
+    const made = await createTestEngine(async function* () {
       yield node(text("done"));
       yield ok;
     });
@@ -149,7 +149,7 @@ describe("what a dead process left", () => {
 });
 
 describe("a sub-session", () => {
-  const request = (change: Partial<Delegation> = {}): Delegation => ({
+  const request = (change: Partial<DelegateRequest> = {}): DelegateRequest => ({
     task: "part",
     call: "c",
     role: null,
@@ -165,7 +165,7 @@ describe("a sub-session", () => {
 
   test("knows the topmost session of the run, and executes no plan of its parent's", async () => {
     const seen: [string, string | null][] = [];
-    const { api, root } = await engineWith(async function* (input, context) {
+    const { api, root } = await createTestEngine(async function* (input, context) {
       seen.push([input.root, input.plan]);
       if (isParent(input)) await context.delegate(request());
       yield ok;
@@ -181,7 +181,7 @@ describe("a sub-session", () => {
   });
 
   test("that works keeps its parent from being called idle", async () => {
-    const { run } = await engineWith(async function* (input, context) {
+    const { run } = await createTestEngine(async function* (input, context) {
       if (isParent(input)) {
         await context.delegate(request());
         return yield ok;
@@ -196,7 +196,7 @@ describe("a sub-session", () => {
   });
 
   test("of an agent that does not exist leaves no session behind", async () => {
-    const { run, store } = await engineWith(async function* (_input, context) {
+    const { run, store } = await createTestEngine(async function* (_input, context) {
       await expect(context.delegate(request({ agent: "nobody" }))).rejects.toThrow('no agent "nobody"');
       yield ok;
     });
@@ -206,7 +206,7 @@ describe("a sub-session", () => {
 
   test("has its parent's model when the same agent is named, and its transcript beside its parent's", async () => {
     const models: (string | null)[] = [];
-    const { run, store, session } = await engineWith(async function* (input, context) {
+    const { run, store, session } = await createTestEngine(async function* (input, context) {
       models.push(input.model);
       if (isParent(input)) await context.delegate(request({ agent: "native" }));
       yield ok;
@@ -220,7 +220,7 @@ describe("a sub-session", () => {
 
 describe("closing the engine", () => {
   test("stops a turn that nobody watches any more, and records how it ended", async () => {
-    const made = await engineWith(async function* (_input, context) {
+    const made = await createTestEngine(async function* (_input, context) {
       yield node(text("so far"));
       if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield { type: "end", end: { status: "cancelled" } };
@@ -243,7 +243,7 @@ describe("a session that is named", () => {
   });
 
   test("by a date is made, and by what can only be an id is not", async () => {
-    const { api, root } = await engineWith(async function* () {});
+    const { api, root } = await createTestEngine(async function* () {});
     for (const name of ["2026-11-16", "release-1", "feed-20261116"])
       expect(await api.session.open({ ...named(name), directory: root })).toMatchObject({ name });
     for (const id of ["0123abcd", "7131-9390-0201a3befadf", "01a1e22c-d898-7131-9390-0201a3befadf"]) {

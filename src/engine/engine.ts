@@ -1,45 +1,45 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
 import type { Api } from "../protocol/api.ts";
-import type { FilesList, FoundFiles } from "../protocol/files.ts";
+import type { ListFilesParams, ListFilesResult } from "../protocol/files.ts";
 import type { CommitLog } from "../protocol/history.ts";
-import type { ImportedTree, ImportFormat, ImportFrom } from "../protocol/import.ts";
-import type { Around } from "../protocol/policy.ts";
+import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/import.ts";
+import type { EnclosingSession } from "../protocol/policy.ts";
 import type { Node } from "../protocol/node.ts";
-import type { Agent, Snapshots, TeamPlaces } from "../protocol/ports.ts";
+import type { Agent, Snapshots, TeamDirectories } from "../protocol/ports.ts";
 import type { RoleList } from "../protocol/role.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
 import { compareBranches } from "./compare.ts";
-import { controlRows } from "./control.ts";
+import { createControlMethods } from "./control.ts";
 import { describeSession } from "./describe.ts";
-import { findText } from "./find-text.ts";
-import { handleContent } from "./handle-content.ts";
+import { searchNodes } from "./find-text.ts";
+import { resolveHandle } from "./handle-content.ts";
 import { renderContext } from "./context-view.ts";
 import { diffFiles, planRestore, restoreFiles } from "./files.ts";
 import { addSession, graft } from "./graft.ts";
 import { searchHistory } from "./history.ts";
 import { importTranscript } from "./import.ts";
-import type { Live } from "./live.ts";
-import { liveTurns } from "./live-turns.ts";
-import { roleRows } from "./roles.ts";
+import type { RunningTurns } from "./live.ts";
+import { createTurnStarter } from "./live-turns.ts";
+import { createRoleMethods } from "./roles.ts";
 import { currentSession, openSession } from "./sessions.ts";
-import { teamRows } from "./teams.ts";
+import { createTeamMethods } from "./teams.ts";
 import * as tree from "./tree-ops.ts";
 
-export type EngineParts = {
+export type EngineDeps = {
   /** Opened on first use. */
   store: () => Promise<Store>;
   /** Whether there is one to look into; looking must not make one. */
   hasStore: () => boolean;
   agents: Agent[];
   /** The turns of this process, also those of other engines in it. */
-  live: Live;
+  live: RunningTurns;
   /** Another process, by the address that its leases name. Throws when nobody listens there. */
   reach: (address: string) => Promise<Api>;
   version: string;
   startedAt: number;
   /** The session that this process itself runs in; null outside of all. */
-  around: () => Around | null;
+  around: () => EnclosingSession | null;
   /** Null when nothing may be kept. */
   snapshots: Snapshots | null;
   /**
@@ -62,21 +62,21 @@ export type EngineParts = {
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
   /** The files of a project, by letters of their paths. */
-  listFiles: (params: FilesList) => Promise<FoundFiles>;
+  listFiles: (params: ListFilesParams) => Promise<ListFilesResult>;
   warn: (message: string) => void;
   /** A file of ours or of another agent as sessions, turns and nodes. */
-  readTranscript: (from: ImportFrom, format: ImportFormat | "auto") => Promise<ImportedTree>;
+  readTranscript: (from: ImportSource, format: ImportFormat | "auto") => Promise<ImportedTree>;
   /** Those that a turn in a directory can have. */
   roles: (directory: string) => Promise<RoleList>;
-  teams: TeamPlaces;
+  teams: TeamDirectories;
   /** What a project remembers besides the store, and how it may be told. */
-  history: HistoryParts;
+  history: HistorySource;
   /** Rows that belong to no session; their rooms implement them. */
   rows: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
   close: () => Promise<void>;
 };
 
-export type HistoryParts = {
+export type HistorySource = {
   commits: (project: string) => Promise<CommitLog>;
   /** Takes out what must not be given away. */
   redact: (text: string) => string;
@@ -84,8 +84,8 @@ export type HistoryParts = {
   briefed: (path: Node[], prompt: string) => Promise<string>;
 };
 
-export function createEngine(parts: EngineParts): Api {
-  const turns = liveTurns(parts);
+export function createEngine(parts: EngineDeps): Api {
+  const turns = createTurnStarter(parts);
   let closing: Promise<void> | null = null;
   const close = async (how: "stop" | "finish"): Promise<void> => {
     await (how === "finish" ? turns.finishAll() : turns.stopAll());
@@ -93,9 +93,9 @@ export function createEngine(parts: EngineParts): Api {
   };
   return {
     ...parts.rows,
-    ...controlRows(parts, turns),
-    roles: roleRows(parts),
-    team: teamRows(parts),
+    ...createControlMethods(parts, turns),
+    roles: createRoleMethods(parts),
+    team: createTeamMethods(parts),
     session: {
       open: (params) => openSession(parts, params),
       list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),
@@ -131,12 +131,12 @@ export function createEngine(parts: EngineParts): Api {
       planRestore: (params) => planRestore(parts, params),
       restore: (params) => restoreFiles(parts, params),
     },
-    context: { render: (params) => renderContext(parts, params), handles: (params) => tree.handlesTo(parts, params) },
+    context: { render: (params) => renderContext(parts, params), handles: (params) => tree.handlesOnPath(parts, params) },
     transcript: { import: (params) => importTranscript(parts, params) },
-    search: { find: (params) => findText(parts, params) },
+    search: { find: (params) => searchNodes(parts, params) },
     history: { search: (params) => searchHistory(parts, params) },
     branch: { compare: (params) => compareBranches(parts, params) },
-    handle: { resolve: (params) => handleContent(parts, params) },
+    handle: { resolve: (params) => resolveHandle(parts, params) },
     usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },
     store: { verify: async (params) => (await parts.store()).verify(params) },
     close: (how = "stop") => (closing ??= close(how)),

@@ -1,23 +1,23 @@
 // Files belong to the branch: what the project looked like around each turn, what differs between two nodes, and
 // bringing an old state back. Moving in the tree never changes files; only `restore` does.
 import { cutText } from "../kit/text.ts";
-import type { FilesDiff, FilesPlan } from "../protocol/api.ts";
+import type { FilesDiff, FilesRestorePlan } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { FileChange } from "../protocol/files.ts";
 import { shortId, type Node } from "../protocol/node.ts";
-import { levelTools } from "../protocol/policy.ts";
+import { toolsByLevel } from "../protocol/policy.ts";
 import type { Snapshots } from "../protocol/ports.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
-import type { Driven } from "./turn.ts";
+import type { EngineDeps } from "./engine.ts";
+import type { TurnExecution } from "./turn.ts";
 
-export type FilesKeeper = { keep: () => Promise<void>; finish: (mayHaveChanged: boolean) => Promise<void> };
+export type FileRecorder = { keep: () => Promise<void>; finish: (mayHaveChanged: boolean) => Promise<void> };
 
 /** The record of one turn: `keep` takes the state before it, once, and `finish` the one after it. */
-export function filesKeeper({ parts, params, store, lease, turn, session, deadline }: Driven): FilesKeeper {
+export function createFileRecorder({ parts, params, store, lease, turn, session, deadline }: TurnExecution): FileRecorder {
   const { snapshots } = parts;
   const { project } = session;
-  const tools = params.command === null ? (params.tools ?? levelTools[params.toolLevel]) : ["bash"];
+  const tools = params.command === null ? (params.tools ?? toolsByLevel[params.toolLevel]) : ["bash"];
   const stopped = new Promise<null>((resolve) => deadline.signal.addEventListener("abort", () => resolve(null), { once: true }));
   let before: Promise<string | null> | null = null;
 
@@ -47,13 +47,13 @@ export function filesKeeper({ parts, params, store, lease, turn, session, deadli
 const changers = new Set(["write", "edit", "bash"]);
 
 /** A state of a project's files. */
-export type Moment = { project: string; id: string };
+export type FileState = { project: string; id: string };
 
 /**
  * The state that belongs to a node: before the turn for its prompt, after it for all else. A node whose turn recorded
  * none has the state of the nearest one above it. Null when there is none.
  */
-export async function momentOf(store: Store, node: string): Promise<Moment | null> {
+export async function fileStateAt(store: Store, node: string): Promise<FileState | null> {
   const path = (await store.path(node)).toReversed();
   const recorded = await store.turnFiles([...new Set(path.flatMap(({ turn }) => (turn === null ? [] : [turn])))]);
   for (const step of path) {
@@ -69,10 +69,10 @@ function isPrompt({ author, parts }: Node): boolean {
 }
 
 /** What changed in files from one node to another; null when that was not recorded. For `diff` and `graft`. */
-export async function changesBetween(parts: EngineParts, from: string, to: string): Promise<FileChange[] | null> {
+export async function changesBetween(parts: EngineDeps, from: string, to: string): Promise<FileChange[] | null> {
   if (parts.snapshots === null) return null;
   const store = await parts.store();
-  const [first, second] = [await momentOf(store, from), await momentOf(store, to)];
+  const [first, second] = [await fileStateAt(store, from), await fileStateAt(store, to)];
   if (first === null || second === null || first.project !== second.project) return null;
   return parts.snapshots.changes(first.project, first.id, second.id);
 }
@@ -81,9 +81,9 @@ const mostListed = 50;
 const mostPatchBytes = 16 * 1024;
 
 /** What a branch did to files, as lines for a model to read; none when it did nothing or that was not recorded. */
-export async function branchFiles(parts: EngineParts, from: string, to: string): Promise<string[]> {
+export async function branchFiles(parts: EngineDeps, from: string, to: string): Promise<string[]> {
   const changes = (await changesBetween(parts, from, to)) ?? [];
-  const [first, second] = [await momentOf(await parts.store(), from), await momentOf(await parts.store(), to)];
+  const [first, second] = [await fileStateAt(await parts.store(), from), await fileStateAt(await parts.store(), to)];
   if (changes.length === 0 || first === null || second === null) return [];
   const patch = (await parts.snapshots?.patch(first.project, first.id, second.id)) ?? "";
   const listed = changes.slice(0, mostListed).map(({ kind, path, added, removed }) => `- ${kind} ${path} (+${added} -${removed})`);
@@ -92,10 +92,10 @@ export async function branchFiles(parts: EngineParts, from: string, to: string):
   return ["", "Files it changed:", ...listed, ...more, "", "```diff", shown, "```"];
 }
 
-export async function diffFiles(parts: EngineParts, params: { from: string; to: string | null; directory: string }): Promise<FilesDiff> {
+export async function diffFiles(parts: EngineDeps, params: { from: string; to: string | null; directory: string }): Promise<FilesDiff> {
   const snapshots = snapshotsOf(parts);
-  const from = await momentNamed(parts, snapshots, params.from, params.directory);
-  const to = params.to === null ? await now(snapshots, from.project) : await momentNamed(parts, snapshots, params.to, params.directory);
+  const from = await findFileState(parts, snapshots, params.from, params.directory);
+  const to = params.to === null ? await now(snapshots, from.project) : await findFileState(parts, snapshots, params.to, params.directory);
   if (from.project !== to.project)
     throw new Fault("usage", "the two nodes belong to different projects", { hint: `${from.project} and ${to.project}` });
   const [changes, patch] = await Promise.all([
@@ -106,9 +106,9 @@ export async function diffFiles(parts: EngineParts, params: { from: string; to: 
 }
 
 /** What a restore would do. It takes a record of the files as they are, to which one can go back. */
-export async function planRestore(parts: EngineParts, params: { to: string; directory: string }): Promise<FilesPlan> {
+export async function planRestore(parts: EngineDeps, params: { to: string; directory: string }): Promise<FilesRestorePlan> {
   const snapshots = snapshotsOf(parts);
-  const wanted = await momentNamed(parts, snapshots, params.to, params.directory);
+  const wanted = await findFileState(parts, snapshots, params.to, params.directory);
   const { project, id } = await now(snapshots, wanted.project);
   const { to, kept } = await snapshots.planRestore(project, id, wanted.id);
   const [changes, patch] = await Promise.all([snapshots.changes(project, id, to), snapshots.patch(project, id, to)]);
@@ -116,7 +116,7 @@ export async function planRestore(parts: EngineParts, params: { to: string; dire
 }
 
 /** Does what was planned, unless the files have changed since. */
-export async function restoreFiles(parts: EngineParts, plan: Pick<FilesPlan, "project" | "from" | "to">): Promise<void> {
+export async function restoreFiles(parts: EngineDeps, plan: Pick<FilesRestorePlan, "project" | "from" | "to">): Promise<void> {
   const snapshots = snapshotsOf(parts);
   if ((await now(snapshots, plan.project)).id !== plan.from)
     throw new Fault("usage", "the files changed while you were asked; nothing was restored", {
@@ -125,19 +125,19 @@ export async function restoreFiles(parts: EngineParts, plan: Pick<FilesPlan, "pr
   await snapshots.restore(plan.project, plan.from, plan.to);
 }
 
-function snapshotsOf(parts: EngineParts): Snapshots {
+function snapshotsOf(parts: EngineDeps): Snapshots {
   if (parts.snapshots === null) throw new Fault("usage", "files are not recorded with --ephemeral");
   return parts.snapshots;
 }
 
-async function now(snapshots: Snapshots, project: string): Promise<Moment> {
+async function now(snapshots: Snapshots, project: string): Promise<FileState> {
   const id = await snapshots.take(project);
   if (id === null) throw new Fault("file-unreadable", `the files of ${project} can't be recorded, so they can't be compared`);
   return { project, id };
 }
 
 /** A node, a session (its tip), or `snapshot:<id>` of the directory's project. */
-async function momentNamed(parts: EngineParts, snapshots: Snapshots, wanted: string, directory: string): Promise<Moment> {
+async function findFileState(parts: EngineDeps, snapshots: Snapshots, wanted: string, directory: string): Promise<FileState> {
   const project = parts.projectOf(directory);
   if (wanted.startsWith("snapshot:")) {
     const id = await snapshots.find(project, wanted.slice("snapshot:".length));
@@ -147,7 +147,7 @@ async function momentNamed(parts: EngineParts, snapshots: Snapshots, wanted: str
   if (!parts.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}" yet`, { hint: 'start a session: skein run "task"' });
   const store = await parts.store();
   const node = await nodeNamed(store, wanted, project);
-  const moment = await momentOf(store, node);
+  const moment = await fileStateAt(store, node);
   if (moment !== null) return moment;
   throw new Fault("usage", `no files were recorded for ${shortId(node)} or anything before it`, {
     hint: "a turn records them when it has tools, git is installed, and the project is not the home directory",

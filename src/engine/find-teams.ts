@@ -1,15 +1,15 @@
 // Teams among the sessions: those that the agent `team` took a turn in, read off their paths.
-import type { TurnRow } from "../protocol/control.ts";
+import type { TurnInfo } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId } from "../protocol/node.ts";
-import { teamOn, type TeamRecord } from "../protocol/team.ts";
+import { readTeam, type TeamRecord } from "../protocol/team.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 
 /** A team with its latest turn. */
-export type Found = { row: TurnRow; team: TeamRecord };
+export type FoundTeam = { row: TurnInfo; team: TeamRecord };
 
-export async function foundIn(parts: EngineParts, project: string | null, limit: number): Promise<Found[]> {
+export async function findTeams(parts: EngineDeps, project: string | null, limit: number): Promise<FoundTeam[]> {
   if (!parts.hasStore()) return [];
   const store = await parts.store();
   const rows = await store.latestTurnsBy("team", { project, limit });
@@ -17,11 +17,11 @@ export async function foundIn(parts: EngineParts, project: string | null, limit:
   return all.flatMap(({ row, team }) => (team === null ? [] : [{ row, team }]));
 }
 
-async function teamIn(store: Store, { session }: TurnRow): Promise<TeamRecord | null> {
-  return session.tip === null ? null : teamOn(await store.path(session.tip));
+async function teamIn(store: Store, { session }: TurnInfo): Promise<TeamRecord | null> {
+  return session.tip === null ? null : readTeam(await store.path(session.tip));
 }
 
-export async function found(parts: EngineParts, wanted: string): Promise<Found> {
+export async function findTeam(parts: EngineDeps, wanted: string): Promise<FoundTeam> {
   const store = await parts.store();
   const session = await store.findSession(wanted, null);
   const [row] = await store.latestTurnsBy("team", { session: session.id });

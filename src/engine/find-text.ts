@@ -1,11 +1,11 @@
 // Full-text search with its surroundings: who said it, and what stood before and after.
 import type { FoundNode } from "../protocol/tree-views.ts";
 import type { Session } from "../protocol/turn.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 
-export type FindText = { query: string; project: string | null; limit: number };
+export type SearchNodesParams = { query: string; project: string | null; limit: number };
 
-export async function findText(parts: EngineParts, { query, project, limit }: FindText): Promise<FoundNode[]> {
+export async function searchNodes(parts: EngineDeps, { query, project, limit }: SearchNodesParams): Promise<FoundNode[]> {
   if (!parts.hasStore()) return [];
   const store = await parts.store();
   const sessions = new Map<string, Session>();

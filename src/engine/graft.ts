@@ -3,14 +3,14 @@ import { cutText } from "../kit/text.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId, textOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 import { branchFiles } from "./files.ts";
-import { addingTo } from "./tree-ops.ts";
+import { addNode } from "./tree-ops.ts";
 
 const answerBytes = 16 * 1024;
 const askedBytes = 4 * 1024;
 
-export async function graft(parts: EngineParts, params: { from: string; into: string }): Promise<Node> {
+export async function graft(parts: EngineDeps, params: { from: string; into: string }): Promise<Node> {
   if (params.from === params.into) throw new Fault("usage", "a session can't be grafted into itself");
   const store = await parts.store();
   const [from, into] = [await store.session(params.from), await store.session(params.into)];
@@ -22,11 +22,11 @@ export async function graft(parts: EngineParts, params: { from: string; into: st
   if (own.length === 0) throw new Fault("usage", `${labelOf(into)} already holds all of ${labelOf(from)}`);
   const parting = branch.findLast((node) => trunk.has(node.id)) ?? own[0];
   const files = parting === undefined ? [] : await branchFiles(parts, parting.id, from.tip);
-  return addingTo(parts, into.id, graftNode(from, from.tip, own, files));
+  return addNode(parts, into.id, graftNode(from, from.tip, own, files));
 }
 
 /** The last answer of another session, as a handle: no part of its branch comes along. */
-export async function addSession(parts: EngineParts, params: { session: string; from: string }): Promise<Node> {
+export async function addSession(parts: EngineDeps, params: { session: string; from: string }): Promise<Node> {
   const store = await parts.store();
   const from = await store.session(params.from);
   const path = from?.tip == null ? [] : await store.path(from.tip);
@@ -34,7 +34,7 @@ export async function addSession(parts: EngineParts, params: { session: string; 
   if (from === null || answer === undefined) throw new Fault("usage", "that session has no answer yet");
   const text = `[session ${labelOf(from)}]\n${cutText(textOf(answer), answerBytes, { keep: "both" }).text}`;
   const handle = { source: "session", sourceVersion: "1.0.0", identifier: from.id, metadata: { node: answer.id } };
-  return addingTo(parts, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
+  return addNode(parts, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
 }
 
 function graftNode(from: Session, tip: string, own: Node[], files: string[]): NewNode {

@@ -2,12 +2,12 @@
 import { Excerpt } from "../kit/excerpt.ts";
 import { decodeUtf8 } from "../kit/text.ts";
 import type { HandleContent } from "../protocol/tree-views.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 
-export type HandleWanted = { identifier: string; maxBytes: number | null; as: "text" | "base64" };
+export type ResolveHandleParams = { identifier: string; maxBytes: number | null; as: "text" | "base64" };
 
 /** With a bound, the beginning and the end stay. Base64 is always whole. */
-export async function handleContent(parts: EngineParts, { identifier, maxBytes, as }: HandleWanted): Promise<HandleContent> {
+export async function resolveHandle(parts: EngineDeps, { identifier, maxBytes, as }: ResolveHandleParams): Promise<HandleContent> {
   const stream = await (await parts.store()).readOutput(identifier);
   if (maxBytes !== null && as === "text") {
     const head = Math.floor(maxBytes / 2);

@@ -1,8 +1,8 @@
 // Searching what was said and committed, over a real store.
 import { describe, expect, test } from "bun:test";
-import type { Commit, HistorySearch } from "../protocol/history.ts";
+import type { Commit, HistorySearchParams } from "../protocol/history.ts";
 import { redactor } from "../kit/redact.ts";
-import { engineWith, node, ok, text, type Take } from "./fixtures/engine-with.ts";
+import { createTestEngine, node, ok, text, type TakeTurn } from "./fixtures/engine-with.ts";
 import { rankCommits } from "./rank-commits.ts";
 
 const commit = (id: string, subject: string, more: Partial<Commit> = {}): Commit => ({
@@ -16,7 +16,7 @@ const commit = (id: string, subject: string, more: Partial<Commit> = {}): Commit
 });
 
 /** An agent that answers a prompt "say: …" with what follows. */
-const echo: Take = async function* (input) {
+const echo: TakeTurn = async function* (input) {
   const prompt = input.path.at(-1)?.parts[0];
   yield node(text(prompt?.kind === "text" ? `answer to ${prompt.text}` : ""));
   yield ok;
@@ -24,11 +24,11 @@ const echo: Take = async function* (input) {
 
 async function project(commits: Commit[] = [], note: string | null = null) {
   const redact = redactor({ home: "/home/ada", secrets: ["hunter2hunter2"] });
-  const made = await engineWith(echo, {
+  const made = await createTestEngine(echo, {
     history: { commits: async () => ({ commits, note }), redact, briefed: async (_, prompt) => prompt },
   });
-  const usual = { directory: made.root, limit: 40, kinds: ["conversation", "commit"], asker: null } satisfies Partial<HistorySearch>;
-  const search = (query: string, change: Partial<HistorySearch> = {}) => made.api.history.search({ ...usual, query, ...change });
+  const usual = { directory: made.root, limit: 40, kinds: ["conversation", "commit"], asker: null } satisfies Partial<HistorySearchParams>;
+  const search = (query: string, change: Partial<HistorySearchParams> = {}) => made.api.history.search({ ...usual, query, ...change });
   return { ...made, search };
 }
 

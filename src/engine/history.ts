@@ -1,14 +1,14 @@
 // `history.search`: what was said in a project's sessions and committed to its repository. Each query ranks both; the
 // ranks are merged. What comes out is quoted from other times: secrets are taken out, and nobody is to obey it.
-import { plainText } from "../kit/ansi.ts";
+import { stripAnsi } from "../kit/ansi.ts";
 import { ago } from "../kit/duration.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Commit, HistoryAnswer, HistoryHit, HistorySearch } from "../protocol/history.ts";
+import type { Commit, HistorySearchResult, HistoryHit, HistorySearchParams } from "../protocol/history.ts";
 import type { Node, Part } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
-import { rankCommits, wordsIn } from "./rank-commits.ts";
+import type { EngineDeps } from "./engine.ts";
+import { rankCommits, searchWords } from "./rank-commits.ts";
 
 const mostQueries = 20;
 const mostWords = 12;
@@ -23,14 +23,14 @@ const mostFiles = 20;
 const weights: Record<Node["author"], number> = { user: 1, agent: 1, note: 1, tool: 0.5 };
 
 type Source = { kind: "conversation"; node: Node; session: Session } | { kind: "commit"; commit: Commit };
-type Found = { source: Source; score: number; queries: Set<string> };
+type HistoryMatch = { source: Source; score: number; queries: Set<string> };
 
-export async function searchHistory(parts: EngineParts, params: HistorySearch): Promise<HistoryAnswer> {
+export async function searchHistory(parts: EngineDeps, params: HistorySearchParams): Promise<HistorySearchResult> {
   const queries = queriesIn(params.query);
   const project = parts.projectOf(params.directory);
-  const found = new Map<string, Found>();
+  const found = new Map<string, HistoryMatch>();
   const notes: string[] = [];
-  if (params.kinds.includes("conversation") && parts.hasStore()) await findSaid(await parts.store(), project, queries, found);
+  if (params.kinds.includes("conversation") && parts.hasStore()) await searchMessages(await parts.store(), project, queries, found);
   if (params.kinds.includes("commit")) {
     const { commits, note } = await parts.history.commits(project);
     if (note !== null) notes.push(note);
@@ -45,14 +45,14 @@ export async function searchHistory(parts: EngineParts, params: HistorySearch): 
 }
 
 function queriesIn(text: string): string[] {
-  const queries = [...new Set(text.split(";").map((query) => query.trim()))].filter((query) => wordsIn(query).length > 0);
+  const queries = [...new Set(text.split(";").map((query) => query.trim()))].filter((query) => searchWords(query).length > 0);
   if (queries.length === 0) throw new Fault("usage", "the query has no word to search for");
   if (queries.length > mostQueries) throw new Fault("usage", `${queries.length} queries are too many: at most ${mostQueries} at once`);
   return queries;
 }
 
 /** Every word must occur; where no node has them all, those that have most of them are found by word. */
-async function findSaid(store: Store, project: string, queries: string[], found: Map<string, Found>): Promise<void> {
+async function searchMessages(store: Store, project: string, queries: string[], found: Map<string, HistoryMatch>): Promise<void> {
   const sessions = new Map<string, Session | null>();
   const rank = async (words: string, query: string, share: number): Promise<number> => {
     const hits = await store.search(words, { project, limit: mostWeighed });
@@ -68,12 +68,12 @@ async function findSaid(store: Store, project: string, queries: string[], found:
   };
   for (const query of queries) {
     if ((await rank(query, query, 1)) > 0) continue;
-    const words = wordsIn(query).slice(0, mostWords);
+    const words = searchWords(query).slice(0, mostWords);
     if (words.length > 1) for (const word of words) await rank(word, query, 1 / words.length);
   }
 }
 
-function add(found: Map<string, Found>, key: string, source: Source, query: string, score: number): void {
+function add(found: Map<string, HistoryMatch>, key: string, source: Source, query: string, score: number): void {
   const known = found.get(key) ?? { source, score: 0, queries: new Set() };
   known.score += score;
   known.queries.add(query);
@@ -81,11 +81,11 @@ function add(found: Map<string, Found>, key: string, source: Source, query: stri
 }
 
 async function notShownBefore(
-  parts: EngineParts,
+  parts: EngineDeps,
   asker: string | null,
   limit: number,
-  ranked: [string, Found][],
-): Promise<{ shown: Found[]; hidden: number }> {
+  ranked: [string, HistoryMatch][],
+): Promise<{ shown: HistoryMatch[]; hidden: number }> {
   const since = Date.now() - hiddenForMs;
   const told = asker === null || !parts.hasStore() ? new Set<string>() : await (await parts.store()).toldTo(asker, since);
   const fresh = ranked.filter(([key]) => !told.has(key));
@@ -101,10 +101,10 @@ async function notShownBefore(
   return { shown: shown.map(([, each]) => each), hidden: ranked.length - fresh.length };
 }
 
-function hitOf({ history: { redact } }: EngineParts, { source, queries }: Found): HistoryHit {
-  const words = [...queries].flatMap(wordsIn);
+function hitOf({ history: { redact } }: EngineDeps, { source, queries }: HistoryMatch): HistoryHit {
+  const words = [...queries].flatMap(searchWords);
   // A cut could leave half a key that nothing recognises: it comes last.
-  const clean = (text: string) => redact(plainText(text).replace(unseen, ""));
+  const clean = (text: string) => redact(stripAnsi(text).replace(unseen, ""));
   const quote = (text: string) => excerpt(clean(text), words);
   const at = atOf(source);
   const shared = { at, when: ago(Date.now() - at), queries: [...queries] };

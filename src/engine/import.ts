@@ -1,18 +1,18 @@
 // Bringing a transcript into the tree: finds what is stored already, writes the rest in small batches under a lease,
 // and moves the tip only where nobody else has moved it. The parsing is done by whoever `house` gives.
 import { cutText } from "../kit/text.ts";
-import type { TranscriptImport } from "../protocol/api.ts";
+import type { TranscriptImportParams } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { ImportedNode, ImportedSession, ImportedTree, ImportReport } from "../protocol/import.ts";
 import type { Part } from "../protocol/node.ts";
 import type { Session, Source } from "../protocol/turn.ts";
 import type { Lease, Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 import { Recorder } from "./recorder.ts";
 import { recover } from "./recover.ts";
 import { openTranscript } from "./transcripts.ts";
 
-export async function importTranscript(parts: EngineParts, params: TranscriptImport): Promise<ImportReport> {
+export async function importTranscript(parts: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
   const read = await parts.readTranscript(params.from, params.format);
   const store = await parts.store();
   const { known, tree } = await store.knownNodes(read.nodes.map((node) => node.id));
@@ -57,10 +57,10 @@ async function refuseLoose(store: Store, read: ImportedTree, known: Set<string>)
 
 /** By the id in the file; a session that is stored already is taken as it is. */
 async function sessionsFor(
-  parts: EngineParts,
+  parts: EngineDeps,
   store: Store,
   read: ImportedTree,
-  params: TranscriptImport,
+  params: TranscriptImportParams,
   knownTree: string | null,
 ): Promise<Map<string, Session>> {
   const found = new Map<string, Session>();
@@ -86,11 +86,11 @@ async function treeAbove(store: Store, read: ImportedTree): Promise<string | nul
 }
 
 async function createImported(
-  parts: EngineParts,
+  parts: EngineDeps,
   store: Store,
   read: ImportedTree,
   imported: ImportedSession,
-  params: TranscriptImport,
+  params: TranscriptImportParams,
   tree: string | null,
 ): Promise<Session> {
   const project = parts.projectOf(params.directory);
@@ -116,7 +116,7 @@ async function createImported(
 const batchSize = 200;
 
 /** Runs of one session's nodes, so that a parent is always stored before its children. */
-async function writeAll(parts: EngineParts, store: Store, read: ImportedTree, fresh: ImportedNode[], source: Source): Promise<number> {
+async function writeAll(parts: EngineDeps, store: Store, read: ImportedTree, fresh: ImportedNode[], source: Source): Promise<number> {
   const endings = new Set(new Map(fresh.map((node) => [node.turn, node.id])).values());
   const turns = new Map(read.turns.map((turn) => [turn.id, turn]));
   const leases = new Map<string, Lease>();
@@ -141,7 +141,7 @@ async function writeAll(parts: EngineParts, store: Store, read: ImportedTree, fr
 }
 
 /** What a dead process left of the session is mended first. */
-async function hold(parts: EngineParts, store: Store, id: string): Promise<Lease> {
+async function hold(parts: EngineDeps, store: Store, id: string): Promise<Lease> {
   const lease = await store.acquire(id);
   if ((await store.openTurns(id)).length === 0) return lease;
   const transcript = await openTranscript(parts, store, (await store.session(id))!);
@@ -175,7 +175,7 @@ async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part
 
 /** The tip goes with the file where it still stands where the last import left it, or on the way to the new one. */
 async function settle(
-  parts: EngineParts,
+  parts: EngineDeps,
   store: Store,
   before: Session,
   imported: ImportedSession,

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Fault } from "../protocol/error.ts";
-import { startOf } from "../kit/processes.ts";
-import { begin } from "../store/fixtures/begin.ts";
+import { processStartTime } from "../kit/processes.ts";
+import { beginTurn } from "../store/fixtures/begin.ts";
 import { openStore } from "../store/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 import { killTurn } from "./kill.ts";
-import { Live } from "./live.ts";
+import { RunningTurns } from "./live.ts";
 
 const limits = { askedMs: 300, killedMs: 500, startingMs: 50 };
 
@@ -24,21 +24,21 @@ async function heldBy(script: string, seenFrom: { namespace?: string } = {}) {
   const child = Bun.spawn(["bash", "-c", `${script}\necho ready; while :; do sleep 0.05; done`], { stdout: "pipe", stderr: "ignore" });
   cleanups.push(() => child.kill("SIGKILL"));
   await child.stdout.getReader().read();
-  const holder = { pid: child.pid, started: startOf(child.pid) as string };
+  const holder = { pid: child.pid, started: processStartTime(child.pid) as string };
   const root = mkdtempSync(join(tmpdir(), "skein-kill-"));
   cleanups.push(() => rmSync(root, { recursive: true, force: true }));
   const at = { path: join(root, "skein.db"), outputsDir: join(root, "outputs") };
   const held = await openStore({ ...at, holder });
-  const { session, lease, turn } = await begin(held);
+  const { session, lease, turn } = await beginTurn(held);
   const store = await openStore({ ...at, holder: seenFrom });
   cleanups.push(() => Promise.all([held.close(), store.close()]));
   const kill = () => killTurn(partsOf(store), session.id, { force: false }, limits);
   return { child, store, held, lease, turn, session, kill };
 }
 
-function partsOf(store: Store): EngineParts {
+function partsOf(store: Store): EngineDeps {
   const reach = () => Promise.reject(new Error("nobody listens"));
-  return { store: async () => store, live: new Live(), reach } as Partial<EngineParts> as EngineParts;
+  return { store: async () => store, live: new RunningTurns(), reach } as Partial<EngineDeps> as EngineDeps;
 }
 
 async function faultOf(work: Promise<unknown>): Promise<Fault> {
@@ -66,7 +66,7 @@ test("a process that does not listen is killed with what it has started", async 
   expect(await kill()).toMatchObject({ outcome: "killed", pid: child.pid });
   await child.exited;
   expect(child.signalCode).toBe("SIGKILL");
-  for (const pid of below) expect(startOf(pid)).toBeNull();
+  for (const pid of below) expect(processStartTime(pid)).toBeNull();
 });
 
 test("a stopped process is killed too", async () => {

@@ -2,27 +2,27 @@
 import { createFeed } from "../kit/feed.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
-import type { EngineParts } from "./engine.ts";
-import { inRole } from "./roles.ts";
-import { runToRest, type Told } from "./turn.ts";
+import type { EngineDeps } from "./engine.ts";
+import { applyRole } from "./roles.ts";
+import { runTurnAndQueue, type ShownWarnings } from "./turn.ts";
 
-export type LiveTurns = {
+export type TurnStarter = {
   start: Api["turn"]["start"];
   /** A door that fails leaves its turn running: it is stopped and recorded as what it is. */
   stopAll: () => Promise<void>;
   finishAll: () => Promise<void>;
 };
 
-export function liveTurns(parts: EngineParts): LiveTurns {
-  const told: Told = new Set();
+export function createTurnStarter(parts: EngineDeps): TurnStarter {
+  const told: ShownWarnings = new Set();
   const unfinished = new Map<Promise<unknown>, string>();
   return {
     start(params) {
       const feed = createFeed<Event>();
       const { signal, done: begun } = parts.live.announce(params.session);
       const place = { outer: signal, above: null, root: null, gate: null, told };
-      const done = inRole(parts, params)
-        .then((wish) => runToRest(parts, wish, (event) => feed.push(event), place))
+      const done = applyRole(parts, params)
+        .then((wish) => runTurnAndQueue(parts, wish, (event) => feed.push(event), place))
         .finally(begun)
         .then(
           () => feed.end(),

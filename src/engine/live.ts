@@ -1,42 +1,42 @@
 // The turns that run in this process, whichever engine started them, and those who watch them from here. Keeps nothing:
 // what lasts is in the store before it comes here.
-import type { Gate } from "../kit/gate.ts";
-import { createTail, type Tail } from "../kit/tail.ts";
-import type { TurnStart } from "../protocol/api.ts";
+import type { PauseGate } from "../kit/gate.ts";
+import { createLossyQueue, type LossyQueue } from "../kit/tail.ts";
+import type { TurnStartParams } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A turn from the moment its session is taken until it is given up. */
-export type LiveTurn = {
-  params: TurnStart;
+export type RunningTurn = {
+  params: TurnStartParams;
   store: Store;
   lease: Lease;
   recorder: Recorder;
   deadline: Deadline;
-  gate: Gate;
+  gate: PauseGate;
   /** Who waits for the answer to a question, by its id. */
   asking: Map<string, (answer: string) => void>;
 };
 
 const watching = { lossy: 1000, kept: 4000, everyMs: 20 };
 
-export class Live {
-  readonly #turns = new Map<string, LiveTurn>();
+export class RunningTurns {
+  readonly #turns = new Map<string, RunningTurn>();
   readonly #starting = new Map<string, Set<AbortController>>();
-  readonly #watchers = new Map<string, Set<Tail<Event>>>();
+  readonly #watchers = new Map<string, Set<LossyQueue<Event>>>();
 
   /** Also those that were asked for and have not begun. */
   get size(): number {
     return new Set([...this.#turns.keys(), ...this.#starting.keys()]).size;
   }
 
-  of(session: string): LiveTurn | undefined {
+  of(session: string): RunningTurn | undefined {
     return this.#turns.get(session);
   }
 
-  all(): Iterable<LiveTurn> {
+  all(): Iterable<RunningTurn> {
     return this.#turns.values();
   }
 
@@ -67,7 +67,7 @@ export class Live {
   }
 
   /** Gives back what ends it. */
-  begin(turn: LiveTurn): () => void {
+  begin(turn: RunningTurn): () => void {
     const { session } = turn.lease;
     this.#turns.set(session, turn);
     return () => {
@@ -81,8 +81,8 @@ export class Live {
   }
 
   /** What happens in a session from now on, as far as it happens here. */
-  watch(session: string): { tail: Tail<Event>; leave: () => void } {
-    const tail = createTail<Event>(watching);
+  watch(session: string): { tail: LossyQueue<Event>; leave: () => void } {
+    const tail = createLossyQueue<Event>(watching);
     const all = this.#watchers.get(session) ?? new Set();
     this.#watchers.set(session, all.add(tail));
     const leave = (): void => {

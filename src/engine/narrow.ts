@@ -3,11 +3,11 @@
 import { isAbsolute, join, normalize, sep } from "node:path";
 import { Fault } from "../protocol/error.ts";
 import type { Policy, ToolLevel } from "../protocol/policy.ts";
-import type { Delegation } from "../protocol/ports.ts";
+import type { DelegateRequest } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 
 /** Only the planning turn itself writes the plan: what it delegates is to look. */
-export function narrowed(policy: Policy, wish: Delegation["sandbox"], at: Pick<Session, "directory" | "project">): Policy {
+export function narrowPolicy(policy: Policy, wish: DelegateRequest["sandbox"], at: Pick<Session, "directory" | "project">): Policy {
   if (wish.network === true && policy.net === "off")
     throw new Fault("usage", "sandbox.network can't be true: the network is off for this session");
   const own = wish.readonly === true ? lookingOnly(policy) : policy.name === "plan" ? { ...policy, name: "readonly" as const } : policy;
@@ -20,7 +20,7 @@ export function narrowed(policy: Policy, wish: Delegation["sandbox"], at: Pick<S
   return wish.network === false ? withoutNetwork(own) : own;
 }
 
-export function levelBelow(level: ToolLevel, policy: Policy): ToolLevel {
+export function narrowToolLevel(level: ToolLevel, policy: Policy): ToolLevel {
   if (level === "none") return "none";
   return policy.name === "readonly" ? "readonly" : level === "orchestrator" ? "minimal" : level;
 }

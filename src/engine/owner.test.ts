@@ -4,16 +4,16 @@ import { expect, onTestFinished, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isStopped, startOf } from "../kit/processes.ts";
+import { isStopped, processStartTime } from "../kit/processes.ts";
 import type { Api } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId, textOf } from "../protocol/node.ts";
-import { begin } from "../store/fixtures/begin.ts";
+import { beginTurn } from "../store/fixtures/begin.ts";
 import { openStore } from "../store/sqlite-store.ts";
-import type { EngineParts } from "./engine.ts";
-import { engineWith, node, ok, text, turn } from "./fixtures/engine-with.ts";
-import { Live, type LiveTurn } from "./live.ts";
-import { atOwner, inTime, reach } from "./owner.ts";
+import type { EngineDeps } from "./engine.ts";
+import { createTestEngine, node, ok, text, turn } from "./fixtures/engine-with.ts";
+import { RunningTurns, type RunningTurn } from "./live.ts";
+import { callOwner, withTimeout, connectToHolder } from "./owner.ts";
 
 /** A session whose turn a sleeping process holds, as it is seen from here. */
 async function heldElsewhere() {
@@ -23,13 +23,13 @@ async function heldElsewhere() {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const at = { path: join(root, "skein.db"), outputsDir: join(root, "outputs") };
   const socket = join(root, "nobody.sock");
-  const held = await openStore({ ...at, holder: { pid: child.pid, started: startOf(child.pid) as string }, socket: () => socket });
+  const held = await openStore({ ...at, holder: { pid: child.pid, started: processStartTime(child.pid) as string }, socket: () => socket });
   onTestFinished(() => held.close());
-  const { session, lease } = await begin(held);
+  const { session, lease } = await beginTurn(held);
   const store = await openStore(at);
   onTestFinished(() => store.close());
   const silent = () => Promise.reject(new Fault("connection-lost", "nobody listens"));
-  const parts = { store: async () => store, live: new Live(), reach: silent } as Partial<EngineParts> as EngineParts;
+  const parts = { store: async () => store, live: new RunningTurns(), reach: silent } as Partial<EngineDeps> as EngineDeps;
   return { child, session: session.id, parts, holder: (await store.holder(session.id))!, held, lease };
 }
 
@@ -37,7 +37,7 @@ test("an owner that is stopped is said to be, at once, with what lets it go on",
   const { child, session, parts, holder } = await heldElsewhere();
   child.kill("SIGSTOP");
   while (!isStopped(child.pid)) await Bun.sleep(5);
-  const asked = reach({ ...parts, reach: () => Promise.reject(new Error("it was asked all the same")) }, session, holder);
+  const asked = connectToHolder({ ...parts, reach: () => Promise.reject(new Error("it was asked all the same")) }, session, holder);
   await expect(asked).rejects.toMatchObject({
     code: "owner-unreachable",
     message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be asked: it is stopped`),
@@ -47,23 +47,23 @@ test("an owner that is stopped is said to be, at once, with what lets it go on",
 
 test("an owner that takes a request and never answers is waited for only so long, and one that goes away is told of", async () => {
   const { session, holder } = await heldElsewhere();
-  await expect(inTime(new Promise(() => {}), holder, session, 20)).rejects.toMatchObject({
+  await expect(withTimeout(new Promise(() => {}), holder, session, 20)).rejects.toMatchObject({
     code: "owner-unreachable",
     message: expect.stringContaining("it does not answer"),
     hint: `skein kill ${shortId(session)} --force ends it`,
   });
   const lost = Promise.reject(new Fault("connection-lost", "the server ends"));
-  await expect(inTime(lost, holder, session)).rejects.toMatchObject({ code: "owner-unreachable" });
+  await expect(withTimeout(lost, holder, session)).rejects.toMatchObject({ code: "owner-unreachable" });
   const refused = Promise.reject(new Fault("usage", "the message is empty"));
-  await expect(inTime(refused, holder, session)).rejects.toMatchObject({ code: "usage" });
-  expect(await inTime(Promise.resolve("yes"), holder, session)).toBe("yes");
+  await expect(withTimeout(refused, holder, session)).rejects.toMatchObject({ code: "usage" });
+  expect(await withTimeout(Promise.resolve("yes"), holder, session)).toBe("yes");
 });
 
 test("a turn that ends under whoever asks it is nobody's any more, not a lost lease", async () => {
   const { session, parts, held, lease } = await heldElsewhere();
   await held.release(lease);
-  const ended = parts.live.begin({ lease } as Partial<LiveTurn> as LiveTurn);
-  const asked = atOwner(parts, session, {
+  const ended = parts.live.begin({ lease } as Partial<RunningTurn> as RunningTurn);
+  const asked = callOwner(parts, session, {
     here: () => {
       setTimeout(ended, 20);
       throw new Fault("lease-lost", "it was given up");
@@ -83,17 +83,17 @@ test("an owner that ends before it is asked, or before it answers what may be as
   };
   const deaf = { ...parts, reach: async () => ({ close: async () => {} }) as Partial<Api> as Api };
   await expect(
-    atOwner(deaf, session, { ...ways, there: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
+    callOwner(deaf, session, { ...ways, there: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
   ).rejects.toMatchObject({ code: "owner-unreachable" });
-  expect(await atOwner(deaf, session, { ...ways, there: givenUp, mayRepeat: true })).toBe("nowhere");
+  expect(await callOwner(deaf, session, { ...ways, there: givenUp, mayRepeat: true })).toBe("nowhere");
   const again = await heldElsewhere();
   const ending = { ...again.parts, reach: () => again.held.release(again.lease).then(() => Promise.reject(new Error("nobody listens"))) };
-  expect(await atOwner(ending, again.session, ways)).toBe("nowhere");
+  expect(await callOwner(ending, again.session, ways)).toBe("nowhere");
 });
 
 test("messages that are sent until a turn refuses them are all given, and the refusal says that nothing runs", async () => {
   const first = Promise.withResolvers<void>();
-  const { api, session, store } = await engineWith(async function* (_input, context) {
+  const { api, session, store } = await createTestEngine(async function* (_input, context) {
     await first.promise;
     await context.takeInput();
     yield node(text("hm"));
@@ -121,7 +121,7 @@ test("messages that are sent until a turn refuses them are all given, and the re
 });
 
 test("a turn that could not begin takes nothing from the one that runs", () => {
-  const live = new Live();
+  const live = new RunningTurns();
   const first = live.announce("s");
   live.announce("s").done();
   expect([live.isExpected("s"), live.size]).toEqual([true, 1]);
@@ -130,7 +130,7 @@ test("a turn that could not begin takes nothing from the one that runs", () => {
   first.done();
   expect([live.isExpected("s"), live.size]).toEqual([false, 0]);
 
-  const turns = [1, 2].map((epoch) => ({ lease: { session: "s", epoch } }) as Partial<LiveTurn> as LiveTurn);
+  const turns = [1, 2].map((epoch) => ({ lease: { session: "s", epoch } }) as Partial<RunningTurn> as RunningTurn);
   const [earlier] = turns.map((each) => live.begin(each));
   earlier!();
   expect(live.of("s")).toBe(turns[1]);

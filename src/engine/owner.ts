@@ -3,19 +3,19 @@ import { isStopped } from "../kit/processes.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import type { Api } from "../protocol/api.ts";
 import { shortId } from "../protocol/node.ts";
-import type { LivingHolder } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
-import type { LiveTurn } from "./live.ts";
+import type { ActiveHolder } from "../store/store.ts";
+import type { EngineDeps } from "./engine.ts";
+import type { RunningTurn } from "./live.ts";
 
-export type Ways<T> = {
-  here: (turn: LiveTurn) => T | Promise<T>;
-  there: (api: Api, holder: LivingHolder) => Promise<T>;
+export type OwnerActions<T> = {
+  here: (turn: RunningTurn) => T | Promise<T>;
+  there: (api: Api, holder: ActiveHolder) => Promise<T>;
   nowhere: () => T | Promise<T>;
   /** Whether asking a second time does no harm, where it is not known if the first was heard. */
   mayRepeat?: boolean;
 };
 
-export async function atOwner<T>(parts: EngineParts, session: string, ways: Ways<T>): Promise<T> {
+export async function callOwner<T>(parts: EngineDeps, session: string, ways: OwnerActions<T>): Promise<T> {
   const turn = await turnHere(parts, session);
   if (turn !== undefined) {
     try {
@@ -23,25 +23,25 @@ export async function atOwner<T>(parts: EngineParts, session: string, ways: Ways
     } catch (error) {
       // It has just ended: whoever comes after it is asked, or nobody.
       if (!(error instanceof Fault && error.code === "lease-lost") || !(await isOver(parts, turn))) throw error;
-      return atOwner(parts, session, ways);
+      return callOwner(parts, session, ways);
     }
   }
   const holder = await (await parts.store()).holder(session);
   if (holder === null || holder.pid === process.pid) return ways.nowhere();
   let api: Api | null = null;
   try {
-    api = await reach(parts, session, holder);
-    return await inTime(ways.there(api, holder), holder, session);
+    api = await connectToHolder(parts, session, holder);
+    return await withTimeout(ways.there(api, holder), holder, session);
   } catch (error) {
     const isUnreachable = error instanceof Fault && error.code === "owner-unreachable";
     if (!isUnreachable || (api !== null && ways.mayRepeat !== true) || !(await isGone(parts, session, holder))) throw error;
-    return atOwner(parts, session, ways); // it has just ended
+    return callOwner(parts, session, ways); // it has just ended
   } finally {
     await api?.close();
   }
 }
 
-async function isGone(parts: EngineParts, session: string, holder: LivingHolder): Promise<boolean> {
+async function isGone(parts: EngineDeps, session: string, holder: ActiveHolder): Promise<boolean> {
   return (await (await parts.store()).holder(session))?.started !== holder.started;
 }
 
@@ -49,7 +49,7 @@ const beginMs = 1_000;
 const endMs = 1_000;
 
 /** A turn gives its session up a moment before it is gone. */
-async function isOver(parts: EngineParts, turn: LiveTurn): Promise<boolean> {
+async function isOver(parts: EngineDeps, turn: RunningTurn): Promise<boolean> {
   const giveUpAt = performance.now() + endMs;
   while (parts.live.of(turn.lease.session) === turn && performance.now() < giveUpAt) await Bun.sleep(5);
   return parts.live.of(turn.lease.session) !== turn;
@@ -59,7 +59,7 @@ async function isOver(parts: EngineParts, turn: LiveTurn): Promise<boolean> {
  * A turn takes its session a moment before it begins, and gives it up before the next message's turn; who holds it for
  * something else never begins one.
  */
-async function turnHere(parts: EngineParts, session: string): Promise<LiveTurn | undefined> {
+async function turnHere(parts: EngineDeps, session: string): Promise<RunningTurn | undefined> {
   const giveUpAt = performance.now() + beginMs;
   for (;;) {
     const turn = parts.live.of(session);
@@ -73,11 +73,11 @@ const patienceMs = 3_000;
 const answerMs = 15_000;
 
 /** A turn that has just begun is not listening yet. */
-export async function reach(parts: EngineParts, session: string, holder: LivingHolder): Promise<Api> {
+export async function connectToHolder(parts: EngineDeps, session: string, holder: ActiveHolder): Promise<Api> {
   const { socket } = holder;
   if (socket === null) throw unreachable(holder, session, "it was started without a socket");
   // Its socket takes connections, and nobody would answer.
-  if (isAsleep(holder)) throw unreachable(holder, session, "it is stopped");
+  if (isHolderStopped(holder)) throw unreachable(holder, session, "it is stopped");
   const giveUpAt = performance.now() + patienceMs;
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
     try {
@@ -90,10 +90,10 @@ export async function reach(parts: EngineParts, session: string, holder: LivingH
 }
 
 /** What an owner is asked it does at once, or it hangs. Whether it will still do it is not known then. */
-export async function inTime<T>(answer: Promise<T>, holder: LivingHolder, session: string, limitMs = answerMs): Promise<T> {
+export async function withTimeout<T>(answer: Promise<T>, holder: ActiveHolder, session: string, limitMs = answerMs): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(unreachable(holder, session, isAsleep(holder) ? "it is stopped" : "it does not answer")),
+    () => late.reject(unreachable(holder, session, isHolderStopped(holder) ? "it is stopped" : "it does not answer")),
     limitMs,
   );
   try {
@@ -107,11 +107,13 @@ export async function inTime<T>(answer: Promise<T>, holder: LivingHolder, sessio
 }
 
 /** Stopped from outside: by `pause --force`, or in its terminal. */
-export function isAsleep(holder: LivingHolder): holder is LivingHolder & { pid: number } {
+export function isHolderStopped(holder: ActiveHolder): holder is ActiveHolder & { pid: number } {
   return holder.pid !== null && isStopped(holder.pid);
 }
 
-function unreachable(holder: LivingHolder, session: string, why: string): Fault {
-  const hint = isAsleep(holder) ? `skein resume ${shortId(session)} lets it go on` : `skein kill ${shortId(session)} --force ends it`;
+function unreachable(holder: ActiveHolder, session: string, why: string): Fault {
+  const hint = isHolderStopped(holder)
+    ? `skein resume ${shortId(session)} lets it go on`
+    : `skein kill ${shortId(session)} --force ends it`;
   return new Fault("owner-unreachable", `process ${holder.namedPid} runs session ${session} and can't be asked: ${why}`, { hint });
 }

@@ -1,7 +1,7 @@
 // Turns that stand still, at the engine: agents that do just what a test needs, real store, real processes.
 import { expect, test } from "bun:test";
 import type { AgentEvent, TurnContext } from "../protocol/ports.ts";
-import { engineWith, ok, text } from "./fixtures/engine-with.ts";
+import { createTestEngine, ok, text } from "./fixtures/engine-with.ts";
 
 const delta = (words: string): AgentEvent => ({ type: "passing", event: { type: "text.delta", text: words } });
 
@@ -10,7 +10,7 @@ const settled = () => Bun.sleep(30);
 
 test("an agent that stands still is asked for nothing more, and goes on where it was", async () => {
   const asked: number[] = [];
-  const { api, session, run } = await engineWith(async function* () {
+  const { api, session, run } = await createTestEngine(async function* () {
     for (let at = 0; at < 3; at += 1) {
       asked.push(at);
       yield delta(`${at}`);
@@ -42,7 +42,7 @@ test("an agent that stands still is asked for nothing more, and goes on where it
 
 test("no limit of time passes while a turn stands still, and a stop ends it all the same", async () => {
   const seen: string[] = [];
-  const { api, session, run } = await engineWith(async function* (_input, context: TurnContext) {
+  const { api, session, run } = await createTestEngine(async function* (_input, context: TurnContext) {
     context.pausable({ stop: () => void seen.push("stop"), go: () => void seen.push("go") });
     yield delta("begun");
     if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
@@ -62,7 +62,7 @@ test("no limit of time passes while a turn stands still, and a stop ends it all 
 });
 
 test("where nothing runs there is nothing to pause or to let go on", async () => {
-  const { api, session } = await engineWith(async function* () {
+  const { api, session } = await createTestEngine(async function* () {
     yield ok;
   });
   const nothing = { session: session.id, state: "not-running", pid: null } as const;
@@ -72,7 +72,7 @@ test("where nothing runs there is nothing to pause or to let go on", async () =>
 });
 
 test("who holds the session in this process for something else than a turn is no turn to pause", async () => {
-  const { api, session, store } = await engineWith(async function* () {
+  const { api, session, store } = await createTestEngine(async function* () {
     yield ok;
   });
   const lease = await store.acquire(session.id);
@@ -81,7 +81,7 @@ test("who holds the session in this process for something else than a turn is no
 });
 
 test("a question does not run out of time while its turn stands still, and can be answered meanwhile", async () => {
-  const { api, session, run } = await engineWith(async function* (_input, context) {
+  const { api, session, run } = await createTestEngine(async function* (_input, context) {
     const outcome = await context.ask({ call: "a", question: "a?", options: [] });
     yield { type: "node", node: text(outcome.type === "answered" ? outcome.text : outcome.type), recorded: () => {} };
     yield ok;

@@ -5,17 +5,17 @@ import { descendantsOf } from "../kit/processes.ts";
 import type { PauseReport } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId } from "../protocol/node.ts";
-import type { LivingHolder } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
-import { alsoRunBy } from "./kill.ts";
-import type { LiveTurn } from "./live.ts";
-import { atOwner, isAsleep } from "./owner.ts";
+import type { ActiveHolder } from "../store/store.ts";
+import type { EngineDeps } from "./engine.ts";
+import { otherSessionsOf } from "./kill.ts";
+import type { RunningTurn } from "./live.ts";
+import { callOwner, isHolderStopped } from "./owner.ts";
 
-export async function pauseTurn(parts: EngineParts, session: string, { force }: { force: boolean }): Promise<PauseReport> {
+export async function pauseTurn(parts: EngineDeps, session: string, { force }: { force: boolean }): Promise<PauseReport> {
   const holder = await otherHolder(parts, session);
-  if (holder !== null && isAsleep(holder)) return { session, state: "paused", pid: holder.pid };
+  if (holder !== null && isHolderStopped(holder)) return { session, state: "paused", pid: holder.pid };
   if (holder !== null && force) return stopProcess(parts, session, holder);
-  return atOwner(parts, session, {
+  return callOwner(parts, session, {
     here: async (turn) => {
       turn.gate.shut();
       await tellStates(parts);
@@ -27,13 +27,13 @@ export async function pauseTurn(parts: EngineParts, session: string, { force }: 
   });
 }
 
-export async function resumeTurn(parts: EngineParts, session: string): Promise<PauseReport> {
+export async function resumeTurn(parts: EngineDeps, session: string): Promise<PauseReport> {
   const holder = await otherHolder(parts, session);
-  if (holder !== null && isAsleep(holder)) {
+  if (holder !== null && isHolderStopped(holder)) {
     wake(holder.pid);
     if (!(await isPaused(parts, session))) return { session, state: "running", pid: holder.pid };
   }
-  return atOwner(parts, session, {
+  return callOwner(parts, session, {
     here: async (turn) => {
       turn.gate.open();
       await tellStates(parts);
@@ -46,10 +46,10 @@ export async function resumeTurn(parts: EngineParts, session: string): Promise<P
 }
 
 /** Turns that were said to stand still. */
-const told = new WeakSet<LiveTurn>();
+const told = new WeakSet<RunningTurn>();
 
 /** Turns below one that stands still do so too, and whoever lists or watches them is told. */
-async function tellStates(parts: EngineParts): Promise<void> {
+async function tellStates(parts: EngineDeps): Promise<void> {
   for (const turn of parts.live.all()) {
     const { gate, recorder, asking } = turn;
     if (gate.isShut === told.has(turn)) continue;
@@ -65,29 +65,29 @@ async function tellStates(parts: EngineParts): Promise<void> {
 }
 
 /** It may have ended or been stopped meanwhile. */
-function reportOf(parts: EngineParts, { lease: { session }, gate, deadline }: LiveTurn): PauseReport {
+function reportOf(parts: EngineDeps, { lease: { session }, gate, deadline }: RunningTurn): PauseReport {
   if (parts.live.of(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
   return { session, state: gate.isShut ? "paused" : "running", pid: process.pid };
 }
 
 /** Null when this process runs the session, or nobody does. */
-async function otherHolder(parts: EngineParts, session: string): Promise<LivingHolder | null> {
+async function otherHolder(parts: EngineDeps, session: string): Promise<ActiveHolder | null> {
   return parts.live.of(session) === undefined ? (await parts.store()).holder(session) : null;
 }
 
-async function isPaused(parts: EngineParts, session: string): Promise<boolean> {
+async function isPaused(parts: EngineDeps, session: string): Promise<boolean> {
   const rows = await (await parts.store()).turnRows(null);
   return rows.some((row) => row.session.id === session && row.state === "paused");
 }
 
-async function stopProcess(parts: EngineParts, session: string, holder: LivingHolder): Promise<PauseReport> {
+async function stopProcess(parts: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
   const { pid, namedPid } = holder;
   if (pid === null) {
     throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
       hint: `skein pause ${session} --force must be called there`,
     });
   }
-  const others = await alsoRunBy(await parts.store(), holder, session);
+  const others = await otherSessionsOf(await parts.store(), holder, session);
   if (others.length > 0) {
     throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would stand still too`, {
       hint: "leave --force out: then only this session is paused",

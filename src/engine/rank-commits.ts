@@ -2,7 +2,7 @@
 import type { Commit } from "../protocol/history.ts";
 
 /** As the search of nodes sees them. */
-export function wordsIn(text: string): string[] {
+export function searchWords(text: string): string[] {
   return [...new Set(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [])];
 }
 
@@ -10,7 +10,7 @@ const shares = { subject: 3, body: 1, files: 1 };
 
 /** Those that have every word, the best first; where there are none, those that have any. */
 export function rankCommits(commits: readonly Commit[], query: string): Commit[] {
-  const words = wordsIn(query);
+  const words = searchWords(query);
   const texts = commits.map(({ subject, body, files }) => ({
     subject: subject.toLowerCase(),
     body: body.toLowerCase(),

@@ -1,14 +1,14 @@
 // The one writer of a running turn: event → store → transcript → watchers, in that order and nowhere else.
 import type { Ask, QueuedInput } from "../protocol/control.ts";
-import type { LastingEvent, PassingBody, Event, TurnOutcome } from "../protocol/event.ts";
+import type { DurableEvent, TransientEventBody, Event, TurnOutcome } from "../protocol/event.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
-import type { AskWish } from "../protocol/ports.ts";
+import type { AskRequest } from "../protocol/ports.ts";
 import type { NativeStart, Turn } from "../protocol/turn.ts";
-import { addUsage, noUsage, type Usage } from "../protocol/usage.ts";
-import type { AskClose, Draft, Lease, NewTurn, Store, TurnClose, Written } from "../store/store.ts";
+import { addUsage, zeroUsage, type Usage } from "../protocol/usage.ts";
+import type { AskClose, Draft, Lease, NewTurn, Store, TurnClose, WriteResult } from "../store/store.ts";
 import type { Transcript } from "../store/transcript.ts";
-import { keepDrafts, type Drafts } from "./drafts.ts";
+import { createDrafts, type Drafts } from "./drafts.ts";
 
 export class Recorder {
   readonly #store: Store;
@@ -22,7 +22,7 @@ export class Recorder {
   #passed = 0;
   /** Empty before it has started. */
   turn = "";
-  usage: Usage = noUsage;
+  usage: Usage = zeroUsage;
   costUsd = 0;
 
   constructor(store: Store, lease: Lease, transcript: Transcript | null, publish: (event: Event) => void) {
@@ -35,7 +35,7 @@ export class Recorder {
   async startTurn(turn: NewTurn): Promise<{ turn: Turn; native: NativeStart | null }> {
     const written = await this.#store.startTurn(this.#lease, turn);
     this.turn = written.value.id;
-    this.#drafts = keepDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
+    this.#drafts = createDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
     return { turn: this.#show(written), native: written.native };
   }
 
@@ -43,7 +43,7 @@ export class Recorder {
     await this.#store.noteNative(this.#lease, this.turn, nativeId);
   }
 
-  async openAsk(wish: AskWish & { expiresAt: number | null }): Promise<Ask> {
+  async openAsk(wish: AskRequest & { expiresAt: number | null }): Promise<Ask> {
     return this.#show(await this.#store.openAsk(this.#lease, this.turn, wish));
   }
 
@@ -75,12 +75,12 @@ export class Recorder {
   async addNode(node: NewNode, turn: string | null = this.turn): Promise<Node> {
     const written = await this.#store.appendNode(this.#lease, turn, node);
     this.#drafts?.drop(completedBy(node));
-    this.usage = addUsage(this.usage, node.usage ?? noUsage);
+    this.usage = addUsage(this.usage, node.usage ?? zeroUsage);
     this.costUsd += node.costUsd ?? 0;
     return this.#show(written);
   }
 
-  pass(body: PassingBody): void {
+  pass(body: TransientEventBody): void {
     this.#drafts?.note(body);
     this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.turn, at: Date.now(), ...body });
   }
@@ -92,7 +92,7 @@ export class Recorder {
     return this.#show(written);
   }
 
-  #show<T>(written: Written<T>): T {
+  #show<T>(written: WriteResult<T>): T {
     for (const event of written.events) {
       this.#seq = event.seq;
       this.#passed = 0;
@@ -103,7 +103,7 @@ export class Recorder {
   }
 
   /** The store is the truth: a transcript that can't be written is told, and made up for later. */
-  #write(event: LastingEvent): void {
+  #write(event: DurableEvent): void {
     if (event.type !== "node.added" || this.#transcript === null) return;
     const isTold = this.#unwritten.length > 0;
     this.#unwritten.push(event.node);

@@ -7,10 +7,10 @@ import type { Draft, Store } from "../store/store.ts";
 import type { Recorder } from "./recorder.ts";
 
 export async function recover(store: Store, recorder: Recorder, session: string): Promise<void> {
-  for (const turn of await store.openTurns(session)) await closeDead(store, recorder, session, turn);
+  for (const turn of await store.openTurns(session)) await closeDeadTurn(store, recorder, session, turn);
 }
 
-async function closeDead(store: Store, recorder: Recorder, session: string, turn: Turn): Promise<void> {
+async function closeDeadTurn(store: Store, recorder: Recorder, session: string, turn: Turn): Promise<void> {
   const drafts = await store.drafts(turn.id);
   const tip = (await store.session(session))?.tip ?? null;
   const path = tip === null ? [] : await store.path(tip);
@@ -20,7 +20,7 @@ async function closeDead(store: Store, recorder: Recorder, session: string, turn
     await recorder.addNode(interruption("[skein was killed while you were answering; the answer above is incomplete. Go on.]"), turn.id);
   }
   const asked = (await store.asks(session)).flatMap((ask) => (ask.turn === turn.id ? (ask.call ?? []) : []));
-  for (const call of unanswered(path)) if (!asked.includes(call.id)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
+  for (const call of unansweredCalls(path)) if (!asked.includes(call.id)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
   const error = { kind: "killed" as const, message: "skein was killed during this turn", hint: "go on with --resume" };
   await recorder.endTurn({ status: "killed", error, nativeId: turn.nativeId, enforced: turn.enforced }, turn.id);
 }
@@ -45,7 +45,7 @@ function interruption(text: string): NewNode {
 }
 
 /** The calls of the last agent node that no tool node answers. */
-export function unanswered(path: Node[]): CallPart[] {
+export function unansweredCalls(path: Node[]): CallPart[] {
   const at = path.findLastIndex((node) => node.author === "agent");
   const last = path[at];
   if (last === undefined || path.slice(at + 1).some((node) => node.author === "user")) return [];

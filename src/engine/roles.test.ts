@@ -1,12 +1,12 @@
 // A role on a turn: what its agent is told and may use, what stays the turn's, and what a sub-session has of it.
 import { expect, test } from "bun:test";
-import type { TurnStart } from "../protocol/api.ts";
+import type { TurnStartParams } from "../protocol/api.ts";
 import { messageOf } from "../protocol/error.ts";
-import { usualPolicy } from "../protocol/policy.ts";
-import type { Delegation, TurnInput } from "../protocol/ports.ts";
+import { defaultPolicy } from "../protocol/policy.ts";
+import type { DelegateRequest, TurnInput } from "../protocol/ports.ts";
 import type { Role } from "../protocol/role.ts";
 import { builtInRoles } from "../roles/built-in.ts";
-import { endOf, engineWith, node, ok, type Take, testAgent, text, turn } from "./fixtures/engine-with.ts";
+import { endOf, createTestEngine, node, ok, type TakeTurn, testAgent, text, turn } from "./fixtures/engine-with.ts";
 
 const named = (name: string) => builtInRoles.find((role) => role.name === name) as Role;
 const poet: Role = {
@@ -21,12 +21,12 @@ const poet: Role = {
 const listed = [...builtInRoles, { ...poet, ignored: ["net: on"] }];
 const roles = async () => ({ roles: listed, problems: [{ path: "/p/.skein/roles/torn.md", message: "has no description" }] });
 
-type Asked = { start?: Partial<TurnStart>; child?: Partial<Delegation> };
+type Asked = { start?: Partial<TurnStartParams>; child?: Partial<DelegateRequest> };
 
 /** A turn, which delegates where a child is asked for: what each agent was given. */
 async function played({ start = {}, child }: Asked) {
   const inputs: TurnInput[] = [];
-  const made = await engineWith(
+  const made = await createTestEngine(
     async function* (input, context) {
       inputs.push(input);
       if (child !== undefined && inputs.length === 1) {
@@ -50,7 +50,7 @@ test("a turn in a role is told it last, has no more than it allows, and is recor
     appendSystem: `Be kind.\n\n${named("codereviewer").prompt}`,
     toolLevel: "readonly",
     tools: null,
-    policy: { ...usualPolicy, name: "readonly", sandbox: "required" },
+    policy: { ...defaultPolicy, name: "readonly", sandbox: "required" },
     model: "test/one",
   });
   expect(endOf(events)).toMatchObject({ role: "codereviewer", policy: { name: "readonly" } });
@@ -59,7 +59,7 @@ test("a turn in a role is told it last, has no more than it allows, and is recor
 
 test("what was chosen for the turn counts more than its role", async () => {
   const { inputs } = await played({ start: { role: { name: "codereviewer", keep: ["tools", "policy"] }, tools: ["edit"] } });
-  expect(inputs[0]).toMatchObject({ tools: ["edit"], policy: usualPolicy });
+  expect(inputs[0]).toMatchObject({ tools: ["edit"], policy: defaultPolicy });
 });
 
 test("the default role adds nothing", async () => {
@@ -99,7 +99,7 @@ test("a sub-session has its own role, not its parent's, and no more than its par
     policy: { name: "readonly", sandbox: "required" },
   });
   expect(endOf(events)?.role).toBe("pm");
-  const [, below] = (await played({ start: { policy: { ...usualPolicy, name: "readonly" } }, child: { role: "engineer" } })).inputs;
+  const [, below] = (await played({ start: { policy: { ...defaultPolicy, name: "readonly" } }, child: { role: "engineer" } })).inputs;
   expect(below).toMatchObject({ policy: { name: "readonly" }, toolLevel: "readonly" });
   const [, free] = (await played({ start: { role: { name: "pm" } }, child: { role: "someone kind" } })).inputs;
   expect(free).toMatchObject({ appendSystem: "Your role: someone kind", toolLevel: "minimal" });
@@ -107,13 +107,13 @@ test("a sub-session has its own role, not its parent's, and no more than its par
 
 test("a role's agent and model are used where nobody named one, and an agent with tools of its own keeps them", async () => {
   const inputs: TurnInput[] = [];
-  const take: Take = async function* (input) {
+  const take: TakeTurn = async function* (input) {
     inputs.push(input);
     yield ok;
   };
   const { takesTools: _tools, ...plain } = testAgent(take);
-  const { run, api, root } = await engineWith(take, { roles, agents: [testAgent(take), { ...plain, name: "other" }] });
-  const events = await run({ role: { name: "poet" }, toolLevel: "orchestrator", policy: { ...usualPolicy, net: "on" } });
+  const { run, api, root } = await createTestEngine(take, { roles, agents: [testAgent(take), { ...plain, name: "other" }] });
+  const events = await run({ role: { name: "poet" }, toolLevel: "orchestrator", policy: { ...defaultPolicy, net: "on" } });
   expect(endOf(events)).toMatchObject({ agent: "other", model: "test/poet", policy: { net: "off" } });
   expect(inputs[0]).toMatchObject({ tools: null, toolLevel: "orchestrator", appendSystem: "Rhyme." });
   expect(events.flatMap((event) => (event.type === "warning.raised" ? [event.message] : []))).toEqual([

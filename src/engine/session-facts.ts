@@ -4,20 +4,20 @@ import { oneLine } from "../kit/text.ts";
 import type { FileChange } from "../protocol/files.ts";
 import type { Description, SessionType } from "../protocol/history.ts";
 import { callsOf, textOf, type Node } from "../protocol/node.ts";
-import { levelTools } from "../protocol/policy.ts";
+import { toolsByLevel } from "../protocol/policy.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
-import { addSpent, nothingSpent, type Spent } from "../protocol/usage.ts";
+import { addSpent, zeroSpent, type Spent } from "../protocol/usage.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 
 const most = { timeline: 50, files: 200, errors: 20, compared: 200 };
 const taskChars = 200;
 const errorChars = 300;
-const changers = new Set<string>(levelTools.minimal.filter((name) => name !== "read"));
+const changers = new Set<string>(toolsByLevel.minimal.filter((name) => name !== "read"));
 
-export type Facts = Omit<Description, "oneLiner" | "summary" | "outcomes" | "custom">;
+export type SessionFacts = Omit<Description, "oneLiner" | "summary" | "outcomes" | "custom">;
 
-export async function factsOf(parts: EngineParts, store: Store, session: Session, path: Node[]): Promise<Facts> {
+export async function readSessionFacts(parts: EngineDeps, store: Store, session: Session, path: Node[]): Promise<SessionFacts> {
   const turns = await turnsOn(store, path);
   const type = typeOf(path, turns);
   const { files, notes } = await filesOf(parts, store, path, turns);
@@ -97,7 +97,7 @@ function toolsOf(path: Node[]): { name: string; calls: number; failed: number }[
 }
 
 /** Turn by turn, so that what others changed in between is not this session's. */
-async function filesOf(parts: EngineParts, store: Store, path: Node[], turns: Turn[]): Promise<{ files: FileChange[]; notes: string[] }> {
+async function filesOf(parts: EngineDeps, store: Store, path: Node[], turns: Turn[]): Promise<{ files: FileChange[]; notes: string[] }> {
   const recorded = await store.turnFiles(turns.map(({ id }) => id));
   const changed = turns.flatMap(({ id }) => recorded.get(id) ?? []).filter(({ before, after }) => after !== null && after !== before);
   const files = new Map<string, FileChange>();
@@ -131,7 +131,7 @@ function metricsOf(path: Node[], turns: Turn[]): Description["metrics"] {
   const last = Math.max(...turns.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
   const work = ended.reduce((sum, { startedAt, endedAt }) => sum + endedAt! - startedAt, 0);
   const seconds = (ms: number) => Math.round(ms / 100) / 10;
-  const { usage, costUsd } = turns.reduce<Spent>(addSpent, nothingSpent);
+  const { usage, costUsd } = turns.reduce<Spent>(addSpent, zeroSpent);
   return {
     messageCount: messagesIn(path),
     turns: turns.length,

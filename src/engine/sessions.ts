@@ -1,19 +1,19 @@
 // Which session a turn goes to: found by name or id, the project's latest, or made now.
-import type { SessionOpen } from "../protocol/api.ts";
+import type { SessionOpenParams } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Agent } from "../protocol/ports.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 
 /** What a person works in becomes the project's current session, the execution of a plan too; sub-sessions do not. */
-export async function openSession(parts: EngineParts, params: SessionOpen): Promise<Session> {
+export async function openSession(parts: EngineDeps, params: SessionOpenParams): Promise<Session> {
   const session = await locate(parts, params);
   if (session.parentSession === null || session.plan !== undefined) parts.setCurrent(session.project, session.id);
   return session;
 }
 
-async function locate(parts: EngineParts, params: SessionOpen): Promise<Session> {
+async function locate(parts: EngineDeps, params: SessionOpenParams): Promise<Session> {
   const { find } = params;
   const project = parts.projectOf(params.directory);
   if (find.by === "new") return create(parts, params, params.name ?? null);
@@ -39,7 +39,7 @@ async function locate(parts: EngineParts, params: SessionOpen): Promise<Session>
 }
 
 /** The one that was used last, or else the latest; none when there is no session yet. */
-export async function currentSession(parts: EngineParts, project: string): Promise<Session | null> {
+export async function currentSession(parts: EngineDeps, project: string): Promise<Session | null> {
   if (!parts.hasStore()) return null;
   const store = await parts.store();
   const used = parts.getCurrent(project);
@@ -49,7 +49,7 @@ export async function currentSession(parts: EngineParts, project: string): Promi
 }
 
 /** Another process may have been faster with the same name: then it is that session. */
-async function createOrFind(parts: EngineParts, params: SessionOpen, name: string, project: string): Promise<Session> {
+async function createOrFind(parts: EngineDeps, params: SessionOpenParams, name: string, project: string): Promise<Session> {
   try {
     return await create(parts, params, name);
   } catch (error) {
@@ -58,11 +58,11 @@ async function createOrFind(parts: EngineParts, params: SessionOpen, name: strin
   }
 }
 
-async function create(parts: EngineParts, params: SessionOpen, name: string | null): Promise<Session> {
+async function create(parts: EngineDeps, params: SessionOpenParams, name: string | null): Promise<Session> {
   const { directory, task, toolLevel } = params;
   const project = parts.projectOf(directory);
   const chosen = parts.chooseAgent(params.agent, params.model);
-  agentNamed(parts, chosen.agent);
+  findAgent(parts, chosen.agent);
   const model = await parts.chooseModel(chosen.agent, chosen.model);
   if (params.parentSession !== null && !parts.hasStore())
     throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
@@ -88,7 +88,7 @@ async function create(parts: EngineParts, params: SessionOpen, name: string | nu
 }
 
 /** The session that wrote the project's own plan, if it is still there. */
-async function plannerOf(parts: EngineParts, store: Store, { plan }: SessionOpen, project: string): Promise<string | null> {
+async function plannerOf(parts: EngineDeps, store: Store, { plan }: SessionOpenParams, project: string): Promise<string | null> {
   const planner = plan === undefined ? null : parts.plannerOf(project, plan.file);
   return planner === null ? null : ((await store.session(planner))?.id ?? null);
 }
@@ -98,7 +98,7 @@ function looksLikeId(wanted: string): boolean {
   return /^([0-9a-f]{8,12}|[0-9a-f-]{0,23}-[0-9a-f]{12})$/.test(wanted) && /\d/.test(wanted);
 }
 
-export function agentNamed(parts: EngineParts, name: string): Agent {
+export function findAgent(parts: EngineDeps, name: string): Agent {
   const agent = parts.agents.find((candidate) => candidate.name === name);
   if (agent !== undefined) return agent;
   const choices = parts.agents.filter((candidate) => candidate.takesTasks);

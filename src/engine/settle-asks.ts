@@ -5,16 +5,16 @@ import type { Ask } from "../protocol/control.ts";
 import { shortId, type CallPart, type NewNode } from "../protocol/node.ts";
 import type { Store } from "../store/store.ts";
 import type { Recorder } from "./recorder.ts";
-import { unanswered } from "./recover.ts";
+import { unansweredCalls } from "./recover.ts";
 
 /** How the session goes on: with something new, or with what there is. */
-type GoingOn = "anew" | "on";
+type ContinueMode = "anew" | "on";
 
 /**
  * Gives back the answers that no call waits for: another agent's command line asked, and is told them as a prompt.
  * Null when there was no question to settle.
  */
-export async function settleAsks(store: Store, recorder: Recorder, session: string, how: GoingOn): Promise<string[] | null> {
+export async function settleAsks(store: Store, recorder: Recorder, session: string, how: ContinueMode): Promise<string[] | null> {
   const called = await openCalls(store, session);
   const said = await lastAsks(store, session);
   const open = [...called.map(({ ask }) => ask), ...said].find(isOpen);
@@ -31,7 +31,7 @@ async function openCalls(store: Store, session: string): Promise<{ call: CallPar
   const tip = (await store.session(session))?.tip ?? null;
   const path = tip === null ? [] : await store.path(tip);
   const asking = path.findLast((node) => node.author === "agent");
-  const calls = unanswered(path);
+  const calls = unansweredCalls(path);
   if (asking === undefined || calls.length === 0) return [];
   const asks = (await store.asks(asking.session)).filter((ask) => ask.turn === asking.turn);
   return calls.flatMap((call) => asks.filter((ask) => ask.call === call.id).map((ask) => ({ call, ask })));

@@ -3,14 +3,14 @@ import { describe, expect, test } from "bun:test";
 import type { QueuedInput } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
 import { textOf } from "../protocol/node.ts";
-import { endOf, engineWith, node, ok, text, turn, typesOf } from "./fixtures/engine-with.ts";
+import { endOf, createTestEngine, node, ok, text, turn, typesOf } from "./fixtures/engine-with.ts";
 
 const steerable = { ...turn, steerable: true };
 
 describe("a message to a running turn", () => {
   test("is given to the agent at its next step, once, as a node of the user's", async () => {
     const given: string[][] = [];
-    const { api, session, store } = await engineWith(async function* (_input, context) {
+    const { api, session, store } = await createTestEngine(async function* (_input, context) {
       yield node(text("first step"));
       for (let step = 2; step <= 3; step++) {
         given.push((await context.takeInput()).map(textOf));
@@ -38,7 +38,7 @@ describe("a message to a running turn", () => {
   test("is taken back as long as it waits: while the turn runs, and after it", async () => {
     const given: string[][] = [];
     const taken: (string | undefined)[] = [];
-    const { api, session, store } = await engineWith(async function* (_input, context) {
+    const { api, session, store } = await createTestEngine(async function* (_input, context) {
       const back = async ({ id }: QueuedInput) => taken.push((await api.turn.takeBack({ session: session.id, input: id }))?.text);
       const say = (words: string) => api.turn.steer({ session: session.id, text: words });
       const [first, second] = [await say("first"), await say("second")];
@@ -57,7 +57,7 @@ describe("a message to a running turn", () => {
 
   test("that came after its last look is the prompt of one more turn", async () => {
     const prompts: (string | undefined)[] = [];
-    const { api, session, store } = await engineWith(async function* (input, context) {
+    const { api, session, store } = await createTestEngine(async function* (input, context) {
       prompts.push(input.path.map(textOf).at(-1));
       expect(await context.takeInput()).toEqual([]);
       yield node(text(`answer ${prompts.length}`));
@@ -74,7 +74,7 @@ describe("a message to a running turn", () => {
 
   test("waits in the store when the turn fails, and the next one is given it", async () => {
     const given: string[][] = [];
-    const { api, session, run, store } = await engineWith(async function* (_input, context) {
+    const { api, session, run, store } = await createTestEngine(async function* (_input, context) {
       if (given.length === 0) await api.turn.steer({ session: session.id, text: "still there?" });
       else expect((await store.queue(session.id)).map(({ text: words }) => words)).toEqual(["still there?"]);
       if (given.length > 0) given.push((await context.takeInput()).map(textOf));
@@ -91,7 +91,7 @@ describe("a message to a running turn", () => {
     const refused: unknown[] = [];
     const steer = (session: string, words: string) =>
       api.turn.steer({ session, text: words }).catch((error: unknown) => refused.push(error instanceof Fault ? error.code : error));
-    const { api, session, run } = await engineWith(async function* () {
+    const { api, session, run } = await createTestEngine(async function* () {
       await steer(session.id, "hello?");
       yield node(text("hi"));
       yield ok;

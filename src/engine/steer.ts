@@ -1,13 +1,13 @@
 // Messages to a turn that runs: kept first, then given to its agent at the next step, or taken back before that.
 import type { QueuedInput } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
-import type { EngineParts } from "./engine.ts";
-import { atOwner } from "./owner.ts";
-import { holding } from "./tree-ops.ts";
+import type { EngineDeps } from "./engine.ts";
+import { callOwner } from "./owner.ts";
+import { withLease } from "./tree-ops.ts";
 
-export async function steer(parts: EngineParts, { session, text }: { session: string; text: string }): Promise<QueuedInput> {
+export async function steer(parts: EngineDeps, { session, text }: { session: string; text: string }): Promise<QueuedInput> {
   if (text.trim() === "") throw new Fault("usage", "the message is empty");
-  return atOwner(parts, session, {
+  return callOwner(parts, session, {
     here: (turn) => {
       if (turn.params.steerable) return turn.recorder.queueInput(text);
       throw new Fault("usage", "this session takes no messages while it runs", {
@@ -22,10 +22,10 @@ export async function steer(parts: EngineParts, { session, text }: { session: st
 }
 
 /** Null when it does not wait any more. What a turn left behind waits for the next one. */
-export async function takeBack(parts: EngineParts, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
-  return atOwner(parts, session, {
+export async function takeBack(parts: EngineDeps, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
+  return callOwner(parts, session, {
     here: (turn) => turn.recorder.dropInput(input),
     there: (api) => api.turn.takeBack({ session, input }),
-    nowhere: () => holding(parts, session, async (_store, recorder) => recorder.dropInput(input)),
+    nowhere: () => withLease(parts, session, async (_store, recorder) => recorder.dropInput(input)),
   });
 }

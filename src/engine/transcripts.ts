@@ -5,10 +5,10 @@ import { providerOf } from "../protocol/transcript-lines.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
 import { catchUp, Transcript } from "../store/transcript.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 
 /** Null when the session keeps none. What can't be written where it should goes to the data directory. */
-export async function openTranscript(parts: EngineParts, store: Store, session: Session): Promise<Transcript | null> {
+export async function openTranscript(parts: EngineDeps, store: Store, session: Session): Promise<Transcript | null> {
   if (session.transcript === null) return null;
   try {
     return await openAt(store, session, session.transcript);

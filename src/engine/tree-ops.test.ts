@@ -1,9 +1,9 @@
 // What a session is about follows what it begins with, wherever it is moved.
 import { expect, test } from "bun:test";
-import { engineWith, node, ok, text } from "./fixtures/engine-with.ts";
+import { createTestEngine, node, ok, text } from "./fixtures/engine-with.ts";
 
 test("a session is about what it begins with: a cleared one about nothing until something is said, a moved one about its new path", async () => {
-  const { api, run, session } = await engineWith(async function* () {
+  const { api, run, session } = await createTestEngine(async function* () {
     yield node(text("hi"));
     yield ok;
   });

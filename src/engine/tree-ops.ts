@@ -5,26 +5,26 @@ import type { Handle } from "../protocol/handle.ts";
 import { taskOf, type Node, type NewNode } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "../store/store.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineDeps } from "./engine.ts";
 import { Recorder } from "./recorder.ts";
 import { recover } from "./recover.ts";
 import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
 /** By id, tail or name; names of the directory's project come first. */
-export async function findSession(parts: EngineParts, wanted: string, directory: string): Promise<Session> {
+export async function findSession(parts: EngineDeps, wanted: string, directory: string): Promise<Session> {
   if (!parts.hasStore()) throw new Fault("session-unknown", `there is no session "${wanted}" yet`, { hint: 'start one: skein run "task"' });
   return (await parts.store()).findSession(wanted, parts.projectOf(directory));
 }
 
 /** By id or tail. */
-export async function findNode(parts: EngineParts, wanted: string): Promise<Node> {
+export async function findNode(parts: EngineDeps, wanted: string): Promise<Node> {
   if (!parts.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}"`);
   return (await parts.store()).findNode(wanted);
 }
 
 /** A new session at an old node; the old one keeps its tip. Copies nothing. */
-export async function fork(parts: EngineParts, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
+export async function fork(parts: EngineDeps, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
   const store = await parts.store();
   const from = await sessionOf(store, params.session);
   const node = params.at ?? from.tip;
@@ -35,8 +35,8 @@ export async function fork(parts: EngineParts, params: { session: string; at: st
 }
 
 /** Points the session at another node of its tree. Files stay as they are. */
-export async function move(parts: EngineParts, params: { session: string; node: string | null }): Promise<Session> {
-  return holding(parts, params.session, async (store) => {
+export async function move(parts: EngineDeps, params: { session: string; node: string | null }): Promise<Session> {
+  return withLease(parts, params.session, async (store) => {
     const task = await taskAt(store, await sessionOf(store, params.session), params.node);
     return store.updateSession(params.session, { tip: params.node, task });
   });
@@ -50,30 +50,30 @@ async function taskAt(store: Store, { tip, task }: Session, node: string | null)
   return first === undefined || first.id === before?.id ? task : taskOf(first);
 }
 
-export async function addMessage(parts: EngineParts, params: { session: string; text: string }): Promise<Node> {
+export async function addMessage(parts: EngineDeps, params: { session: string; text: string }): Promise<Node> {
   const node: NewNode = { author: "user", parts: [{ kind: "text", text: params.text }] };
-  return addingTo(parts, params.session, node);
+  return addNode(parts, params.session, node);
 }
 
 /** A node besides the turns. The conversation goes on with it, past a question that waits. */
-export async function addingTo(parts: EngineParts, session: string, node: NewNode): Promise<Node> {
-  return holding(parts, session, async (store, recorder) => {
+export async function addNode(parts: EngineDeps, session: string, node: NewNode): Promise<Node> {
+  return withLease(parts, session, async (store, recorder) => {
     await settleAsks(store, recorder, session, "anew");
     return recorder.addNode(node, null);
   });
 }
 
-export async function rename(parts: EngineParts, params: { session: string; name: string }): Promise<Session> {
+export async function rename(parts: EngineDeps, params: { session: string; name: string }): Promise<Session> {
   if (params.name.trim() === "") throw new Fault("usage", "a session's name can't be empty");
   return (await parts.store()).updateSession(params.session, { name: params.name });
 }
 
 /** Archives; the nodes stay. A running session can't be archived. */
-export async function archive(parts: EngineParts, params: { session: string }): Promise<Session> {
-  return holding(parts, params.session, async (store) => store.updateSession(params.session, { archivedAt: Date.now() }));
+export async function archive(parts: EngineDeps, params: { session: string }): Promise<Session> {
+  return withLease(parts, params.session, async (store) => store.updateSession(params.session, { archivedAt: Date.now() }));
 }
 
-export async function restore(parts: EngineParts, params: { session: string }): Promise<Session> {
+export async function restore(parts: EngineDeps, params: { session: string }): Promise<Session> {
   return (await parts.store()).updateSession(params.session, { archivedAt: null });
 }
 
@@ -84,7 +84,7 @@ export function leavesOf(nodes: Node[]): Node[] {
 }
 
 /** Every handle on the way to a node, or to the session's tip. */
-export async function handlesTo(parts: EngineParts, params: { session: string; node: string | null }): Promise<Handle[]> {
+export async function handlesOnPath(parts: EngineDeps, params: { session: string; node: string | null }): Promise<Handle[]> {
   const store = await parts.store();
   const node = params.node ?? (await sessionOf(store, params.session)).tip;
   const path = node === null ? [] : await store.path(node);
@@ -94,7 +94,7 @@ export async function handlesTo(parts: EngineParts, params: { session: string; n
 }
 
 /** Does something to a session while nobody else can. */
-export async function holding<T>(parts: EngineParts, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
+export async function withLease<T>(parts: EngineDeps, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
   const store = await parts.store();
   const session = await sessionOf(store, id);
   const lease = await store.acquire(id);

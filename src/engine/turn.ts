@@ -1,55 +1,60 @@
 // One turn, whoever takes it: take the session, mend what a dead process left, record the prompt, let the agent
 // work, record what it yields, record how it ended.
-import type { TurnCheck, TurnStart } from "../protocol/api.ts";
+import type { TurnCheckParams, TurnStartParams } from "../protocol/api.ts";
 import { Fault, type TurnError } from "../protocol/error.ts";
 import type { Event, TurnOutcome } from "../protocol/event.ts";
-import { storedAt } from "../protocol/handle.ts";
+import { storedIdentifier } from "../protocol/handle.ts";
 import { refuseNesting } from "../protocol/nesting.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../protocol/node.ts";
-import type { Agent, OutputSink, TeamPort, TurnContext, TurnInput } from "../protocol/ports.ts";
+import type { Agent, OutputSink, TeamMailPort, TurnContext, TurnInput } from "../protocol/ports.ts";
 import type { Role } from "../protocol/role.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../protocol/turn.ts";
 import type { Spent } from "../protocol/usage.ts";
-import { Gate } from "../kit/gate.ts";
+import { PauseGate } from "../kit/gate.ts";
 import type { Lease, NewTurn, Store } from "../store/store.ts";
 import { askPerson } from "./asks.ts";
-import { type Account, openAccount } from "./budget.ts";
-import { deadlineOf, type Deadline } from "./deadline.ts";
-import { delegation, endedWell } from "./delegate.ts";
-import type { EngineParts } from "./engine.ts";
-import { filesKeeper } from "./files.ts";
-import type { LiveTurn } from "./live.ts";
+import { type BudgetAccount, openBudgetAccount } from "./budget.ts";
+import { createDeadline, type Deadline } from "./deadline.ts";
+import { createDelegate, findFinishedTask } from "./delegate.ts";
+import type { EngineDeps } from "./engine.ts";
+import { createFileRecorder } from "./files.ts";
+import type { RunningTurn } from "./live.ts";
 import { Recorder } from "./recorder.ts";
 import { continuation, recover } from "./recover.ts";
-import { checkInRole, ignoredIn, toldInRole } from "./roles.ts";
-import { agentNamed } from "./sessions.ts";
+import { applyRoleToCheck, ignoredFieldsText, roleInstructions } from "./roles.ts";
+import { findAgent } from "./sessions.ts";
 import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
 /** The prompt may be the oldest message that waits for the session; a role has been put on it. */
-export type TurnWish = TurnStart & { fromQueue?: string; as?: Role; env?: Readonly<Record<string, string>> };
+export type TurnRequest = TurnStartParams & { fromQueue?: string; as?: Role; env?: Readonly<Record<string, string>> };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
 /** Where a turn stands: what stops it, and what it draws on, when it is a sub-session's. */
-export type Place = {
+export type TurnScope = {
   outer: AbortSignal;
   /** The account of the turn above; null at the top. */
-  above: Account | null;
+  above: BudgetAccount | null;
   /** The topmost session of the run; null when this turn is its own. */
   root: string | null;
   /** Shut when the turn above stands still; null at the top. */
-  gate: Gate | null;
-  told: Told;
+  gate: PauseGate | null;
+  told: ShownWarnings;
   /** For a member of a team. */
-  team?: TeamPort;
+  team?: TeamMailPort;
 };
 
 /** Warnings that were given already: a missing wall is told once in a run, however many turns it has. */
-export type Told = Set<string>;
+export type ShownWarnings = Set<string>;
 
 /** A turn, and one more for every message that came too late to be part of it. */
-export async function runToRest(parts: EngineParts, params: TurnWish, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
+export async function runTurnAndQueue(
+  parts: EngineDeps,
+  params: TurnRequest,
+  publish: (event: Event) => void,
+  place: TurnScope,
+): Promise<EndedTurn> {
   let ended = await runTurn(parts, params, publish, place);
   while (ended.turn.status === "ok") {
     const [waiting] = await (await parts.store()).queue(params.session);
@@ -64,20 +69,20 @@ export async function runToRest(parts: EngineParts, params: TurnWish, publish: (
   return ended;
 }
 
-async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Event) => void, place: Place): Promise<EndedTurn> {
+async function runTurn(parts: EngineDeps, params: TurnRequest, publish: (event: Event) => void, place: TurnScope): Promise<EndedTurn> {
   if (place.root === null) refuseNesting(parts.around());
   const store = await parts.store();
-  const { session, agent, model } = await takerOf(parts, store, params);
+  const { session, agent, model } = await resolveAgent(parts, store, params);
   // One that was named was asked before; only the session or the turn knew this one.
   if ((params.agent === null && params.command === null) || params.group !== null || params.team !== null)
     await agent.check({ ...params, model, project: session.project });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
-  const deadline = deadlineOf(params, place.outer);
+  const deadline = createDeadline(params, place.outer);
   const drawer = { signal: deadline.signal, stop: deadline.end };
-  const account = place.above?.below(drawer) ?? openAccount(params.limits, drawer);
-  const gate = new Gate();
+  const account = place.above?.below(drawer) ?? openBudgetAccount(params.limits, drawer);
+  const gate = new PauseGate();
   deadline.signal.addEventListener("abort", () => gate.release());
   const { gate: above } = place;
   const leaveGate = [above?.add({ stop: () => gate.shut(above), go: () => gate.open(above) }), gate.add(deadline)];
@@ -90,10 +95,10 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
       publish(event);
     };
     const recorder = new Recorder(store, lease, transcript, tell);
-    const live: LiveTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
+    const live: RunningTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
     leave = parts.live.begin(live);
     await recover(store, recorder, session.id);
-    const isGoingOn = params.prompt === null && !isSpecial(params);
+    const isGoingOn = params.prompt === null && !hasNoPrompt(params);
     const answers = await settleAsks(store, recorder, session.id, isGoingOn ? "on" : "anew");
     if (isGoingOn && answers === null) await checkResumable(store, session);
     const { turn, native } = await recorder.startTurn({
@@ -107,9 +112,26 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
       ...(params.fromQueue === undefined ? {} : { fromQueue: params.fromQueue }),
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
-    warnOnce([missingWalls(turn), ignoredIn(params.as)], place.told, (message) => recorder.pass({ type: "warning.raised", message }));
-    const runBelow: Driven["runBelow"] = (below, watch, within) => runToRest(parts, below, watch, within);
-    return await drive({ parts, runBelow, place, params, live, store, lease, recorder, deadline, account, agent, turn, native, session });
+    warnOnce([missingSandboxText(turn), ignoredFieldsText(params.as)], place.told, (message) =>
+      recorder.pass({ type: "warning.raised", message }),
+    );
+    const runBelow: TurnExecution["runBelow"] = (below, watch, within) => runTurnAndQueue(parts, below, watch, within);
+    return await executeTurn({
+      parts,
+      runBelow,
+      place,
+      params,
+      live,
+      store,
+      lease,
+      recorder,
+      deadline,
+      account,
+      agent,
+      turn,
+      native,
+      session,
+    });
   } catch (error) {
     deadline.cancel(); // what could not be recorded must not go on
     throw error;
@@ -124,29 +146,29 @@ async function runTurn(parts: EngineParts, params: TurnWish, publish: (event: Ev
 }
 
 /** Who takes the turn, with which model. What is named for a turn stays the session's. */
-async function takerOf(
-  parts: EngineParts,
+async function resolveAgent(
+  parts: EngineDeps,
   store: Store,
-  params: TurnStart,
+  params: TurnStartParams,
 ): Promise<{ session: Session; agent: Agent; model: string | null }> {
   const session = await sessionOf(store, params.session);
-  if (params.command !== null) return { session, agent: agentNamed(parts, "shell"), model: null };
-  const gathered = gathering(params);
-  if (gathered !== null) return { session, agent: agentNamed(parts, gathered), model: null };
+  if (params.command !== null) return { session, agent: findAgent(parts, "shell"), model: null };
+  const gathered = multiAgentName(params);
+  if (gathered !== null) return { session, agent: findAgent(parts, gathered), model: null };
   const chosen = params.agent === null ? { agent: session.agent, model: params.model } : parts.chooseAgent(params.agent, params.model);
-  const agent = agentNamed(parts, chosen.agent);
+  const agent = findAgent(parts, chosen.agent);
   const model = await parts.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
   const isChanged = agent.name !== session.agent || (chosen.model !== null && model !== session.model);
   return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
 }
 
-export async function checkTurn(parts: EngineParts, wish: TurnCheck): Promise<void> {
+export async function checkTurn(parts: EngineDeps, wish: TurnCheckParams): Promise<void> {
   refuseNesting(parts.around());
-  const params = await checkInRole(parts, wish);
-  const gathered = gathering(params);
-  if (gathered !== null) return agentNamed(parts, gathered).check({ ...params, project: parts.projectOf(params.directory) });
+  const params = await applyRoleToCheck(parts, wish);
+  const gathered = multiAgentName(params);
+  if (gathered !== null) return findAgent(parts, gathered).check({ ...params, project: parts.projectOf(params.directory) });
   const chosen = parts.chooseAgent(params.agent, params.model);
-  const agent = agentNamed(parts, chosen.agent);
+  const agent = findAgent(parts, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);
   await agent.check({ ...params, model, project: parts.projectOf(params.directory) });
   await agent.enforced(params.policy, model);
@@ -154,11 +176,11 @@ export async function checkTurn(parts: EngineParts, wish: TurnCheck): Promise<vo
 }
 
 /** The agent that has others work. */
-function gathering({ group, team }: Pick<TurnStart, "group" | "team">): "group" | "team" | null {
+function multiAgentName({ group, team }: Pick<TurnStartParams, "group" | "team">): "group" | "team" | null {
   return group !== null ? "group" : team !== null ? "team" : null;
 }
 
-function warnOnce(messages: (string | null)[], told: Told, warn: (message: string) => void): void {
+function warnOnce(messages: (string | null)[], told: ShownWarnings, warn: (message: string) => void): void {
   for (const message of messages) {
     if (message !== null && !told.has(message)) warn(message);
     if (message !== null) told.add(message);
@@ -166,33 +188,33 @@ function warnOnce(messages: (string | null)[], told: Told, warn: (message: strin
 }
 
 /** What was asked for and is not held by the kernel is never passed over; on the turn it is recorded. */
-function missingWalls({ policy, enforced }: Turn): string | null {
+function missingSandboxText({ policy, enforced }: Turn): string | null {
   if (enforced === null || enforced.missing.length === 0) return null;
   const how = enforced.tier === "none" ? "is not enforced here" : `is enforced only in part here; missing: ${enforced.missing.join(", ")}`;
   return `policy ${policy.name} ${how} (\`skein doctor\` says why)`;
 }
 
-export type Driven = {
-  parts: EngineParts;
+export type TurnExecution = {
+  parts: EngineDeps;
   /** Runs a turn below this one. */
-  runBelow: (params: TurnWish, publish: (event: Event) => void, place: Place) => Promise<EndedTurn>;
-  place: Place;
-  params: TurnWish;
-  live: LiveTurn;
+  runBelow: (params: TurnRequest, publish: (event: Event) => void, place: TurnScope) => Promise<EndedTurn>;
+  place: TurnScope;
+  params: TurnRequest;
+  live: RunningTurn;
   store: Store;
   lease: Lease;
   recorder: Recorder;
   deadline: Deadline;
-  account: Account;
+  account: BudgetAccount;
   agent: Agent;
   turn: Turn;
   native: NativeStart | null;
   session: Session;
 };
 
-async function drive(driven: Driven): Promise<EndedTurn> {
+async function executeTurn(driven: TurnExecution): Promise<EndedTurn> {
   const { params, recorder, deadline, agent, turn } = driven;
-  const files = filesKeeper(driven);
+  const files = createFileRecorder(driven);
   const { input, context, spent } = await turnInput(driven, files.keep);
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
   let answer: Node | null = null;
@@ -224,23 +246,23 @@ async function drive(driven: Driven): Promise<EndedTurn> {
   const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: driven.account.left() };
   const ended = await recorder.endTurn(closed, turn.id, outcome);
   const session = await sessionOf(driven.store, turn.session);
-  const isPlanning = params.policy.name === "plan" && !isSpecial(params);
+  const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
   if (isPlanning && (mayHaveChanged || end.status === "ok")) driven.parts.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await driven.parts.copyTranscript(session, params.outputFile);
   return { turn: ended, session, ...outcome };
 }
 
 async function turnInput(
-  driven: Driven,
+  driven: TurnExecution,
   keepFiles: TurnContext["keepFiles"],
 ): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
   const { params, live, store, lease, recorder, deadline, account, turn, session } = driven;
   const tip = (await sessionOf(store, session.id)).tip;
   const whole = tip === null ? [] : await store.path(tip);
-  const { delegate, spent } = delegation(driven);
+  const { delegate, spent } = createDelegate(driven);
   const input: TurnInput = {
     ...params,
-    appendSystem: toldInRole(params),
+    appendSystem: roleInstructions(params),
     session: session.id,
     root: driven.place.root ?? session.id,
     turn: turn.id,
@@ -256,9 +278,9 @@ async function turnInput(
   const context: TurnContext = {
     signal: deadline.signal,
     keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
-    readOutput: (handle) => store.readOutput(storedAt(handle)),
+    readOutput: (handle) => store.readOutput(storedIdentifier(handle)),
     delegate,
-    endedWell: (below, since) => endedWell(driven, below, since),
+    endedWell: (below, since) => findFinishedTask(driven, below, since),
     keepFiles,
     alive: deadline.touch,
     reserve: (estimate) => account.reserve(estimate),
@@ -284,18 +306,18 @@ function touching(sink: OutputSink, deadline: Deadline): OutputSink {
   };
 }
 
-function budgetIn({ maxTokens, maxBudgetUsd }: TurnWish["limits"]): Pick<NewTurn, "budget"> {
+function budgetIn({ maxTokens, maxBudgetUsd }: TurnRequest["limits"]): Pick<NewTurn, "budget"> {
   return maxTokens === null && maxBudgetUsd === null ? {} : { budget: { maxTokens, maxBudgetUsd } };
 }
 
 /** Has no prompt: its agent records what it was asked. */
-function isSpecial(params: TurnStart): boolean {
-  return params.command !== null || gathering(params) !== null;
+function hasNoPrompt(params: TurnStartParams): boolean {
+  return params.command !== null || multiAgentName(params) !== null;
 }
 
 /** Answers to questions that no call waits for come before the prompt, or are it. */
-async function firstNode(store: Store, params: TurnStart, answers: string[]): Promise<NewNode | null> {
-  if (isSpecial(params)) return null;
+async function firstNode(store: Store, params: TurnStartParams, answers: string[]): Promise<NewNode | null> {
+  if (hasNoPrompt(params)) return null;
   const words = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
   if (words.length === 0) {
     const { tip } = await sessionOf(store, params.session);

@@ -1,7 +1,7 @@
 // Watching a session: from before, from the middle, from after, too slowly, and across turns.
 import { expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
-import { engineWith, node, ok, text, turn } from "./fixtures/engine-with.ts";
+import { createTestEngine, node, ok, text, turn } from "./fixtures/engine-with.ts";
 
 const lastingOf = (events: Event[]) => events.filter((event) => !("n" in event)).map(({ seq, type }) => `${seq} ${type}`);
 
@@ -22,7 +22,7 @@ function stepwise() {
 
 test("whoever comes early, in the middle or after the end is told the same lasting events", async () => {
   const { take, go } = stepwise();
-  const { api, session } = await engineWith(take);
+  const { api, session } = await createTestEngine(take);
   const running = Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
   const watch = () => Array.fromAsync(api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" }));
   await Bun.sleep(20);
@@ -46,7 +46,7 @@ test("whoever comes early, in the middle or after the end is told the same lasti
 
 test("whoever comes in the middle of an answer is told once what is streaming", async () => {
   const end = Promise.withResolvers<void>();
-  const { api, session } = await engineWith(async function* () {
+  const { api, session } = await createTestEngine(async function* () {
     yield { type: "passing", event: { type: "text.delta", text: "half an " } };
     await end.promise;
     yield { type: "passing", event: { type: "text.delta", text: "answer" } };
@@ -65,7 +65,7 @@ test("whoever comes in the middle of an answer is told once what is streaming", 
 
 test("whoever comes while a turn stands still is told so", async () => {
   const ready = Promise.withResolvers<void>();
-  const { api, session } = await engineWith(async function* () {
+  const { api, session } = await createTestEngine(async function* () {
     yield node(text("begun"));
     ready.resolve();
     await Bun.sleep(20);
@@ -82,7 +82,7 @@ test("whoever comes while a turn stands still is told so", async () => {
 });
 
 test("a watcher that does not read misses deltas, and no lasting event", async () => {
-  const { api, session } = await engineWith(async function* () {
+  const { api, session } = await createTestEngine(async function* () {
     for (let at = 0; at < 6000; at++) {
       yield { type: "passing", event: { type: "text.delta", text: "x" } };
       if (at % 2 === 0) yield node(text(`${at}`));
@@ -101,7 +101,7 @@ test("a watcher that does not read misses deltas, and no lasting event", async (
 });
 
 test("one that never ends is told of the next turn too, and leaving it leaves nothing behind", async () => {
-  const { api, session, run } = await engineWith(async function* () {
+  const { api, session, run } = await createTestEngine(async function* () {
     yield node(text("done"));
     yield ok;
   });
@@ -119,7 +119,7 @@ test("one that never ends is told of the next turn too, and leaving it leaves no
 test("the turn of a message that came late belongs to the same watch", async () => {
   const ready = Promise.withResolvers<void>();
   const steered = Promise.withResolvers<void>();
-  const { api, session } = await engineWith(async function* () {
+  const { api, session } = await createTestEngine(async function* () {
     yield node(text("done"));
     ready.resolve();
     await steered.promise;
@@ -136,7 +136,7 @@ test("the turn of a message that came late belongs to the same watch", async () 
 });
 
 test("an unknown session is a fault", async () => {
-  const { api } = await engineWith(async function* () {
+  const { api } = await createTestEngine(async function* () {
     yield ok;
   });
   const watching = Array.fromAsync(api.turn.watch({ session: Bun.randomUUIDv7(), afterSeq: 0, until: "idle" }));
@@ -145,7 +145,7 @@ test("an unknown session is a fault", async () => {
 
 test("whoever leaves a session in which nothing happens, or a turn that is silent, is let go at once", async () => {
   const end = Promise.withResolvers<void>();
-  const { api, session } = await engineWith(async function* () {
+  const { api, session } = await createTestEngine(async function* () {
     await end.promise;
     yield ok;
   });

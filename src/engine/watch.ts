@@ -1,38 +1,38 @@
 // Watching a session: what is stored, then what happens, whichever process runs it. Nothing lasting is missed or told
 // twice: the tail is held before the store is read, and what was told already is dropped.
 import type { Api } from "../protocol/api.ts";
-import { leavable } from "../kit/leavable.ts";
+import { cancellable } from "../kit/leavable.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Event, PassingEvent } from "../protocol/event.ts";
-import type { EngineParts } from "./engine.ts";
-import { reach } from "./owner.ts";
+import type { Event, TransientEvent } from "../protocol/event.ts";
+import type { EngineDeps } from "./engine.ts";
+import { connectToHolder } from "./owner.ts";
 
 const idleMs = 200;
 
 type Watch = Parameters<Api["turn"]["watch"]>[0];
 
-export function watchSession(parts: EngineParts, params: Watch): AsyncIterable<Event> {
-  return leavable((left) => watching(parts, params, left));
+export function watchSession(parts: EngineDeps, params: Watch): AsyncIterable<Event> {
+  return cancellable((left) => watching(parts, params, left));
 }
 
-async function* watching(parts: EngineParts, { session, afterSeq, until }: Watch, left: AbortSignal): AsyncGenerator<Event> {
+async function* watching(parts: EngineDeps, { session, afterSeq, until }: Watch, left: AbortSignal): AsyncGenerator<Event> {
   const store = await parts.store();
   if ((await store.session(session)) === null) throw new Fault("session-unknown", `there is no session ${session}`);
-  const told: Told = { seq: afterSeq, n: 0 };
+  const told: SentPosition = { seq: afterSeq, n: 0 };
   let leave = (): void => {};
   left.addEventListener("abort", () => leave(), { once: true });
   while (!left.aborted) {
     const { tail, ...watch } = parts.live.watch(session);
     ({ leave } = watch);
     try {
-      for (const event of await store.events(session, told.seq)) yield tell(told, event);
+      for (const event of await store.events(session, told.seq)) yield markSent(told, event);
       if (until === "now") return;
       if (parts.live.of(session) !== undefined) {
         yield* draftsOf(parts, session, told);
         // Until the turn ends, or the reader was too slow: then the store knows what it missed.
         for (let isOver = false; !isOver;) {
           const { items, lags } = await tail.next();
-          for (const event of items) if (isNews(event, told)) yield tell(told, event);
+          for (const event of items) if (isNews(event, told)) yield markSent(told, event);
           isOver = lags || items.length === 0;
         }
         continue;
@@ -49,27 +49,27 @@ async function* watching(parts: EngineParts, { session, afterSeq, until }: Watch
 }
 
 /** The last lasting event, and the last passing one after it that a draft made up for. */
-type Told = { seq: number; n: number };
+type SentPosition = { seq: number; n: number };
 
-function tell(told: Told, event: Event): Event {
+function markSent(told: SentPosition, event: Event): Event {
   if (!("n" in event)) Object.assign(told, { seq: event.seq, n: 0 });
   return event;
 }
 
-function isNews(event: Event, { seq, n }: Told): boolean {
+function isNews(event: Event, { seq, n }: SentPosition): boolean {
   return event.seq > seq || ("n" in event && event.seq === seq && event.n > n);
 }
 
 async function* watchThere(
-  parts: EngineParts,
+  parts: EngineDeps,
   session: string,
-  holder: Parameters<typeof reach>[2],
-  told: Told,
+  holder: Parameters<typeof connectToHolder>[2],
+  told: SentPosition,
   left: AbortSignal,
 ): AsyncGenerator<Event> {
   let api: Api;
   try {
-    api = await reach(parts, session, holder);
+    api = await connectToHolder(parts, session, holder);
   } catch (error) {
     // It may have ended meanwhile: then there is somebody else, or nobody, to watch.
     if ((await (await parts.store()).holder(session))?.started === holder.started) throw error;
@@ -79,7 +79,7 @@ async function* watchThere(
   left.addEventListener("abort", leave, { once: true });
   if (left.aborted) leave(); // while it was looked for
   try {
-    for await (const event of api.turn.watch({ session, afterSeq: told.seq, until: "idle" })) yield tell(told, event);
+    for await (const event of api.turn.watch({ session, afterSeq: told.seq, until: "idle" })) yield markSent(told, event);
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "connection-lost") throw error;
   } finally {
@@ -89,7 +89,7 @@ async function* watchThere(
 }
 
 /** Whoever comes late is told once what is streaming, and that the turn stands still. */
-function* draftsOf(parts: EngineParts, session: string, told: Told): Generator<PassingEvent> {
+function* draftsOf(parts: EngineDeps, session: string, told: SentPosition): Generator<TransientEvent> {
   const turn = parts.live.of(session);
   const { seq, n, drafts } = turn?.recorder.drafts() ?? { ...told, drafts: [] };
   // Something lasting came meanwhile: the tail has it, and all that followed.

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { descendantsOf, familyMembers } from "../kit/processes.ts";
-import type { Bounds } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
 import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
 import { startExecutor } from "./client.ts";
 import { createInProcessExecutor } from "./in-process.ts";
@@ -196,7 +196,7 @@ describe("the executor's process", () => {
   }, 60_000);
 
   test("it is told of its walls when it starts, and explains them", async () => {
-    const bounds: Bounds = {
+    const bounds: SandboxInfo = {
       policy: "readonly",
       net: "off",
       unixSockets: false,

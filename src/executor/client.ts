@@ -1,31 +1,31 @@
 // The loop's side of the wire: starts the executor (inside the sandbox, when the command says so), sends calls and
 // settles each of them, whatever happens to that process. It runs no tool itself.
 import { Fault } from "../protocol/error.ts";
-import type { Bounds } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
 import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
-import { Gate, type Part } from "../kit/gate.ts";
+import { PauseGate, type Pausable } from "../kit/gate.ts";
 import { endFamily } from "../kit/processes.ts";
-import { Connection } from "./connection.ts";
+import { ExecutorConnection } from "./connection.ts";
 import { toolEnvironment } from "./environment.ts";
-import { callMark, type Mark, newMark } from "./mark.ts";
+import { callTag, type ExecutorTag, newExecutorTag } from "./mark.ts";
 import { definitions } from "./tools/definitions.ts";
 import type { CallRequest } from "./wire.ts";
 
-export type ExecutorStart = {
+export type ExecutorOptions = {
   /** The program that calls `serveExecutor`, behind whatever launcher sets up its walls. */
   command: string[];
   /** The user's environment; only what tools may see is passed on. */
   env: Record<string, string | undefined>;
   cwd: string;
   /** The same that the command carries for the executor: its own environment must not hold more than its tools'. */
-  bounds?: Bounds | null;
+  bounds?: SandboxInfo | null;
   /** The session that all others in here work for: where it stands still, everything does. */
   root?: string;
   readyMs?: number;
 };
 
 /** `ready` rejects with `sandbox-unavailable` when the process ends or stays silent instead of getting ready. */
-export function startExecutor(start: ExecutorStart): Executor & { ready: Promise<void> } {
+export function startExecutor(start: ExecutorOptions): Executor & { ready: Promise<void> } {
   let isClosed = false;
   let calls = 0;
   let swept: Promise<unknown> = Promise.resolve();
@@ -33,22 +33,22 @@ export function startExecutor(start: ExecutorStart): Executor & { ready: Promise
   const { command, cwd, readyMs = 10_000 } = start;
   const env = toolEnvironment(start.env, start.bounds ?? null);
 
-  const open = (): { connection: Connection; mark: Mark } => {
-    const connection = new Connection({ command, env, cwd, readyMs });
-    const mark = newMark();
+  const open = (): { connection: ExecutorConnection; mark: ExecutorTag } => {
+    const connection = new ExecutorConnection({ command, env, cwd, readyMs });
+    const mark = newExecutorTag();
     // What an executor leaves when it does not end by itself is found by its mark.
     swept = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, mark: mark.beginning }, 0)));
     return { connection, mark };
   };
   let current = open();
-  const gates = new Map<string, Gate>();
-  const gateOf = (session: string): Gate => {
-    const gate = gates.get(session) ?? new Gate();
+  const gates = new Map<string, PauseGate>();
+  const gateOf = (session: string): PauseGate => {
+    const gate = gates.get(session) ?? new PauseGate();
     gates.set(session, gate);
     return gate;
   };
   /** What a session left in the background stands still too: one part for the whole of a turn. */
-  const partOf = (session: string): Part => {
+  const partOf = (session: string): Pausable => {
     const told = session === start.root ? null : session;
     const stop = (): void => {
       gateOf(session).shut();
@@ -76,7 +76,7 @@ export function startExecutor(start: ExecutorStart): Executor & { ready: Promise
     const { connection, mark } = current;
     await connection.ready;
     const call = (calls += 1);
-    const own = callMark(mark, call);
+    const own = callTag(mark, call);
     const { session, turn, cwd, env } = options;
     const request: CallRequest = { call, name, input, session, turn, cwd, env: { ...env, ...own.env }, mark: own.entry };
     return connection.call(request, options);

@@ -4,12 +4,21 @@ import { Fault } from "../protocol/error.ts";
 import type { ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
 import { Excerpt } from "../kit/excerpt.ts";
 import { oneLine } from "../kit/text.ts";
-import { type CallRequest, type CallResult, FrameReader, frameTypes, jsonFrame, longestFrame, readJson, readOutput } from "./wire.ts";
+import {
+  type CallRequest,
+  type CallResult,
+  FrameReader,
+  frameTypes,
+  jsonFrame,
+  maxFrameBytes,
+  readJsonFrame,
+  readOutputFrame,
+} from "./wire.ts";
 
 export type ConnectionOptions = { command: string[]; env: Record<string, string>; cwd: string; readyMs: number };
 
 /** `isClean` is true for a process that ended by itself with 0. */
-export type Ended = { how: string; isClean: boolean };
+export type ExecutorExit = { how: string; isClean: boolean };
 
 type Pending = { settle: (outcome: ToolOutcome) => void; onOutput: ToolCallOptions["onOutput"] };
 
@@ -19,9 +28,9 @@ const frugal = { BUN_JSC_useDFGJIT: "0", BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" 
 const stopMs = 10_000;
 const closeMs = 3_000;
 
-export class Connection {
+export class ExecutorConnection {
   readonly ready: Promise<void>;
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ExecutorExit>;
   isGone = false;
   readonly #process: Bun.Subprocess<"pipe", "pipe", "pipe"> | null;
   readonly #pending = new Map<number, Pending>();
@@ -52,7 +61,7 @@ export class Connection {
 
   call(request: CallRequest, options: Pick<ToolCallOptions, "signal" | "onOutput">): Promise<ToolOutcome> {
     const frame = jsonFrame(frameTypes.call, request);
-    if (frame.length > longestFrame) return Promise.resolve({ text: "the arguments are too large", isError: true });
+    if (frame.length > maxFrameBytes) return Promise.resolve({ text: "the arguments are too large", isError: true });
     if (this.isGone) return Promise.resolve(gone("ended before the call"));
     return new Promise((resolve) => {
       let patience: Timer | undefined;
@@ -104,7 +113,7 @@ export class Connection {
     }
   }
 
-  async #follow(child: Bun.Subprocess<"pipe", "pipe", "pipe">, onReady: () => void): Promise<Ended> {
+  async #follow(child: Bun.Subprocess<"pipe", "pipe", "pipe">, onReady: () => void): Promise<ExecutorExit> {
     const reading = this.#readFrames(child, onReady).catch(() => child.kill("SIGKILL"));
     const complaining = this.#readComplaints(child);
     await child.exited;
@@ -120,7 +129,7 @@ export class Connection {
       for (const { type, payload } of frames.push(chunk)) {
         if (type === frameTypes.ready) onReady();
         else if (type === frameTypes.output) this.#passOutput(payload);
-        else if (type === frameTypes.result) this.#passResult(readJson<CallResult>(payload));
+        else if (type === frameTypes.result) this.#passResult(readJsonFrame<CallResult>(payload));
       }
     }
   }
@@ -130,7 +139,7 @@ export class Connection {
   }
 
   #passOutput(payload: Uint8Array): void {
-    const { call, bytes } = readOutput(payload);
+    const { call, bytes } = readOutputFrame(payload);
     this.#pending.get(call)?.onOutput(bytes);
   }
 

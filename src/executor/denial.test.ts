@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { Bounds } from "../protocol/policy.ts";
-import { type Ended, findDenials, isHidden, writeDenial } from "./denial.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
+import { type EndedCommand, findDenials, isHidden, writeDenial } from "./denial.ts";
 
-const bounds: Bounds = {
+const bounds: SandboxInfo = {
   policy: "workspace",
   net: "off",
   unixSockets: false,
@@ -13,7 +13,7 @@ const bounds: Bounds = {
   maxMemoryBytes: null,
   isEnforced: true,
 };
-const ended = (output: string, options: Partial<Ended> = {}): Ended => ({
+const ended = (output: string, options: Partial<EndedCommand> = {}): EndedCommand => ({
   command: "make",
   output,
   exitCode: 1,
@@ -21,7 +21,7 @@ const ended = (output: string, options: Partial<Ended> = {}): Ended => ({
   home: "/home/u",
   ...options,
 });
-const kinds = (output: string, options: Partial<Ended> = {}, walls: Partial<Bounds> = {}) =>
+const kinds = (output: string, options: Partial<EndedCommand> = {}, walls: Partial<SandboxInfo> = {}) =>
   findDenials(ended(output, options), { ...bounds, ...walls }).map(({ what }) => what);
 
 const network = [
@@ -108,7 +108,7 @@ describe("writing", () => {
   });
 
   test("each policy has its own sentence", () => {
-    const said = (walls: Partial<Bounds>) => writeDenial("/etc/x", { ...bounds, ...walls }, "/home/u");
+    const said = (walls: Partial<SandboxInfo>) => writeDenial("/etc/x", { ...bounds, ...walls }, "/home/u");
     expect(said({ policy: "readonly", writable: ["/tmp/private"] })).toBe(
       "can't write /etc/x: policy readonly allows writing nothing but /tmp/private ($TMPDIR)",
     );

@@ -2,9 +2,9 @@
 // Pure: it looks at no file and enforces nothing. Where the kernel enforces nothing, nothing is blamed on it.
 import { resolve } from "node:path";
 import { oneLine } from "../kit/text.ts";
-import type { Bounds, Denial } from "../protocol/policy.ts";
+import type { SandboxInfo, Denial } from "../protocol/policy.ts";
 
-export type Ended = {
+export type EndedCommand = {
   command: string;
   /** What it printed; the end of it is looked at. */
   output: string;
@@ -18,7 +18,7 @@ const longestText = 300;
 const looked = 16 << 10;
 
 /** At most one of each kind. */
-export function findDenials(ended: Ended, bounds: Bounds): Denial[] {
+export function findDenials(ended: EndedCommand, bounds: SandboxInfo): Denial[] {
   if (!bounds.isEnforced) return [];
   const found = new Map<Denial["what"], string>();
   const add = (what: Denial["what"], text: string) => found.has(what) || found.set(what, oneLine(text, longestText));
@@ -35,7 +35,7 @@ export function findDenials(ended: Ended, bounds: Bounds): Denial[] {
 }
 
 /** The sentence for a path that must not be written. */
-export function writeDenial(path: string, bounds: Bounds, home: string): string {
+export function writeDenial(path: string, bounds: SandboxInfo, home: string): string {
   if (isProtected(path)) return `can't write ${shortPath(path, home)}: it is protected (git's hooks and config, skein's files)`;
   return `can't write ${shortPath(path, home)}: ${writingAllowed(bounds)}`;
 }
@@ -45,18 +45,18 @@ export function secretDenial(path: string, verb: "read" | "write", home: string)
 }
 
 /** The longer of two rules that cover a path counts. */
-export function isHidden(path: string, bounds: Bounds): boolean {
+export function isHidden(path: string, bounds: SandboxInfo): boolean {
   const hidden = longestCover(path, bounds.hidden);
   return hidden > 0 && hidden >= longestCover(path, bounds.writable);
 }
 
-export function isUnwritable(path: string, bounds: Bounds): boolean {
+export function isUnwritable(path: string, bounds: SandboxInfo): boolean {
   return isProtected(path) || longestCover(path, bounds.writable) === 0;
 }
 
 const mostPlaces = 4;
 
-function writingAllowed({ policy, writable, temp }: Bounds): string {
+function writingAllowed({ policy, writable, temp }: SandboxInfo): string {
   const places = writable.filter((path) => path !== temp && !/^\/dev(\/|$)/.test(path));
   const topmost = places.filter((path) => !places.some((other) => other !== path && isUnder(path, other)));
   if (topmost.length === 0) return `policy ${policy} allows writing nothing but ${temp} ($TMPDIR)`;
@@ -66,7 +66,7 @@ function writingAllowed({ policy, writable, temp }: Bounds): string {
 
 const person = "only a person can allow it";
 
-function netText(bounds: Bounds, isOwnMachine: boolean): string {
+function netText(bounds: SandboxInfo, isOwnMachine: boolean): string {
   if (isOwnMachine) {
     return `network is off (policy ${bounds.policy}): at 127.0.0.1 is at most what these commands started themselves, no other server of this machine; ${person}, with --net on`;
   }
@@ -103,7 +103,7 @@ const absent = /no such file or directory|\benoent\b|does not exist|cannot acces
 const readers =
   /^(?:cat|head|tail|less|more|ls|find|fd|grep|egrep|rg|ag|wc|file|stat|du|df|diff|cmp|xxd|od|strings|tree|readlink|realpath): /;
 
-function denialIn(line: string, ended: Ended, bounds: Bounds): Denial | null {
+function denialIn(line: string, ended: EndedCommand, bounds: SandboxInfo): Denial | null {
   if (!bounds.unixSockets && sockets.test(line)) return { what: "socket", text: socketText };
   if (bounds.net === "off" && unreachable.test(line)) return { what: "net", text: netText(bounds, false) };
   if (bounds.net === "off" && refusedByNobody.test(line)) return { what: "net", text: netText(bounds, loopback.test(line)) };
@@ -126,7 +126,7 @@ function denialIn(line: string, ended: Ended, bounds: Bounds): Denial | null {
 }
 
 /** What some programs say by their exit code alone, and secrets that only look absent or empty. */
-function silentDenials(ended: Ended, bounds: Bounds): Denial[] {
+function silentDenials(ended: EndedCommand, bounds: SandboxInfo): Denial[] {
   const { command, exitCode, output } = ended;
   const found: Denial[] = [];
   const isNetCode = (/\bcurl\b/.test(command) && (exitCode === 6 || exitCode === 7)) || (/\bwget\b/.test(command) && exitCode === 4);
@@ -143,7 +143,7 @@ const hidesFailure = /(?:2>&1\s*\||\|&|\|\|)/;
 const errorWords = /^\s*(?:[\w.@-]+ )?(?:[\w.]*(?:Error|Exception)|error|ERR!|fatal|panic)\b/;
 
 /** Source text and quotations that a search printed are no complaints; after a success only a program it named can complain. */
-function isComplaint(line: string, { exitCode, command }: Ended): boolean {
+function isComplaint(line: string, { exitCode, command }: EndedCommand): boolean {
   if (/^[^\s:]*\.\w+[:-]\d+[:-]/.test(line) || /^\d+[:-]/.test(line)) return false;
   if (exitCode !== 0 || (hidesFailure.test(command) && errorWords.test(line))) return true;
   const speaker = /^(?:\S*\/)?([a-zA-Z][\w.+-]*):? /.exec(line)?.[1];
@@ -154,7 +154,7 @@ function isComplaint(line: string, { exitCode, command }: Ended): boolean {
 }
 
 /** The path that a line complains of: quoted, or before or after what is wrong with it. */
-function pathIn(line: string, ended: Ended): string | null {
+function pathIn(line: string, ended: EndedCommand): string | null {
   const quoted = /['"‘`]([^'"’`]*\/?[^'"’`]+)['"’`]/.exec(line)?.[1];
   const bare = /(?<![\w/])(~?\/[^\s:,'"’)]+)/.exec(line)?.[1];
   const before = /(?:^|[:\s])([^\s:]+): (?:read-only|permission denied|operation not permitted|device or resource busy|no such file)/i.exec(
@@ -164,7 +164,7 @@ function pathIn(line: string, ended: Ended): string | null {
   return path === undefined ? null : absolute(path, ended);
 }
 
-function absolute(path: string, { cwd, home }: Ended): string {
+function absolute(path: string, { cwd, home }: EndedCommand): string {
   return resolve(
     cwd,
     path.replace(/^(?:~|\$HOME|\$\{HOME\})(?=\/|$)/, () => home),

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Bounds } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
 import { toolEnvironment } from "./environment.ts";
 
 test("what programs need is passed on", () => {
@@ -71,7 +71,7 @@ test("an agent that is already named keeps its name", () => {
   expect(toolEnvironment({ AI_AGENT: "" }).AI_AGENT).toBe("skein");
 });
 
-const bounds: Bounds = {
+const bounds: SandboxInfo = {
   policy: "workspace",
   net: "off",
   unixSockets: false,

@@ -1,7 +1,7 @@
 // Which variables of the user's environment tools may see: a list of what programs need, never "all but".
 // Credentials, agents' sockets and our own internals are not on it.
-import type { Bounds } from "../protocol/policy.ts";
-import { markVariables } from "../sandbox/within.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
+import { sessionTagVariables } from "../sandbox/within.ts";
 
 const names = new Set(
   [
@@ -25,14 +25,14 @@ const prefixes = ["LC_", "XDG_"];
 /** Where agents' and desktop programs' sockets lie. */
 const runtimeDirectory = "XDG_RUNTIME_DIR";
 
-export function toolEnvironment(env: Record<string, string | undefined>, bounds: Bounds | null = null): Record<string, string> {
+export function toolEnvironment(env: Record<string, string | undefined>, bounds: SandboxInfo | null = null): Record<string, string> {
   const seen: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || name === runtimeDirectory) continue;
     if (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) seen[name] = value;
   }
   if (bounds !== null) seen.TMPDIR = bounds.temp;
-  if (bounds?.mark !== undefined) Object.assign(seen, markVariables(bounds.mark));
+  if (bounds?.mark !== undefined) Object.assign(seen, sessionTagVariables(bounds.mark));
   // A proxy that can't be reached would only hide why, and its address may hold a password.
   if (bounds?.isEnforced && bounds.net === "off") for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
   // PATH must be there, or a shell finds nothing but its own built-ins.

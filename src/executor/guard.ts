@@ -2,13 +2,13 @@
 // what stands in the command and no more; who wants to get past it can, and the walls are what holds then.
 import { basename, posix } from "node:path";
 import { oneLine } from "../kit/text.ts";
-import { literal, plainWord, readScript, type SimpleCommand, unknownValue } from "./shell-words.ts";
+import { literal, plainWord, parseScript, type SimpleCommand, unknownValue } from "./shell-words.ts";
 
 /** `cwd` and `home` as the command will see them. */
-export type GuardPlaces = { cwd: string; home: string };
+export type CommandDirectories = { cwd: string; home: string };
 
 /** Why a command is not run, or null. */
-export function refuseDestructive(command: string, places: GuardPlaces): string | null {
+export function refuseDestructive(command: string, places: CommandDirectories): string | null {
   const found = inspect(command.slice(0, longestLooked), places, 0);
   if (found === null) return null;
   return `refused: ${found}. skein runs no such command under any policy; a person who wants it can run it themselves`;
@@ -18,11 +18,11 @@ const deepest = 5;
 // Linux gives no program an argument longer than this.
 const longestLooked = 128 << 10;
 
-function inspect(text: string, places: GuardPlaces, depth: number): string | null {
+function inspect(text: string, places: CommandDirectories, depth: number): string | null {
   if (depth > deepest) return null;
-  const { commands, bare } = readScript(text);
+  const { commands, bare } = parseScript(text);
   if (isForkBomb(bare)) return "this is a fork bomb: it starts processes without end";
-  const surroundings: Surroundings = { at: places.cwd, home: /(?:^|[\s;&|(])HOME=/.test(bare) ? null : places.home };
+  const surroundings: GuardContext = { at: places.cwd, home: /(?:^|[\s;&|(])HOME=/.test(bare) ? null : places.home };
   for (const command of commands) {
     const device = command.writes.map(plainWord).find(isDisk);
     if (device !== undefined) return `it overwrites the device ${device}`;
@@ -39,8 +39,8 @@ function inspect(text: string, places: GuardPlaces, depth: number): string | nul
 }
 
 /** `at` is where a relative path starts, null when that is not known; `home` null when the command sets its own. */
-type Surroundings = { at: string | null; home: string | null };
-type Rule = (args: string[], surroundings: Surroundings, program: string) => string | null;
+type GuardContext = { at: string | null; home: string | null };
+type Rule = (args: string[], surroundings: GuardContext, program: string) => string | null;
 
 const rules: Record<string, Rule> = {
   rm: (args, surroundings) => {
@@ -73,7 +73,7 @@ function ruleFor(program: string): Rule | undefined {
   return Object.hasOwn(rules, program) ? rules[program] : undefined;
 }
 
-function onPlace(args: string[], surroundings: Surroundings, deed: string, isHomeMeant: boolean): string | null {
+function onPlace(args: string[], surroundings: GuardContext, deed: string, isHomeMeant: boolean): string | null {
   for (const word of args.filter(isOperand)) {
     const place = placeOf(word, surroundings);
     if (place === null) continue;
@@ -97,7 +97,7 @@ const systemPlaces = new Set(
 );
 
 /** The directory that a word names, itself or by all that is in it; null when only running the command would tell. */
-function placeOf(word: string, { at, home }: Surroundings): string | null {
+function placeOf(word: string, { at, home }: GuardContext): string | null {
   let path = word;
   if (/^(~|\$HOME)(?=\/|$)/.test(path)) {
     if (home === null) return null;

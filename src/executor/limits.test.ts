@@ -3,18 +3,18 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { familyMembers } from "../kit/processes.ts";
-import type { Bounds } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
 import type { Executor } from "../protocol/ports.ts";
 import { startExecutor } from "./client.ts";
 import { createInProcessExecutor } from "./in-process.ts";
-import { openLimits } from "./limits.ts";
+import { createResourceLimits } from "./limits.ts";
 
 const program = [process.execPath, join(import.meta.dir, "../../test/fixtures/bin/executor.ts")];
 const directory = mkdtempSync(join(tmpdir(), "limits-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const env = { PATH: process.env.PATH, HOME: directory };
-const bounds: Bounds = {
+const bounds: SandboxInfo = {
   policy: "workspace",
   net: "on",
   unixSockets: true,
@@ -39,7 +39,7 @@ const bash = (executor: Executor, command: string, onOutput: (text: string) => v
     },
   );
 
-const kinds: [string, (bounds: Bounds) => Executor][] = [
+const kinds: [string, (bounds: SandboxInfo) => Executor][] = [
   ["in a process of its own", (own) => startExecutor({ command: [...program, JSON.stringify(own)], env, cwd: directory, bounds: own })],
   ["in this process", (own) => createInProcessExecutor({ env, bounds: own })],
 ];
@@ -94,7 +94,7 @@ test("what stays below the limits, or has none, is left alone", async () => {
 
 test("nothing is looked at while nothing runs", async () => {
   let looks = 0;
-  const limits = openLimits(bounds, () => {
+  const limits = createResourceLimits(bounds, () => {
     looks += 1;
     return [];
   });

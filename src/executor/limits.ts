@@ -1,22 +1,22 @@
 // How many processes and how much memory commands may use together. Looked at only while one runs; what is over a
 // limit is killed at once, with everything else that was started, and the calls under way are told why.
-import type { Part } from "../kit/gate.ts";
+import type { Pausable } from "../kit/gate.ts";
 import { descendantsOf, killAll } from "../kit/processes.ts";
 import { residentBytes } from "../kit/resident.ts";
 import { groupDigits } from "../kit/text.ts";
-import type { Bounds } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
 
-export type Limits = { watch: () => Watch };
+export type ResourceLimits = { watch: () => ResourceWatch };
 
 /** For one call: aborted when a limit was crossed, `why` says which. Nothing is looked at while all are stopped. */
-export type Watch = Part & { signal: AbortSignal; why: () => string | null };
+export type ResourceWatch = Pausable & { signal: AbortSignal; why: () => string | null };
 
-type Asked = Pick<Bounds, "maxProcesses" | "maxMemoryBytes">;
+type LimitValues = Pick<SandboxInfo, "maxProcesses" | "maxMemoryBytes">;
 
 const everyMs = 500;
 
 /** `members` are the processes that count, and that are ended. */
-export function openLimits(bounds: Asked, members: () => number[] = () => descendantsOf(process.pid)): Limits {
+export function createResourceLimits(bounds: LimitValues, members: () => number[] = () => descendantsOf(process.pid)): ResourceLimits {
   const watched = new Set<Watcher>();
   let timer: Timer | undefined;
 
@@ -64,7 +64,7 @@ class Watcher {
   }
 }
 
-function crossed(pids: number[], { maxProcesses, maxMemoryBytes }: Asked): string | null {
+function crossed(pids: number[], { maxProcesses, maxMemoryBytes }: LimitValues): string | null {
   // No limit, and what JSON makes of Infinity, are not numbers above 0.
   if (maxProcesses > 0 && pids.length > maxProcesses) return `stopped: more than ${groupDigits(maxProcesses)} processes`;
   if (maxMemoryBytes === null || !(maxMemoryBytes > 0)) return null;

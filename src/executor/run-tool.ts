@@ -1,43 +1,47 @@
 // Runs one call of a tool: finds it, checks its input, waits for a free place, and turns whatever happens into
 // an outcome. The same for the executor's own process and for one without.
-import type { Bounds } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
 import type { ToolOutcome } from "../protocol/ports.ts";
 import { nearestWord } from "../kit/nearest.ts";
 import { oneLine } from "../kit/text.ts";
 import { createSlots, type Slots } from "../kit/slots.ts";
 import { toolEnvironment } from "./environment.ts";
-import { type Limits, openLimits } from "./limits.ts";
+import { type ResourceLimits, createResourceLimits } from "./limits.ts";
 import { tools } from "./tools/index.ts";
-import { failure, type ToolRun } from "./tools/tool.ts";
+import { errorOutcome, type ToolRun } from "./tools/tool.ts";
 import { validateInput } from "./validate.ts";
 
-export type Workshop = {
+export type ToolRuntime = {
   /** The environment that every call starts from. */
   env: Record<string, string>;
   commands: Slots;
-  bounds: Bounds | null;
-  limits: Limits | null;
+  bounds: SandboxInfo | null;
+  limits: ResourceLimits | null;
 };
 
-export type Call = Omit<ToolRun, "home" | "bounds" | "limits"> & { name: string; input: unknown; session: string };
+export type ToolCall = Omit<ToolRun, "home" | "bounds" | "limits"> & { name: string; input: unknown; session: string };
 
 const mostCommands = 32;
 
 /** `members` are the processes that the limits of the bounds are about; by default all that this one started. */
-export function openWorkshop(env: Record<string, string | undefined>, bounds: Bounds | null, members?: () => number[]): Workshop {
+export function createToolRuntime(
+  env: Record<string, string | undefined>,
+  bounds: SandboxInfo | null,
+  members?: () => number[],
+): ToolRuntime {
   return {
     env: toolEnvironment(env, bounds),
     commands: createSlots(mostCommands),
     bounds,
-    limits: bounds === null ? null : openLimits(bounds, members),
+    limits: bounds === null ? null : createResourceLimits(bounds, members),
   };
 }
 
-export async function runTool(call: Call, workshop: Workshop): Promise<ToolOutcome> {
+export async function runTool(call: ToolCall, workshop: ToolRuntime): Promise<ToolOutcome> {
   const tool = tools.find(({ definition }) => definition.name === call.name);
-  if (!tool) return failure(unknownTool(call.name));
+  if (!tool) return errorOutcome(unknownTool(call.name));
   const { input, problem } = validateInput(tool.definition, call.input);
-  if (problem !== null) return failure(problem);
+  if (problem !== null) return errorOutcome(problem);
 
   const env: Record<string, string> = { ...workshop.env, ...call.env, SKEIN_SESSION_ID: call.session };
   let giveBack: (() => void) | undefined;
@@ -47,8 +51,8 @@ export async function runTool(call: Call, workshop: Workshop): Promise<ToolOutco
     call.signal.throwIfAborted();
     return await tool.run(input, { ...call, env, home: env.HOME ?? "/", bounds: workshop.bounds, limits: workshop.limits });
   } catch (error) {
-    if (call.signal.aborted) return failure("cancelled before it ran");
-    return failure(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    if (call.signal.aborted) return errorOutcome("cancelled before it ran");
+    return errorOutcome(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     giveBack?.();
   }

@@ -1,11 +1,11 @@
 // The executor's side of the wire: takes calls from stdin, runs tools, sends output and results to stdout. It
 // lives as long as its stdin: when that ends, everything it has started is killed.
-import type { Part } from "../kit/gate.ts";
+import type { Pausable } from "../kit/gate.ts";
 import { loadLibc } from "../kit/libc.ts";
-import type { Bounds } from "../protocol/policy.ts";
-import { chase, descendantsOf, killAll } from "../kit/processes.ts";
-import type { runTool, Workshop } from "./run-tool.ts";
-import { Standstill } from "./standstill.ts";
+import type { SandboxInfo } from "../protocol/policy.ts";
+import { killStrayChildren, descendantsOf, killAll } from "../kit/processes.ts";
+import type { runTool, ToolRuntime } from "./run-tool.ts";
+import { Suspension } from "./standstill.ts";
 import {
   type CallRequest,
   type CancelRequest,
@@ -14,27 +14,27 @@ import {
   frameTypes,
   jsonFrame,
   outputHeader,
-  readJson,
-  type StandRequest,
+  readJsonFrame,
+  type PauseRequest,
 } from "./wire.ts";
 
 export type ServerOptions = {
   /** What the tools' programs see; each call adds to it. */
   env: Record<string, string | undefined>;
   /** What is known of the walls around this process. */
-  bounds: Bounds | null;
+  bounds: SandboxInfo | null;
   stdin?: ReadableStream<Uint8Array>;
-  stdout?: Output;
+  stdout?: ByteSink;
 };
 
-export type Output = { write: (bytes: Uint8Array) => unknown; flush: () => unknown };
+export type ByteSink = { write: (bytes: Uint8Array) => unknown; flush: () => unknown };
 
 /** Resolves when stdin has ended or SIGTERM came and nothing that was started is alive; then the process should exit. */
 export async function serveExecutor(options: ServerOptions): Promise<void> {
   const reader = (options.stdin ?? Bun.stdin.stream()).getReader();
   const frames = new FrameReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
-  const calls = new Calls(new Sender(options.stdout ?? Bun.file(1).writer(), stop), options);
+  const calls = new Calls(new FrameSender(options.stdout ?? Bun.file(1).writer(), stop), options);
   for (const name of ["SIGTERM", "SIGHUP"] as const) process.on(name, stop);
   process.on("SIGINT", () => undefined);
 
@@ -49,20 +49,20 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
     // A broken pipe or a frame that is none: there is nobody to serve.
   }
   calls.stop();
-  chase(() => true);
+  killStrayChildren(() => true);
   killAll(() => descendantsOf(process.pid));
-  chase(() => true);
+  killStrayChildren(() => true);
 }
 
 /** The running calls, by number. */
 class Calls {
-  readonly #sender: Sender;
-  readonly #surroundings: Surroundings;
+  readonly #sender: FrameSender;
+  readonly #surroundings: ToolEnvironment;
   readonly #running = new Map<number, AbortController>();
-  readonly #standstill = new Standstill();
+  readonly #standstill = new Suspension();
   #tools: Promise<Tools> | undefined;
 
-  constructor(sender: Sender, surroundings: Surroundings) {
+  constructor(sender: FrameSender, surroundings: ToolEnvironment) {
     this.#sender = sender;
     this.#surroundings = surroundings;
   }
@@ -74,10 +74,10 @@ class Calls {
   }
 
   take(frame: Frame): void {
-    if (frame.type === frameTypes.call) void this.#run(readJson<CallRequest>(frame.payload));
-    if (frame.type === frameTypes.stop) this.#standstill.stop(readJson<StandRequest>(frame.payload).session);
-    if (frame.type === frameTypes.go) this.#standstill.go(readJson<StandRequest>(frame.payload).session);
-    if (frame.type === frameTypes.cancel) this.#running.get(readJson<CancelRequest>(frame.payload).call)?.abort();
+    if (frame.type === frameTypes.call) void this.#run(readJsonFrame<CallRequest>(frame.payload));
+    if (frame.type === frameTypes.stop) this.#standstill.stop(readJsonFrame<PauseRequest>(frame.payload).session);
+    if (frame.type === frameTypes.go) this.#standstill.go(readJsonFrame<PauseRequest>(frame.payload).session);
+    if (frame.type === frameTypes.cancel) this.#running.get(readJsonFrame<CancelRequest>(frame.payload).call)?.abort();
   }
 
   /** A call that was just taken must not start its program once everything has been killed. */
@@ -105,16 +105,16 @@ class Calls {
 
 const reapEveryMs = 100;
 
-type Surroundings = Pick<ServerOptions, "env" | "bounds">;
-type Tools = { runTool: typeof runTool; workshop: Workshop };
+type ToolEnvironment = Pick<ServerOptions, "env" | "bounds">;
+type Tools = { runTool: typeof runTool; workshop: ToolRuntime };
 
-async function loadTools({ env, bounds }: Surroundings, standstill: Standstill): Promise<Tools> {
+async function loadTools({ env, bounds }: ToolEnvironment, standstill: Suspension): Promise<Tools> {
   const [loaded, spawn, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/spawn.ts"), loadLibc()]);
   if (libc?.adoptOrphans() === true) standstill.whole.add(repeating(() => spawn.reapOrphans(libc)));
-  return { runTool: loaded.runTool, workshop: loaded.openWorkshop(env, bounds) };
+  return { runTool: loaded.runTool, workshop: loaded.createToolRuntime(env, bounds) };
 }
 
-function repeating(act: () => void): Part {
+function repeating(act: () => void): Pausable {
   let timer: Timer | undefined;
   const go = (): void => void (timer ??= setInterval(act, reapEveryMs).unref());
   const stop = (): void => {
@@ -126,12 +126,12 @@ function repeating(act: () => void): Part {
 }
 
 /** Writes frames one after the other. Output waits while the reader is slow; results do not, they are small. */
-class Sender {
-  readonly #out: Output;
+class FrameSender {
+  readonly #out: ByteSink;
   readonly #onBroken: () => void;
   #pending: Promise<void> | null = null;
 
-  constructor(out: Output, onBroken: () => void) {
+  constructor(out: ByteSink, onBroken: () => void) {
     this.#out = out;
     this.#onBroken = onBroken;
   }

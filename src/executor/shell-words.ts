@@ -10,7 +10,7 @@ export type SimpleCommand = {
   inputs: string[];
 };
 
-export type Script = {
+export type ParsedScript = {
   commands: SimpleCommand[];
   /** The script without what is quoted, commented or in a here-document. */
   bare: string;
@@ -20,7 +20,7 @@ export const literal = "\0";
 /** Stands for what is only known when the script runs. */
 export const unknownValue = "\x01";
 
-export function readScript(text: string): Script {
+export function parseScript(text: string): ParsedScript {
   const reader = new ScriptReader(text);
   reader.readAll();
   return { commands: reader.commands, bare: reader.bare.join("") };

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Gate } from "../kit/gate.ts";
+import { PauseGate } from "../kit/gate.ts";
 import { familyMembers, isStopped } from "../kit/processes.ts";
 import type { Executor, ToolCallOptions } from "../protocol/ports.ts";
 import { startExecutor } from "./client.ts";
@@ -16,7 +16,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 /** A turn of a session: its gate, and a way to run commands in it. */
 function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
-  const gate = new Gate();
+  const gate = new PauseGate();
   const pausable: ToolCallOptions["pausable"] = (part) => gate.add(part);
   const stop = new AbortController();
   stop.signal.addEventListener("abort", () => gate.release());

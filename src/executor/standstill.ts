@@ -1,15 +1,15 @@
 // Sessions that stand still: their calls wait, their clocks are stopped, and every process they have started is frozen,
 // also what an earlier call left in the background. The executor itself stays awake: it must see when skein goes.
 import { freeze, thaw } from "../kit/freeze.ts";
-import { Gate } from "../kit/gate.ts";
+import { PauseGate } from "../kit/gate.ts";
 import { descendantsOf, familyMembers } from "../kit/processes.ts";
 
-export class Standstill {
+export class Suspension {
   /** Shut while all that runs here stands still. */
   readonly whole = freezing(() => descendantsOf(process.pid));
-  readonly #gates = new Map<string, Gate>();
+  readonly #gates = new Map<string, PauseGate>();
 
-  gateOf(session: string): Gate {
+  gateOf(session: string): PauseGate {
     const known = this.#gates.get(session);
     if (known !== undefined) return known;
     const gate = freezing(() => familyMembers({ root: null, mark: `SKEIN_SESSION_ID=${session}` }));
@@ -33,8 +33,8 @@ export class Standstill {
 }
 
 /** A gate that stops what `find` finds while it is shut. */
-function freezing(find: () => number[]): Gate {
-  const gate = new Gate();
+function freezing(find: () => number[]): PauseGate {
+  const gate = new PauseGate();
   let frozen: number[] = [];
   gate.add({
     stop: () => {

@@ -17,12 +17,12 @@ export type CallRequest = {
 };
 export type CancelRequest = { call: number };
 /** Which session is to stand still, or to go on; null is all that runs here. */
-export type StandRequest = { session: string | null };
+export type PauseRequest = { session: string | null };
 export type CallResult = { call: number; outcome: ToolOutcome };
 
 export type Frame = { type: number; payload: Uint8Array };
 
-export const longestFrame = 64 << 20;
+export const maxFrameBytes = 64 << 20;
 const headerBytes = 5;
 const callBytes = 4;
 
@@ -42,11 +42,11 @@ export function outputHeader(call: number, length: number): Uint8Array {
   return header;
 }
 
-export function readJson<T>(payload: Uint8Array): T {
+export function readJsonFrame<T>(payload: Uint8Array): T {
   return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString()) as T;
 }
 
-export function readOutput(payload: Uint8Array): { call: number; bytes: Uint8Array } {
+export function readOutputFrame(payload: Uint8Array): { call: number; bytes: Uint8Array } {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.length);
   return { call: view.getUint32(0, true), bytes: payload.subarray(callBytes) };
 }
@@ -69,7 +69,7 @@ export class FrameReader {
         if (this.#headerFilled < headerBytes) return;
       }
       const length = this.#header.readUInt32LE(0);
-      if (length > longestFrame) throw new RangeError(`a frame of ${length} bytes is over the bound`);
+      if (length > maxFrameBytes) throw new RangeError(`a frame of ${length} bytes is over the bound`);
       let payload: Uint8Array;
       if (this.#payload === null && rest.length >= length) {
         payload = rest.subarray(0, length);

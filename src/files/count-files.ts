@@ -5,9 +5,9 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Fault } from "../protocol/error.ts";
 import type { TokenCount } from "../protocol/tokens.ts";
-import type { Uncounted } from "./count-process.ts";
+import type { SkipReason } from "./count-process.ts";
 
-export type CountFiles = {
+export type CountFilesOptions = {
   /** The words that start a process that counts. */
   command: readonly string[];
   project: string;
@@ -26,7 +26,7 @@ const usualBytesPerToken = 3.7;
 
 type Counted = { path: string; tokens: number };
 
-export async function countFiles(wish: CountFiles): Promise<Omit<TokenCount, "skipped"> & { skipped: Record<Uncounted, number> }> {
+export async function countFiles(wish: CountFilesOptions): Promise<Omit<TokenCount, "skipped"> & { skipped: Record<SkipReason, number> }> {
   const processes = Math.max(1, Math.min(mostProcesses, availableParallelism(), Math.ceil(wish.files.length / filesForOne)));
   const shares = Array.from({ length: processes }, (_, own) => wish.files.filter((_path, at) => at % processes === own));
   const answers = await Promise.all(shares.map((share) => countShare(share, wish)));
@@ -46,7 +46,7 @@ export async function countFiles(wish: CountFiles): Promise<Omit<TokenCount, "sk
 }
 
 /** As many answers as came in time. */
-async function countShare(share: readonly string[], { command, project, limitMs }: CountFiles): Promise<string[]> {
+async function countShare(share: readonly string[], { command, project, limitMs }: CountFilesOptions): Promise<string[]> {
   if (share.length === 0) return [];
   const child = Bun.spawn([...command], {
     cwd: "/",
@@ -71,7 +71,7 @@ async function countShare(share: readonly string[], { command, project, limitMs 
 }
 
 /** By the bytes for each token that the others had. What is gone, or no file, is unreadable. */
-function estimate(project: string, late: string[], counted: Counted[], skipped: Record<Uncounted, number>): Counted[] {
+function estimate(project: string, late: string[], counted: Counted[], skipped: Record<SkipReason, number>): Counted[] {
   if (late.length === 0) return [];
   const known = counted.slice(-500);
   const bytes = known.reduce((sum, { path }) => sum + (sizeOf(join(project, path)) ?? 0), 0);

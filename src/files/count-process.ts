@@ -2,9 +2,9 @@
 // order: its tokens, or why it has none.
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { Utf8Stream } from "../kit/text.ts";
-import { tokensIn } from "../kit/token-text.ts";
+import { countTextTokens } from "../kit/token-text.ts";
 
-export type Uncounted = "binary" | "unreadable";
+export type SkipReason = "binary" | "unreadable";
 
 const pieceBytes = 1 << 20;
 const lookedAtBytes = 8_192;
@@ -24,7 +24,7 @@ export async function countFromStdin(): Promise<void> {
 }
 
 /** Neither a link nor anything but a file is opened; what is no text is told by a zero byte near its beginning. */
-export function countFile(path: string, piece: Buffer = Buffer.allocUnsafe(pieceBytes)): number | Uncounted {
+export function countFile(path: string, piece: Buffer = Buffer.allocUnsafe(pieceBytes)): number | SkipReason {
   let file: number;
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -41,7 +41,7 @@ export function countFile(path: string, piece: Buffer = Buffer.allocUnsafe(piece
 }
 
 /** In pieces that end with a line where there are lines. */
-function countOpen(file: number, piece: Buffer): number | Uncounted {
+function countOpen(file: number, piece: Buffer): number | SkipReason {
   const decoder = new Utf8Stream();
   let waiting = "";
   let tokens = 0;
@@ -49,10 +49,10 @@ function countOpen(file: number, piece: Buffer): number | Uncounted {
     const read = readSync(file, piece, 0, piece.length, null);
     const bytes = piece.subarray(0, read);
     if (isFirst && bytes.subarray(0, lookedAtBytes).includes(0)) return "binary";
-    if (read === 0) return tokens + tokensIn(waiting + decoder.end());
+    if (read === 0) return tokens + countTextTokens(waiting + decoder.end());
     const text = waiting + decoder.push(bytes);
     const end = text.lastIndexOf("\n") + 1 || text.length;
-    tokens += tokensIn(text.slice(0, end));
+    tokens += countTextTokens(text.slice(0, end));
     waiting = text.slice(end);
   }
 }

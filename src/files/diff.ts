@@ -1,7 +1,7 @@
 // What differs between two recorded trees: as a list of changes, and as a unified diff. Touches no file.
 import type { FileChange } from "../protocol/files.ts";
 import { bigFileMode } from "./big-files.ts";
-import { readablePath, runGit, splitZeros, type Shadow } from "./git.ts";
+import { readablePath, runGit, splitAtNul, type ShadowRepository } from "./git.ts";
 
 export type RawChange = {
   /** Bytes as latin1 text. */
@@ -12,7 +12,7 @@ export type RawChange = {
 };
 type Entry = { mode: string; id: string };
 
-export async function changesOf(shadow: Shadow, from: string, to: string): Promise<FileChange[]> {
+export async function diffTrees(shadow: ShadowRepository, from: string, to: string): Promise<FileChange[]> {
   if (from === to) return [];
   const { raw, lines } = await rawChanges(shadow, from, to, true);
   return raw.map(({ path, kind, before, after }) => {
@@ -26,7 +26,7 @@ export async function changesOf(shadow: Shadow, from: string, to: string): Promi
 
 const mostPatchBytes = 16 << 20;
 
-export async function patchOf(shadow: Shadow, from: string, to: string): Promise<string> {
+export async function patchBetween(shadow: ShadowRepository, from: string, to: string): Promise<string> {
   if (from === to) return "";
   const args = ["diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"];
   const bytes = await runGit(shadow, [...args, "--src-prefix=a/", "--dst-prefix=b/", from, to], { mostBytes: mostPatchBytes });
@@ -39,13 +39,13 @@ export async function patchOf(shadow: Shadow, from: string, to: string): Promise
 }
 
 export async function rawChanges(
-  shadow: Shadow,
+  shadow: ShadowRepository,
   from: string,
   to: string,
   withLines: boolean,
 ): Promise<{ raw: RawChange[]; lines: Map<string, [number, number] | null> }> {
   const numbers = withLines ? ["--numstat"] : [];
-  const tokens = splitZeros(await runGit(shadow, ["diff-tree", "-r", "-z", "--no-renames", "--raw", ...numbers, from, to]));
+  const tokens = splitAtNul(await runGit(shadow, ["diff-tree", "-r", "-z", "--no-renames", "--raw", ...numbers, from, to]));
   const raw: RawChange[] = [];
   const lines = new Map<string, [number, number] | null>();
   for (let at = 0; at < tokens.length; at++) {

@@ -2,7 +2,7 @@
 // No configuration, hook, filter or attribute of the user or the project has a say in it.
 import { Fault } from "../protocol/error.ts";
 
-export type Shadow = {
+export type ShadowRepository = {
   /** The executable, absolute. */
   git: string;
   /** What it is found by and finds its own parts with. */
@@ -20,8 +20,8 @@ export type GitOptions = {
   mostBytes?: number;
 };
 
-export async function runGit(shadow: Shadow, args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
-  const { code, out, err } = await askGit(shadow, args, options);
+export async function runGit(shadow: ShadowRepository, args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
+  const { code, out, err } = await tryGit(shadow, args, options);
   if (code === 0 || out.length >= (options.mostBytes ?? Number.POSITIVE_INFINITY)) return out;
   const said = err.trim().split("\n").slice(-3).join("; ").slice(0, 500);
   if (options.signal?.aborted) throw new Fault("internal", `git ${args[0]} took too long`);
@@ -29,12 +29,12 @@ export async function runGit(shadow: Shadow, args: readonly string[], options: G
 }
 
 /** For those whose exit code is an answer. */
-export async function askGit(
-  shadow: Shadow,
+export async function tryGit(
+  shadow: ShadowRepository,
   args: readonly string[],
   options: GitOptions = {},
 ): Promise<{ code: number; out: Buffer; err: string }> {
-  const child = Bun.spawn([shadow.git, "--no-optional-locks", ...settings, ...args], {
+  const child = Bun.spawn([shadow.git, "--no-optional-locks", ...gitSettings, ...args], {
     cwd: shadow.project,
     env: environment(shadow, options.index ?? `${shadow.dir}/index`),
     stdin: options.stdin ?? "ignore",
@@ -43,12 +43,12 @@ export async function askGit(
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   const most = options.mostBytes ?? Number.POSITIVE_INFINITY;
-  const [out, err] = await Promise.all([readAll(child.stdout, most, () => child.kill()), new Response(child.stderr).text()]);
+  const [out, err] = await Promise.all([readAtMost(child.stdout, most, () => child.kill()), new Response(child.stderr).text()]);
   return { code: await child.exited, out, err };
 }
 
 /** No more than `most`; `end` stops whoever writes. */
-export async function readAll(stream: ReadableStream<Uint8Array>, most: number, end: () => void): Promise<Buffer> {
+export async function readAtMost(stream: ReadableStream<Uint8Array>, most: number, end: () => void): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of stream) {
@@ -62,13 +62,13 @@ export async function readAll(stream: ReadableStream<Uint8Array>, most: number, 
 }
 
 /** Paths are bytes: they are held as latin1 text inside this room, which loses none of them. */
-export function splitZeros(bytes: Buffer): string[] {
+export function splitAtNul(bytes: Buffer): string[] {
   const text = bytes.toString("latin1");
   return text === "" ? [] : text.replace(/\0$/, "").split("\0");
 }
 
 /** Absolute, as bytes. */
-export function pathIn(shadow: Shadow, path: string): Buffer {
+export function absoluteBytes(shadow: ShadowRepository, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${shadow.project}/`), Buffer.from(path, "latin1")]);
 }
 
@@ -76,7 +76,7 @@ export function readablePath(path: string): string {
   return Buffer.from(path, "latin1").toString("utf8");
 }
 
-function environment(shadow: Shadow, index: string): Record<string, string> {
+function environment(shadow: ShadowRepository, index: string): Record<string, string> {
   return {
     PATH: shadow.path,
     LC_ALL: "C",
@@ -92,7 +92,7 @@ function environment(shadow: Shadow, index: string): Record<string, string> {
   };
 }
 
-export const settings = Object.entries({
+export const gitSettings = Object.entries({
   "core.hooksPath": "/dev/null",
   "core.fsmonitor": "false",
   "core.attributesFile": "/dev/null",

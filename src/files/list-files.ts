@@ -14,14 +14,14 @@ const leftOut = new Set(
   ),
 );
 
-export type ListFiles = ProjectGit & {
+export type ListFilesOptions = ProjectGit & {
   /** Files and directories of the project, absolute or relative to `directory`. */
   items: readonly string[];
   directory: string;
 };
 
 /** Relative to the project, each once. A file that is named is listed whatever .gitignore says. */
-export async function listFiles({ items, directory, ...place }: ListFiles): Promise<string[]> {
+export async function listFiles({ items, directory, ...place }: ListFilesOptions): Promise<string[]> {
   const named = items.map((item) => placeOf(item, directory, place.project));
   const found = new Set(named.filter(({ isFile }) => isFile).map(({ path }) => path));
   const folders = named.filter(({ isFile }) => !isFile).map(({ path }) => path);

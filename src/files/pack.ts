@@ -1,9 +1,9 @@
 // Puts many files into the shadow repository at once, as one pack. Only a shortcut: whoever records them afterwards
 // reads them again and finds their content there already.
 import { readFileSync, lstatSync } from "node:fs";
-import { pathIn, runGit, type Shadow } from "./git.ts";
+import { absoluteBytes, runGit, type ShadowRepository } from "./git.ts";
 
-export async function packFiles(shadow: Shadow, paths: Iterable<string>, signal: AbortSignal): Promise<void> {
+export async function packFiles(shadow: ShadowRepository, paths: Iterable<string>, signal: AbortSignal): Promise<void> {
   const blobs = blobsOf(shadow, paths);
   const stdin = new ReadableStream<Uint8Array>({
     async pull(to) {
@@ -19,11 +19,11 @@ export async function packFiles(shadow: Shadow, paths: Iterable<string>, signal:
 
 const chunkBytes = 256 << 10;
 
-function* blobsOf(shadow: Shadow, paths: Iterable<string>): Generator<Buffer> {
+function* blobsOf(shadow: ShadowRepository, paths: Iterable<string>): Generator<Buffer> {
   let pieces: Buffer[] = [];
   let bytes = 0;
   for (const path of paths) {
-    const content = contentOf(pathIn(shadow, path));
+    const content = contentOf(absoluteBytes(shadow, path));
     if (content === null) continue;
     pieces.push(Buffer.from(`blob\ndata ${content.length}\n`), content, newline);
     bytes += content.length + 20;

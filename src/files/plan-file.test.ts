@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mostPlanBytes } from "../protocol/turn.ts";
+import { maxPlanBytes } from "../protocol/turn.ts";
 import { ensurePlanFile, isPlanFile, readPlanFile } from "./plan-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-plan-file-"));
@@ -33,7 +33,7 @@ describe("the plan's file", () => {
     expect(readPlanFile(at.path)).toEqual({ file: at.file, text: "- [ ] 見る\n" });
     writeFileSync(at.file, new Uint8Array([0xff, 0xfe]));
     expect(() => readPlanFile(at.path)).toThrow("is not UTF-8 text");
-    writeFileSync(at.file, "x".repeat(mostPlanBytes + 1));
+    writeFileSync(at.file, "x".repeat(maxPlanBytes + 1));
     expect(() => readPlanFile(at.path)).toThrow("a plan may have 100000");
     const [link, folder] = [project(), project()];
     mkdirSync(link.folder);

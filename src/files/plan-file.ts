@@ -3,7 +3,7 @@
 import { closeSync, constants, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { mostPlanBytes, type Plan } from "../protocol/turn.ts";
+import { maxPlanBytes, type Plan } from "../protocol/turn.ts";
 
 export function ensurePlanFile(project: string): void {
   const file = planFileOf(project);
@@ -32,7 +32,7 @@ export function readPlanFile(project: string): Plan {
   const stat = statOf(file);
   if (stat === null) return { file, text: "" };
   if (!stat.isFile() || stat.nlink > 1) throw problem("is not a plain file of its own");
-  if (stat.size > mostPlanBytes) throw problem(`has ${stat.size} bytes; a plan may have ${mostPlanBytes}`);
+  if (stat.size > maxPlanBytes) throw problem(`has ${stat.size} bytes; a plan may have ${maxPlanBytes}`);
   const opened = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     return { file, text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(opened)) };

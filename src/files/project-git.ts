@@ -2,7 +2,7 @@
 // configuration runs a program or reaches a network, and neither its size nor what it waits for holds anybody up.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readAll, settings } from "./git.ts";
+import { readAtMost, gitSettings } from "./git.ts";
 
 export type ProjectGit = {
   project: string;
@@ -10,20 +10,24 @@ export type ProjectGit = {
   path: string;
 };
 
-export type Read = {
+export type GitOutput = {
   bytes: Buffer;
   /** It was cut at a bound, or the time was up. */
   isCut: boolean;
 };
 
-export type ReadBounds = { mostBytes: number; limitMs: number };
+export type GitReadLimits = { mostBytes: number; limitMs: number };
 
 /** Null when there is no git, no repository, or one that can't be read. */
-export async function readProjectGit({ project, path }: ProjectGit, args: readonly string[], bounds: ReadBounds): Promise<Read | null> {
+export async function readProjectGit(
+  { project, path }: ProjectGit,
+  args: readonly string[],
+  bounds: GitReadLimits,
+): Promise<GitOutput | null> {
   const git = Bun.which("git", { PATH: path });
   const repository = join(project, ".git");
   if (git === null || !git.startsWith("/") || !existsSync(repository)) return null;
-  const child = Bun.spawn([git, "--no-pager", "--no-optional-locks", ...settings, ...closed, ...args], {
+  const child = Bun.spawn([git, "--no-pager", "--no-optional-locks", ...gitSettings, ...closed, ...args], {
     cwd: project,
     env: environment(project, repository, path),
     stdin: "ignore",
@@ -36,7 +40,7 @@ export async function readProjectGit({ project, path }: ProjectGit, args: readon
     child.kill("SIGKILL");
   }, bounds.limitMs);
   try {
-    const bytes = await readAll(child.stdout, bounds.mostBytes, () => child.kill("SIGKILL"));
+    const bytes = await readAtMost(child.stdout, bounds.mostBytes, () => child.kill("SIGKILL"));
     const code = await child.exited;
     const isCut = isLate || bytes.length >= bounds.mostBytes;
     return code === 0 || isCut ? { bytes, isCut } : null;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { bigFileMode } from "./big-files.ts";
 import { rawChanges, type RawChange } from "./diff.ts";
-import { pathIn, readablePath, runGit, splitZeros, type Shadow } from "./git.ts";
+import { absoluteBytes, readablePath, runGit, splitAtNul, type ShadowRepository } from "./git.ts";
 import { copyIndex } from "./snapshot.ts";
 
 export type RestorePlan = {
@@ -14,7 +14,7 @@ export type RestorePlan = {
   kept: string[];
 };
 
-export async function planRestore(shadow: Shadow, now: string, wanted: string): Promise<RestorePlan> {
+export async function planRestore(shadow: ShadowRepository, now: string, wanted: string): Promise<RestorePlan> {
   const { raw } = await rawChanges(shadow, now, wanted, false);
   const vanishing = new Set(raw.flatMap((change) => (change.kind === "deleted" ? [change.path] : [])));
   const kept: RawChange[] = [];
@@ -37,7 +37,7 @@ export async function planRestore(shadow: Shadow, now: string, wanted: string): 
 }
 
 /** Moves the project from the state that was just recorded to another; git refuses when a file changed meanwhile. */
-export async function restoreTree(shadow: Shadow, now: string, to: string): Promise<void> {
+export async function restoreTree(shadow: ShadowRepository, now: string, to: string): Promise<void> {
   const shared = join(shadow.dir, "index");
   const index = join(shadow.dir, `index.${process.pid}.restore`);
   try {
@@ -57,11 +57,11 @@ function unchanged({ path, before }: RawChange): string {
 }
 
 /** Whether something that is not recorded stands where a file is to be, or where one of its directories is. */
-async function isInTheWay(shadow: Shadow, path: string, vanishing: Set<string>): Promise<boolean> {
+async function isInTheWay(shadow: ShadowRepository, path: string, vanishing: Set<string>): Promise<boolean> {
   const names = path.split("/");
   for (let depth = 1; depth <= names.length; depth++) {
     const prefix = names.slice(0, depth).join("/");
-    const stat = lstatSync(pathIn(shadow, prefix), { throwIfNoEntry: false });
+    const stat = lstatSync(absoluteBytes(shadow, prefix), { throwIfNoEntry: false });
     if (stat === undefined) return false;
     if (!stat.isDirectory()) return !vanishing.has(prefix);
     if (depth === names.length) return hasUnrecorded(shadow, prefix);
@@ -69,7 +69,7 @@ async function isInTheWay(shadow: Shadow, path: string, vanishing: Set<string>):
   return false;
 }
 
-async function hasUnrecorded(shadow: Shadow, directory: string): Promise<boolean> {
-  const others = splitZeros(await runGit(shadow, ["ls-files", "-o", "-z", "--directory"]));
+async function hasUnrecorded(shadow: ShadowRepository, directory: string): Promise<boolean> {
+  const others = splitAtNul(await runGit(shadow, ["ls-files", "-o", "-z", "--directory"]));
   return others.some((path) => path.startsWith(`${directory}/`));
 }

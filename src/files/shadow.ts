@@ -3,16 +3,16 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../protocol/error.ts";
-import type { Shadow } from "./git.ts";
+import type { ShadowRepository } from "./git.ts";
 
-export type ShadowPlace = {
+export type ShadowLocation = {
   /** `<data>/files`. */
   root: string;
   /** Where programs are looked for. */
   path: string;
 };
 
-export function shadowOf(place: ShadowPlace, project: string): Shadow {
+export function shadowRepository(place: ShadowLocation, project: string): ShadowRepository {
   const git = Bun.which("git", { PATH: place.path });
   if (git === null || !git.startsWith("/")) throw new Fault("not-installed", "git is not installed");
   const name = new Bun.CryptoHasher("sha256").update(project).digest("hex").slice(0, 24);
@@ -20,7 +20,7 @@ export function shadowOf(place: ShadowPlace, project: string): Shadow {
 }
 
 /** HEAD comes last: a repository that has one is whole. */
-export function prepareShadow({ dir, project }: Shadow): void {
+export function prepareShadow({ dir, project }: ShadowRepository): void {
   if (existsSync(join(dir, "HEAD"))) return;
   for (const part of ["objects", "refs", "info"]) mkdirSync(join(dir, part), { recursive: true, mode: 0o700 });
   const folds = process.platform === "darwin" ? "\tignorecase = true\n\tprecomposeunicode = true\n" : "";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { testProject, type TestProject } from "./fixtures/project.ts";
-import { openSnapshots } from "./snapshots.ts";
+import { createSnapshots } from "./snapshots.ts";
 
 async function changed(at: TestProject, from: string, to: string): Promise<string[]> {
   return (await at.snapshots.changes(at.project, from, to)).map(({ kind, path }) => `${kind} ${path}`);
@@ -54,7 +54,7 @@ describe("what is recorded", () => {
     const first = await at.take();
     const stored = readdirSync(join(at.data, "files"), { recursive: true }).length;
     expect(await at.take()).toBe(first);
-    const other = openSnapshots({
+    const other = createSnapshots({
       root: join(at.data, "files"),
       path: process.env["PATH"] ?? "",
       tooWide: [],
@@ -187,7 +187,7 @@ describe("what is left out", () => {
   test("transcripts, skein's own data inside of the project, and other repositories are left out", async () => {
     using at = testProject();
     const data = join(at.project, "own [data]");
-    const inside = openSnapshots({
+    const inside = createSnapshots({
       root: join(data, "files"),
       path: process.env["PATH"] ?? "",
       tooWide: [],
@@ -274,7 +274,7 @@ describe("trouble", () => {
   test("without git nothing is recorded and it is said once", async () => {
     using at = testProject();
     const warnings: string[] = [];
-    const none = openSnapshots({
+    const none = createSnapshots({
       root: join(at.data, "files"),
       path: "/nonexistent",
       tooWide: [],
@@ -332,7 +332,7 @@ describe("trouble", () => {
     using at = testProject();
     for (let n = 0; n < 50; n++) at.write(`f${n}`, `${n}`);
     const open = () =>
-      openSnapshots({
+      createSnapshots({
         root: join(at.data, "files"),
         path: process.env["PATH"] ?? "",
         tooWide: [],

@@ -17,7 +17,7 @@ import {
 import { join, relative } from "node:path";
 import { Fault } from "../protocol/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
-import { pathIn, runGit, splitZeros, type Shadow } from "./git.ts";
+import { absoluteBytes, runGit, splitAtNul, type ShadowRepository } from "./git.ts";
 import { packFiles } from "./pack.ts";
 import { prepareShadow } from "./shadow.ts";
 
@@ -27,13 +27,13 @@ export type SnapshotOptions = {
   signal: AbortSignal;
 };
 
-export async function takeSnapshot(shadow: Shadow, options: SnapshotOptions): Promise<string> {
+export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOptions): Promise<string> {
   prepareShadow(shadow);
   const index = join(shadow.dir, "index");
   const excludes = excludesOf(shadow.project, options.leaveOut);
   const changed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
   const big = new BigFiles(shadow.dir);
-  const found = await sort(shadow, splitZeros(changed), big);
+  const found = await sort(shadow, splitAtNul(changed), big);
   const known = isNothing(found) ? treeOf(shadow.dir, index) : null;
   if (known !== null) return known;
 
@@ -61,7 +61,7 @@ let count = 0;
 /** More than this are not the files of one project. */
 const mostFiles = 300_000;
 
-type Found = { kept: Set<string>; removed: Set<string>; big: Map<string, string> };
+type SnapshotChanges = { kept: Set<string>; removed: Set<string>; big: Map<string, string> };
 
 /** The patterns of the project's own .gitignore files, its repository's private list, and what is ours. */
 function excludesOf(project: string, leaveOut: readonly string[]): string[] {
@@ -84,9 +84,9 @@ function isReadable(file: string): boolean {
 }
 
 /** What to do with each path that git calls other, changed or removed; a line is a letter, a blank and the path. */
-async function sort(shadow: Shadow, lines: string[], big: BigFiles): Promise<Found> {
+async function sort(shadow: ShadowRepository, lines: string[], big: BigFiles): Promise<SnapshotChanges> {
   if (lines.length > mostFiles) throw new Fault("internal", `${lines.length.toLocaleString("en-US")} files are too many`);
-  const found: Found = { kept: new Set(), removed: new Set(), big: new Map() };
+  const found: SnapshotChanges = { kept: new Set(), removed: new Set(), big: new Map() };
   const directories = new Map<string, boolean>();
   let restAt = performance.now();
   for (const line of lines) {
@@ -94,7 +94,7 @@ async function sort(shadow: Shadow, lines: string[], big: BigFiles): Promise<Fou
     // A repository inside of the project is a project of its own.
     if (path.endsWith("/")) continue;
     const isKnown = line[0] !== "?";
-    const absolute = pathIn(shadow, path);
+    const absolute = absoluteBytes(shadow, path);
     const stat = isKnown && !isDirectory(shadow, parentOf(path), directories) ? null : look(absolute);
     if (stat === null) {
       if (isKnown) found.removed.add(path);
@@ -114,12 +114,12 @@ async function sort(shadow: Shadow, lines: string[], big: BigFiles): Promise<Fou
 }
 
 /** Not one that a link leads to: git would follow the path of a recorded file through it. */
-function isDirectory(shadow: Shadow, path: string, seen: Map<string, boolean>): boolean {
+function isDirectory(shadow: ShadowRepository, path: string, seen: Map<string, boolean>): boolean {
   if (path === "") return true;
   const known = seen.get(path);
   if (known !== undefined) return known;
   const isOne =
-    isDirectory(shadow, parentOf(path), seen) && lstatSync(pathIn(shadow, path), { throwIfNoEntry: false })?.isDirectory() === true;
+    isDirectory(shadow, parentOf(path), seen) && lstatSync(absoluteBytes(shadow, path), { throwIfNoEntry: false })?.isDirectory() === true;
   seen.set(path, isOne);
   return isOne;
 }
@@ -141,20 +141,26 @@ function look(path: Buffer) {
   }
 }
 
-function isNothing({ kept, removed, big }: Found): boolean {
+function isNothing({ kept, removed, big }: SnapshotChanges): boolean {
   return kept.size + removed.size + big.size === 0;
 }
 
 /** What has been ignored since it was recorded is not recorded any more. */
-async function leaveIgnored(shadow: Shadow, index: string, excludes: string[], found: Found, signal: AbortSignal): Promise<void> {
-  for (const path of splitZeros(await runGit(shadow, ["ls-files", "-z", "-i", "-c", ...excludes], { index, signal }))) {
+async function leaveIgnored(
+  shadow: ShadowRepository,
+  index: string,
+  excludes: string[],
+  found: SnapshotChanges,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const path of splitAtNul(await runGit(shadow, ["ls-files", "-z", "-i", "-c", ...excludes], { index, signal }))) {
     found.kept.delete(path);
     found.big.delete(path);
     found.removed.add(path);
   }
 }
 
-async function update(shadow: Shadow, index: string, found: Found, signal: AbortSignal): Promise<void> {
+async function update(shadow: ShadowRepository, index: string, found: SnapshotChanges, signal: AbortSignal): Promise<void> {
   const gone = [...found.removed].map((path) => `0 ${"0".repeat(40)}\t${path}\0`);
   const big = [...found.big].map(([path, id]) => `${bigFileMode} ${id}\t${path}\0`);
   if (gone.length + big.length > 0) {

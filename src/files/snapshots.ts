@@ -2,24 +2,24 @@
 // ask while it runs share the next one: a hundred sub-sessions that start together cost two.
 import { messageOf } from "../protocol/error.ts";
 import type { Snapshots } from "../protocol/ports.ts";
-import { changesOf, patchOf } from "./diff.ts";
+import { diffTrees, patchBetween } from "./diff.ts";
 import { runGit } from "./git.ts";
 import { planRestore, restoreTree } from "./restore.ts";
-import { shadowOf, type ShadowPlace } from "./shadow.ts";
+import { shadowRepository, type ShadowLocation } from "./shadow.ts";
 import { takeSnapshot } from "./snapshot.ts";
 
-export type SnapshotsOptions = ShadowPlace & {
+export type SnapshotsOptions = ShadowLocation & {
   /** Directories that are too much to be a project. */
   tooWide: readonly string[];
   leaveOut: readonly string[];
   warn: (message: string) => void;
 };
 
-export function openSnapshots(options: SnapshotsOptions): Snapshots {
+export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const running = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Promise<string | null>>();
   const told = new Set<string>();
-  const shadow = (project: string) => shadowOf(options, project);
+  const shadow = (project: string) => shadowRepository(options, project);
 
   async function take(project: string): Promise<string | null> {
     if (options.tooWide.includes(project)) return null;
@@ -52,8 +52,8 @@ export function openSnapshots(options: SnapshotsOptions): Snapshots {
         () => null,
       );
     },
-    changes: async (project, from, to) => changesOf(shadow(project), from, to),
-    patch: async (project, from, to) => patchOf(shadow(project), from, to),
+    changes: async (project, from, to) => diffTrees(shadow(project), from, to),
+    patch: async (project, from, to) => patchBetween(shadow(project), from, to),
     planRestore: async (project, now, wanted) => planRestore(shadow(project), now, wanted),
     restore: async (project, now, to) => restoreTree(shadow(project), now, to),
   };

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openWorkspaces } from "./worktrees.ts";
+import { createWorktrees } from "./worktrees.ts";
 
 const path = process.env["PATH"] ?? "";
-const workspaces = openWorkspaces(path);
+const workspaces = createWorktrees(path);
 let root = "";
 let project = "";
 let at = { project: "", repository: "" };

@@ -3,15 +3,15 @@
 import { copyFileSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { Fault } from "../protocol/error.ts";
-import type { Joined, MergePlan, TeamRepository, Workspaces, Worktree } from "../protocol/ports.ts";
-import { changesOf, patchOf } from "./diff.ts";
-import { askGit, readablePath, runGit, splitZeros, type GitOptions, type Shadow } from "./git.ts";
+import type { JoinResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/ports.ts";
+import { diffTrees, patchBetween } from "./diff.ts";
+import { tryGit, readablePath, runGit, splitAtNul, type GitOptions, type ShadowRepository } from "./git.ts";
 import { readProjectGit } from "./project-git.ts";
 import { prepareShadow } from "./shadow.ts";
 
 /** `path` is where programs are looked for. */
-export function openWorkspaces(path: string): Workspaces {
-  const on = (at: TeamRepository): Shadow => repositoryOf(path, at);
+export function createWorktrees(path: string): Worktrees {
+  const on = (at: TeamRepository): ShadowRepository => repositoryOf(path, at);
   // git reads all worktrees when it makes one, and fails on one that is just being made.
   let made: Promise<unknown> = Promise.resolve();
   return {
@@ -28,9 +28,9 @@ export function openWorkspaces(path: string): Workspaces {
       return opened;
     },
     commit: (at, worktree, by) => commitWorktree(on(at), worktree, by),
-    join: (at, onto, works, message) => joinWorks(on(at), onto, works, message),
-    changes: (at, from, to) => changesOf(on(at), from, to),
-    patch: (at, from, to) => patchOf(on(at), from, to),
+    join: (at, onto, works, message) => joinCommits(on(at), onto, works, message),
+    changes: (at, from, to) => diffTrees(on(at), from, to),
+    patch: (at, from, to) => patchBetween(on(at), from, to),
     planMerge: (at, base, work) => planMerge(on(at), base, work),
     merge: (at, plan) => merge(on(at), plan),
   };
@@ -38,7 +38,7 @@ export function openWorkspaces(path: string): Workspaces {
 
 const quick = { mostBytes: 4_096, limitMs: 10_000 };
 
-function repositoryOf(path: string, { project, repository }: TeamRepository): Shadow {
+function repositoryOf(path: string, { project, repository }: TeamRepository): ShadowRepository {
   const git = Bun.which("git", { PATH: path });
   if (git === null || !git.startsWith("/")) throw new Fault("not-installed", "git is not installed", { hint: "a team works in worktrees" });
   return { git, path, dir: repository, project };
@@ -50,7 +50,7 @@ async function objectsOf(path: string, project: string): Promise<string | null> 
   return found === null ? null : resolve(project, found.bytes.toString().trim());
 }
 
-function prepare(repository: Shadow, common: string): void {
+function prepare(repository: ShadowRepository, common: string): void {
   prepareShadow(repository);
   mkdirSync(join(repository.dir, "objects", "info"), { recursive: true });
   writeFileSync(join(repository.dir, "objects", "info", "alternates"), `${join(common, "objects")}\n`);
@@ -67,7 +67,11 @@ type From = {
 type Inner = "left" | "kept";
 
 /** The files of the working tree as a commit, with an index of its own. */
-async function commitFiles(repository: Shadow, { parent, index, inner }: From, by = skein("the files as they are")): Promise<string> {
+async function commitFiles(
+  repository: ShadowRepository,
+  { parent, index, inner }: From,
+  by = skein("the files as they are"),
+): Promise<string> {
   const own = join(repository.dir, `files-${process.pid}-${crypto.randomUUID()}.index`);
   try {
     if (existsSync(index)) copyFileSync(index, own);
@@ -78,12 +82,12 @@ async function commitFiles(repository: Shadow, { parent, index, inner }: From, b
   }
 }
 
-async function treeOfFiles(repository: Shadow, index: string, inner: Inner): Promise<string> {
+async function treeOfFiles(repository: ShadowRepository, index: string, inner: Inner): Promise<string> {
   const listed = join(repository.project, ".git", "info", "exclude");
   const excludes = ["-c", `core.excludesFile=${existsSync(listed) ? listed : "/dev/null"}`];
   const list = [...excludes, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   // What is known comes after what is not; it goes first, because a file may have become a directory.
-  const paths = [...new Set(splitZeros(await runGit(repository, list, { index })).toReversed())];
+  const paths = [...new Set(splitAtNul(await runGit(repository, list, { index })).toReversed())];
   const files = paths.filter((path) => !path.endsWith("/"));
   const stdin = Buffer.from(files.map((path) => `${path}\0`).join(""), "latin1");
   await runGit(repository, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { index, stdin });
@@ -97,7 +101,7 @@ async function treeOfFiles(repository: Shadow, index: string, inner: Inner): Pro
   return run(repository, ["write-tree"], { index });
 }
 
-async function openWorktree(repository: Shadow, { directory, branch, from }: Worktree & { from: string }): Promise<void> {
+async function openWorktree(repository: ShadowRepository, { directory, branch, from }: Worktree & { from: string }): Promise<void> {
   const own = join(repository.dir, "worktrees", basename(directory));
   const index = join(own, "index");
   if (existsSync(index) && existsSync(directory)) return linkTo(own, directory);
@@ -116,7 +120,7 @@ function linkTo(own: string, directory: string): void {
 
 /** Commits that were made in it are kept where they follow from where it began. */
 async function commitWorktree(
-  repository: Shadow,
+  repository: ShadowRepository,
   { directory, branch, from }: Worktree & { from: string },
   by: { name: string; message: string },
 ): Promise<string | null> {
@@ -135,13 +139,13 @@ async function commitWorktree(
   return kept;
 }
 
-async function joinWorks(
-  repository: Shadow,
+async function joinCommits(
+  repository: ShadowRepository,
   onto: string,
   works: readonly { name: string; commit: string }[],
   message: string,
-): Promise<Joined> {
-  const joined: Joined = { commit: onto, conflicts: [] };
+): Promise<JoinResult> {
+  const joined: JoinResult = { commit: onto, conflicts: [] };
   for (const { name, commit } of works) {
     const { tree, conflicts } = await mergeTrees(repository, joined.commit, commit);
     if (conflicts.length > 0) joined.conflicts.push({ name, paths: conflicts });
@@ -152,25 +156,25 @@ async function joinWorks(
 }
 
 /** Three ways, from where both parted. Touches no file. */
-async function mergeTrees(repository: Shadow, ours: string, theirs: string): Promise<{ tree: string; conflicts: string[] }> {
-  const child = await askGit(repository, ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs]);
+async function mergeTrees(repository: ShadowRepository, ours: string, theirs: string): Promise<{ tree: string; conflicts: string[] }> {
+  const child = await tryGit(repository, ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs]);
   if (child.code !== 0 && child.code !== 1)
     throw new Fault("internal", `git merge-tree failed: ${child.err}`, { hint: "joining work needs git 2.38 or later" });
-  const [tree = "", ...paths] = splitZeros(child.out);
+  const [tree = "", ...paths] = splitAtNul(child.out);
   return { tree, conflicts: child.code === 0 ? [] : [...new Set(paths.filter((path) => path !== "").map(readablePath))] };
 }
 
 /** From the state of the project that the work began with: what was changed in it since is kept. */
-async function planMerge(repository: Shadow, base: string, work: string): Promise<MergePlan> {
+async function planMerge(repository: ShadowRepository, base: string, work: string): Promise<MergePlan> {
   const common = join(repository.project, ".git", "index");
   const now = await commitFiles(repository, { parent: base, index: common, inner: "left" });
   const { tree, conflicts } = await mergeTrees(repository, now, work);
   const merged = conflicts.length > 0 ? now : (await commitTree(repository, tree, [now, work], skein("brought into the project"))).trim();
-  return { now, merged, conflicts, changes: await changesOf(repository, now, merged) };
+  return { now, merged, conflicts, changes: await diffTrees(repository, now, merged) };
 }
 
 /** git itself refuses where a file is not as the plan knows it. */
-async function merge(repository: Shadow, { now, merged, conflicts }: MergePlan): Promise<void> {
+async function merge(repository: ShadowRepository, { now, merged, conflicts }: MergePlan): Promise<void> {
   if (conflicts.length > 0) throw new Fault("usage", `the work conflicts with the project in ${conflicts.join(", ")}`);
   const index = join(repository.dir, `merge-${process.pid}-${crypto.randomUUID()}.index`);
   try {
@@ -183,11 +187,11 @@ async function merge(repository: Shadow, { now, merged, conflicts }: MergePlan):
   }
 }
 
-async function isAncestor(repository: Shadow, older: string, newer: string): Promise<boolean> {
-  return (await askGit(repository, ["merge-base", "--is-ancestor", older, newer])).code === 0;
+async function isAncestor(repository: ShadowRepository, older: string, newer: string): Promise<boolean> {
+  return (await tryGit(repository, ["merge-base", "--is-ancestor", older, newer])).code === 0;
 }
 
-function treeOf(repository: Shadow, commit: string): Promise<string> {
+function treeOf(repository: ShadowRepository, commit: string): Promise<string> {
   return run(repository, ["rev-parse", `${commit}^{tree}`]);
 }
 
@@ -197,11 +201,11 @@ function skein(message: string): By {
   return { name: "skein", message };
 }
 
-function commitTree(repository: Shadow, tree: string, parents: readonly string[], { name, message }: By): Promise<string> {
+function commitTree(repository: ShadowRepository, tree: string, parents: readonly string[], { name, message }: By): Promise<string> {
   const who = ["-c", `user.name=${name}`, "-c", "user.email=skein@localhost", "-c", "commit.gpgSign=false"];
   return run(repository, [...who, "commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-m", message]);
 }
 
-async function run(repository: Shadow, args: readonly string[], options: GitOptions = {}): Promise<string> {
+async function run(repository: ShadowRepository, args: readonly string[], options: GitOptions = {}): Promise<string> {
   return (await runGit(repository, args, options)).toString().trim();
 }

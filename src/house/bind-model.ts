@@ -1,12 +1,12 @@
 // A model's name → something that can be asked: the endpoint with its key, the prices, the window.
 import type { BoundModel } from "../agents/native/native.ts";
-import type { Ground } from "../house.ts";
+import type { AppContext } from "../house.ts";
 import { endpointFor, parseModelName } from "../models/providers.ts";
 import { loadWire, streamModel } from "../models/stream.ts";
 
 const retry = { attempts: 4, maxWaitMs: 60_000 };
 
-export async function bindModel(name: string, ground: Ground): Promise<BoundModel> {
+export async function bindModel(name: string, ground: AppContext): Promise<BoundModel> {
   const { vendor, model, effort } = parseModelName(name);
   if (vendor === "replay") return bindReplay(model);
   const config = ground.providers[vendor];
@@ -17,7 +17,7 @@ export async function bindModel(name: string, ground: Ground): Promise<BoundMode
     stream: (request, signal, gate) => streamModel({ ...request, model, effort }, endpoint, { signal, gate, idleMs, retry }),
     body: async (request) => (await loadWire(endpoint.wire)).request({ ...request, model, effort }, endpoint).body,
     price: async (usage) => (await import("../models/catalog.ts")).priceOf(vendor, model, usage),
-    window: async () => config?.contextWindow ?? (await import("../models/catalog.ts")).windowOf(vendor, model),
+    window: async () => config?.contextWindow ?? (await import("../models/catalog.ts")).contextWindowOf(vendor, model),
   };
 }
 

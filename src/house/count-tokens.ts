@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { findProject } from "../config/paths.ts";
 import { countFiles } from "../files/count-files.ts";
 import { listFiles } from "../files/list-files.ts";
-import type { Ground } from "../house.ts";
+import type { AppContext } from "../house.ts";
 import { Fault } from "../protocol/error.ts";
-import type { TokenCount, TokensCount } from "../protocol/tokens.ts";
-import { secretPlaces } from "../sandbox/places.ts";
-import { programsIn } from "./programs.ts";
+import type { TokenCount, CountTokensParams } from "../protocol/tokens.ts";
+import { secretPaths } from "../sandbox/places.ts";
+import { searchPath } from "./programs.ts";
 
-export async function countTokens(ground: Ground, { items, directory, top, limitMs }: TokensCount): Promise<TokenCount> {
+export async function countTokens(ground: AppContext, { items, directory, top, limitMs }: CountTokensParams): Promise<TokenCount> {
   const { paths, env, self } = ground;
   const began = performance.now();
   const project = findProject(directory, paths.home);
   if (project === "/") throw new Fault("usage", "the whole machine is no project", { hint: "name a directory of a project" });
-  const all = await listFiles({ items, directory, project, path: programsIn(env) });
-  const hidden = [...secretPlaces({ home: paths.home, isRoot: process.getuid?.() === 0, env }), paths.data, paths.state, paths.config];
+  const all = await listFiles({ items, directory, project, path: searchPath(env) });
+  const hidden = [...secretPaths({ home: paths.home, isRoot: process.getuid?.() === 0, env }), paths.data, paths.state, paths.config];
   const isHidden = hiddenBy(hidden, project);
   const files = all.filter((file) => !isHidden(file));
   const secret = all.length - files.length;

@@ -1,19 +1,19 @@
 // What `skein doctor` says about this machine, for what exists so far.
-import type { Ground } from "../house.ts";
+import type { AppContext } from "../house.ts";
 import { findProgram } from "../agents/external/program.ts";
-import { type Recipe, recipeRow } from "../agents/external/recipe.ts";
+import { type Recipe, recipeEntry } from "../agents/external/recipe.ts";
 import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose.ts";
-import type { Check, DoctorReport } from "../protocol/api.ts";
+import type { DoctorCheck, DoctorReport } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { levelTools, usualPolicy } from "../protocol/policy.ts";
-import { enforcedBy } from "../sandbox/start.ts";
+import { toolsByLevel, defaultPolicy } from "../protocol/policy.ts";
+import { enforcedPolicy } from "../sandbox/start.ts";
 import type { Store } from "../store/store.ts";
-import { executorsOf, machineOf } from "./executors.ts";
+import { createExecutors, loadSandboxSupport } from "./executors.ts";
 import { authStatus } from "./rows.ts";
 
-export async function checkMachine(ground: Ground, store: () => Promise<Store>): Promise<DoctorReport> {
-  const checks: Check[] = [
+export async function checkMachine(ground: AppContext, store: () => Promise<Store>): Promise<DoctorReport> {
+  const checks: DoctorCheck[] = [
     { name: "runtime", ok: true, optional: false, detail: `Bun ${Bun.version} on ${process.platform} ${process.arch}` },
     ...checkConfig(ground),
     await tried("store", false, async () => {
@@ -39,9 +39,9 @@ export async function checkMachine(ground: Ground, store: () => Promise<Store>):
 }
 
 /** One that makes no sense stops every run, one that is not installed only its own. */
-async function checkOwnAgent({ env }: Ground, name: string, recipe: Recipe): Promise<Check> {
+async function checkOwnAgent({ env }: AppContext, name: string, recipe: Recipe): Promise<DoctorCheck> {
   const row = await tried(`agent: ${name}`, false, async () => {
-    recipeRow(name, recipe);
+    recipeEntry(name, recipe);
     return findProgram(recipe.command ?? "", env["PATH"] ?? "") ?? "";
   });
   if (!row.ok || row.detail !== "") return row;
@@ -61,9 +61,9 @@ const tierWords = {
 };
 
 /** Tried out anew: whoever asks may just have changed the machine. */
-async function checkSandbox(ground: Ground): Promise<Check> {
-  const machine = await machineOf(ground, { anew: true });
-  const { missing } = enforcedBy(machine, usualPolicy);
+async function checkSandbox(ground: AppContext): Promise<DoctorCheck> {
+  const machine = await loadSandboxSupport(ground, { anew: true });
+  const { missing } = enforcedPolicy(machine, defaultPolicy);
   const why = machine.why === null ? [] : [machine.why];
   const hint = machine.hint === null ? {} : { hint: machine.hint };
   if (machine.tier === "none") {
@@ -81,21 +81,21 @@ async function checkSandbox(ground: Ground): Promise<Check> {
   };
 }
 
-async function checkExecutor(ground: Ground): Promise<string> {
-  const executors = executorsOf({ ...ground, ephemeral: true });
-  await executors.enforced(usualPolicy);
-  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: usualPolicy, nesting: false });
+async function checkExecutor(ground: AppContext): Promise<string> {
+  const executors = createExecutors({ ...ground, ephemeral: true });
+  await executors.enforced(defaultPolicy);
+  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: defaultPolicy, nesting: false });
   try {
     const options = { session: "doctor", turn: "doctor", cwd: ground.cwd, env: {}, signal: AbortSignal.timeout(5000), onOutput: () => {} };
     const outcome = await executor.callTool("bash", { command: "echo fine" }, options);
     if (outcome.isError) throw new Fault("executor-gone", outcome.text);
-    return `${levelTools.minimal.join(", ")} answer`;
+    return `${toolsByLevel.minimal.join(", ")} answer`;
   } finally {
     await executors.close();
   }
 }
 
-async function tried(name: string, optional: boolean, check: () => Promise<string>): Promise<Check> {
+async function tried(name: string, optional: boolean, check: () => Promise<string>): Promise<DoctorCheck> {
   try {
     return { name, ok: true, optional, detail: await check() };
   } catch (error) {

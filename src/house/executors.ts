@@ -15,34 +15,42 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { WallWish } from "../agents/external/external.ts";
+import type { SandboxRequest } from "../agents/external/external.ts";
 import { startExecutor } from "../executor/client.ts";
-import type { Ground } from "../house.ts";
+import type { AppContext } from "../house.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Enforced, Policy, SessionMark } from "../protocol/policy.ts";
+import type { EnforcedPolicy, Policy, SessionTag } from "../protocol/policy.ts";
 import type { Executor, TurnInput } from "../protocol/ports.ts";
-import { enforcedBy, type Machine, walledCommand } from "../sandbox/start.ts";
-import { boundsOf, byDepth, isTooWide, planFile, type Rule, type Walls, wallsFor } from "../sandbox/walls.ts";
-import { markVariables } from "../sandbox/within.ts";
+import { enforcedPolicy, type SandboxSupport, sandboxCommand } from "../sandbox/start.ts";
+import {
+  describeSandbox,
+  sortByDepth,
+  isTooBroad,
+  planFilePath,
+  type PathRule,
+  type SandboxRules,
+  createSandboxRules,
+} from "../sandbox/walls.ts";
+import { sessionTagVariables } from "../sandbox/within.ts";
 import { version } from "../version.ts";
-import { guardRepository } from "./guards.ts";
-import { keptExecutors } from "./kept-executors.ts";
+import { holdGitPlaceholders } from "./guards.ts";
+import { createExecutorPool } from "./kept-executors.ts";
 
-export type Executors = {
+export type ExecutorProvider = {
   /** What is held for such a turn. Throws where walls are required and there are none. */
-  enforced: (policy: Policy) => Promise<Enforced>;
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /** For a turn whose `enforced` was asked for. */
-  get: (turn: WalledTurn) => Executor;
+  get: (turn: SandboxedTurn) => Executor;
   /** The words that start another program behind the walls of such a turn, and what its environment gains. */
-  wall: (turn: WalledTurn, wish: WallWish) => { command: string[]; env: Record<string, string> };
+  wall: (turn: SandboxedTurn, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
   /** What stands around such a turn. */
-  wallsOf: (turn: WalledTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
+  wallsOf: (turn: SandboxedTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
   /** A new directory that goes in the end, with all that is in it. */
   scratch: () => string;
   close: () => Promise<void>;
 };
 
-export type WalledTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy" | "nesting">;
+export type SandboxedTurn = Pick<TurnInput, "root" | "directory" | "project" | "policy" | "nesting">;
 
 type Cleanup = () => void;
 
@@ -57,35 +65,35 @@ function tryTo(act: Cleanup): void {
 
 const keptMs = 7 * 24 * 3_600_000;
 
-export function executorsOf(ground: Ground): Executors {
-  const kept = keptExecutors((root) => ground.estate.live.of(root) !== undefined);
+export function createExecutors(ground: AppContext): ExecutorProvider {
+  const kept = createExecutorPool((root) => ground.estate.live.of(root) !== undefined);
   const atEnd: Cleanup[] = [];
-  let found: Machine | null = null;
+  let found: SandboxSupport | null = null;
 
-  const machineFor = async ({ name, sandbox }: Policy): Promise<Machine> => {
-    found ??= await machineOf(ground);
+  const machineFor = async ({ name, sandbox }: Policy): Promise<SandboxSupport> => {
+    found ??= await loadSandboxSupport(ground);
     return name === "full" && sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
   };
-  const known = (): Machine => {
+  const known = (): SandboxSupport => {
     if (found === null) throw new Fault("internal", "the walls were not asked for first");
     return found;
   };
-  const start = (turn: WalledTurn): Executor => {
-    const { machine, walls, bounds } = planned(ground, turn, known(), atEnd);
+  const start = (turn: SandboxedTurn): Executor => {
+    const { machine, walls, bounds } = sandboxFor(ground, turn, known(), atEnd);
     const inner = [...ground.self, "__executor", JSON.stringify(bounds)];
-    const command = walledCommand({ command: inner, cwd: turn.directory, walls, machine, self: ground.self });
+    const command = sandboxCommand({ command: inner, cwd: turn.directory, walls, machine, self: ground.self });
     const executor = startExecutor({ command, env: ground.env, cwd: turn.directory, bounds, root: turn.root });
     // What held when it was tried does not hold any more: it is tried out again the next time.
     executor.ready.catch(() => rmSync(machineFile(ground), { force: true }));
     return executor;
   };
   return {
-    enforced: async (policy) => required(enforcedBy(await machineFor(policy), policy), policy, found),
+    enforced: async (policy) => required(enforcedPolicy(await machineFor(policy), policy), policy, found),
     get: (turn) => {
       const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
       return kept.get(key, turn.root, () => start(turn));
     },
-    wall: (turn, wish) => wallIn(ground, turn, known(), wish, atEnd),
+    wall: (turn, wish) => sandboxCommandFor(ground, turn, known(), wish, atEnd),
     wallsOf: ({ policy }) => {
       const { tier } = known();
       const isWalled = policy.name !== "full" && tier !== "none";
@@ -106,26 +114,26 @@ export function executorsOf(ground: Ground): Executors {
 /** In a namespace of processes the first one must take care of orphans, which no agent's CLI does. */
 const keeper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
 
-function wallIn(ground: Ground, turn: WalledTurn, found: Machine, wish: WallWish, atEnd: Cleanup[]) {
-  const { machine, walls, bounds } = planned(ground, turn, found, atEnd);
-  const more = (access: Rule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
-  const wider: Walls | null =
+function sandboxCommandFor(ground: AppContext, turn: SandboxedTurn, found: SandboxSupport, wish: SandboxRequest, atEnd: Cleanup[]) {
+  const { machine, walls, bounds } = sandboxFor(ground, turn, found, atEnd);
+  const more = (access: PathRule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
+  const wider: SandboxRules | null =
     walls === null
       ? null
       : {
           ...walls,
-          rules: byDepth([...walls.rules, ...more("read", wish.readable), ...more("write", wish.writable)]),
+          rules: sortByDepth([...walls.rules, ...more("read", wish.readable), ...more("write", wish.writable)]),
           ...(wish.port === null ? {} : { port: wish.port }),
         };
   const inner = machine.processes === "no" ? wish.command : [...keeper, ...wish.command];
-  const command = walledCommand({ command: inner, cwd: turn.directory, walls: wider, machine, self: ground.self });
-  return { command, env: { TMPDIR: bounds.temp, ...markVariables(markOf(turn)) } };
+  const command = sandboxCommand({ command: inner, cwd: turn.directory, walls: wider, machine, self: ground.self });
+  return { command, env: { TMPDIR: bounds.temp, ...sessionTagVariables(sessionTagOf(turn)) } };
 }
 
 /** From what was found out since this machine started, or by trying. */
-export async function machineOf(ground: Ground, { anew = false } = {}): Promise<Machine> {
-  const best = ground.env["SKEIN_SANDBOX_BEST"] as Machine["tier"] | undefined;
-  const { machineKey, probeMachine } = await import("../sandbox/probe.ts");
+export async function loadSandboxSupport(ground: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
+  const best = ground.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
+  const { machineKey, probeSandbox: probeMachine } = await import("../sandbox/probe.ts");
   const key = `${machineKey(version)} ${best ?? ""} ${ground.self.join(" ")}`;
   const kept = anew ? null : readMachine(ground, key);
   if (kept !== null) return kept;
@@ -134,7 +142,7 @@ export async function machineOf(ground: Ground, { anew = false } = {}): Promise<
   return machine;
 }
 
-function required(enforced: Enforced, policy: Policy, machine: Machine | null): Enforced {
+function required(enforced: EnforcedPolicy, policy: Policy, machine: SandboxSupport | null): EnforcedPolicy {
   if (policy.sandbox !== "required" || policy.name === "full" || enforced.fs) return enforced;
   const hint = machine?.hint ?? "run skein doctor to see what this machine can enforce";
   throw new Fault("sandbox-unavailable", `policy ${policy.name} can't be enforced here: ${machine?.why ?? "there are no walls"}`, {
@@ -142,19 +150,19 @@ function required(enforced: Enforced, policy: Policy, machine: Machine | null): 
   });
 }
 
-function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanup[]) {
+function sandboxFor(ground: AppContext, turn: SandboxedTurn, found: SandboxSupport, atEnd: Cleanup[]) {
   const { policy, project, directory } = turn;
-  const machine: Machine = policy.name === "full" && policy.sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
+  const machine: SandboxSupport = policy.name === "full" && policy.sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
   const { temp, copies } = makeTemp(ground, turn, atEnd);
   const canGuard = policy.name === "workspace" && (machine.tier === "namespaces" || machine.tier === "seatbelt");
   const written = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
-  for (const place of written) atEnd.push(guardRepository(ground.paths.state, place));
-  if (written.length > 0 && !isTooWide(project, ground.paths.home)) holdPlace(join(project, ".skein"), atEnd);
+  for (const place of written) atEnd.push(holdGitPlaceholders(ground.paths.state, place));
+  if (written.length > 0 && !isTooBroad(project, ground.paths.home)) holdDirectory(join(project, ".skein"), atEnd);
   const { home, config, data, state, cache } = ground.paths;
   const own = { config, data, state, cache };
   const isRoot = process.getuid?.() === 0;
   const { env } = ground;
-  const open = wallsFor(policy, {
+  const open = createSandboxRules(policy, {
     project,
     directory,
     home,
@@ -165,17 +173,17 @@ function planned(ground: Ground, turn: WalledTurn, found: Machine, atEnd: Cleanu
     env,
     unixSockets: ground.config.values.unixSockets,
   });
-  const walls = { ...open, mark: markOf(turn) };
+  const walls = { ...open, mark: sessionTagOf(turn) };
   const isWalled = policy.name !== "full" && machine.tier !== "none";
-  return { machine, walls: isWalled ? walls : null, bounds: boundsOf(walls, policy, isWalled) };
+  return { machine, walls: isWalled ? walls : null, bounds: describeSandbox(walls, policy, isWalled) };
 }
 
-function markOf({ root, nesting }: WalledTurn): SessionMark {
+function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {
   return { session: root, nesting };
 }
 
 /** Only what exists can be guarded: without it a tool could make it, with a config inside. */
-function holdPlace(folder: string, atEnd: Cleanup[]): void {
+function holdDirectory(folder: string, atEnd: Cleanup[]): void {
   try {
     mkdirSync(folder);
     atEnd.push(() => rmdirSync(folder));
@@ -185,12 +193,16 @@ function holdPlace(folder: string, atEnd: Cleanup[]): void {
 }
 
 /** A plan that an editor has replaced is another file: who may write it, to plan or to tick its steps, needs walls of its own. */
-function planKey({ policy, project }: WalledTurn): number {
-  return policy.name === "plan" || policy.name === "workspace" ? (statSync(planFile(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
+function planKey({ policy, project }: SandboxedTurn): number {
+  return policy.name === "plan" || policy.name === "workspace" ? (statSync(planFilePath(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
 }
 
 /** Kept for the session's next turn; what nobody has used for a week goes. Two executors can't share the copies. */
-function makeTemp(ground: Ground, { root, policy, project, directory }: WalledTurn, atEnd: Cleanup[]): { temp: string; copies: string } {
+function makeTemp(
+  ground: AppContext,
+  { root, policy, project, directory }: SandboxedTurn,
+  atEnd: Cleanup[],
+): { temp: string; copies: string } {
   const all = join(ground.paths.data, "tmp");
   const folder = ground.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
   atEnd.push(() => (ground.ephemeral ? removeTemp(folder) : openUp(folder)));
@@ -227,20 +239,20 @@ function openUp(folder: string): void {
     chmodSync(join(folder, path), 0o700);
 }
 
-function machineFile({ paths }: Ground): string {
+function machineFile({ paths }: AppContext): string {
   return join(paths.state, "sandbox.json");
 }
 
-function readMachine(ground: Ground, key: string): Machine | null {
+function readMachine(ground: AppContext, key: string): SandboxSupport | null {
   try {
-    const kept = JSON.parse(readFileSync(machineFile(ground), "utf8")) as { key: string; machine: Machine };
+    const kept = JSON.parse(readFileSync(machineFile(ground), "utf8")) as { key: string; machine: SandboxSupport };
     return kept.key === key ? kept.machine : null;
   } catch {
     return null;
   }
 }
 
-function keepMachine(ground: Ground, key: string, machine: Machine): void {
+function keepMachine(ground: AppContext, key: string, machine: SandboxSupport): void {
   try {
     mkdirSync(ground.paths.state, { recursive: true, mode: 0o700 });
     writeFileSync(machineFile(ground), `${JSON.stringify({ key, machine })}\n`, { mode: 0o600 });

@@ -2,27 +2,27 @@
 // and configuration directory.
 import { join } from "node:path";
 import type { Adapter } from "../agents/external/adapter.ts";
-import type { ExternalParts } from "../agents/external/external.ts";
-import { type AgentRow, externalAgents as rows } from "../agents/external/names.ts";
-import { findProgram, programAt } from "../agents/external/program.ts";
-import { recipeRow } from "../agents/external/recipe.ts";
-import type { Ground } from "../house.ts";
+import type { ExternalAgentDeps } from "../agents/external/external.ts";
+import { type AgentEntry, externalAgentTable as rows } from "../agents/external/names.ts";
+import { findProgram, readProgram } from "../agents/external/program.ts";
+import { recipeEntry } from "../agents/external/recipe.ts";
+import type { AppContext } from "../house.ts";
 import type { Endpoint } from "../models/model.ts";
 import { endpointFor } from "../models/providers.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { Agent } from "../protocol/ports.ts";
-import type { Executors } from "./executors.ts";
-import { foundOf } from "./known-agents.ts";
+import type { ExecutorProvider } from "./executors.ts";
+import { cachedFindings } from "./known-agents.ts";
 
-export function externalAgents(ground: Ground, executors: Executors, configured: AgentRow[]): Agent[] {
+export function createExternalAgents(ground: AppContext, executors: ExecutorProvider, configured: AgentEntry[]): Agent[] {
   return [...rows, ...configured].map((row) => lazily(row, ground, executors));
 }
 
 /** Those of the configuration. One that makes no sense is a fault, or a warning for those who are to mend it. */
-export function configuredRows(ground: Ground): AgentRow[] {
+export function configuredEntries(ground: AppContext): AgentEntry[] {
   return Object.entries(ground.config.values.agents).flatMap(([name, recipe]) => {
     try {
-      return [recipeRow(name, recipe)];
+      return [recipeEntry(name, recipe)];
     } catch (error) {
       if (!ground.lenient) throw error;
       ground.warn(messageOf(error));
@@ -31,7 +31,7 @@ export function configuredRows(ground: Ground): AgentRow[] {
   });
 }
 
-function lazily({ name, canFork, resumes }: AgentRow, ground: Ground, executors: Executors): Agent {
+function lazily({ name, canFork, resumes }: AgentEntry, ground: AppContext, executors: ExecutorProvider): Agent {
   let loading: Promise<Agent> | null = null;
   const load = () => (loading ??= loadAgent(name, ground, executors));
   return {
@@ -50,20 +50,20 @@ function lazily({ name, canFork, resumes }: AgentRow, ground: Ground, executors:
 }
 
 /** What a trial of this very program has shown counts more than what is known of its kind. */
-function ownSessions(program: string, canFork: boolean, ground: Ground): Agent["native"] {
+function ownSessions(program: string, canFork: boolean, ground: AppContext): Agent["native"] {
   const path = findProgram(program, ground.env["PATH"] ?? "");
-  const found = path === null ? null : foundOf(ground.paths.state, programAt(path));
+  const found = path === null ? null : cachedFindings(ground.paths.state, readProgram(path));
   if (found === null) return { canFork };
   return found.resume ? { canFork: found.fork } : undefined;
 }
 
-async function loadAgent(name: string, ground: Ground, executors: Executors): Promise<Agent> {
+async function loadAgent(name: string, ground: AppContext, executors: ExecutorProvider): Promise<Agent> {
   const [{ externalAgent }, adapter, { priceOf }] = await Promise.all([
     import("../agents/external/external.ts"),
-    adapterNamed(name, ground),
+    loadAdapter(name, ground),
     import("../models/catalog.ts"),
   ]);
-  const parts: ExternalParts = {
+  const parts: ExternalAgentDeps = {
     adapter,
     env: ground.env,
     find: (program) => findProgram(program, ground.env["PATH"] ?? ""),
@@ -83,13 +83,13 @@ async function loadAgent(name: string, ground: Ground, executors: Executors): Pr
 }
 
 /** A key that the CLI keeps goes before what the environment and the config say. */
-function endpointOf({ env, providers }: Ground, vendor: string, apiKey: string | null): Endpoint {
+function endpointOf({ env, providers }: AppContext, vendor: string, apiKey: string | null): Endpoint {
   const config = providers[vendor];
   if (apiKey === null) return endpointFor(vendor, { env, config });
   return { ...endpointFor(vendor, { env, config: { ...config, apiKey } }), apiKey, headers: { ...config?.headers } };
 }
 
-export async function adapterNamed(name: string, ground: Ground): Promise<Adapter> {
+export async function loadAdapter(name: string, ground: AppContext): Promise<Adapter> {
   const recipe = rows.some((row) => row.name === name) ? undefined : ground.config.values.agents[name];
   if (recipe !== undefined) return (await import("../agents/external/configured.ts")).configuredAdapter(name, recipe);
   return (await import("../agents/external/index.ts")).adapters[name]!;

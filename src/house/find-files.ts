@@ -4,23 +4,23 @@ import { join, relative } from "node:path";
 import { findProject } from "../config/paths.ts";
 import { listFiles } from "../files/list-files.ts";
 import { rankFiles } from "../files/rank-files.ts";
-import type { Ground } from "../house.ts";
+import type { AppContext } from "../house.ts";
 import { Fault } from "../protocol/error.ts";
-import type { FilesList, FoundFiles } from "../protocol/files.ts";
-import { programsIn } from "./programs.ts";
+import type { ListFilesParams, ListFilesResult } from "../protocol/files.ts";
+import { searchPath } from "./programs.ts";
 
 const listedForMs = 5_000;
 
 type Listed = { project: string; at: number; files: Promise<string[]> };
 
 /** Remembers the project that was asked for last. */
-export function fileFinder({ paths, env }: Ground): (params: FilesList) => Promise<FoundFiles> {
+export function createFileFinder({ paths, env }: AppContext): (params: ListFilesParams) => Promise<ListFilesResult> {
   let known: Listed | null = null;
   let isListing = false;
   const list = (project: string): Listed => ({
     project,
     at: Date.now(),
-    files: listFiles({ items: [project], directory: project, project, path: programsIn(env) }),
+    files: listFiles({ items: [project], directory: project, project, path: searchPath(env) }),
   });
   /** The files that were there a moment ago will do until those that are there now are known. */
   function refresh(project: string): void {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { guardRepository } from "./guards.ts";
+import { holdGitPlaceholders } from "./guards.ts";
 
 let root = "";
 const at = (...names: string[]) => join(root, ...names);
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const guard = () => guardRepository(at("state"), at("project"));
+const guard = () => holdGitPlaceholders(at("state"), at("project"));
 
 test("what was made goes with the last that guards it, whoever made it", () => {
   const first = guard();

@@ -2,22 +2,22 @@
 // taken away earlier, the guard of every other process on this machine would be gone with them.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startOf } from "../kit/processes.ts";
-import { makeGuardable } from "../sandbox/git-places.ts";
+import { processStartTime } from "../kit/processes.ts";
+import { createGitPlaceholders } from "../sandbox/git-places.ts";
 
 let guards = 0;
 
 /** Gives back what ends it. */
-export function guardRepository(stateDir: string, directory: string): () => void {
+export function holdGitPlaceholders(stateDir: string, directory: string): () => void {
   const folder = join(stateDir, "guards", Bun.hash(directory).toString(16));
-  const own = join(folder, `${process.pid}-${startOf(process.pid)}-${(guards += 1)}`);
+  const own = join(folder, `${process.pid}-${processStartTime(process.pid)}-${(guards += 1)}`);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(own, "");
-    const made = makeGuardable(directory);
+    const made = createGitPlaceholders(directory);
     if (made.length > 0) appendFileSync(join(folder, "made"), made.map((path) => `${path}\n`).join(""));
   } catch {
-    makeGuardable(directory); // Where nobody can be told of it, it stays.
+    createGitPlaceholders(directory); // Where nobody can be told of it, it stays.
     return () => {};
   }
   return () => {
@@ -25,7 +25,7 @@ export function guardRepository(stateDir: string, directory: string): () => void
     if (hasOthers(folder)) return;
     for (const path of madeIn(folder)) takeAway(path);
     // Whoever came while we went has found what is gone now.
-    if (hasOthers(folder)) makeGuardable(directory);
+    if (hasOthers(folder)) createGitPlaceholders(directory);
     else rmSync(folder, { recursive: true, force: true });
   };
 }
@@ -34,7 +34,7 @@ function hasOthers(folder: string): boolean {
   return readdirSync(folder).some((name) => {
     const [pid, started] = name.split("-");
     if (started === undefined) return false;
-    const isThere = startOf(Number(pid)) === started;
+    const isThere = processStartTime(Number(pid)) === started;
     if (!isThere) rmSync(join(folder, name), { force: true });
     return isThere;
   });

@@ -1,7 +1,7 @@
 // Which executors stay, and in which order they come and go. What they run is tried with real ones in test/walks.
 import { expect, test } from "bun:test";
 import type { Executor } from "../protocol/ports.ts";
-import { keptExecutors } from "./kept-executors.ts";
+import { createExecutorPool } from "./kept-executors.ts";
 
 function standing() {
   const log: string[] = [];
@@ -22,7 +22,7 @@ const call = (executor: Executor) => executor.callTool("bash", {}, {} as Paramet
 
 test("of executors that nothing runs in only the latest stay, and those of running turns all do", async () => {
   const { log, make, finish } = standing();
-  const kept = keptExecutors((root) => root === "busy");
+  const kept = createExecutorPool((root) => root === "busy");
   kept.get("b", "busy", make("b"));
   for (let at = 0; at < 8; at += 1) kept.get(`${at}`, `s${at}`, make(`${at}`));
   kept.get("0", "s0", make("never"));
@@ -38,7 +38,7 @@ test("of executors that nothing runs in only the latest stay, and those of runni
 
 test("one that is wanted again while it ends is started when it is gone", async () => {
   const { log, make, finish } = standing();
-  const kept = keptExecutors(() => false);
+  const kept = createExecutorPool(() => false);
   for (let at = 0; at < 9; at += 1) kept.get(`${at}`, `s${at}`, make(`${at}`));
   expect(log).toContain("close 0");
   const again = kept.get("0", "s0", make("0 again"));

@@ -4,13 +4,13 @@ import type { Executor } from "../protocol/ports.ts";
 
 const mostIdle = 8;
 
-export type KeptExecutors = {
+export type ExecutorPool = {
   /** `root` is the topmost session that it works for. */
   get: (key: string, root: string, start: () => Executor) => Executor;
   close: () => Promise<void>;
 };
 
-export function keptExecutors(isBusy: (root: string) => boolean): KeptExecutors {
+export function createExecutorPool(isBusy: (root: string) => boolean): ExecutorPool {
   const kept = new Map<string, { root: string; executor: Executor }>();
   const leaving = new Map<string, Promise<void>>();
 

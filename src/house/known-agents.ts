@@ -3,38 +3,38 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Program } from "../agents/external/program.ts";
-import type { AgentTried } from "../protocol/agents.ts";
+import type { TrialSummary } from "../protocol/agents.ts";
 
 /** What the trial showed it to be able to do, whatever its adapter says. */
-export type Found = AgentTried & { resume: boolean; fork: boolean };
+export type TrialFindings = TrialSummary & { resume: boolean; fork: boolean };
 
 type Entry = {
   mtimeMs: number;
   /** What no file beside it says. */
   askedVersion?: string;
   /** Of the version that was tried. */
-  found?: Found & { version: string | null };
+  found?: TrialFindings & { version: string | null };
 };
 
-type Known = Record<string, Entry>;
+type AgentCache = Record<string, Entry>;
 
-export function knownVersion(state: string, program: Program): string | null {
+export function cachedVersion(state: string, program: Program): string | null {
   return program.version ?? entryOf(readKnown(state), program)?.askedVersion ?? null;
 }
 
-export function foundOf(state: string, program: Program): Found | null {
+export function cachedFindings(state: string, program: Program): TrialFindings | null {
   const entry = entryOf(readKnown(state), program);
   if (entry?.found === undefined) return null;
   const { version, ...found } = entry.found;
   return version === (program.version ?? entry.askedVersion ?? null) ? found : null;
 }
 
-export function keepVersion(state: string, program: Program, askedVersion: string): void {
+export function cacheVersion(state: string, program: Program, askedVersion: string): void {
   keep(state, program, { askedVersion });
 }
 
-export function keepFound(state: string, program: Program, found: Found): void {
-  keep(state, program, { found: { ...found, version: knownVersion(state, program) } });
+export function cacheFindings(state: string, program: Program, found: TrialFindings): void {
+  keep(state, program, { found: { ...found, version: cachedVersion(state, program) } });
 }
 
 function keep(state: string, program: Program, change: Partial<Entry>): void {
@@ -51,15 +51,15 @@ function keep(state: string, program: Program, change: Partial<Entry>): void {
   }
 }
 
-function entryOf(known: Known, { path, mtimeMs }: Program): Entry | undefined {
+function entryOf(known: AgentCache, { path, mtimeMs }: Program): Entry | undefined {
   const entry = Object.hasOwn(known, path) ? known[path] : undefined;
   return entry?.mtimeMs === mtimeMs ? entry : undefined;
 }
 
-function readKnown(state: string): Known {
+function readKnown(state: string): AgentCache {
   try {
     const known: unknown = JSON.parse(readFileSync(fileIn(state), "utf8"));
-    return typeof known === "object" && known !== null && !Array.isArray(known) ? (known as Known) : {};
+    return typeof known === "object" && known !== null && !Array.isArray(known) ? (known as AgentCache) : {};
   } catch {
     return {};
   }

@@ -2,31 +2,31 @@
 // configuration. No program is started unless nothing else says its version.
 import type { Adapter } from "../agents/external/adapter.ts";
 import { vendorsOf } from "../agents/external/any-vendor.ts";
-import { type Credential, credentialOf } from "../agents/external/credentials.ts";
+import { type Credential, describeCredential } from "../agents/external/credentials.ts";
 import { adapters } from "../agents/external/index.ts";
-import { askVersion, findProgram, type Program, programAt } from "../agents/external/program.ts";
-import type { Ground } from "../house.ts";
+import { askVersion, findProgram, type Program, readProgram } from "../agents/external/program.ts";
+import type { AppContext } from "../house.ts";
 import { chooseModel } from "../models/choose.ts";
-import { vendorNamed } from "../models/providers.ts";
-import type { AgentCredential, AgentRow } from "../protocol/agents.ts";
-import type { AuthRow } from "../protocol/api.ts";
+import { findVendor } from "../models/providers.ts";
+import type { AgentCredential, AgentInfo } from "../protocol/agents.ts";
+import type { VendorAuth } from "../protocol/api.ts";
 import { messageOf } from "../protocol/error.ts";
 import { version } from "../version.ts";
-import { adapterNamed, configuredRows } from "./external-agents.ts";
-import { type Found, foundOf, keepVersion, knownVersion } from "./known-agents.ts";
+import { loadAdapter, configuredEntries } from "./external-agents.ts";
+import { type TrialFindings, cachedFindings, cacheVersion, cachedVersion } from "./known-agents.ts";
 import { authStatus } from "./rows.ts";
 
-export async function listAgents(ground: Ground): Promise<AgentRow[]> {
+export async function listAgents(ground: AppContext): Promise<AgentInfo[]> {
   const auth = await authStatus(ground);
   return Promise.all([
     nativeRow(ground, auth),
     ...Object.values(adapters).map((adapter) => cliRow(ground, adapter)),
-    ...configuredRows(ground).map(async ({ name }) => configuredRow(ground, await adapterNamed(name, ground), auth)),
+    ...configuredEntries(ground).map(async ({ name }) => configuredRow(ground, await loadAdapter(name, ground), auth)),
   ]);
 }
 
 /** Of its vendors only those with a credential, or the server on this machine that answers; `auth status` lists them all. */
-async function nativeRow(ground: Ground, auth: AuthRow[]): Promise<AgentRow> {
+async function nativeRow(ground: AppContext, auth: VendorAuth[]): Promise<AgentInfo> {
   const choosing = { env: ground.env, providers: ground.providers, configured: ground.config.values.model };
   const chosen = await chooseModel(null, choosing).catch((error: unknown) => ({ model: null, message: messageOf(error) }));
   const asked = chosen.model === null ? null : chosen.model.slice(0, chosen.model.indexOf("/"));
@@ -45,14 +45,14 @@ async function nativeRow(ground: Ground, auth: AuthRow[]): Promise<AgentRow> {
   };
 }
 
-async function cliRow(ground: Ground, adapter: Adapter): Promise<AgentRow> {
+async function cliRow(ground: AppContext, adapter: Adapter): Promise<AgentInfo> {
   const program = programOf(ground, adapter);
-  const found = program === null ? null : foundOf(ground.paths.state, program);
+  const found = program === null ? null : cachedFindings(ground.paths.state, program);
   const credentials = vendorsOf(adapter).map((vendor) => ({ vendor, ...credentialFor(ground, adapter, vendor) }));
   return {
     ...rowOf(adapter, program, found),
     kind: "cli",
-    version: program === null ? null : await versionOf(ground, adapter, program),
+    version: program === null ? null : await findVersion(ground, adapter, program),
     vendors: credentials.map(({ vendor }) => vendor),
     credentials: credentials.map(({ vendor, kind, source, note }) => ({
       vendor,
@@ -65,13 +65,13 @@ async function cliRow(ground: Ground, adapter: Adapter): Promise<AgentRow> {
 }
 
 /** It has the vendors' keys through the gateway, and may need none; it is never started to ask for its version. */
-function configuredRow(ground: Ground, adapter: Adapter, auth: AuthRow[]): AgentRow {
+function configuredRow(ground: AppContext, adapter: Adapter, auth: VendorAuth[]): AgentInfo {
   const program = programOf(ground, adapter);
   const credentials = keysIn(auth, null);
   return {
     ...rowOf(adapter, program, null),
     kind: "configured",
-    version: program === null ? null : knownVersion(ground.paths.state, program),
+    version: program === null ? null : cachedVersion(ground.paths.state, program),
     vendors: credentials.map(({ vendor }) => vendor),
     credentials,
     ...(program === null ? { missing: `there is no ${adapter.program}`, hint: adapter.install } : { missing: null, hint: null }),
@@ -81,8 +81,8 @@ function configuredRow(ground: Ground, adapter: Adapter, auth: AuthRow[]): Agent
 function rowOf(
   adapter: Adapter,
   program: Program | null,
-  found: Found | null,
-): Pick<AgentRow, "name" | "installed" | "path" | "can" | "tried"> {
+  found: TrialFindings | null,
+): Pick<AgentInfo, "name" | "installed" | "path" | "can" | "tried"> {
   return {
     name: adapter.name,
     installed: program !== null,
@@ -101,37 +101,37 @@ function rowOf(
 function wanting(
   adapter: Adapter,
   isInstalled: boolean,
-  found: Found | null,
+  found: TrialFindings | null,
   credentials: Credential[],
-): Pick<AgentRow, "missing" | "hint"> {
+): Pick<AgentInfo, "missing" | "hint"> {
   if (!isInstalled) return { missing: "not installed", hint: adapter.install };
   if (found?.works === false) return { missing: `broken: ${found.reason ?? "it failed its trial"}`, hint: "skein doctor --agents" };
   if (credentials.every(({ kind }) => kind === "none")) return { missing: "no key and no sign-in", hint: credentials[0]?.note ?? null };
   return { missing: null, hint: null };
 }
 
-function programOf(ground: Ground, { program }: Adapter): Program | null {
+function programOf(ground: AppContext, { program }: Adapter): Program | null {
   const path = findProgram(program, ground.env["PATH"] ?? "");
-  return path === null ? null : programAt(path);
+  return path === null ? null : readProgram(path);
 }
 
 /** For one that asks any vendor a model says which is meant. */
-function credentialFor(ground: Ground, adapter: Adapter, vendor: string): Credential {
-  const model = `${vendor}/${vendorNamed(vendor)?.defaultModel ?? ""}`;
-  return credentialOf(adapter, ground.env, ground.paths.home, { model, config: (name) => ground.providers[name] });
+function credentialFor(ground: AppContext, adapter: Adapter, vendor: string): Credential {
+  const model = `${vendor}/${findVendor(vendor)?.defaultModel ?? ""}`;
+  return describeCredential(adapter, ground.env, ground.paths.home, { model, config: (name) => ground.providers[name] });
 }
 
 /** `local` is the server on this machine that is asked without a key. */
-function keysIn(auth: AuthRow[], local: string | null): AgentCredential[] {
+function keysIn(auth: VendorAuth[], local: string | null): AgentCredential[] {
   return auth.flatMap(({ vendor, source }) => (source === null && vendor !== local ? [] : [{ vendor, kind: "key", source, note: null }]));
 }
 
 /** From a file beside it, from the last time it was asked, or by asking it. */
-export async function versionOf(ground: Ground, adapter: Adapter, program: Program): Promise<string | null> {
-  const known = knownVersion(ground.paths.state, program);
+export async function findVersion(ground: AppContext, adapter: Adapter, program: Program): Promise<string | null> {
+  const known = cachedVersion(ground.paths.state, program);
   if (known !== null) return known;
   const said = await askVersion(program.path, ground.env, new AbortController().signal);
   const asked = said === null ? null : adapter.versionOf(said);
-  if (asked !== null && !ground.ephemeral) keepVersion(ground.paths.state, program, asked);
+  if (asked !== null && !ground.ephemeral) cacheVersion(ground.paths.state, program, asked);
   return asked;
 }

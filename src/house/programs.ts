@@ -1,5 +1,5 @@
 // Where programs are looked for when the environment does not say.
 
-export function programsIn(env: Record<string, string | undefined>): string {
+export function searchPath(env: Record<string, string | undefined>): string {
   return env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
 }

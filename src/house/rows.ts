@@ -1,18 +1,18 @@
 // The Api rows that belong to no session, put together from the rooms that know the answers.
 import { findProject } from "../config/paths.ts";
-import type { Ground } from "../house.ts";
-import type { Api, AuthRow, ModelRow, Settings } from "../protocol/api.ts";
+import type { AppContext } from "../house.ts";
+import type { Api, VendorAuth, ModelInfo, Settings } from "../protocol/api.ts";
 import type { Store } from "../store/store.ts";
-import type { BuildInner } from "./try-agents.ts";
+import type { CreateTrialApp } from "./try-agents.ts";
 
-type Rows = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
+type AppMethods = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
 
-export function rowsOf(ground: Ground, store: () => Promise<Store>, build: BuildInner): Rows {
+export function createApiMethods(ground: AppContext, store: () => Promise<Store>, build: CreateTrialApp): AppMethods {
   const { paths, project, config } = ground;
   return {
     agents: { list: async () => (await import("./list-agents.ts")).listAgents(ground) },
     models: { list: () => listModels(ground) },
-    auth: { status: async () => (await import("./own-credentials.ts")).withAgents(ground, await authStatus(ground)) },
+    auth: { status: async () => (await import("./own-credentials.ts")).withAgentCredentials(ground, await authStatus(ground)) },
     skills: {
       async list({ directory }) {
         const { scanSkills } = await import("../skills/scan.ts");
@@ -20,7 +20,7 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>, build: Build
       },
     },
     config: {
-      show: async () => (await import("../config/rows.ts")).configRows(config),
+      show: async () => (await import("../config/rows.ts")).listConfig(config),
       values: async () => settingsOf(config.values),
       set: async (params) => (await import("../config/set.ts")).setConfigValue({ ...params, paths, project }),
       paths: async () => ({
@@ -55,18 +55,18 @@ export function rowsOf(ground: Ground, store: () => Promise<Store>, build: Build
 }
 
 /** Without the providers: keys stay in the house. */
-function settingsOf(values: Ground["config"]["values"]): Settings {
+function settingsOf(values: AppContext["config"]["values"]): Settings {
   const { providers: _providers, agents: _agents, toolEnv: _toolEnv, skills: _skills, unixSockets: _unixSockets, ...settings } = values;
   return settings;
 }
 
-export async function authStatus(ground: Ground): Promise<AuthRow[]> {
-  const { authRow, vendors } = await import("../models/providers.ts");
+export async function authStatus(ground: AppContext): Promise<VendorAuth[]> {
+  const { vendorAuth: authRow, vendors } = await import("../models/providers.ts");
   const names = new Set([...vendors.map((vendor) => vendor.name), ...Object.keys(ground.providers)]);
   return [...names].map((name) => authRow(name, { env: ground.env, config: ground.providers[name] }));
 }
 
-async function listModels(ground: Ground): Promise<ModelRow[]> {
+async function listModels(ground: AppContext): Promise<ModelInfo[]> {
   const [{ listModels: list }, { chooseModel }, { localModels }] = await Promise.all([
     import("../models/catalog.ts"),
     import("../models/choose.ts"),

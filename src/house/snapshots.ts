@@ -1,17 +1,17 @@
 // The room of files as the engine is given it: loaded when the first turn with tools runs.
 import { join } from "node:path";
-import type { Ground } from "../house.ts";
+import type { AppContext } from "../house.ts";
 import type { Snapshots } from "../protocol/ports.ts";
-import { programsIn } from "./programs.ts";
+import { searchPath } from "./programs.ts";
 
-export function snapshotsOf({ paths, env, warn }: Ground): Snapshots {
+export function createLazySnapshots({ paths, env, warn }: AppContext): Snapshots {
   let opened: Promise<Snapshots> | null = null;
   const open = () => (opened ??= load());
   async function load(): Promise<Snapshots> {
-    const { openSnapshots } = await import("../files/snapshots.ts");
+    const { createSnapshots: openSnapshots } = await import("../files/snapshots.ts");
     return openSnapshots({
       root: join(paths.data, "files"),
-      path: programsIn(env),
+      path: searchPath(env),
       tooWide: ["/", paths.home],
       leaveOut: [paths.data, paths.state, paths.cache, paths.config],
       warn,

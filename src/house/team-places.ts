@@ -2,15 +2,24 @@
 // one away. The path is made from the project and the team's id, never taken from what a session says.
 import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { askedIn, isLed, loggedTeam, logOf, mailOf, placeOf, repositoryOf, type TeamPlace } from "../agents/team/place.ts";
+import {
+  addedMembersDirectory,
+  hasLeader,
+  readLoggedTeam,
+  logPath,
+  mailDirectory,
+  teamPaths,
+  teamRepository,
+  type TeamPaths,
+} from "../agents/team/place.ts";
 import { dropFile, newDropId } from "../kit/drop-file.ts";
 import { Fault } from "../protocol/error.ts";
 import { shortId } from "../protocol/node.ts";
-import { person } from "../protocol/team-mail.ts";
-import { toWire } from "../protocol/wire-case.ts";
-import type { TeamDirectory, TeamPlaces, Workspaces } from "../protocol/ports.ts";
+import { personAddress } from "../protocol/team-mail.ts";
+import { toJsonCase } from "../protocol/wire-case.ts";
+import type { TeamDirectory, TeamDirectories, Worktrees } from "../protocol/ports.ts";
 
-export function teamPlaces(workspaces: Pick<Workspaces, "planMerge" | "patch">): TeamPlaces {
+export function createTeamDirectories(workspaces: Pick<Worktrees, "planMerge" | "patch">): TeamDirectories {
   const drop = (directory: string, value: unknown): string => {
     const id = newDropId();
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -18,19 +27,19 @@ export function teamPlaces(workspaces: Pick<Workspaces, "planMerge" | "patch">):
     return id;
   };
   return {
-    isKept: (project, team) => statSync(placeOf(project, team).root, { throwIfNoEntry: false })?.isDirectory() === true,
-    directory: (project, team) => placeOf(project, team).root,
+    isKept: (project, team) => statSync(teamPaths(project, team).root, { throwIfNoEntry: false })?.isDirectory() === true,
+    directory: (project, team) => teamPaths(project, team).root,
     async diff(project, team, { base, work }) {
-      const at = repositoryOf(placeOf(project, team.id), project);
+      const at = teamRepository(teamPaths(project, team.id), project);
       const { now, merged, conflicts, changes } = await workspaces.planMerge(at, base, work);
       const patch = conflicts.length > 0 ? await workspaces.patch(at, base, work) : await workspaces.patch(at, now, merged);
       return { base, work, conflicts, changes, patch };
     },
-    post: (project, team, message) => drop(join(mailOf(placeOf(project, team), person), "outbox"), message),
-    ask: (project, team, member) => void drop(askedIn(placeOf(project, team)), toWire(member)),
-    all: (project) => directoriesIn(project).map((name) => directoryOf(placeOf(project, name), name)),
+    post: (project, team, message) => drop(join(mailDirectory(teamPaths(project, team), personAddress), "outbox"), message),
+    ask: (project, team, member) => void drop(addedMembersDirectory(teamPaths(project, team)), toJsonCase(member)),
+    all: (project) => directoriesIn(project).map((name) => directoryOf(teamPaths(project, name), name)),
     remove(project, team) {
-      const { root } = placeOf(project, team);
+      const { root } = teamPaths(project, team);
       rmSync(root, { recursive: true, force: true });
       return root;
     },
@@ -45,14 +54,14 @@ function directoriesIn(project: string): string[] {
   return readdirSync(teams[1]!).filter((name) => /^[0-9a-f]{8}$/.test(name) && isDirectory(join(teams[1]!, name)));
 }
 
-function directoryOf(place: TeamPlace, name: string): TeamDirectory {
+function directoryOf(place: TeamPaths, name: string): TeamDirectory {
   const touchedAt = lstatSync(place.root).mtimeMs;
   try {
-    const team = loggedTeam(place);
+    const team = readLoggedTeam(place);
     if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "it has another team's log");
-    const last = lstatSync(logOf(place), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: isLed(place), team };
+    const last = lstatSync(logPath(place), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: hasLeader(place), team };
   } catch {
-    return { id: name, touchedAt, isLed: isLed(place), team: "unknown" };
+    return { id: name, touchedAt, isLed: hasLeader(place), team: "unknown" };
   }
 }

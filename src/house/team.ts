@@ -1,31 +1,35 @@
 // The agent that has a team work, with the roles and the worktrees of this house; both are loaded with the first team.
 import { chooseAgent } from "../agents/external/names.ts";
 import { teamAgent } from "../agents/team/team.ts";
-import type { Executors } from "./executors.ts";
-import { configuredRows } from "./external-agents.ts";
-import type { Ground } from "../house.ts";
-import type { Agent, TeamPlaces, Workspaces } from "../protocol/ports.ts";
-import { programsIn } from "./programs.ts";
-import { teamPlaces } from "./team-places.ts";
+import type { ExecutorProvider } from "./executors.ts";
+import { configuredEntries } from "./external-agents.ts";
+import type { AppContext } from "../house.ts";
+import type { Agent, TeamDirectories, Worktrees } from "../protocol/ports.ts";
+import { searchPath } from "./programs.ts";
+import { createTeamDirectories } from "./team-places.ts";
 
 /** The agent, and what others can do with what it leaves. */
-export function teamOf(ground: Ground, { enforced }: Pick<Executors, "enforced">): { agent: Agent; places: TeamPlaces } {
+export function createTeam(
+  ground: AppContext,
+  { enforced }: Pick<ExecutorProvider, "enforced">,
+): { agent: Agent; places: TeamDirectories } {
   const workspaces = workspacesOf(ground);
-  const named = () => ({ agents: configuredRows(ground).map(({ name }) => name), vendors: Object.keys(ground.providers) });
+  const named = () => ({ agents: configuredEntries(ground).map(({ name }) => name), vendors: Object.keys(ground.providers) });
   const agent = teamAgent({
-    roles: async (project) => (await import("./roles.ts")).rolesIn(ground, project).roles,
+    roles: async (project) => (await import("./roles.ts")).loadRoles(ground, project).roles,
     workspaces,
     self: ground.self,
-    path: programsIn(ground.env),
+    path: searchPath(ground.env),
     enforced,
     requireAgent: (name, model) => void chooseAgent(name, model, named()),
   });
-  return { agent, places: teamPlaces(workspaces) };
+  return { agent, places: createTeamDirectories(workspaces) };
 }
 
-function workspacesOf({ env }: Ground): Workspaces {
-  let opened: Promise<Workspaces> | null = null;
-  const open = () => (opened ??= import("../files/worktrees.ts").then(({ openWorkspaces }) => openWorkspaces(programsIn(env))));
+function workspacesOf({ env }: AppContext): Worktrees {
+  let opened: Promise<Worktrees> | null = null;
+  const open = () =>
+    (opened ??= import("../files/worktrees.ts").then(({ createWorktrees: openWorkspaces }) => openWorkspaces(searchPath(env))));
   return {
     base: async (...given) => (await open()).base(...given),
     open: async (...given) => (await open()).open(...given),

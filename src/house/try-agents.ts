@@ -3,36 +3,36 @@
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { tryAgent } from "../agents/contract/contract.ts";
-import type { Seat } from "../agents/contract/seat.ts";
+import { runTrial } from "../agents/contract/contract.ts";
+import type { TrialSite } from "../agents/contract/seat.ts";
 import { type ModelServer, startModelServer } from "../agents/contract/server.ts";
 import type { Adapter } from "../agents/external/adapter.ts";
 import { adapters } from "../agents/external/index.ts";
-import { findProgram, type Program, programAt } from "../agents/external/program.ts";
+import { findProgram, type Program, readProgram } from "../agents/external/program.ts";
 import { toolEnvironment } from "../executor/environment.ts";
-import type { Ground } from "../house.ts";
+import type { AppContext } from "../house.ts";
 import { createSlots, type Slots } from "../kit/slots.ts";
-import type { AgentsReport, AgentTrial, ContractCheck, ContractName } from "../protocol/agents.ts";
-import type { Api, AgentsTrial } from "../protocol/api.ts";
+import type { AgentsReport, AgentTrial, TrialCheck, TrialCheckName } from "../protocol/agents.ts";
+import type { Api, TryAgentsParams } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
-import { machineOf } from "./executors.ts";
-import { keepFound } from "./known-agents.ts";
-import { versionOf } from "./list-agents.ts";
+import { loadSandboxSupport } from "./executors.ts";
+import { cacheFindings } from "./known-agents.ts";
+import { findVersion } from "./list-agents.ts";
 
 /** A house that keeps nothing, in another environment. */
-export type BuildInner = (env: Record<string, string | undefined>, cwd: string) => Api;
+export type CreateTrialApp = (env: Record<string, string | undefined>, cwd: string) => Api;
 
-export async function tryAgents(ground: Ground, build: BuildInner, params: AgentsTrial): Promise<AgentsReport> {
+export async function tryAgents(ground: AppContext, build: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
   const found = Object.values(adapters).map((adapter) => ({ adapter, path: findProgram(adapter.program, ground.env["PATH"] ?? "") }));
-  const installed = found.flatMap(({ adapter, path }) => (path === null ? [] : [{ adapter, program: programAt(path) }]));
+  const installed = found.flatMap(({ adapter, path }) => (path === null ? [] : [{ adapter, program: readProgram(path) }]));
   if (installed.length > 0) {
     await checkLoopback();
     // Once for all of them: each house would try out the machine by itself.
-    await machineOf(ground);
+    await loadSandboxSupport(ground);
   }
   const slots = createSlots(Math.min(availableParallelism() + 2, 8));
   let done = 0;
-  const tell = (agent: string, check: ContractName | null) => params.onProgress?.({ agent, check, done, of: installed.length });
+  const tell = (agent: string, check: TrialCheckName | null) => params.onProgress?.({ agent, check, done, of: installed.length });
   const trials = installed.map(async ({ adapter, program }) => {
     const trial = await tryOne(ground, build, { adapter, program, slots, params, onCheck: (check) => tell(adapter.name, check) });
     done += 1;
@@ -64,15 +64,15 @@ async function checkLoopback(): Promise<void> {
   });
 }
 
-type One = { adapter: Adapter; program: Program; slots: Slots; params: AgentsTrial; onCheck: (name: ContractName) => void };
+type One = { adapter: Adapter; program: Program; slots: Slots; params: TryAgentsParams; onCheck: (name: TrialCheckName) => void };
 
-async function tryOne(ground: Ground, build: BuildInner, one: One): Promise<AgentTrial> {
+async function tryOne(ground: AppContext, build: CreateTrialApp, one: One): Promise<AgentTrial> {
   const { adapter, program, slots, onCheck } = one;
   const signal = one.params.signal ?? new AbortController().signal;
   const startedAt = performance.now();
   const [version, checks] = await Promise.all([
-    versionOf(ground, adapter, program),
-    tryAgent({
+    findVersion(ground, adapter, program),
+    runTrial({
       agent: adapter.name,
       model: models[adapter.wire],
       canFork: adapter.canFork,
@@ -80,7 +80,7 @@ async function tryOne(ground: Ground, build: BuildInner, one: One): Promise<Agen
       openSeat: async (script, { marker, fault }) => {
         const server = startModelServer(script, { marker });
         server.setFault(fault);
-        return openSeat(ground, build, signal, server);
+        return openTrialSite(ground, build, signal, server);
       },
       slots,
       signal,
@@ -95,7 +95,7 @@ async function tryOne(ground: Ground, build: BuildInner, one: One): Promise<Agen
     version,
     durationMs: Math.round(performance.now() - startedAt),
   };
-  if (!ground.ephemeral) keepFound(ground.paths.state, program, { ...abilities(checks, adapter), at: Date.now(), ...judged(checks) });
+  if (!ground.ephemeral) cacheFindings(ground.paths.state, program, { ...abilities(checks, adapter), at: Date.now(), ...judged(checks) });
   return { ...trial, checks };
 }
 
@@ -110,21 +110,21 @@ const models: Record<Adapter["wire"], string> = {
 };
 
 /** Without sessions of its own it is told the earlier conversation: slower, but not broken. */
-function judged(checks: ContractCheck[]): Pick<AgentTrial, "works" | "reason"> {
+function judged(checks: TrialCheck[]): Pick<AgentTrial, "works" | "reason"> {
   const failed = checks.find(({ name, outcome }) => outcome === "failed" && name !== "resume" && name !== "fork");
   return { works: failed === undefined, reason: failed?.detail ?? null };
 }
 
 /** What could not be tried is as the adapter says. */
-function abilities(checks: ContractCheck[], { canFork }: Adapter): { resume: boolean; fork: boolean } {
-  const shown = (name: ContractName, claim: boolean) => {
+function abilities(checks: TrialCheck[], { canFork }: Adapter): { resume: boolean; fork: boolean } {
+  const shown = (name: TrialCheckName, claim: boolean) => {
     const outcome = checks.find((check) => check.name === name)?.outcome;
     return outcome === "untried" ? claim : outcome === "ok";
   };
   return { resume: shown("resume", true), fork: shown("fork", canFork) };
 }
 
-function openSeat(ground: Ground, build: BuildInner, signal: AbortSignal, server: ModelServer): Seat {
+function openTrialSite(ground: AppContext, build: CreateTrialApp, signal: AbortSignal, server: ModelServer): TrialSite {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-trial-")));
   const project = join(root, "project");
   for (const folder of [join(project, ".git"), join(root, "home"), join(root, "skein", "state")])
@@ -149,7 +149,7 @@ function openSeat(ground: Ground, build: BuildInner, signal: AbortSignal, server
 }
 
 /** What is known about this machine's walls. */
-function carryOver({ paths }: Ground, root: string): void {
+function carryOver({ paths }: AppContext, root: string): void {
   try {
     copyFileSync(join(paths.state, "sandbox.json"), join(root, "skein", "state", "sandbox.json"));
   } catch {
@@ -158,7 +158,7 @@ function carryOver({ paths }: Ground, root: string): void {
 }
 
 /** What tools may see of the user's environment, without the user's own places and proxies. */
-function innerEnv(ground: Ground, root: string, url: string): Record<string, string | undefined> {
+function innerEnv(ground: AppContext, root: string, url: string): Record<string, string | undefined> {
   const seen = Object.entries(toolEnvironment(ground.env)).filter(([name]) => !/^XDG_|_proxy$/i.test(name));
   return {
     ...Object.fromEntries(seen),

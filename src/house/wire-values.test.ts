@@ -4,15 +4,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "../agents/contract/server.ts";
-import { buildHouse, newEstate } from "../house.ts";
+import { createApp, createProcessContext } from "../house.ts";
 import type { Api, TreeView } from "../protocol/api.ts";
-import { apiRows, type RowName } from "../protocol/api-rows.ts";
+import { apiMethods, type MethodName } from "../protocol/api-rows.ts";
 import type { Event } from "../protocol/event.ts";
 import { eventRecord, nodeRecord, sessionRecord, turnRecord } from "../protocol/records.ts";
 import { checkParams } from "../protocol/schema/api.ts";
-import { methodWords } from "../protocol/schema/hub-words.ts";
+import { methodSummaries } from "../protocol/schema/hub-words.ts";
 import type { Session } from "../protocol/turn.ts";
-import { fromWire, toWire } from "../protocol/wire-case.ts";
+import { fromJsonCase, toJsonCase } from "../protocol/wire-case.ts";
 
 const input = { path: "a.txt", old_text: "a", oldText: "b", at: 7, startedAt: 5, edits: [{ endedAt: 1, __x: 2 }] };
 const server = startModelServer({
@@ -32,7 +32,7 @@ const env = {
   ANTHROPIC_BASE_URL: server.url,
   SKEIN_SANDBOX: "off",
 };
-const api = buildHouse({
+const api = createApp({
   env,
   cwd: project,
   startedIn: project,
@@ -41,7 +41,12 @@ const api = buildHouse({
   lenient: false,
   self: [process.execPath, join(import.meta.dir, "..", "main.ts")],
   version: "0",
-  estate: newEstate({ startedAt: 0, around: () => null, address: () => null, reach: () => Promise.reject(new Error("nobody is there")) }),
+  estate: createProcessContext({
+    startedAt: 0,
+    around: () => null,
+    address: () => null,
+    reach: () => Promise.reject(new Error("nobody is there")),
+  }),
   warn: () => {},
 });
 
@@ -52,18 +57,18 @@ afterAll(async () => {
 });
 
 function sent(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(toWire(value)));
+  return JSON.parse(JSON.stringify(toJsonCase(value)));
 }
 
 /** Asks as a client would, in the wire's own words, and holds the answer to the wire and to the document. */
-async function ask(row: RowName, params: Record<string, unknown>): Promise<unknown> {
+async function ask(row: MethodName, params: Record<string, unknown>): Promise<unknown> {
   const checked = checkParams(row, params);
   if (!checked.ok) throw new Error(checked.message);
   const [noun, verb] = row.split(".") as [keyof Api, string];
   const given = (api[noun] as unknown as Record<string, (params: unknown) => unknown>)[verb]!(checked.params);
-  const answer = (apiRows[row] === "feed" ? await Array.fromAsync(given as AsyncIterable<Event>) : await given) ?? null;
-  expect(fromWire(sent(answer))).toEqual(answer);
-  const known: readonly string[] | undefined = methodWords[row].fields;
+  const answer = (apiMethods[row] === "feed" ? await Array.fromAsync(given as AsyncIterable<Event>) : await given) ?? null;
+  expect(fromJsonCase(sent(answer))).toEqual(answer);
+  const known: readonly string[] | undefined = methodSummaries[row].fields;
   const items = (Array.isArray(answer) ? answer : [answer]).map((item) => sent(item));
   if (known !== undefined)
     for (const item of items) expect(Object.keys(item as object).filter((field) => !known.includes(field))).toEqual([]);
@@ -71,10 +76,10 @@ async function ask(row: RowName, params: Record<string, unknown>): Promise<unkno
   return answer;
 }
 
-const asked = new Set<RowName>();
+const asked = new Set<MethodName>();
 
 /** What needs another program, a person or a running turn; hub walks ask those. */
-const elsewhere: RowName[] = [
+const elsewhere: MethodName[] = [
   "team.diff",
   "team.message",
   "turn.steer",
@@ -152,5 +157,5 @@ test("every answer of a real house survives the wire", { timeout: 60_000 }, asyn
     await ask(row, { directory: project });
   const plain = ["agents.list", "models.list", "auth.status", "doctor.check", "health.check"] as const;
   for (const row of [...plain, "config.show", "config.values", "config.paths", "config.schema"] as const) await ask(row, {});
-  expect((Object.keys(apiRows) as RowName[]).filter((row) => !asked.has(row)).toSorted()).toEqual(elsewhere.toSorted());
+  expect((Object.keys(apiMethods) as MethodName[]).filter((row) => !asked.has(row)).toSorted()).toEqual(elsewhere.toSorted());
 });

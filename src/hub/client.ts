@@ -1,26 +1,26 @@
 // The Api of another process: every row travels over one connection. What is lost with it is told as a fault; leaving
 // stops nothing over there. Loads no schemas.
 import { Rpc, rpcCodes, type RpcReply } from "../kit/rpc.ts";
-import { apiRows, type RowName } from "../protocol/api-rows.ts";
+import { apiMethods, type MethodName } from "../protocol/api-rows.ts";
 import type { Api } from "../protocol/api.ts";
 import { protocolVersion } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
-import { fromWire, rowOnWire, toWire } from "../protocol/wire-case.ts";
-import { limits, type Connection, type Talker } from "./connection.ts";
-import { faultOf, isObject } from "./faults.ts";
+import { fromJsonCase, toMethodName, toJsonCase } from "../protocol/wire-case.ts";
+import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
+import { toFault, isObject } from "./faults.ts";
 import { remoteFeed, type RemoteFeed } from "./remote-feed.ts";
 
-export type Address = { socket: string } | { url: string; token: string };
+export type ApiAddress = { socket: string } | { url: string; token: string };
 
 /** Who calls, from where, and with which environment; that goes only over a socket. */
-export type Caller = {
+export type ApiCaller = {
   client: string;
   directory?: string;
   env?: Record<string, string | undefined>;
   trust?: boolean;
 };
 
-export type Remote = {
+export type RemoteApi = {
   api: Api;
   /** Whom we talk to. */
   welcome: { protocol: number; version: string; pid: number; started_at: string };
@@ -28,7 +28,7 @@ export type Remote = {
   call: (method: string, params: unknown) => Promise<unknown>;
 };
 
-export async function connectApi(address: Address, caller: Caller): Promise<Api> {
+export async function connectApi(address: ApiAddress, caller: ApiCaller): Promise<Api> {
   return (await connect(address, caller)).api;
 }
 
@@ -36,9 +36,9 @@ export async function connectApi(address: Address, caller: Caller): Promise<Api>
 const window = 256;
 const helloMs = 5_000;
 
-export async function connect(address: Address, caller: Caller): Promise<Remote> {
-  const talk = new Talk();
-  const accept = (connection: Connection): Talker => talk.over(connection);
+export async function connect(address: ApiAddress, caller: ApiCaller): Promise<RemoteApi> {
+  const talk = new ClientConnection();
+  const accept = (connection: Connection): FrameHandler => talk.over(connection);
   const connection =
     "socket" in address
       ? await (await import("./unix.ts")).connectUnix(address.socket, accept)
@@ -47,7 +47,7 @@ export async function connect(address: Address, caller: Caller): Promise<Remote>
   try {
     const { client, directory, env, trust } = caller;
     const welcome = await talk.call("hub.hello", { protocol: protocolVersion, client, directory, env, trust, window });
-    return { api: talk.api(), welcome: welcome as Remote["welcome"], call: (method, params) => talk.call(method, params) };
+    return { api: talk.api(), welcome: welcome as RemoteApi["welcome"], call: (method, params) => talk.call(method, params) };
   } catch (error) {
     connection.close("not welcome");
     throw error;
@@ -56,17 +56,17 @@ export async function connect(address: Address, caller: Caller): Promise<Remote>
   }
 }
 
-class Talk {
+class ClientConnection {
   readonly #feeds = new Map<number, RemoteFeed<unknown>>();
   #rpc: Rpc | null = null;
   #connection: Connection | null = null;
 
-  over(connection: Connection): Talker {
+  over(connection: Connection): FrameHandler {
     const rpc = new Rpc({
       send: (frame) => void connection.send(frame),
       onNotice: (method, params) => this.#noticed(method, params),
       cancel: { method: "hub.cancel", field: "id" },
-      maxFrame: limits.frameBytes,
+      maxFrame: connectionLimits.frameBytes,
     });
     this.#rpc = rpc;
     this.#connection = connection;
@@ -86,7 +86,7 @@ class Talk {
 
   api(): Api {
     const nouns: Record<string, Record<string, unknown>> = {};
-    for (const [row, kind] of Object.entries(apiRows) as [RowName, "call" | "feed"][]) {
+    for (const [row, kind] of Object.entries(apiMethods) as [MethodName, "call" | "feed"][]) {
       const [noun, verb] = row.split(".") as [string, string];
       (nouns[noun] ??= {})[verb] =
         kind === "call" ? (params?: Params) => this.#row(row, params) : (params: Params) => this.#feed(row, params);
@@ -95,13 +95,13 @@ class Talk {
     return { ...nouns, close } as unknown as Api;
   }
 
-  async #row(row: RowName, { signal, onProgress: _, ...params }: Params = {}): Promise<unknown> {
-    return fromWire(await this.call(rowOnWire(row), toWire(params), signal));
+  async #row(row: MethodName, { signal, onProgress: _, ...params }: Params = {}): Promise<unknown> {
+    return fromJsonCase(await this.call(toMethodName(row), toJsonCase(params), signal));
   }
 
   /** Asked for at once, as if it were here: a turn runs whether or not it is watched. */
-  #feed(row: RowName, params: Params): AsyncIterable<unknown> {
-    const id = this.call(rowOnWire(row), toWire(params)).then((result) => (result as { feed: number }).feed);
+  #feed(row: MethodName, params: Params): AsyncIterable<unknown> {
+    const id = this.call(toMethodName(row), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
     const opened = id.then((feed) => this.#feedOf(feed));
     opened.catch(() => {});
     return {
@@ -128,9 +128,9 @@ class Talk {
   #noticed(method: string, params: unknown): void {
     if (!isObject(params) || typeof params["feed"] !== "number") return;
     const { feed: id, item, error } = params;
-    if (method === "feed.item") this.#feedOf(id).push(fromWire(item));
+    if (method === "feed.item") this.#feedOf(id).push(fromJsonCase(item));
     if (method !== "feed.end") return;
-    this.#feedOf(id).end(isObject(error) ? faultOf(resultError(error)) : undefined);
+    this.#feedOf(id).end(isObject(error) ? toFault(resultError(error)) : undefined);
     // Whoever was answered has it by now, or gets it in this turn of the loop.
     setTimeout(() => this.#feeds.delete(id));
   }
@@ -141,10 +141,10 @@ type Params = Record<string, unknown> & { signal?: AbortSignal; onProgress?: unk
 
 function resultOf(reply: RpcReply): unknown {
   if (reply.ok) return reply.result;
-  throw faultOf(reply.error);
+  throw toFault(reply.error);
 }
 
-function resultError(error: Record<string, unknown>): Parameters<typeof faultOf>[0] {
+function resultError(error: Record<string, unknown>): Parameters<typeof toFault>[0] {
   const { code, message, data } = error;
   return { code: typeof code === "number" ? code : rpcCodes.internal, message: String(message), data };
 }

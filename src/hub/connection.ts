@@ -7,17 +7,17 @@ export type Connection = {
 };
 
 /** Whoever talks over a connection. After `lost` nothing comes any more. */
-export type Talker = {
+export type FrameHandler = {
   receive: (frame: string) => void;
   lost: (why: string) => void;
 };
 
 /** Called once for each connection, before its first frame. */
-export type Accept = (connection: Connection) => Talker;
+export type AcceptConnection = (connection: Connection) => FrameHandler;
 
 export type Listener = { close: () => void };
 
-export const limits = {
+export const connectionLimits = {
   /** One frame, either way. */
   frameBytes: 16 << 20,
   /** Whoever lets more than this pile up without reading is let go. */

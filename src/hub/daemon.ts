@@ -2,18 +2,18 @@
 // stop. Turns that run then may finish for a while; the rest is stopped and recorded as that.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { startOf } from "../kit/processes.ts";
-import type { RowName } from "../protocol/api-rows.ts";
+import { processStartTime } from "../kit/processes.ts";
+import type { MethodName } from "../protocol/api-rows.ts";
 import type { Api } from "../protocol/api.ts";
 import { protocolVersion } from "../protocol/control.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import type { Accept } from "./connection.ts";
-import { listenOwn } from "./listen.ts";
-import { hubPlaces, readHubFile, removeHubFiles, takeHubLock, writePrivately, type HubFile } from "./hub-file.ts";
-import { serveApi, type Hello, type Serving } from "./server.ts";
+import type { AcceptConnection } from "./connection.ts";
+import { listenPrivateSocket } from "./listen.ts";
+import { hubPaths, readHubFile, removeHubFiles, takeHubLock, writePrivateFile, type HubFile } from "./hub-file.ts";
+import { serveApi, type Hello, type ServeOptions } from "./server.ts";
 import { listenWeb } from "./web.ts";
 
-export type HubParts = {
+export type HubDeps = {
   state: string;
   version: string;
   /** Null: 4444, or the next one that is free. */
@@ -30,11 +30,11 @@ export type HubParts = {
 };
 
 /** How long turns may go on after the hub was told to stop, and what a stopped one needs to be recorded. */
-export const stopPatience = { finishMs: 10_000, cancelMs: 20_000 };
+export const stopTimeouts = { finishMs: 10_000, cancelMs: 20_000 };
 
 const firstPort = 4444;
 const lookEveryMs = 5_000;
-const beginsWork = new Set<RowName | "hub.hello">([
+const beginsWork = new Set<MethodName | "hub.hello">([
   "hub.hello",
   "turn.start",
   "bash.execute",
@@ -44,19 +44,19 @@ const beginsWork = new Set<RowName | "hub.hello">([
 ]);
 
 /** False: another hub is there and stays. Otherwise it resolves when this one has been stopped. */
-export async function runHub(parts: HubParts): Promise<boolean> {
-  const lock = await within(
-    stopPatience.finishMs,
+export async function runHub(parts: HubDeps): Promise<boolean> {
+  const lock = await pollUntil(
+    stopTimeouts.finishMs,
     async () => (await takeHubLock(parts.state)) ?? ((await parts.isThere()) ? "taken" : null),
   );
   if (lock === null || lock === "taken") return false;
   const stopping = Promise.withResolvers<number>();
   const hub = { isStopping: false };
-  parts.onStop(() => stopping.resolve(stopPatience.finishMs));
+  parts.onStop(() => stopping.resolve(stopTimeouts.finishMs));
   const listeners = listen(parts, hub, stopping.resolve);
-  const looking = setInterval(() => void isForgotten(parts).then((yes) => yes && stopping.resolve(0)), lookEveryMs);
+  const looking = setInterval(() => void isAbandoned(parts).then((yes) => yes && stopping.resolve(0)), lookEveryMs);
   try {
-    void recordWhatWasLeft(parts);
+    void recoverTurns(parts);
     const finishMs = await stopping.promise;
     hub.isStopping = true;
     parts.log(`stopping; turns have ${finishMs} ms to finish`);
@@ -71,12 +71,12 @@ export async function runHub(parts: HubParts): Promise<boolean> {
   return true;
 }
 
-function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
+function listen(parts: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
   const { state, version, apiFor } = parts;
-  const places = hubPlaces(state);
+  const places = hubPaths(state);
   const startedAt = Date.now();
   const accept =
-    (transport: Serving["transport"]): Accept =>
+    (transport: ServeOptions["transport"]): AcceptConnection =>
     (connection) =>
       serveApi(connection, {
         apiFor,
@@ -90,7 +90,7 @@ function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: 
   const token = randomBytes(32).toString("base64url");
   const ports = parts.port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [parts.port];
   const web = listenWeb({ ports, token, accept: accept("web") });
-  const unix = listenOwn(socket, accept("private"));
+  const unix = listenPrivateSocket(socket, accept("private"));
   const file: HubFile = {
     url: web.url,
     socket,
@@ -99,10 +99,10 @@ function listen(parts: HubParts, hub: { isStopping: boolean }, stop: (finishMs: 
     protocol: protocolVersion,
     started_at: new Date(startedAt).toISOString(),
     token_file: places.token,
-    process_start: startOf(process.pid) ?? "",
+    process_start: processStartTime(process.pid) ?? "",
   };
-  writePrivately(places.token, token);
-  writePrivately(places.file, `${JSON.stringify(file, null, 2)}\n`);
+  writePrivateFile(places.token, token);
+  writePrivateFile(places.file, `${JSON.stringify(file, null, 2)}\n`);
   parts.log(`skein ${version} serves ${web.url} and ${socket}, process ${process.pid}`);
   parts.onReady(file);
   return {
@@ -118,7 +118,7 @@ function isFound(state: string): boolean {
 }
 
 /** A hub that nobody can find and that does nothing has no reason to stay: its directory was removed, for one. */
-async function isForgotten({ state, api }: HubParts): Promise<boolean> {
+async function isAbandoned({ state, api }: HubDeps): Promise<boolean> {
   try {
     return !isFound(state) && (await api.health.check()).running === 0;
   } catch {
@@ -129,13 +129,13 @@ async function isForgotten({ state, api }: HubParts): Promise<boolean> {
 function waitIn({ wait_ms, ...rest }: Record<string, unknown>): number {
   const [stranger] = Object.keys(rest);
   if (stranger !== undefined) throw new Fault("usage", `hub.stop takes no ${stranger.slice(0, 100)}`);
-  if (wait_ms === undefined) return stopPatience.finishMs;
+  if (wait_ms === undefined) return stopTimeouts.finishMs;
   if (typeof wait_ms === "number" && wait_ms >= 0) return wait_ms;
   throw new Fault("usage", "wait_ms is a number of milliseconds");
 }
 
 /** Turns of processes that are gone: a hub that was killed, for one. */
-async function recordWhatWasLeft({ api, log }: HubParts): Promise<void> {
+async function recoverTurns({ api, log }: HubDeps): Promise<void> {
   try {
     const left = (await api.turn.list({ endedSince: null })).filter(({ state }) => state === "interrupted");
     for (const { session } of left) {
@@ -149,16 +149,16 @@ async function recordWhatWasLeft({ api, log }: HubParts): Promise<void> {
 
 async function endTurns(api: Api, finishMs: number): Promise<void> {
   const isQuiet = async () => (await api.health.check()).running === 0 || null;
-  if (await within(finishMs, isQuiet)) return;
+  if (await pollUntil(finishMs, isQuiet)) return;
   // Again and again: one that was asked for before may begin only now.
-  await within(stopPatience.cancelMs, async () => {
+  await pollUntil(stopTimeouts.cancelMs, async () => {
     const ours = (await api.turn.list({ endedSince: null })).filter(({ pid }) => pid === process.pid);
     await Promise.allSettled(ours.map(({ session }) => api.turn.cancel({ session: session.id })));
     return isQuiet();
   });
 }
 
-async function within<T>(limitMs: number, get: () => Promise<T | null>): Promise<T | null> {
+async function pollUntil<T>(limitMs: number, get: () => Promise<T | null>): Promise<T | null> {
   const giveUpAt = performance.now() + limitMs;
   for (;;) {
     const got = await get();

@@ -28,7 +28,7 @@ const codesOfTalk: Partial<Record<number, FaultCode>> = {
   [rpcCodes.invalid]: "usage",
 };
 
-export function faultOf({ code, message, data }: RpcError): Fault {
+export function toFault({ code, message, data }: RpcError): Fault {
   const { code: named, hint } = isObject(data) ? data : {};
   // A code that only a later version knows is passed on as it is.
   const known = typeof named === "string" ? (named as FaultCode) : (codesOfTalk[code] ?? "internal");

@@ -2,7 +2,7 @@
 // slowly lets the engine's own bounded tail drop what may be lost, and nothing piles up here.
 import type { RpcError } from "../kit/rpc.ts";
 import { Fault } from "../protocol/error.ts";
-import { toWire } from "../protocol/wire-case.ts";
+import { toJsonCase } from "../protocol/wire-case.ts";
 import { faultError } from "./faults.ts";
 
 export type FeedsOptions = {
@@ -13,7 +13,7 @@ export type FeedsOptions = {
   room: () => Promise<void> | null;
 };
 
-type Open = {
+type OpenFeed = {
   iterator: AsyncIterator<unknown>;
   /** Items that may be sent before the reader says that it took some. */
   credit: number;
@@ -25,7 +25,7 @@ const mostFeeds = 100;
 
 export class Feeds {
   readonly #options: FeedsOptions;
-  readonly #open = new Map<number, Open>();
+  readonly #open = new Map<number, OpenFeed>();
   #lastId = 0;
 
   constructor(options: FeedsOptions) {
@@ -39,7 +39,7 @@ export class Feeds {
   /** Nothing is pulled before `begin`. */
   add(items: AsyncIterable<unknown>, window: number): { id: number; begin: () => void } {
     const id = (this.#lastId += 1);
-    const feed: Open = { iterator: items[Symbol.asyncIterator](), credit: window, more: null, isClosed: false };
+    const feed: OpenFeed = { iterator: items[Symbol.asyncIterator](), credit: window, more: null, isClosed: false };
     this.#open.set(id, feed);
     return { id, begin: () => void this.#pump(id, feed) };
   }
@@ -65,7 +65,7 @@ export class Feeds {
     for (const id of this.#open.keys()) this.close(id);
   }
 
-  async #pump(id: number, feed: Open): Promise<void> {
+  async #pump(id: number, feed: OpenFeed): Promise<void> {
     try {
       for (;;) {
         for (let wait = this.#wait(feed); wait !== null; wait = this.#wait(feed)) await wait;
@@ -88,7 +88,7 @@ export class Feeds {
   }
 
   /** Null when there is room for an item. */
-  #wait(feed: Open): Promise<void> | null {
+  #wait(feed: OpenFeed): Promise<void> | null {
     if (feed.isClosed) return null;
     return feed.credit <= 0 ? new Promise<void>((more) => (feed.more = more)) : this.#options.room();
   }
@@ -103,7 +103,7 @@ export class Feeds {
 /** Of all feeds of this process together: more would be felt by the turns that run in it. */
 const most = { perSecond: 15_000, atOnce: 5_000, waitMs: 20 };
 
-class Allowance {
+class SendRate {
   #left = most.atOnce;
   #countedAt = performance.now();
 
@@ -118,7 +118,7 @@ class Allowance {
   }
 }
 
-const allowance = new Allowance();
+const allowance = new SendRate();
 
 /** What many watch is written once: they are all given the same object. */
 const texts = new WeakMap<object, string>();
@@ -127,7 +127,7 @@ function textOf(item: unknown): string {
   if (typeof item !== "object" || item === null) return JSON.stringify(item) ?? "null";
   const known = texts.get(item);
   if (known !== undefined) return known;
-  const text = JSON.stringify(toWire(item));
+  const text = JSON.stringify(toJsonCase(item));
   texts.set(item, text);
   return text;
 }

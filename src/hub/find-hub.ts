@@ -3,13 +3,13 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { wake } from "../kit/freeze.ts";
 import { absolutePath } from "../kit/paths.ts";
-import { isStopped, startOf } from "../kit/processes.ts";
+import { isStopped, processStartTime } from "../kit/processes.ts";
 import type { Api } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { connect, type Caller, type Remote } from "./client.ts";
-import { hubPlaces, readHubFile, type HubFile } from "./hub-file.ts";
+import { connect, type ApiCaller, type RemoteApi } from "./client.ts";
+import { hubPaths, readHubFile, type HubFile } from "./hub-file.ts";
 
-export type HubSeeker = {
+export type HubLookup = {
   state: string;
   home: string;
   /** How this program starts itself again. */
@@ -21,25 +21,25 @@ export type HubSeeker = {
 const patience = { startMs: 15_000, lastWordsMs: 25_000 };
 
 /** An Api whose turns outlive this process, with the environment of whoever seeks it. */
-export async function connectHub(
-  seeker: HubSeeker,
-  caller: Pick<Caller, "directory" | "trust">,
+export async function connectHubApi(
+  seeker: HubLookup,
+  caller: Pick<ApiCaller, "directory" | "trust">,
   options: { start: boolean },
 ): Promise<Api> {
-  return (await reachHub(seeker, caller, options)).api;
+  return (await connectHub(seeker, caller, options)).api;
 }
 
 /** The same, and whom one talks to. */
-export async function reachHub(
-  seeker: HubSeeker,
-  caller: Pick<Caller, "directory" | "trust">,
+export async function connectHub(
+  seeker: HubLookup,
+  caller: Pick<ApiCaller, "directory" | "trust">,
   options: { start: boolean },
-): Promise<Remote> {
+): Promise<RemoteApi> {
   const file = options.start ? (await startHub(seeker, { port: null, credentials: "left out" })).file : hubOrFault(seeker);
-  return talkTo(seeker, file, { ...caller, env: withWholePaths(seeker) });
+  return connectToHubFile(seeker, file, { ...caller, env: withWholePaths(seeker) });
 }
 
-export function talkTo({ version }: HubSeeker, file: HubFile, caller: Omit<Caller, "client"> = {}): Promise<Remote> {
+export function connectToHubFile({ version }: HubLookup, file: HubFile, caller: Omit<ApiCaller, "client"> = {}): Promise<RemoteApi> {
   refuseAsleep(file);
   return connect({ socket: file.socket }, { client: `skein ${version}`, ...caller });
 }
@@ -52,24 +52,24 @@ function refuseAsleep({ pid }: HubFile): void {
   });
 }
 
-function hubOrFault({ state }: HubSeeker): HubFile {
+function hubOrFault({ state }: HubLookup): HubFile {
   const file = readHubFile(state);
   if (file === null) throw new Fault("hub-unreachable", "no hub runs", { hint: "skein hub start" });
   return file;
 }
 
-export type HubStart = { port: number | null; credentials: "kept" | "left out" };
+export type StartHubOptions = { port: number | null; credentials: "kept" | "left out" };
 
 /** The one that runs, or a new one once it answers. */
-export async function startHub(seeker: HubSeeker, start: HubStart): Promise<{ file: HubFile; isNew: boolean }> {
-  const running = await answering(seeker);
+export async function startHub(seeker: HubLookup, start: StartHubOptions): Promise<{ file: HubFile; isNew: boolean }> {
+  const running = await findRunningHub(seeker);
   if (running !== null) return { file: running, isNew: false };
   const started = await spawnHub(seeker, start);
   const giveUpAt = performance.now() + patience.startMs;
   for (let waitMs = 5; performance.now() < giveUpAt; waitMs = Math.min(waitMs * 2, 100)) {
     // Asked first: one that ends because another hub is there has seen it answer.
     const hasEnded = started.isGone();
-    const file = await answering(seeker);
+    const file = await findRunningHub(seeker);
     if (file?.pid === started.pid) return { file, isNew: true };
     if (file !== null) {
       // It came too late, and must not be there when the other one has been stopped.
@@ -89,12 +89,12 @@ async function end({ pid, isGone }: Started): Promise<void> {
 }
 
 /** Null when there is none that takes work. One that is stopped or speaks another protocol is there, and whoever asks is told so. */
-export async function answering(seeker: HubSeeker): Promise<HubFile | null> {
+export async function findRunningHub(seeker: HubLookup): Promise<HubFile | null> {
   const file = readHubFile(seeker.state);
   if (file === null) return null;
   refuseAsleep(file);
   try {
-    await (await talkTo(seeker, file)).api.close();
+    await (await connectToHubFile(seeker, file)).api.close();
     return file;
   } catch (error) {
     if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) return null;
@@ -108,12 +108,12 @@ type Started = { pid: number; isGone: () => boolean };
  * In a session of its own and nobody's child: it ends neither with the terminal nor with us, nor with a program that
  * started us and ends all it finds below itself, as opencode does with its MCP servers.
  */
-async function spawnHub(seeker: HubSeeker, { port, credentials }: HubStart): Promise<Started> {
+async function spawnHub(seeker: HubLookup, { port, credentials }: StartHubOptions): Promise<Started> {
   const { state, home, self } = seeker;
   const whole = withWholePaths(seeker);
   const env = credentials === "kept" ? whole : withoutCredentials(whole);
   mkdirSync(state, { recursive: true, mode: 0o700 });
-  const { log } = hubPlaces(state);
+  const { log } = hubPaths(state);
   closeSync(openSync(log, "a", 0o600));
   if (statSync(log).size > 1 << 20) truncateSync(log);
   const words = [...self, "hub", "start", "--foreground", ...(port === null ? [] : ["--port", String(port)])];
@@ -126,12 +126,12 @@ async function spawnHub(seeker: HubSeeker, { port, credentials }: HubStart): Pro
     stderr: "ignore",
   });
   const pid = Number(await new Response(starter.stdout).text());
-  const start = startOf(pid);
-  return { pid, isGone: () => start === null || startOf(pid) !== start };
+  const start = processStartTime(pid);
+  return { pid, isGone: () => start === null || processStartTime(pid) !== start };
 }
 
-function silent({ state }: HubSeeker, why: string): Fault {
-  const { log } = hubPlaces(state);
+function silent({ state }: HubLookup, why: string): Fault {
+  const { log } = hubPaths(state);
   let last = "";
   try {
     last = readFileSync(log, "utf8").trimEnd().split("\n").slice(-3).join("\n");
@@ -141,13 +141,13 @@ function silent({ state }: HubSeeker, why: string): Fault {
   return new Fault("hub-unreachable", `the hub did not start: ${why}`, { hint: `${last === "" ? "" : `${last}\n`}${log} has all it said` });
 }
 
-export type HubStop = { outcome: "not-running" | "stopped" | "killed"; pid: number | null };
+export type StopHubResult = { outcome: "not-running" | "stopped" | "killed"; pid: number | null };
 
-export async function stopHub(seeker: HubSeeker, waitMs: number): Promise<HubStop> {
+export async function stopHub(seeker: HubLookup, waitMs: number): Promise<StopHubResult> {
   const file = readHubFile(seeker.state);
   if (file === null) return { outcome: "not-running", pid: null };
   const { pid } = file;
-  const isGone = () => startOf(pid) !== file.process_start;
+  const isGone = () => processStartTime(pid) !== file.process_start;
   wake(pid);
   await tellToStop(seeker, file, waitMs);
   const giveUpAt = performance.now() + waitMs + patience.lastWordsMs;
@@ -159,15 +159,15 @@ export async function stopHub(seeker: HubSeeker, waitMs: number): Promise<HubSto
   return { outcome: "killed", pid };
 }
 
-async function tellToStop(seeker: HubSeeker, file: HubFile, waitMs: number): Promise<void> {
+async function tellToStop(seeker: HubLookup, file: HubFile, waitMs: number): Promise<void> {
   try {
-    const { api, call } = await talkTo(seeker, file);
+    const { api, call } = await connectToHubFile(seeker, file);
     await call("hub.stop", { wait_ms: waitMs });
     await api.close();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // It is stopping already. One that speaks another protocol, or does not answer, hears a signal.
-    if (error.code !== "hub-unreachable" && startOf(file.pid) === file.process_start) signal(file.pid, "SIGTERM");
+    if (error.code !== "hub-unreachable" && processStartTime(file.pid) === file.process_start) signal(file.pid, "SIGTERM");
   }
 }
 
@@ -180,7 +180,7 @@ function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
 }
 
 /** The hub stands somewhere else: what is relative here counts from here. */
-function withWholePaths({ env, home }: HubSeeker): Record<string, string | undefined> {
+function withWholePaths({ env, home }: HubLookup): Record<string, string | undefined> {
   const whole = (path: string) => absolutePath(path, { cwd: process.cwd(), home });
   return Object.fromEntries(
     Object.entries(env).map(([name, value]) => [name, value && /^(SKEIN_HOME|HOME|XDG_[A-Z]+_HOME)$/.test(name) ? whole(value) : value]),

@@ -3,7 +3,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadLibc } from "../kit/libc.ts";
-import { startOf } from "../kit/processes.ts";
+import { processStartTime } from "../kit/processes.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { isObject } from "./faults.ts";
 
@@ -19,9 +19,9 @@ export type HubFile = {
   process_start: string;
 };
 
-export type HubPlaces = { file: string; token: string; log: string; lock: string };
+export type HubPaths = { file: string; token: string; log: string; lock: string };
 
-export function hubPlaces(state: string): HubPlaces {
+export function hubPaths(state: string): HubPaths {
   const at = (name: string) => join(state, name);
   return { file: at("hub.json"), token: at("hub.token"), log: at("hub.log"), lock: at("hub.lock") };
 }
@@ -30,13 +30,13 @@ export function hubPlaces(state: string): HubPlaces {
 export function readHubFile(state: string): HubFile | null {
   let text: string;
   try {
-    text = readFileSync(hubPlaces(state).file, "utf8");
+    text = readFileSync(hubPaths(state).file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new Fault("file-unreadable", `can't read ${hubPlaces(state).file}: ${messageOf(error)}`, { cause: error });
+    throw new Fault("file-unreadable", `can't read ${hubPaths(state).file}: ${messageOf(error)}`, { cause: error });
   }
   const found = hubFileIn(text);
-  return found !== null && startOf(found.pid) === found.process_start ? found : null;
+  return found !== null && processStartTime(found.pid) === found.process_start ? found : null;
 }
 
 /** It is written whole: anything else was not written by us. */
@@ -49,7 +49,7 @@ function hubFileIn(text: string): HubFile | null {
   }
 }
 
-export function writePrivately(path: string, text: string): void {
+export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(temporary, text, { mode: 0o600, flush: true });
@@ -61,14 +61,14 @@ export function writePrivately(path: string, text: string): void {
 }
 
 export function removeHubFiles(state: string): void {
-  const { file, token } = hubPlaces(state);
+  const { file, token } = hubPaths(state);
   for (const path of [file, token]) rmSync(path, { force: true });
 }
 
 /** Held until it is released or this process ends, however it ends. Null: another hub holds it. */
 export async function takeHubLock(state: string): Promise<{ release: () => void } | null> {
   mkdirSync(state, { recursive: true, mode: 0o700 });
-  const file = openSync(hubPlaces(state).lock, "a", 0o600);
+  const file = openSync(hubPaths(state).lock, "a", 0o600);
   const libc = await loadLibc();
   // Where files can't be locked, hub.json alone says who is there.
   const isOurs = libc === null ? readHubFile(state) === null : libc.lock(file);

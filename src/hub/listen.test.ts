@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Api } from "../protocol/api.ts";
 import { connectApi } from "./client.ts";
-import { listenPrivately } from "./listen.ts";
+import { servePrivateSocket } from "./listen.ts";
 import { listenUnix } from "./unix.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-listen-"));
@@ -21,7 +21,7 @@ const serving = (running: number) => ({
 test("two listeners of one directory are reached each by its own address, and leave nothing", async () => {
   const run = join(root, "both");
   const addresses = ["1-aa", "1-bb"].map((name) => join(run, `${name}.sock`)) as [string, string];
-  const listeners = addresses.map((address, nth) => listenPrivately(address, serving(nth)));
+  const listeners = addresses.map((address, nth) => servePrivateSocket(address, serving(nth)));
   for (const [nth, socket] of addresses.entries()) {
     const api = await connectApi({ socket }, { client: "test" });
     expect(await api.health.check()).toEqual({ ...health, running: nth });
@@ -36,7 +36,7 @@ test("a directory that others could enter is closed to them first", () => {
   const run = join(root, "open");
   mkdirSync(run);
   chmodSync(run, 0o755);
-  listenPrivately(join(run, "1-aa.sock"), serving(0)).close();
+  servePrivateSocket(join(run, "1-aa.sock"), serving(0)).close();
   expect(statSync(run).mode & 0o777).toBe(0o700);
 });
 
@@ -52,7 +52,7 @@ test("sockets of dead processes go; those that answer, and other files, stay", a
     expect(existsSync(place(name))).toBe(true);
   }
   const elsewhere = listenUnix(place(`${nobody}-cafe.sock`), () => ({ receive: () => {}, lost: () => {} }));
-  const listener = listenPrivately(place("1-aa.sock"), serving(0));
+  const listener = servePrivateSocket(place("1-aa.sock"), serving(0));
   while (existsSync(place(`${nobody}-dead.sock`))) await Bun.sleep(5);
   expect(readdirSync(run).sort()).toEqual([`1-aa.sock`, `${nobody}-cafe.sock`, `${process.pid}-beef.sock`, "hub.sock"].sort());
   listener.close();

@@ -2,28 +2,28 @@
 // watch, steer and stop what runs here. Sockets that dead processes left are taken away.
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { startOf } from "../kit/processes.ts";
+import { processStartTime } from "../kit/processes.ts";
 import { messageOf } from "../protocol/error.ts";
-import type { Accept, Connection, Listener, Talker } from "./connection.ts";
-import type { Serving } from "./server.ts";
-import { connectUnix, listenUnix, ownDirectory } from "./unix.ts";
+import type { AcceptConnection, Connection, Listener, FrameHandler } from "./connection.ts";
+import type { ServeOptions } from "./server.ts";
+import { connectUnix, listenUnix, createPrivateDirectory } from "./unix.ts";
 
-export function listenPrivately(address: string, serving: Omit<Serving, "transport">): Listener {
-  return listenOwn(address, (connection) => serveWhenLoaded(connection, { ...serving, transport: "private" }));
+export function servePrivateSocket(address: string, serving: Omit<ServeOptions, "transport">): Listener {
+  return listenPrivateSocket(address, (connection) => serveWhenLoaded(connection, { ...serving, transport: "private" }));
 }
 
 /** Most runs are watched by nobody: what answers is loaded with the first call, and what was said meanwhile waits. */
-function serveWhenLoaded(connection: Connection, serving: Serving): Talker {
+function serveWhenLoaded(connection: Connection, serving: ServeOptions): FrameHandler {
   const loaded = import("./server.ts").then(({ serveApi }) => serveApi(connection, serving));
   loaded.catch((error) => connection.close(`what answers can't be loaded: ${messageOf(error)}`));
-  const pass = (tell: (talker: Talker) => void): void => void loaded.then(tell, () => {});
+  const pass = (tell: (talker: FrameHandler) => void): void => void loaded.then(tell, () => {});
   return { receive: (frame) => pass((talker) => talker.receive(frame)), lost: (why) => pass((talker) => talker.lost(why)) };
 }
 
 /** At `<pid>-<hex>.sock` in a directory that is this user's alone. */
-export function listenOwn(address: string, accept: Accept): Listener {
+export function listenPrivateSocket(address: string, accept: AcceptConnection): Listener {
   const directory = dirname(address);
-  ownDirectory(directory);
+  createPrivateDirectory(directory);
   const listener = listenUnix(address, accept);
   sweep(directory).catch(() => {}); // the next process sweeps too
   return {
@@ -36,7 +36,7 @@ export function listenOwn(address: string, accept: Accept): Listener {
 
 /** A pid that is nobody's here may be somebody's in another container: only a socket that nobody answers goes. */
 async function sweep(directory: string): Promise<void> {
-  const isLeft = (name: string) => startOf(Number(/^(\d+)-[0-9a-f]+\.sock$/.exec(name)?.[1] ?? process.pid)) === null;
+  const isLeft = (name: string) => processStartTime(Number(/^(\d+)-[0-9a-f]+\.sock$/.exec(name)?.[1] ?? process.pid)) === null;
   for (const name of readdirSync(directory).filter(isLeft)) {
     const path = join(directory, name);
     try {

@@ -3,13 +3,13 @@ import { expect, test } from "bun:test";
 import { createFeed } from "../kit/feed.ts";
 import type { Event } from "../protocol/event.ts";
 import { Fault } from "../protocol/error.ts";
-import { lasting, passing } from "./fixtures/stand.ts";
-import { atOwnPace } from "./own-pace.ts";
+import { durableEvent, transientEvent } from "./fixtures/stand.ts";
+import { withoutBackpressure } from "./own-pace.ts";
 
 test("a reader that keeps up gets everything", async () => {
   const feed = createFeed<Event>();
-  const read = Array.fromAsync(atOwnPace(feed));
-  const all = [lasting(1), passing(1, 1, "a"), passing(1, 2, "b"), lasting(2)];
+  const read = Array.fromAsync(withoutBackpressure(feed));
+  const all = [durableEvent(1), transientEvent(1, 1, "a"), transientEvent(1, 2, "b"), durableEvent(2)];
   for (const event of all) feed.push(event);
   feed.end();
   expect(await read).toEqual(all);
@@ -17,10 +17,10 @@ test("a reader that keeps up gets everything", async () => {
 
 test("one that is behind loses what passes, a thousand being kept, and nothing that lasts", async () => {
   const feed = createFeed<Event>();
-  const events = atOwnPace(feed);
+  const events = withoutBackpressure(feed);
   for (let seq = 1; seq <= 5000; seq += 1) {
-    feed.push(lasting(seq));
-    for (let n = 1; n <= 10; n += 1) feed.push(passing(seq, n, "x"));
+    feed.push(durableEvent(seq));
+    for (let n = 1; n <= 10; n += 1) feed.push(transientEvent(seq, n, "x"));
     if (seq % 10 === 0) await Bun.sleep(0);
   }
   feed.end();
@@ -32,14 +32,14 @@ test("one that is behind loses what passes, a thousand being kept, and nothing t
 
 test("what went wrong comes after what came before; leaving ends the wait", async () => {
   const failing = createFeed<Event>();
-  const reader = atOwnPace(failing)[Symbol.asyncIterator]();
-  failing.push(lasting(1));
+  const reader = withoutBackpressure(failing)[Symbol.asyncIterator]();
+  failing.push(durableEvent(1));
   failing.fail(new Fault("store-full", "no room"));
-  expect(await reader.next()).toEqual({ value: lasting(1), done: false });
+  expect(await reader.next()).toEqual({ value: durableEvent(1), done: false });
   await expect(reader.next()).rejects.toMatchObject({ code: "store-full" });
 
   const silent = createFeed<Event>();
-  const leaving = atOwnPace(silent)[Symbol.asyncIterator]();
+  const leaving = withoutBackpressure(silent)[Symbol.asyncIterator]();
   const next = leaving.next();
   void leaving.return!();
   expect(await next).toEqual({ value: undefined, done: true });

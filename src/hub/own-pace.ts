@@ -1,13 +1,13 @@
 // The feed of a turn that was started here. The turn does not wait for its reader: while that one is behind, what may
 // be lost is dropped, and what lasts is kept.
-import { createTail } from "../kit/tail.ts";
+import { createLossyQueue } from "../kit/tail.ts";
 import type { Event } from "../protocol/event.ts";
 
 const bounds = { lossy: 1000, kept: Infinity };
 
-export function atOwnPace(events: AsyncIterable<Event>): AsyncIterable<Event> {
+export function withoutBackpressure(events: AsyncIterable<Event>): AsyncIterable<Event> {
   const source = events[Symbol.asyncIterator]();
-  const tail = createTail<Event>(bounds);
+  const tail = createLossyQueue<Event>(bounds);
   const failure: { error?: unknown } = {};
 
   const drain = async (): Promise<void> => {

@@ -1,16 +1,16 @@
 // An Api over real sockets, both transports: the same answers, faults and feeds as if it were here.
 import { describe, expect, test } from "bun:test";
-import { apiRows } from "../protocol/api-rows.ts";
+import { apiMethods } from "../protocol/api-rows.ts";
 import type { Session } from "../protocol/turn.ts";
 import { Fault } from "../protocol/error.ts";
-import { lasting, stand, transports, type Rows } from "./fixtures/stand.ts";
+import { durableEvent, startTestServer, transports, type PartialApi } from "./fixtures/stand.ts";
 
 const session = { id: "s-1", name: "long", createdAt: 1_700_000_000_000, tip: null, toolLevel: "minimal" } as unknown as Session;
 
 describe.each(transports)("over %s", (transport) => {
   test("a call gives what the Api gives, and passes on what it was given", async () => {
     const given: unknown[] = [];
-    using hub = stand(transport, { session: { find: async (params) => (given.push(params), session) } });
+    using hub = startTestServer(transport, { session: { find: async (params) => (given.push(params), session) } });
     const { api, welcome } = await hub.connect({ directory: "/somewhere", trust: false });
     expect(await api.session.find({ wanted: "long", directory: "/x" })).toEqual(session);
     expect(given).toEqual([{ wanted: "long", directory: "/x" }]);
@@ -20,13 +20,13 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("a fault is the same fault on the other side; any other error is an internal one", async () => {
-    const rows: Rows = {
+    const rows: PartialApi = {
       session: {
         find: () => Promise.reject(new Fault("session-unknown", "no session", { hint: "look again" })),
         current: () => Promise.reject(new TypeError("a mistake of ours")),
       },
     };
-    using hub = stand(transport, rows);
+    using hub = startTestServer(transport, rows);
     const { api } = await hub.connect();
     const fault = await api.session.find({ wanted: "x", directory: "/x" }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Fault);
@@ -36,7 +36,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("params that do not fit are told by name, and reach nobody", async () => {
-    using hub = stand(transport, {});
+    using hub = startTestServer(transport, {});
     const { api } = await hub.connect();
     await expect(api.session.find({ wanted: "x", directory: 7 } as never)).rejects.toMatchObject({
       code: "usage",
@@ -47,7 +47,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("a method that does not exist is answered with those that come near", async () => {
-    using hub = stand(transport, {});
+    using hub = startTestServer(transport, {});
     const { call, api } = await hub.connect();
     await expect(call("turn.wach", {})).rejects.toMatchObject({
       code: "usage",
@@ -59,34 +59,34 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("every row is mirrored, and no other", async () => {
-    using hub = stand(transport, {});
+    using hub = startTestServer(transport, {});
     const { api } = await hub.connect();
     const { close, ...nouns } = api;
     const rows = Object.entries(nouns).flatMap(([noun, verbs]) => Object.keys(verbs).map((verb) => `${noun}.${verb}`));
-    expect(rows.sort()).toEqual(Object.keys(apiRows).sort());
+    expect(rows.sort()).toEqual(Object.keys(apiMethods).sort());
     await close();
   });
 
   test("a feed is told item by item, in order, and ends", async () => {
     async function* watch() {
-      for (let seq = 1; seq <= 1000; seq += 1) yield lasting(seq);
+      for (let seq = 1; seq <= 1000; seq += 1) yield durableEvent(seq);
     }
-    using hub = stand(transport, { turn: { watch } });
+    using hub = startTestServer(transport, { turn: { watch } });
     const { api } = await hub.connect();
     const seen = await Array.fromAsync(api.turn.watch({ session: "s", afterSeq: 0, until: "idle" }));
-    expect(seen).toEqual(Array.from({ length: 1000 }, (_, at) => lasting(at + 1)));
+    expect(seen).toEqual(Array.from({ length: 1000 }, (_, at) => durableEvent(at + 1)));
     await api.close();
   });
 
   test("a feed that fails gives what came before, then the fault", async () => {
     async function* watch() {
-      yield lasting(1);
+      yield durableEvent(1);
       throw new Fault("session-unknown", "gone");
     }
-    using hub = stand(transport, { turn: { watch } });
+    using hub = startTestServer(transport, { turn: { watch } });
     const { api } = await hub.connect();
     const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
-    expect(await feed.next()).toEqual({ value: lasting(1), done: false });
+    expect(await feed.next()).toEqual({ value: durableEvent(1), done: false });
     // `rejects` would turn the loop within the very callback that has the next frame.
     const fault = await feed.next().catch((error: unknown) => error);
     expect(fault).toMatchObject({ name: "Fault", code: "session-unknown", message: "gone" });
@@ -99,7 +99,7 @@ describe.each(transports)("over %s", (transport) => {
       next: () => new Promise<never>(() => {}),
       return: async () => (left.resolve(), { value: undefined, done: true as const }),
     };
-    using hub = stand(transport, {
+    using hub = startTestServer(transport, {
       turn: { watch: () => ({ [Symbol.asyncIterator]: () => silent }) },
       session: { find: async () => session },
     });
@@ -117,16 +117,16 @@ describe.each(transports)("over %s", (transport) => {
     const left = Promise.withResolvers<void>();
     async function* start() {
       try {
-        yield lasting(1);
+        yield durableEvent(1);
         await new Promise((resolve) => setTimeout(resolve, 5));
-        yield lasting(2);
+        yield durableEvent(2);
         await new Promise((resolve) => setTimeout(resolve, 5));
-        yield lasting(3);
+        yield durableEvent(3);
       } finally {
         left.resolve();
       }
     }
-    using hub = stand(transport, { turn: { watch: start } });
+    using hub = startTestServer(transport, { turn: { watch: start } });
     const { api } = await hub.connect();
     const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
     await feed.next();
@@ -137,7 +137,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("whoever waits when the other side goes away is told so", async () => {
-    const hub = stand(transport, {
+    const hub = startTestServer(transport, {
       session: { find: () => new Promise(() => {}) },
       turn: { watch: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) },
     });
@@ -153,7 +153,7 @@ describe.each(transports)("over %s", (transport) => {
 
   test("a trial that is taken back is stopped over there", async () => {
     const begun = Promise.withResolvers<AbortSignal | undefined>();
-    using hub = stand(transport, { doctor: { tryAgents: ({ signal }) => (begun.resolve(signal), new Promise(() => {})) } });
+    using hub = startTestServer(transport, { doctor: { tryAgents: ({ signal }) => (begun.resolve(signal), new Promise(() => {})) } });
     const { api } = await hub.connect();
     const stop = new AbortController();
     const trial = api.doctor.tryAgents({ signal: stop.signal, onProgress: () => {} }).catch((error: unknown) => error);
@@ -167,7 +167,7 @@ describe.each(transports)("over %s", (transport) => {
 
   test("a house that can't be built is told of with each request, and built once it can be", async () => {
     let isBroken = true;
-    using hub = stand(
+    using hub = startTestServer(
       transport,
       {},
       {
@@ -185,7 +185,11 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("what is refused for now is not begun", async () => {
-    using hub = stand(transport, {}, { refuse: (row) => (row === "bash.execute" ? new Fault("hub-unreachable", "it is stopping") : null) });
+    using hub = startTestServer(
+      transport,
+      {},
+      { refuse: (row) => (row === "bash.execute" ? new Fault("hub-unreachable", "it is stopping") : null) },
+    );
     const { api } = await hub.connect();
     const feed = Array.fromAsync(
       api.bash.execute({ session: "s", command: "true", timeoutMs: null, policy: { name: "workspace" } as never }),
@@ -199,10 +203,10 @@ describe.each(transports)("over %s", (transport) => {
     async function* watch() {
       for (let seq = 1; seq <= 5000; seq += 1) {
         pulled = seq;
-        yield lasting(seq, "x".repeat(100));
+        yield durableEvent(seq, "x".repeat(100));
       }
     }
-    using hub = stand(transport, { turn: { watch }, session: { current: async () => session } });
+    using hub = startTestServer(transport, { turn: { watch }, session: { current: async () => session } });
     const { api } = await hub.connect();
     const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" });
     const reader = feed[Symbol.asyncIterator]();
@@ -219,18 +223,18 @@ describe.each(transports)("over %s", (transport) => {
 
 test("an environment travels over the private socket only, and is nowhere but in the house", async () => {
   const env = { ANTHROPIC_API_KEY: "key", PATH: "/bin" };
-  using own = stand("unix", { session: { current: async () => null } });
+  using own = startTestServer("unix", { session: { current: async () => null } });
   const { api } = await own.connect({ env });
   await api.session.current({ directory: "/x" });
   expect(own.hellos[0]?.env).toEqual(env);
   await api.close();
-  using web = stand("web", {});
+  using web = startTestServer("web", {});
   await expect(web.connect({ env })).rejects.toMatchObject({ code: "usage", message: "env travels over the unix socket only" });
 });
 
 test("two servers at once do not know each other", async () => {
-  using one = stand("unix", { session: { current: async () => session } });
-  using two = stand("web", { session: { current: async () => null } });
+  using one = startTestServer("unix", { session: { current: async () => session } });
+  using two = startTestServer("web", { session: { current: async () => null } });
   const [first, second] = await Promise.all([one.connect(), two.connect()]);
   expect(await first.api.session.current({ directory: "/x" })).toEqual(session);
   expect(await second.api.session.current({ directory: "/x" })).toBeNull();

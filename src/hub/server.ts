@@ -3,16 +3,16 @@
 import { isAbsolute } from "node:path";
 import { nearestWord } from "../kit/nearest.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/rpc.ts";
-import { apiRows, type RowName } from "../protocol/api-rows.ts";
+import { apiMethods, type MethodName } from "../protocol/api-rows.ts";
 import type { Api } from "../protocol/api.ts";
 import { protocolVersion } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
-import { rowOfWire, rowOnWire, toWire } from "../protocol/wire-case.ts";
-import { limits, type Connection, type Talker } from "./connection.ts";
+import { findMethod, toMethodName, toJsonCase } from "../protocol/wire-case.ts";
+import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
 import { badRequest, faultReply, isObject } from "./faults.ts";
 import { Feeds } from "./feeds.ts";
-import { atOwnPace } from "./own-pace.ts";
+import { withoutBackpressure } from "./own-pace.ts";
 
 /** Who is there, and in whose name the house is built. */
 export type Hello = {
@@ -25,7 +25,7 @@ export type Hello = {
   trust: boolean | null;
 };
 
-export type Serving = {
+export type ServeOptions = {
   apiFor: (hello: Hello) => Api | Promise<Api>;
   version: string;
   startedAt: number;
@@ -34,21 +34,21 @@ export type Serving = {
   /** Methods beside the Api. */
   own?: Record<string, (params: Record<string, unknown>) => unknown>;
   /** A reason not to begin this now, or not to begin at all. */
-  refuse?: (row: RowName | "hub.hello") => Fault | null;
+  refuse?: (row: MethodName | "hub.hello") => Fault | null;
 };
 
 /** Calls that can be stopped half-way. */
-const stoppable = new Set<RowName>(["doctor.tryAgents", "session.describe"]);
+const stoppable = new Set<MethodName>(["doctor.tryAgents", "session.describe"]);
 
 const patience = { helloMs: 10_000, requests: 64 };
 
-export function serveApi(connection: Connection, serving: Serving): Talker {
-  const served = new Served(connection, serving);
+export function serveApi(connection: Connection, serving: ServeOptions): FrameHandler {
+  const served = new ServedConnection(connection, serving);
   return { receive: (frame) => served.receive(frame), lost: (why) => served.lost(why) };
 }
 
-class Served {
-  readonly #serving: Serving;
+class ServedConnection {
+  readonly #serving: ServeOptions;
   readonly #rpc: Rpc;
   readonly #feeds: Feeds;
   readonly #tooLate: Timer;
@@ -57,7 +57,7 @@ class Served {
   #room: Promise<void> | null = null;
   #isLost = false;
 
-  constructor(connection: Connection, serving: Serving) {
+  constructor(connection: Connection, serving: ServeOptions) {
     this.#serving = serving;
     this.#rpc = new Rpc({
       send: (frame) => this.#sent(connection.send(frame)),
@@ -65,7 +65,7 @@ class Served {
       onNotice: (method, params) => this.#noticed(method, params),
       room: () => this.#room,
       cancel: { method: "hub.cancel", field: "id" },
-      maxFrame: limits.frameBytes,
+      maxFrame: connectionLimits.frameBytes,
       maxRunning: patience.requests,
     });
     this.#feeds = new Feeds({
@@ -114,7 +114,7 @@ class Served {
       if (!isObject(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
       return { ok: true, result: await own[method]!(params) };
     }
-    const row = rowOfWire(method);
+    const row = findMethod(method);
     if (row === null) return unknownMethod(method, Object.keys(own));
     const { checkParams } = await import("../protocol/schema/api.ts");
     const checked = checkParams(row, params, nearestWord);
@@ -122,15 +122,15 @@ class Served {
     const refused = refuse?.(row);
     if (refused) return faultReply(refused);
     const api = await this.#api(this.#hello);
-    const { isSettled, settleParams } = await import("../protocol/schema/settle-params.ts");
+    const { hasConfiguredDefaults: isSettled, fillDefaults: settleParams } = await import("../protocol/schema/settle-params.ts");
     const full = isSettled(row) ? settleParams(row, checked.params, params, await api.config.values()) : checked.params;
     // From here on nothing is waited for: a feed must not be opened for someone who has left.
     if (signal.aborted) return badRequest(rpcCodes.cancelled, "cancelled");
     const act = methodOf(api, row);
-    if (apiRows[row] === "call") return { ok: true, result: toWire(await act(stoppable.has(row) ? { ...full, signal } : full)) };
+    if (apiMethods[row] === "call") return { ok: true, result: toJsonCase(await act(stoppable.has(row) ? { ...full, signal } : full)) };
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
     const events = act(full) as AsyncIterable<Event>;
-    const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : atOwnPace(events), this.#hello.window);
+    const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : withoutBackpressure(events), this.#hello.window);
     return { ok: true, result: { feed: id }, sent: begin, unsent: () => this.#feeds.close(id) };
   }
 
@@ -166,13 +166,13 @@ class Served {
   }
 }
 
-function methodOf(api: Api, row: RowName): (params: unknown) => unknown {
+function methodOf(api: Api, row: MethodName): (params: unknown) => unknown {
   const [noun, verb] = row.split(".") as [keyof Api, string];
   return (api[noun] as unknown as Record<string, (params: unknown) => unknown>)[verb]!;
 }
 
 /** Or what is wrong with it. */
-function helloIn(params: Record<string, unknown>, transport: Serving["transport"]): (Hello & { window: number }) | string {
+function helloIn(params: Record<string, unknown>, transport: ServeOptions["transport"]): (Hello & { window: number }) | string {
   const { protocol, client, directory = null, env = null, trust = null, window = Infinity, ...rest } = params;
   const [stranger] = Object.keys(rest);
   if (stranger !== undefined) return `hub.hello takes no ${stranger}`;
@@ -200,7 +200,7 @@ function otherVersion(theirs: number, version: string): Fault {
 }
 
 function unknownMethod(method: string, own: string[]): RpcReply {
-  const names = [...(Object.keys(apiRows) as RowName[]).map(rowOnWire), "hub.hello", ...own];
+  const names = [...(Object.keys(apiMethods) as MethodName[]).map(toMethodName), "hub.hello", ...own];
   const noun = method.slice(0, method.indexOf(".") + 1);
   const near = nearestWord(method, names);
   const beside = names.filter((name) => noun !== "" && name.startsWith(noun));

@@ -3,19 +3,28 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTail } from "../kit/tail.ts";
+import { createLossyQueue } from "../kit/tail.ts";
 import type { Event } from "../protocol/event.ts";
 import { connectApi } from "./client.ts";
-import { limits, type Connection } from "./connection.ts";
-import { helloFrame, lasting, passing, rawUnix, requestFrame, stand, token, transports } from "./fixtures/stand.ts";
+import { connectionLimits, type Connection } from "./connection.ts";
+import {
+  helloFrame,
+  durableEvent,
+  transientEvent,
+  connectRaw,
+  requestFrame,
+  startTestServer,
+  token,
+  transports,
+} from "./fixtures/stand.ts";
 import { listenUnix } from "./unix.ts";
 
 const health = { status: "healthy", version: "1", protocol: 1, pid: 1, startedAt: 1_700_000_000_000, running: 0 } as const;
 const healthy = { health: { check: async () => health } };
 
 test("a frame that comes in pieces, several in one piece, and empty lines are all understood", async () => {
-  using hub = stand("unix", healthy);
-  const raw = await rawUnix(hub.address);
+  using hub = startTestServer("unix", healthy);
+  const raw = await connectRaw(hub.address);
   for (const character of `${helloFrame}\n`) raw.write(character);
   raw.write(`\n\r\n${requestFrame(1, "health.check")}\n${requestFrame(2, "health.check")}\n`);
   await raw.until(({ id }) => id === 2);
@@ -24,8 +33,8 @@ test("a frame that comes in pieces, several in one piece, and empty lines are al
 });
 
 test("garbage is answered and does not end the connection", async () => {
-  using hub = stand("unix", healthy);
-  const raw = await rawUnix(hub.address);
+  using hub = startTestServer("unix", healthy);
+  const raw = await connectRaw(hub.address);
   const rubbish = ["no json", "[]", "7", '"text"', "{}", '{"jsonrpc":"2.0","id":{},"method":"x"}', "[".repeat(200_000), "\u0000\u0001"];
   for (const line of rubbish) raw.write(`${line}\n`);
   raw.write(new Uint8Array([0xff, 0xfe, 0x80, 10]));
@@ -47,18 +56,18 @@ test("garbage is answered and does not end the connection", async () => {
 });
 
 test("a line that is too long is refused, though it never ends", async () => {
-  using hub = stand("unix", healthy);
-  const raw = await rawUnix(hub.address);
-  raw.write(new Uint8Array(limits.frameBytes + 100_000).fill(97));
+  using hub = startTestServer("unix", healthy);
+  const raw = await connectRaw(hub.address);
+  raw.write(new Uint8Array(connectionLimits.frameBytes + 100_000).fill(97));
   await raw.closed;
   expect(raw.frames).toMatchObject([{ id: null, error: { message: "the message is too large" } }]);
 });
 
 test("a WebSocket frame that is too large, or no text, ends its connection only", async () => {
-  using hub = stand("web", healthy);
+  using hub = startTestServer("web", healthy);
   const { url } = hub.address as { url: string };
   const { api } = await hub.connect();
-  for (const frame of ["x".repeat(limits.frameBytes + 1), new Uint8Array(10)]) {
+  for (const frame of ["x".repeat(connectionLimits.frameBytes + 1), new Uint8Array(10)]) {
     const socket = new WebSocket(`${url}?token=${token}`);
     const closed = new Promise<number>((resolve) => socket.addEventListener("close", ({ code }) => resolve(code)));
     await new Promise((resolve) => socket.addEventListener("open", resolve));
@@ -70,7 +79,7 @@ test("a WebSocket frame that is too large, or no text, ends its connection only"
 });
 
 test("an answer that is too large is told instead of sent", async () => {
-  using hub = stand("unix", { config: { schema: async () => ({ text: "x".repeat(limits.frameBytes) }) }, ...healthy });
+  using hub = startTestServer("unix", { config: { schema: async () => ({ text: "x".repeat(connectionLimits.frameBytes) }) }, ...healthy });
   const { api } = await hub.connect();
   await expect(api.config.schema()).rejects.toMatchObject({ code: "usage", message: "the answer is too large" });
   expect(await api.health.check()).toEqual(health);
@@ -79,7 +88,7 @@ test("an answer that is too large is told instead of sent", async () => {
 
 describe.each(transports)("over %s", (transport) => {
   test("a client of another protocol is told what to do", async () => {
-    using hub = stand(transport, {});
+    using hub = startTestServer(transport, {});
     const hello = (protocol: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "hub.hello", params: { protocol, client: "x" } });
     const answers: unknown[] = [];
     for (const frame of [hello(0), hello(99), hello("1")]) answers.push(await answerTo(hub.address, frame));
@@ -91,7 +100,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("requests and feeds of one connection are limited", async () => {
-    using hub = stand(transport, {
+    using hub = startTestServer(transport, {
       session: { current: () => new Promise(() => {}) },
       turn: { watch: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) },
     });
@@ -109,7 +118,7 @@ describe.each(transports)("over %s", (transport) => {
 /** The answer to a first frame, over a connection of its own. */
 async function answerTo(address: Parameters<typeof connectApi>[0], frame: string): Promise<unknown> {
   if ("socket" in address) {
-    const raw = await rawUnix(address);
+    const raw = await connectRaw(address);
     raw.write(`${frame}\n`);
     const answer = await raw.until(({ id }) => id === 1);
     raw.close();
@@ -126,7 +135,7 @@ describe("who may connect", () => {
     (await fetch(url.replace("ws:", "http:"), { headers })).status;
 
   test("the token is needed, in one of three places", async () => {
-    using hub = stand("web", healthy);
+    using hub = startTestServer("web", healthy);
     const { url } = hub.address as { url: string };
     expect(await statusOf(url)).toBe(401);
     expect(await statusOf(url, { Authorization: "Bearer wrong" })).toBe(401);
@@ -139,7 +148,7 @@ describe("who may connect", () => {
   });
 
   test("a page of another origin is refused with the token, our own is not", async () => {
-    using hub = stand("web", healthy);
+    using hub = startTestServer("web", healthy);
     const { url } = hub.address as { url: string };
     const { port } = new URL(url);
     for (const Origin of ["http://evil.example", "null", `http://127.0.0.1:1${port}`, `https://127.0.0.1:${port}`]) {
@@ -151,7 +160,7 @@ describe("who may connect", () => {
   });
 
   test("a socket is its user's alone", async () => {
-    using hub = stand("unix", healthy);
+    using hub = startTestServer("unix", healthy);
     const { socket } = hub.address as { socket: string };
     expect(statSync(socket).mode & 0o777).toBe(0o600);
     if (process.getuid!() !== 0) return;
@@ -173,7 +182,7 @@ test("a path that is longer than a socket address can be listened at and connect
     mkdirSync(directory);
     const listener = listenUnix(socket, (connection) => ({ receive: (frame) => void connection.send(`<${frame}>`), lost: () => {} }));
     expect(statSync(socket).mode & 0o777).toBe(0o600);
-    const raw = await rawUnix({ socket });
+    const raw = await connectRaw({ socket });
     raw.write('"hello"\n');
     raw.close();
     await raw.closed;
@@ -186,7 +195,7 @@ test("a path that is longer than a socket address can be listened at and connect
 
 describe("a reader that stands still", () => {
   /** As the engine does it: what passes is dropped when the tail is full, what lasts is read again. */
-  async function* watched(stored: Event[], tail: ReturnType<typeof createTail<Event>>, pulled: { count: number }) {
+  async function* watched(stored: Event[], tail: ReturnType<typeof createLossyQueue<Event>>, pulled: { count: number }) {
     let told = 0;
     for (;;) {
       const { items, lags } = await tail.next();
@@ -203,9 +212,9 @@ describe("a reader that stands still", () => {
 
   test("gets all that lasts when it reads again, and nothing piles up meanwhile", async () => {
     const stored: Event[] = [];
-    const tail = createTail<Event>();
+    const tail = createLossyQueue<Event>();
     const pulled = { count: 0 };
-    using hub = stand("unix", { turn: { watch: () => watched(stored, tail, pulled) } });
+    using hub = startTestServer("unix", { turn: { watch: () => watched(stored, tail, pulled) } });
     const frames: string[] = [];
     const done = Promise.withResolvers<void>();
     const socket = await Bun.connect({
@@ -222,9 +231,9 @@ describe("a reader that stands still", () => {
     socket.pause();
     const text = "x".repeat(10_000);
     for (let seq = 1; seq <= 5000; seq += 1) {
-      stored.push(lasting(seq, text));
+      stored.push(durableEvent(seq, text));
       tail.push(stored.at(-1)!, "kept");
-      for (let n = 0; n < 20; n += 1) tail.push(passing(seq, n, text), "lossy");
+      for (let n = 0; n < 20; n += 1) tail.push(transientEvent(seq, n, text), "lossy");
       if (seq % 100 === 0) await Bun.sleep(0);
     }
     tail.end();
@@ -248,10 +257,10 @@ describe("a reader that stands still", () => {
     async function* watch() {
       for (let seq = 1; seq <= 3000; seq += 1) {
         pulled = seq;
-        yield lasting(seq, "x".repeat(10_000));
+        yield durableEvent(seq, "x".repeat(10_000));
       }
     }
-    using hub = stand("web", { turn: { watch } });
+    using hub = startTestServer("web", { turn: { watch } });
     const { hostname, port } = new URL((hub.address as { url: string }).url);
     let received = 0;
     let last = "";
@@ -289,7 +298,7 @@ describe("a reader that stands still", () => {
   });
 
   test("finds its answers when it reads again, more of them than may wait unsent", async () => {
-    using hub = stand("unix", { config: { schema: async () => ({ text: "x".repeat(2 << 20) }) } });
+    using hub = startTestServer("unix", { config: { schema: async () => ({ text: "x".repeat(2 << 20) }) } });
     let text = "";
     let answers = 0;
     const socket = await Bun.connect({
@@ -324,7 +333,7 @@ describe("a reader that stands still", () => {
     const closed = Promise.withResolvers<void>();
     const socket = await Bun.connect({ unix: path, socket: { open: (own) => own.pause(), data: () => {}, close: () => closed.resolve() } });
     const connection = await met.promise;
-    for (let sent = 0; sent <= limits.unsentBytes; sent += 8 << 20) void connection.send("x".repeat(8 << 20));
+    for (let sent = 0; sent <= connectionLimits.unsentBytes; sent += 8 << 20) void connection.send("x".repeat(8 << 20));
     expect(await lost.promise).toBe("it does not read what it is sent");
     socket.resume();
     await closed.promise;

@@ -4,25 +4,25 @@ import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { LineSplitter } from "../kit/lines.ts";
 import { rpcCodes } from "../kit/rpc.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { limits, type Accept, type Connection, type Listener, type Talker } from "./connection.ts";
+import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
 
 /** The directory of sockets: this user's alone, also when it was there before. */
-export function ownDirectory(path: string): void {
+export function createPrivateDirectory(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700);
 }
 
 /** Only this user can connect, also for the moment before the mode is set. */
-export function listenUnix(path: string, accept: Accept): Listener {
-  const open = new Set<Line>();
+export function listenUnix(path: string, accept: AcceptConnection): Listener {
+  const open = new Set<UnixConnection>();
   const before = process.umask(0o177);
   try {
-    const server = Bun.listen<Line>({
+    const server = Bun.listen<UnixConnection>({
       unix: path,
       socket: {
         open: (socket) => {
-          if (open.size >= limits.connections) return void socket.end(`${refusal(rpcCodes.tooMany, "too many connections")}\n`);
-          socket.data = new Line(socket, accept);
+          if (open.size >= connectionLimits.connections) return void socket.end(`${refusal(rpcCodes.tooMany, "too many connections")}\n`);
+          socket.data = new UnixConnection(socket, accept);
           open.add(socket.data);
         },
         data: (socket, bytes) => socket.data?.take(bytes),
@@ -46,13 +46,13 @@ export function listenUnix(path: string, accept: Accept): Listener {
   }
 }
 
-export async function connectUnix(path: string, accept: Accept): Promise<Connection> {
-  let line: Line | null = null;
+export async function connectUnix(path: string, accept: AcceptConnection): Promise<Connection> {
+  let line: UnixConnection | null = null;
   try {
     await Bun.connect({
       unix: path,
       socket: {
-        open: (socket) => void (line = new Line(socket, accept)),
+        open: (socket) => void (line = new UnixConnection(socket, accept)),
         data: (_, bytes) => line?.take(bytes),
         drain: () => line?.flush(),
         close: () => line?.end("the connection was closed"),
@@ -69,10 +69,10 @@ export async function connectUnix(path: string, accept: Accept): Promise<Connect
 const corkLength = 64 << 10;
 const nothing = new Uint8Array(0);
 
-class Line implements Connection {
+class UnixConnection implements Connection {
   readonly #socket: Bun.Socket<unknown>;
-  readonly #lines = new LineSplitter(limits.frameBytes);
-  readonly #talker: Talker;
+  readonly #lines = new LineSplitter(connectionLimits.frameBytes);
+  readonly #talker: FrameHandler;
   /** Of this turn of the loop. */
   #frames: string[] = [];
   #framesLength = 0;
@@ -81,7 +81,7 @@ class Line implements Connection {
   #cork: NodeJS.Immediate | null = null;
   #hasEnded = false;
 
-  constructor(socket: Bun.Socket<unknown>, accept: Accept) {
+  constructor(socket: Bun.Socket<unknown>, accept: AcceptConnection) {
     this.#socket = socket;
     this.#talker = accept(this);
   }
@@ -92,7 +92,7 @@ class Line implements Connection {
     this.#framesLength += frame.length;
     if (this.#room === null) this.#cork ??= setImmediate(() => this.flush());
     if (this.#room === null && this.#framesLength > corkLength) this.flush();
-    if (this.#unsent.length + this.#framesLength > limits.unsentBytes) this.close("it does not read what it is sent");
+    if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("it does not read what it is sent");
     return this.#room?.promise;
   }
 
@@ -122,7 +122,7 @@ class Line implements Connection {
       if (line.cutBytes > 0) return this.#refuse();
       if (line.text.trim() !== "" && !this.#hasEnded) this.#talker.receive(line.text);
     }
-    if (this.#lines.pendingBytes > limits.frameBytes) this.#refuse();
+    if (this.#lines.pendingBytes > connectionLimits.frameBytes) this.#refuse();
   }
 
   close(why: string): void {

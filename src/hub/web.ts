@@ -2,16 +2,16 @@
 // origin is refused even with it.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { limits, type Accept, type Connection, type Listener, type Talker } from "./connection.ts";
+import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
 
 export type WebOptions = {
   /** The first one that is free is taken. */
   ports: readonly number[];
   token: string;
-  accept: Accept;
+  accept: AcceptConnection;
 };
 
-type Served = { talker: Talker | null; room: PromiseWithResolvers<void> | null };
+type WebClient = { talker: FrameHandler | null; room: PromiseWithResolvers<void> | null };
 
 export function listenWeb(options: WebOptions): Listener & { url: string } {
   for (const port of options.ports) {
@@ -27,21 +27,21 @@ export function listenWeb(options: WebOptions): Listener & { url: string } {
 }
 
 function listenAt(port: number, { token, accept }: WebOptions): Listener & { url: string } {
-  const open = new Set<Bun.ServerWebSocket<Served>>();
-  const server = Bun.serve<Served>({
+  const open = new Set<Bun.ServerWebSocket<WebClient>>();
+  const server = Bun.serve<WebClient>({
     hostname: "127.0.0.1",
     port,
     fetch(request, self) {
       const refused = refusalOf(request, token, self.port!);
       if (refused !== null) return refused;
-      if (open.size >= limits.connections) return new Response("too many connections\n", { status: 503 });
+      if (open.size >= connectionLimits.connections) return new Response("too many connections\n", { status: 503 });
       const headers = request.headers.has("sec-websocket-protocol") ? { "Sec-WebSocket-Protocol": subprotocol } : undefined;
       if (self.upgrade(request, { data: { talker: null, room: null }, ...(headers && { headers }) })) return undefined;
       return new Response("this is skein's hub: JSON-RPC 2.0 over WebSocket\n", { status: 426, headers: { Upgrade: "websocket" } });
     },
     websocket: {
-      maxPayloadLength: limits.frameBytes,
-      backpressureLimit: limits.unsentBytes,
+      maxPayloadLength: connectionLimits.frameBytes,
+      backpressureLimit: connectionLimits.unsentBytes,
       closeOnBackpressureLimit: true,
       perMessageDeflate: false,
       // On one machine nobody goes away without a word; whoever stands still for an hour may go on then.
@@ -73,7 +73,7 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
   };
 }
 
-function connectionOf(socket: Bun.ServerWebSocket<Served>): Connection {
+function connectionOf(socket: Bun.ServerWebSocket<WebClient>): Connection {
   return {
     send(frame) {
       if (socket.readyState === WebSocket.OPEN && socket.send(frame) === -1) socket.data.room ??= Promise.withResolvers();
@@ -84,7 +84,7 @@ function connectionOf(socket: Bun.ServerWebSocket<Served>): Connection {
   };
 }
 
-function release(served: Served): void {
+function release(served: WebClient): void {
   served.room?.resolve();
   served.room = null;
 }
@@ -111,14 +111,14 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(hash(a), hash(b));
 }
 
-export function connectWeb(url: string, token: string, accept: Accept): Promise<Connection> {
+export function connectWeb(url: string, token: string, accept: AcceptConnection): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${token}` } });
     const connection: Connection = {
       send: (frame) => socket.send(frame),
       close: (why) => socket.close(1000, why.slice(0, 40)),
     };
-    let talker: Talker | null = null;
+    let talker: FrameHandler | null = null;
     socket.addEventListener("open", () => {
       talker = accept(connection);
       resolve(connection);

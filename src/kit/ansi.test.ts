@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import { ansiRuns, plainText } from "./ansi.ts";
+import { ansiRuns, stripAnsi } from "./ansi.ts";
 
 test("plain text has no colours, no control characters and no torn character", () => {
-  expect(plainText("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07 a\u0000b\x07 \ud800 \u202Eabc\ttab\nend")).toBe(
+  expect(stripAnsi("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07 a\u0000b\x07 \ud800 \u202Eabc\ttab\nend")).toBe(
     "red link ab \ufffd abc\ttab\nend",
   );
 });
 
 test("a line that was written over shows what was written last", () => {
-  expect(plainText("10%\r50%\r100%\ndone\r\nend\r")).toBe("100%\ndone\nend");
+  expect(stripAnsi("10%\r50%\r100%\ndone\r\nend\r")).toBe("100%\ndone\nend");
 });
 
 test("colours become runs", () => {

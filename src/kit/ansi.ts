@@ -1,7 +1,7 @@
 // Text that was meant for a terminal, for places that are none: without its escape sequences, or in runs of one look.
 // A line that was written over shows what was written last.
 
-export type Look = {
+export type TextStyle = {
   /** 0-15 by number, others as #rrggbb. */
   color?: number | string;
   background?: number | string;
@@ -12,17 +12,17 @@ export type Look = {
   inverse?: boolean;
   strike?: boolean;
 };
-export type Run = { text: string; look: Look };
+export type TextRun = { text: string; look: TextStyle };
 
 /** Without escape sequences and control characters; always well-formed. */
-export function plainText(text: string): string {
+export function stripAnsi(text: string): string {
   return cleaned(Bun.stripANSI(overwritten(text)));
 }
 
 /** Runs of text that look the same; colours are kept, every other sequence is dropped. */
-export function ansiRuns(text: string): Run[] {
-  const runs: Run[] = [];
-  let look: Look = {};
+export function ansiRuns(text: string): TextRun[] {
+  const runs: TextRun[] = [];
+  let look: TextStyle = {};
   let from = 0;
   const source = overwritten(text);
   const push = (piece: string) => {
@@ -54,8 +54,8 @@ function cleaned(text: string): string {
   return text.toWellFormed().replace(/[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/gu, "");
 }
 
-function lookAfter(before: Look, codes: number[]): Look {
-  const look: Look = { ...before };
+function lookAfter(before: TextStyle, codes: number[]): TextStyle {
+  const look: TextStyle = { ...before };
   for (let at = 0; at < codes.length; at += 1) {
     const code = codes[at] ?? 0;
     if (code === 38 || code === 48) {
@@ -63,14 +63,14 @@ function lookAfter(before: Look, codes: number[]): Look {
       const color = wide ? trueColor(codes.slice(at + 2, at + 5)) : paletteColor(codes[at + 2] ?? 0);
       look[code === 38 ? "color" : "background"] = color;
       at += wide ? 4 : 2;
-    } else if (code === 0) for (const key of Object.keys(look)) delete look[key as keyof Look];
+    } else if (code === 0) for (const key of Object.keys(look)) delete look[key as keyof TextStyle];
     else apply(look, code);
   }
   return look;
 }
 
-const switches: Record<number, keyof Look> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
-const offs: Record<number, (keyof Look)[]> = {
+const switches: Record<number, keyof TextStyle> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
+const offs: Record<number, (keyof TextStyle)[]> = {
   22: ["bold", "dim"],
   23: ["italic"],
   24: ["underline"],
@@ -80,7 +80,7 @@ const offs: Record<number, (keyof Look)[]> = {
   49: ["background"],
 };
 
-function apply(look: Look, code: number): void {
+function apply(look: TextStyle, code: number): void {
   const on = switches[code];
   if (on !== undefined) Object.assign(look, { [on]: true });
   for (const key of offs[code] ?? []) delete look[key];

@@ -1,9 +1,9 @@
 // A time limit that can stand still: what is left of it when it is stopped is left when it goes on.
-import { longestTimerMs } from "./duration.ts";
-import type { Part } from "./gate.ts";
+import { maxTimerMs } from "./duration.ts";
+import type { Pausable } from "./gate.ts";
 
 /** Null and what no timer can hold is no limit. */
-export function countdown(limitMs: number | null, onEnd: () => void): Part & { clear: () => void } {
+export function countdown(limitMs: number | null, onEnd: () => void): Pausable & { clear: () => void } {
   let leftMs = limitMs ?? Infinity;
   let goneAt = performance.now();
   let timer: Timer | undefined;
@@ -12,7 +12,7 @@ export function countdown(limitMs: number | null, onEnd: () => void): Part & { c
   function go(): void {
     if (timer !== undefined || isOver) return;
     goneAt = performance.now();
-    if (leftMs > longestTimerMs) return;
+    if (leftMs > maxTimerMs) return;
     timer = setTimeout(() => {
       isOver = true;
       onEnd();

@@ -1,7 +1,7 @@
 // Spans of time as people write and read them.
 
 /** A timer that is asked to wait longer goes off at once. */
-export const longestTimerMs = 2 ** 31 - 1;
+export const maxTimerMs = 2 ** 31 - 1;
 
 const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -1,5 +1,5 @@
 // The beginning and the end of a byte stream of any length, in bounded memory, as text.
-import { type Cut, cutText, decodeUtf8, joinAround, byteLength, missingNote } from "./text.ts";
+import { type Cut, cutText, decodeUtf8, joinWithLine, byteLength, omittedNote } from "./text.ts";
 
 // Kept beyond the bounds, so that the cut can be made between characters.
 const slack = 1024;
@@ -29,7 +29,7 @@ export class Excerpt {
   }
 
   /** At most as many bytes as the two bounds together, with a line in the middle for what is missing. */
-  text(note: (missingBytes: number) => string = missingNote): Cut {
+  text(note: (missingBytes: number) => string = omittedNote): Cut {
     const most = this.#headBytes + this.#tailBytes;
     const head = Buffer.concat(this.#head);
     const tail = this.#tail?.subarray(Math.max(0, this.#tailFilled - this.#tailCapacity), this.#tailFilled) ?? Buffer.alloc(0);
@@ -43,7 +43,7 @@ export class Excerpt {
     const first = cutText(decodeUtf8(head), this.#headBytes, { keep: "head" }).text;
     const last = cutText(decodeUtf8(tail.subarray(from)), this.#tailBytes - noteBytes, { keep: "tail" }).text;
     const cutBytes = Math.max(this.bytes - head.length - tail.length, this.bytes - byteLength(first) - byteLength(last));
-    return { text: joinAround(first, note(cutBytes), last), cutBytes };
+    return { text: joinWithLine(first, note(cutBytes), last), cutBytes };
   }
 
   get #tailCapacity(): number {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findBelow } from "./find-below.ts";
+import { resolveContained } from "./find-below.ts";
 
 test("a path is followed to where it really leads, and that must be below one of the places", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-below-")));
@@ -12,7 +12,7 @@ test("a path is followed to where it really leads, and that must be below one of
   symlinkSync(join(root, "shared/b"), join(root, "own/in"));
   symlinkSync(join(root, "own"), join(root, "alias"));
   const places = [join(root, "alias"), join(root, "shared")];
-  const of = (path: string) => findBelow(path, places);
+  const of = (path: string) => resolveContained(path, places);
   expect(["a", "b", "in", join(root, "own/a"), join(root, "alias/a"), "../shared/b"].map(of)).toEqual(
     ["own/a", "shared/b", "shared/b", "own/a", "own/a", "shared/b"].map((path) => ({ path: join(root, path) })),
   );

@@ -2,9 +2,9 @@
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 
-export type Found = { path: string } | { problem: "outside" | "missing" };
+export type ContainedPath = { path: string } | { problem: "outside" | "missing" };
 
-export function findBelow(path: string, places: readonly string[]): Found {
+export function resolveContained(path: string, places: readonly string[]): ContainedPath {
   const roots = [...places, ...places.flatMap((place) => realOf(place) ?? [])];
   const wanted = places.map((place) => resolve(place, path));
   const real = wanted.map(realOf).find((one) => one !== null);

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { freeze, thaw } from "./freeze.ts";
-import { descendantsOf, isStopped, killAll, startOf } from "./processes.ts";
+import { descendantsOf, isStopped, killAll, processStartTime } from "./processes.ts";
 
 const ticksOf = (pid: number): number => {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
@@ -18,7 +18,7 @@ async function family(script: string) {
     detached: true,
   });
   await child.stdout.getReader().read();
-  const all = () => [...descendantsOf(child.pid), ...(startOf(child.pid) === null ? [] : [child.pid])];
+  const all = () => [...descendantsOf(child.pid), ...(processStartTime(child.pid) === null ? [] : [child.pid])];
   return { child, all, [Symbol.dispose]: () => killAll(all) };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Gate, gateBehind } from "./gate.ts";
+import { PauseGate, createGateBehind } from "./gate.ts";
 
 function counted() {
   const calls: string[] = [];
@@ -7,7 +7,7 @@ function counted() {
 }
 
 /** What has been let through by the time all that can run has run. */
-async function isPassed(gate: Gate): Promise<boolean> {
+async function isPassed(gate: PauseGate): Promise<boolean> {
   let passed = false;
   void Promise.resolve(gate.passed()).then(() => (passed = true));
   await Bun.sleep(0);
@@ -15,7 +15,7 @@ async function isPassed(gate: Gate): Promise<boolean> {
 }
 
 test("an open gate keeps nobody waiting, a shut one everybody until it opens", async () => {
-  const gate = new Gate();
+  const gate = new PauseGate();
   expect(gate.passed()).toBeNull();
   gate.shut();
   const waiting = gate.passed();
@@ -26,7 +26,7 @@ test("an open gate keeps nobody waiting, a shut one everybody until it opens", a
 });
 
 test("who waits is not let through by a gate that was shut again meanwhile", async () => {
-  const gate = new Gate();
+  const gate = new PauseGate();
   gate.shut();
   let passed = false;
   void gate.passed()!.then(() => (passed = true));
@@ -40,7 +40,7 @@ test("who waits is not let through by a gate that was shut again meanwhile", asy
 });
 
 test("what is behind it stops and goes once, however often it is shut and opened", () => {
-  const gate = new Gate();
+  const gate = new PauseGate();
   const { calls, part } = counted();
   gate.add(part);
   gate.open();
@@ -52,7 +52,7 @@ test("what is behind it stops and goes once, however often it is shut and opened
 });
 
 test("what comes to a shut gate stands still at once, and what left is not told", () => {
-  const gate = new Gate();
+  const gate = new PauseGate();
   const [early, late] = [counted(), counted()];
   const leave = gate.add(early.part);
   gate.shut();
@@ -63,8 +63,8 @@ test("what comes to a shut gate stands still at once, and what left is not told"
 });
 
 test("a gate behind another is shut with it, and stays shut when it was shut for itself", () => {
-  const outer = new Gate();
-  const inner = gateBehind((part) => outer.add(part));
+  const outer = new PauseGate();
+  const inner = createGateBehind((part) => outer.add(part));
   outer.shut();
   expect(inner.isShut).toBe(true);
   outer.open();
@@ -80,7 +80,7 @@ test("a gate behind another is shut with it, and stays shut when it was shut for
 });
 
 test("a released gate opens for everybody and can't be shut again", async () => {
-  const gate = new Gate();
+  const gate = new PauseGate();
   const { calls, part } = counted();
   gate.add(part);
   gate.shut();

@@ -1,10 +1,10 @@
 // A gate that work passes while nobody holds it shut. Shut, it also makes everything that was put behind it stand still.
 
 /** Both are called any number of times and never throw. */
-export type Part = { stop: () => void; go: () => void };
+export type Pausable = { stop: () => void; go: () => void };
 
-export class Gate {
-  readonly #parts = new Set<Part>();
+export class PauseGate {
+  readonly #parts = new Set<Pausable>();
   readonly #holders = new Set<object>();
   /** How often it has been shut so far. */
   shuts = 0;
@@ -38,7 +38,7 @@ export class Gate {
   }
 
   /** What comes while the gate is shut stands still at once. What is given back takes it away again. */
-  add(part: Part): () => void {
+  add(part: Pausable): () => void {
     this.#parts.add(part);
     if (this.isShut) part.stop();
     return () => this.#parts.delete(part);
@@ -63,8 +63,8 @@ export class Gate {
 }
 
 /** A gate that is shut while the one that `add` puts it behind is. */
-export function gateBehind(add: (part: Part) => unknown): Gate {
-  const gate = new Gate();
+export function createGateBehind(add: (part: Pausable) => unknown): PauseGate {
+  const gate = new PauseGate();
   add({ stop: () => gate.shut(), go: () => gate.open() });
   return gate;
 }

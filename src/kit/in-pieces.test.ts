@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { inPieces } from "./in-pieces.ts";
+import { runInSlices } from "./in-pieces.ts";
 
 test("what is due comes between two pieces, and the work ends with its result", async () => {
   const order: string[] = [];
@@ -10,6 +10,6 @@ test("what is due comes between two pieces, and the work ends with its result", 
     order.push("second");
     return "done";
   }
-  expect(await inPieces(work())).toBe("done");
+  expect(await runInSlices(work())).toBe("done");
   expect(order).toEqual(["first", "due", "second"]);
 });

@@ -1,7 +1,7 @@
 // Work that takes longer than anyone should wait, as a generator that rests after every piece.
 
 /** Whatever else is due comes between two pieces. */
-export async function inPieces<T>(work: Generator<undefined, T>): Promise<T> {
+export async function runInSlices<T>(work: Generator<undefined, T>): Promise<T> {
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;

@@ -1,19 +1,19 @@
 // Where a text with its prompt stands in so many columns: rows, and the cursor among them. Pure; wide characters and
 // long lines wrap as a terminal wraps them.
-import type { Line } from "./line-edit.ts";
+import type { EditLine } from "./line-edit.ts";
 
-export type Layout = { rows: string[]; cursor: Place };
+export type TextLayout = { rows: string[]; cursor: CursorPosition };
 
-type Place = { row: number; column: number };
+type CursorPosition = { row: number; column: number };
 
 /** The rows of `prompt` + text; following rows of a text of several lines are indented as far as the prompt. */
-export function layOut(prompt: string, line: Line, columns: number): Layout {
+export function layOutText(prompt: string, line: EditLine, columns: number): TextLayout {
   const { rows, places } = placesOf(prompt, line.text, columns);
   return { rows, cursor: (places.findLast(({ at }) => at <= line.cursor) ?? places[0])!.place };
 }
 
 /** The same column one row up or down, as it is laid out; null when there is no such row. */
-export function rowMove({ prompt, line, columns, by }: { prompt: string; line: Line; columns: number; by: -1 | 1 }): Line | null {
+export function moveByRow({ prompt, line, columns, by }: { prompt: string; line: EditLine; columns: number; by: -1 | 1 }): EditLine | null {
   const { places } = placesOf(prompt, line.text, columns);
   const from = places.findLast(({ at }) => at <= line.cursor)?.place;
   const inRow = places.filter(({ place }) => place.row === (from?.row ?? 0) + by);
@@ -22,11 +22,11 @@ export function rowMove({ prompt, line, columns, by }: { prompt: string; line: L
 }
 
 /** Where the cursor stands before each character, and behind the last. */
-function placesOf(prompt: string, text: string, columns: number): { rows: string[]; places: { at: number; place: Place }[] } {
+function placesOf(prompt: string, text: string, columns: number): { rows: string[]; places: { at: number; place: CursorPosition }[] } {
   const width = Math.max(2, columns);
   const indent = " ".repeat(Math.min(Bun.stringWidth(prompt), width - 2));
   const rows: string[] = [];
-  const places: { at: number; place: Place }[] = [];
+  const places: { at: number; place: CursorPosition }[] = [];
   let row = prompt;
   let column = Bun.stringWidth(prompt);
   const breakRow = (next: string) => {
@@ -56,7 +56,7 @@ function placesOf(prompt: string, text: string, columns: number): { rows: string
 const segmenter = new Intl.Segmenter();
 
 /** At most `height` rows, those around the cursor: what scrolled away can't be painted again. */
-export function inView({ rows, cursor }: Layout, height: number): Layout {
+export function visiblePart({ rows, cursor }: TextLayout, height: number): TextLayout {
   const most = Math.max(1, height);
   if (rows.length <= most) return { rows, cursor };
   const first = Math.min(Math.max(0, cursor.row - most + 1), rows.length - most);

@@ -1,10 +1,10 @@
 // Leaving an iterable that has nothing to say.
 import { expect, test } from "bun:test";
-import { leavable } from "./leavable.ts";
+import { cancellable } from "./leavable.ts";
 
 test("whoever waits for the next item is let go, and what was begun is cleaned up", async () => {
   let isClean = false;
-  const items = leavable(async function* (left) {
+  const items = cancellable(async function* (left) {
     try {
       yield 1;
       await new Promise((resolve) => left.addEventListener("abort", resolve));
@@ -20,7 +20,7 @@ test("whoever waits for the next item is let go, and what was begun is cleaned u
 });
 
 test("each reader has its own", async () => {
-  const items = leavable(async function* () {
+  const items = cancellable(async function* () {
     yield* [1, 2, 3];
   });
   for await (const item of items) if (item === 2) break;

@@ -1,7 +1,7 @@
 // The calls of the C library that can be seen from outside.
 import { expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { loadLibc, signs } from "./libc.ts";
+import { loadLibc, rlimitTags } from "./libc.ts";
 
 test.if(process.platform === "linux")("what is started with a sign carries it, and this process does not", async () => {
   const libc = await loadLibc();
@@ -9,9 +9,9 @@ test.if(process.platform === "linux")("what is started with a sign carries it, a
   const start = () => Bun.spawnSync(["env", "-i", "setsid", "cat", "/proc/self/limits"]).stdout.toString();
   const first = libc?.withSign(1, start);
   const second = libc?.withSign(2, start);
-  expect(first?.sign).toBe(signs.end - 2);
+  expect(first?.sign).toBe(rlimitTags.end - 2);
   expect(limitOf(first?.started ?? "")).toBe(String(first?.sign));
-  expect(limitOf(second?.started ?? "")).toBe(String(signs.end - 3));
+  expect(limitOf(second?.started ?? "")).toBe(String(rlimitTags.end - 3));
   expect(() => libc?.withSign(3, () => JSON.parse("no"))).toThrow();
   expect(limitOf(readFileSync("/proc/self/limits", "utf8"))).toBe(before);
 });

@@ -18,7 +18,7 @@ export type Libc = {
 };
 
 /** The values that `withSign` uses, below what systems start with. */
-export const signs = { start: 410_000, end: 819_200 };
+export const rlimitTags = { start: 410_000, end: 819_200 };
 
 let isAdopting = false;
 
@@ -72,8 +72,8 @@ async function open(): Promise<Libc | null> {
         withSign: (number, start) => {
           const old = new BigUint64Array(2);
           const limit = (soft: bigint) => linux?.prlimit(0, messageQueueLimit, ptr(new BigUint64Array([soft, old[1]!])), null) === 0;
-          const isKnown = linux?.prlimit(0, messageQueueLimit, null, ptr(old)) === 0 && old[1]! >= BigInt(signs.end);
-          const sign = signs.end - 1 - (number % (signs.end - signs.start));
+          const isKnown = linux?.prlimit(0, messageQueueLimit, null, ptr(old)) === 0 && old[1]! >= BigInt(rlimitTags.end);
+          const sign = rlimitTags.end - 1 - (number % (rlimitTags.end - rlimitTags.start));
           if (!isKnown || !limit(BigInt(sign))) return { started: start(), sign: null };
           try {
             return { started: start(), sign };

@@ -1,18 +1,18 @@
 // The text under the cursor, and what a key makes of it. Pure: a line in, a line out. Moves by whole characters
 // as a person sees them (grapheme clusters), and by rows in a text of several lines.
 
-export type Line = { text: string; cursor: number };
+export type EditLine = { text: string; cursor: number };
 
-export const emptyLine: Line = { text: "", cursor: 0 };
+export const emptyEditLine: EditLine = { text: "", cursor: 0 };
 
-export function insert({ text, cursor }: Line, added: string): Line {
+export function insertText({ text, cursor }: EditLine, added: string): EditLine {
   return { text: text.slice(0, cursor) + added + text.slice(cursor), cursor: cursor + added.length };
 }
 
-export type Edit = (line: Line) => Line;
+export type Edit = (line: EditLine) => EditLine;
 
 /** By the names of keys. */
-export const edits = {
+export const editActions = {
   left: ({ text, cursor }) => ({ text, cursor: before(text, cursor) }),
   right: ({ text, cursor }) => ({ text, cursor: after(text, cursor) }),
   home: ({ text, cursor }) => ({ text, cursor: rowStart(text, cursor) }),
@@ -27,7 +27,7 @@ export const edits = {
 } satisfies Record<string, Edit>;
 
 /** The same place one row up or down; null when there is no such row. */
-export function moveRow({ text, cursor }: Line, by: -1 | 1): Line | null {
+export function moveRow({ text, cursor }: EditLine, by: -1 | 1): EditLine | null {
   const start = rowStart(text, cursor);
   const column = cursor - start;
   if (by < 0) return start === 0 ? null : { text, cursor: inRow(text, rowStart(text, start - 1), column) };
@@ -39,7 +39,7 @@ function inRow(text: string, start: number, column: number): number {
   return Math.min(start + column, rowEnd(text, start));
 }
 
-function without(text: string, from: number, to: number): Line {
+function without(text: string, from: number, to: number): EditLine {
   return { text: text.slice(0, from) + text.slice(to), cursor: from };
 }
 

@@ -2,7 +2,7 @@
 // bounded whatever arrives. What follows the last LF comes out at the end, marked as torn.
 import { decodeUtf8 } from "./text.ts";
 
-export type Line = {
+export type SplitLine = {
   text: string;
   /** Bytes of this line that were dropped because it was over the bound. */
   cutBytes: number;
@@ -20,8 +20,8 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  push(chunk: Uint8Array): Line[] {
-    const lines: Line[] = [];
+  push(chunk: Uint8Array): SplitLine[] {
+    const lines: SplitLine[] = [];
     let from = 0;
     for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
       this.#keep(chunk.subarray(from, at), "borrow");
@@ -32,7 +32,7 @@ export class LineSplitter {
     return lines;
   }
 
-  end(): Line | null {
+  end(): SplitLine | null {
     return this.#keptBytes + this.#cutBytes > 0 ? this.#take(true) : null;
   }
 
@@ -52,7 +52,7 @@ export class LineSplitter {
     this.#keptBytes += room;
   }
 
-  #take(torn: boolean): Line {
+  #take(torn: boolean): SplitLine {
     let bytes = this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept, this.#keptBytes);
     let cutBytes = this.#cutBytes;
     if (cutBytes > 0) {
@@ -67,7 +67,7 @@ export class LineSplitter {
   }
 }
 
-export async function* readLines(stream: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Line> {
+export async function* readLines(stream: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<SplitLine> {
   const splitter = new LineSplitter(maxBytes);
   for await (const chunk of stream) yield* splitter.push(chunk);
   const last = splitter.end();

@@ -1,6 +1,6 @@
 // Reads what a program prints while it runs, and knows when there is nothing more to wait for after its exit: what it left
 // in the background may hold the pipe open for ever.
-import type { Gate } from "./gate.ts";
+import type { PauseGate } from "./gate.ts";
 
 /** The program waits while a returned promise is pending; who throws is told nothing more. */
 type Take = (chunk: Uint8Array) => void | Promise<void>;
@@ -14,12 +14,12 @@ const mostBytesAfterExit = 1 << 20;
 export class OutputReader {
   bytes = 0;
   readonly #ended: Promise<void>;
-  readonly #gate: Gate | null;
+  readonly #gate: PauseGate | null;
   #isListening = true;
   #isReading = false;
 
   /** While the gate is shut nothing is passed on, and nothing more read. */
-  constructor(stream: ReadableStream<Uint8Array>, onOutput: Take, release: () => void, gate: Gate | null = null) {
+  constructor(stream: ReadableStream<Uint8Array>, onOutput: Take, release: () => void, gate: PauseGate | null = null) {
     this.#gate = gate;
     this.#ended = this.#read(stream, onOutput)
       .catch(() => undefined)

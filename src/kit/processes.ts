@@ -1,34 +1,34 @@
 // Who runs on this machine, who descends from whom, and how to end a whole family: group, session, descendants,
 // and whoever carries its mark in the environment, or its sign in a limit, after leaving all three. Ends nothing else.
 import { readdirSync, readFileSync } from "node:fs";
-import { adoptsOrphans, signs } from "./libc.ts";
+import { adoptsOrphans, rlimitTags } from "./libc.ts";
 
-export type ProcessRow = { pid: number; parent: number; group: number; session: number; isZombie: boolean };
+export type ProcessInfo = { pid: number; parent: number; group: number; session: number; isZombie: boolean };
 
 /**
  * `mark` is a `NAME=value` (or a beginning of one) in the environment of every process of the family. `sign` is the limit
  * it was started with, which stays when the environment is gone; it counts only below this process.
  */
-export type Family = { root: number | null; mark: string | null; sign?: number | null };
+export type ProcessFamily = { root: number | null; mark: string | null; sign?: number | null };
 
-export function processTable(): ProcessRow[] {
+export function processTable(): ProcessInfo[] {
   return process.platform === "linux" ? fromProc() : fromPs();
 }
 
 /** Every living process below this one. */
-export function descendantsOf(pid: number, table: ProcessRow[] = processTable()): number[] {
+export function descendantsOf(pid: number, table: ProcessInfo[] = processTable()): number[] {
   const children = new Set(table.filter((row) => row.parent === pid).map((row) => row.pid));
   return closure(table, children);
 }
 
-export function familyMembers(family: Family, table: ProcessRow[] = processTable()): number[] {
+export function familyMembers(family: ProcessFamily, table: ProcessInfo[] = processTable()): number[] {
   const below = family.sign == null ? null : new Set(descendantsOf(process.pid, table));
   const members = table.filter((row) => isInFamily(row, below?.has(row.pid) === true ? family : { ...family, sign: null }));
   return closure(table, new Set(members.map((row) => row.pid)));
 }
 
 /** All families that are marked by one variable, by its value. */
-export function familiesBy(variable: string): Map<string, number[]> {
+export function familiesByVariable(variable: string): Map<string, number[]> {
   const table = processTable();
   const beginning = `${variable}=`;
   const marked = new Map<string, Set<number>>();
@@ -44,14 +44,14 @@ export function familiesBy(variable: string): Map<string, number[]> {
 }
 
 /** SIGTERM, then SIGKILL after the grace, until none is left. Resolves with those that would not die. */
-export async function endFamily(family: Family, graceMs: number): Promise<number[]> {
+export async function endFamily(family: ProcessFamily, graceMs: number): Promise<number[]> {
   const killAt = performance.now() + graceMs;
   const told = new Set<number>();
   signalGroup(family.root, "SIGTERM");
   for (let wait = 5; ; wait = Math.min(wait * 2, 50)) {
     const left = familyMembers(family);
     // Who is somewhere else in every table is missing in this one.
-    if (left.length === 0 && !chase((row) => isInFamily(row, family))) return [];
+    if (left.length === 0 && !killStrayChildren((row) => isInFamily(row, family))) return [];
     const isTimeToKill = performance.now() >= killAt;
     if (isTimeToKill && performance.now() >= killAt + 5000) return left;
     if (isTimeToKill) signalGroup(family.root, "SIGKILL");
@@ -80,7 +80,7 @@ export function killAll(find: () => number[]): void {
  * Kills children of this process that it did not start, in much less time than a whole table takes: whoever forks and
  * leaves, again and again, is somewhere else by then, but becomes a child of ours each time.
  */
-export function chase(isWanted: (row: ProcessRow) => boolean): boolean {
+export function killStrayChildren(isWanted: (row: ProcessInfo) => boolean): boolean {
   const seen = new Set<number>();
   let hasFound = false;
   for (let quiet = 0, round = 0; quiet < 20 && round < 2000; round += 1) {
@@ -103,7 +103,7 @@ export function adoptedZombies(started: ReadonlySet<number>): number[] {
   if (!adoptsOrphans()) return [];
   const strangers = ownChildren().filter((pid) => !started.has(pid));
   // What this process started in its own session is the runtime's to take off.
-  const isAdopted = (row: ProcessRow | null) => row !== null && row.isZombie && row.session !== ownSession();
+  const isAdopted = (row: ProcessInfo | null) => row !== null && row.isZombie && row.session !== ownSession();
   return strangers.filter((pid) => isAdopted(rowOf(pid)));
 }
 
@@ -113,7 +113,7 @@ function ownChildren(): number[] {
 }
 
 /** When a process began, in the system's own words: with its pid it names it for good. Null when only remains are there. */
-export function startOf(pid: number): string | null {
+export function processStartTime(pid: number): string | null {
   if (process.platform === "darwin") return startFromPs(pid);
   const stat = readText(`/proc/${pid}/stat`);
   if (!stat) return null;
@@ -143,25 +143,25 @@ function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-function closure(table: ProcessRow[], found: Set<number>): number[] {
+function closure(table: ProcessInfo[], found: Set<number>): number[] {
   const children = Map.groupBy(table, (row) => row.parent);
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   found.delete(process.pid);
   return table.filter((row) => found.has(row.pid) && !row.isZombie).map((row) => row.pid);
 }
 
-function isInFamily(row: ProcessRow, { root, mark, sign = null }: Family): boolean {
+function isInFamily(row: ProcessInfo, { root, mark, sign = null }: ProcessFamily): boolean {
   const isInGroup = root !== null && (row.pid === root || row.group === root || row.session === root);
   return isInGroup || (mark !== null && hasMark(row, mark)) || (sign !== null && isSigned(row, sign));
 }
 
 /** An orphan that came to us without the sign of any call has got rid of it on purpose: it ends with the next family. */
-function isSigned(row: ProcessRow, sign: number): boolean {
+function isSigned(row: ProcessInfo, sign: number): boolean {
   const limit = row.isZombie ? null : /^Max msgqueue size\s+(\d+|unlimited)/m.exec(readText(`/proc/${row.pid}/limits`) ?? "");
   if (!limit) return false;
   const value = Number(limit[1]);
   if (value === sign) return true;
-  const isAnyCall = value >= signs.start && value < signs.end;
+  const isAnyCall = value >= rlimitTags.start && value < rlimitTags.end;
   return !isAnyCall && adoptsOrphans() && row.parent === process.pid && row.session !== ownSession();
 }
 
@@ -169,12 +169,12 @@ function ownSession(): number | null {
   return rowOf(process.pid)?.session ?? null;
 }
 
-function hasMark(row: ProcessRow, mark: string): boolean {
+function hasMark(row: ProcessInfo, mark: string): boolean {
   const environment = row.isZombie || row.pid === process.pid ? null : readText(`/proc/${row.pid}/environ`);
   return environment !== null && (environment.startsWith(mark) || environment.includes(`\0${mark}`));
 }
 
-function fromProc(): ProcessRow[] {
+function fromProc(): ProcessInfo[] {
   // In a pid namespace without a /proc of its own the numbers would be someone else's.
   if (Number(readText("/proc/self/stat")?.split(" ", 1)[0]) !== process.pid) return [];
   return readdirSync("/proc")
@@ -183,7 +183,7 @@ function fromProc(): ProcessRow[] {
     .filter((row) => row !== null);
 }
 
-function rowOf(pid: number): ProcessRow | null {
+function rowOf(pid: number): ProcessInfo | null {
   const stat = readText(`/proc/${pid}/stat`);
   if (!stat) return null;
   const [state, parent, group, session] = afterName(stat);
@@ -203,7 +203,7 @@ function readText(path: string): string | null {
   }
 }
 
-function fromPs(): ProcessRow[] {
+function fromPs(): ProcessInfo[] {
   const { stdout } = Bun.spawnSync(["ps", "-axo", "pid=,ppid=,pgid=,stat="]);
   return stdout
     .toString()

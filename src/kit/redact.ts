@@ -78,7 +78,7 @@ export function redactor(options: RedactOptions): (text: string) => string {
 }
 
 /** What the environment calls a key is one, whatever it looks like. */
-export function secretsIn(env: Record<string, string | undefined>): string[] {
+export function envSecrets(env: Record<string, string | undefined>): string[] {
   const named = Object.entries(env).filter(([name]) => /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i.test(name));
   return named.flatMap(([, value]) => (value === undefined || value.length < 8 ? [] : [value]));
 }

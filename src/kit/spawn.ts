@@ -2,7 +2,7 @@
 // order they were written, bounded memory, and no member of its family left when it is stopped.
 import { closeSync } from "node:fs";
 import { countdown } from "./countdown.ts";
-import type { Gate } from "./gate.ts";
+import type { PauseGate } from "./gate.ts";
 import { type Libc, loadLibc } from "./libc.ts";
 import { OutputReader } from "./output-reader.ts";
 import { adoptedZombies, endFamily } from "./processes.ts";
@@ -19,7 +19,7 @@ export type ProcessRequest = {
   /** `NAME=value`: an entry of `env` by which members that left the group are found. */
   mark?: string;
   /** Shut, it keeps the program from starting, its output unread and its time from passing. */
-  gate?: Gate;
+  gate?: PauseGate;
 };
 
 export type ProcessEnd = {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { createTail } from "./tail.ts";
+import { createLossyQueue } from "./tail.ts";
 
 test("what was pushed comes in order, at once or when it is waited for", async () => {
-  const tail = createTail<number>();
+  const tail = createLossyQueue<number>();
   tail.push(1, "kept");
   tail.push(2, "lossy");
   expect(await tail.next()).toEqual({ items: [1, 2], lags: false });
@@ -12,7 +12,7 @@ test("what was pushed comes in order, at once or when it is waited for", async (
 });
 
 test("whoever only waits for something takes nothing", async () => {
-  const tail = createTail<number>();
+  const tail = createLossyQueue<number>();
   const waiting = tail.arrived();
   tail.push(1, "kept");
   await waiting;
@@ -22,14 +22,14 @@ test("whoever only waits for something takes nothing", async () => {
 });
 
 test("a slow reader loses what may be lost first", async () => {
-  const tail = createTail<string>({ lossy: 2, kept: 4 });
+  const tail = createLossyQueue<string>({ lossy: 2, kept: 4 });
   for (const item of ["a", "b", "c"]) tail.push(item, "lossy");
   tail.push("d", "kept");
   expect(await tail.next()).toEqual({ items: ["a", "b", "d"], lags: false });
 });
 
 test("a reader that is slower still is told to look for itself, and is served again afterwards", async () => {
-  const tail = createTail<number>({ lossy: 2, kept: 4 });
+  const tail = createLossyQueue<number>({ lossy: 2, kept: 4 });
   for (let item = 0; item < 100; item++) tail.push(item, "kept");
   expect(await tail.next()).toEqual({ items: [], lags: true });
   tail.push(7, "kept");
@@ -37,7 +37,7 @@ test("a reader that is slower still is told to look for itself, and is served ag
 });
 
 test("an end comes after what was pushed before it, and nothing after it", async () => {
-  const tail = createTail<number>();
+  const tail = createLossyQueue<number>();
   tail.push(1, "kept");
   tail.end();
   tail.push(2, "kept");
@@ -46,7 +46,7 @@ test("an end comes after what was pushed before it, and nothing after it", async
 });
 
 test("what comes quickly after something was taken is given in one piece", async () => {
-  const tail = createTail<number>({ lossy: 10, kept: 10, everyMs: 30 });
+  const tail = createLossyQueue<number>({ lossy: 10, kept: 10, everyMs: 30 });
   tail.push(1, "kept");
   expect((await tail.next()).items).toEqual([1]);
   tail.push(2, "kept");

@@ -1,7 +1,7 @@
 // A bounded queue between one that must never wait and one reader that may be slow. What may be lost is dropped first;
 // when the rest piles up too, the queue is emptied and the reader is told to look for itself.
 
-export type Tail<T> = {
+export type LossyQueue<T> = {
   push: (item: T, worth: "kept" | "lossy") => void;
   end: () => void;
   /** What came since, in order. Empty and not lagging: it has ended. */
@@ -11,11 +11,11 @@ export type Tail<T> = {
 };
 
 /** `everyMs`: what comes quickly is given in one piece after that time, so that many readers cost little. */
-export type TailLimits = { lossy: number; kept: number; everyMs?: number };
+export type LossyQueueLimits = { lossy: number; kept: number; everyMs?: number };
 
-const usual: TailLimits = { lossy: 1000, kept: 4000 };
+const usual: LossyQueueLimits = { lossy: 1000, kept: 4000 };
 
-export function createTail<T>(limits: TailLimits = usual): Tail<T> {
+export function createLossyQueue<T>(limits: LossyQueueLimits = usual): LossyQueue<T> {
   const { everyMs = 0 } = limits;
   let takenAt = -everyMs;
   let items: T[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { byteLength, counted, cutText, decodeUtf8, groupDigits, missingNote, oneLine, Utf8Stream } from "./text.ts";
+import { byteLength, pluralize, cutText, decodeUtf8, groupDigits, omittedNote, oneLine, Utf8Stream } from "./text.ts";
 
 const family = "👨‍👩‍👧‍👦";
 const flag = "🇩🇪";
@@ -36,7 +36,7 @@ describe("cutText", () => {
     expect(byteLength(cut.text)).toBeLessThanOrEqual(200);
     expect(cut.text.startsWith("first\n")).toBe(true);
     expect(cut.text.endsWith("\nlast")).toBe(true);
-    expect(cut.text).toContain(`\n${missingNote(cut.cutBytes)}\n`);
+    expect(cut.text).toContain(`\n${omittedNote(cut.cutBytes)}\n`);
   });
 
   test("the caller words the line", () => {
@@ -102,5 +102,5 @@ test("a character torn between two chunks is put together, invalid bytes become 
 
 test("digits are grouped in threes", () => {
   expect([0, 999, 1000, 12345, 1234567].map(groupDigits)).toEqual(["0", "999", "1,000", "12,345", "1,234,567"]);
-  expect([0, 1, 1000].map((count) => counted(count, "line"))).toEqual(["0 lines", "1 line", "1,000 lines"]);
+  expect([0, 1, 1000].map((count) => pluralize(count, "line"))).toEqual(["0 lines", "1 line", "1,000 lines"]);
 });

@@ -17,7 +17,7 @@ export type Cut = { text: string; cutBytes: number };
 export function cutText(text: string, maxBytes: number, options: CutOptions): Cut {
   const total = byteLength(text);
   if (total <= maxBytes) return { text, cutBytes: 0 };
-  const note = options.note ?? (options.keep === "both" ? missingNote : undefined);
+  const note = options.note ?? (options.keep === "both" ? omittedNote : undefined);
   const room = note ? maxBytes - byteLength(note(total)) - 2 : maxBytes;
   if (!note || room < 16) return cutEnd(text, Math.max(0, maxBytes), total, options.keep === "tail" ? "tail" : "head");
 
@@ -25,10 +25,10 @@ export function cutText(text: string, maxBytes: number, options: CutOptions): Cu
   const head = text.slice(0, headEnd(text, headRoom));
   const tail = text.slice(tailStart(text, room - headRoom));
   const cutBytes = total - byteLength(head) - byteLength(tail);
-  return { text: joinAround(head, note(cutBytes), tail), cutBytes };
+  return { text: joinWithLine(head, note(cutBytes), tail), cutBytes };
 }
 
-export function missingNote(missingBytes: number): string {
+export function omittedNote(missingBytes: number): string {
   return `[... ${groupDigits(missingBytes)} bytes not shown ...]`;
 }
 
@@ -38,12 +38,12 @@ export function groupDigits(count: number): string {
 }
 
 /** "1 step", "2 steps". */
-export function counted(count: number, noun: string): string {
+export function pluralize(count: number, noun: string): string {
   return `${groupDigits(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Puts a line of its own between two pieces of text. */
-export function joinAround(head: string, line: string, tail: string): string {
+export function joinWithLine(head: string, line: string, tail: string): string {
   const before = head === "" || head.endsWith("\n") ? head : `${head}\n`;
   return tail === "" ? before + line : `${before}${line}\n${tail}`;
 }

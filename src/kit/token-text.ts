@@ -8,7 +8,7 @@ const longWord = new RegExp(String.raw`([\p{L}\p{M}]{${longestWord},}|[^\s\p{L}\
 const pieces = new RegExp(String.raw`[\s\S]{1,${longestWord}}`, "gu");
 
 /** Of a word longer than that each piece is counted: at most one token more for each. */
-export function tokensIn(text: string): number {
+export function countTextTokens(text: string): number {
   return text.split(longWord).reduce((sum, part, at) => sum + (at % 2 === 0 ? plain(part) : long(part)), 0);
 }
 

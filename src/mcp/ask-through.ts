@@ -3,18 +3,18 @@
 import type { Api } from "../protocol/api.ts";
 import type { Ask } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Asking, Caller } from "./tool.ts";
+import type { Elicitation, Caller } from "./tool.ts";
 
-type Put = Extract<Asking, { how: "now" }>["put"];
+type PutQuestion = Extract<Elicitation, { how: "now" }>["put"];
 
-export type AskingThrough = {
+export type AskForwarder = {
   /** `between`: the caller can only be asked by ending the call. */
   opened: (ask: Ask) => Promise<"between" | null>;
   closed: (ask: Ask) => void;
   leave: () => void;
 };
 
-export function asksThrough(api: Api, { asks }: Caller): AskingThrough {
+export function createAskForwarder(api: Api, { asks }: Caller): AskForwarder {
   const open = new Map<string, AbortController>();
   return {
     async opened(ask) {
@@ -37,7 +37,7 @@ async function isWaitedFor(api: Api, { id, session, expiresAt }: Ask): Promise<b
   return expiresAt !== null && expiresAt > Date.now() && (await api.ask.list({ session })).some((ask) => ask.id === id);
 }
 
-async function answerThrough(api: Api, ask: Ask, put: Put, signal: AbortSignal): Promise<void> {
+async function answerThrough(api: Api, ask: Ask, put: PutQuestion, signal: AbortSignal): Promise<void> {
   try {
     const text = await put(ask, signal);
     if (text !== null) await api.ask.answer({ ask: ask.id, text });

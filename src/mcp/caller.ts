@@ -9,23 +9,23 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { patienceOf } from "./clients.ts";
-import type { Asking, Caller } from "./tool.ts";
+import { callTimeout } from "./clients.ts";
+import type { Elicitation, Caller } from "./tool.ts";
 
-export type Client = { name: string | undefined; can: ClientCapabilities };
+export type ClientInfo = { name: string | undefined; can: ClientCapabilities };
 
 /** With every request in the newer protocol, once in the handshake of the older. */
-export function clientOf(server: Server, { mcpReq }: ServerContext): Client {
+export function readClientInfo(server: Server, { mcpReq }: ServerContext): ClientInfo {
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined;
   const info = (envelope?.[CLIENT_INFO_META_KEY] as Implementation | undefined) ?? server.getClientVersion();
   const can = (envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined) ?? server.getClientCapabilities();
   return { name: info?.name, can: can ?? {} };
 }
 
-export function callerOf(client: Client, context: ServerContext, handBackAfterMs: number | null, asks: Asking | null): Caller {
+export function createCaller(client: ClientInfo, context: ServerContext, handBackAfterMs: number | null, asks: Elicitation | null): Caller {
   const { mcpReq, http } = context;
   const token = mcpReq._meta?.progressToken;
-  const usual = patienceOf({ client: client.name, hearsProgress: token !== undefined, overHttp: http !== undefined });
+  const usual = callTimeout({ client: client.name, hearsProgress: token !== undefined, overHttp: http !== undefined });
   let told = 0;
   return {
     signal: mcpReq.signal,

@@ -1,20 +1,20 @@
 import { expect, test } from "bun:test";
-import { knownClients, patienceOf } from "./clients.ts";
+import { knownClients, callTimeout } from "./clients.ts";
 
 const told = { hearsProgress: true, overHttp: false };
 const silent = { hearsProgress: false, overHttp: false };
 
 test("whoever is known is kept waiting for what was measured, less what the answer needs", () => {
-  expect(patienceOf({ client: "codex-mcp-client", ...told })).toBe(285_000);
-  expect(patienceOf({ client: "gemini-cli-mcp-client", ...silent })).toBe(585_000);
-  expect(patienceOf({ client: "claude-code", ...silent })).toBeNull();
-  expect(patienceOf({ client: "opencode", ...silent })).toBe(45_000);
-  expect(patienceOf({ client: "opencode", ...told })).toBeNull();
+  expect(callTimeout({ client: "codex-mcp-client", ...told })).toBe(285_000);
+  expect(callTimeout({ client: "gemini-cli-mcp-client", ...silent })).toBe(585_000);
+  expect(callTimeout({ client: "claude-code", ...silent })).toBeNull();
+  expect(callTimeout({ client: "opencode", ...silent })).toBe(45_000);
+  expect(callTimeout({ client: "opencode", ...told })).toBeNull();
 });
 
 test("whoever is not known, gives no name or comes over HTTP is handed back to before a minute is over", () => {
-  for (const client of ["cursor-vscode", "Zed", "", undefined]) expect(patienceOf({ client, ...told })).toBe(45_000);
-  expect(patienceOf({ client: "claude-code", hearsProgress: true, overHttp: true })).toBe(45_000);
+  for (const client of ["cursor-vscode", "Zed", "", undefined]) expect(callTimeout({ client, ...told })).toBe(45_000);
+  expect(callTimeout({ client: "claude-code", hearsProgress: true, overHttp: true })).toBe(45_000);
 });
 
 test("every figure says what it was measured with", () => {

@@ -1,7 +1,7 @@
 // How long a tool call may take before its client gives up, by the name that the client gives itself. Measured over
 // stdio with a tool that sleeps, with and without a progress notice every 15 s, at the clients' default settings.
 
-export type Patience = {
+export type ClientTimeout = {
   client: RegExp;
   /** The version that was measured. */
   measured: string;
@@ -10,7 +10,7 @@ export type Patience = {
   toldMs: number | null;
 };
 
-export const knownClients: readonly Patience[] = [
+export const knownClients: readonly ClientTimeout[] = [
   { client: /^claude/, measured: "2.1.197", silentMs: null, toldMs: null },
   { client: /^opencode/, measured: "1.18.33", silentMs: 60_000, toldMs: null },
   { client: /^codex/, measured: "0.166.0", silentMs: 300_000, toldMs: 300_000 },
@@ -22,10 +22,10 @@ const unknownMs = 45_000;
 /** What the answer needs to be on its way before the client's own clock is up. */
 const marginMs = 15_000;
 
-export type Listening = { client: string | undefined; hearsProgress: boolean; overHttp: boolean };
+export type ClientTraits = { client: string | undefined; hearsProgress: boolean; overHttp: boolean };
 
 /** How long a call can be kept open; null is as long as it takes. Over HTTP others stand between, and nobody was measured. */
-export function patienceOf({ client, hearsProgress, overHttp }: Listening): number | null {
+export function callTimeout({ client, hearsProgress, overHttp }: ClientTraits): number | null {
   const known = overHttp ? undefined : knownClients.find((row) => row.client.test(client?.toLowerCase() ?? ""));
   if (known === undefined) return unknownMs;
   const limitMs = hearsProgress ? known.toldMs : known.silentMs;

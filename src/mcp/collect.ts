@@ -1,19 +1,23 @@
 // What a session has come to: awaited while something runs there, told as it was when nothing does. What a process that
 // is gone has left is recorded first, so that the truth can be told about it.
 import type { Session } from "../protocol/turn.ts";
-import { follow, type Followed, type Following } from "./follow.ts";
-import type { Answer, Place } from "./tool.ts";
+import { followTurn, type FollowResult, type FollowOptions } from "./follow.ts";
+import type { ToolAnswer, CallContext } from "./tool.ts";
 import { turnAnswer, type TurnOutput } from "./turn-answer.ts";
 
-export type Collecting = { afterSeq: number } & Pick<Following, "limitMs" | "onCancel">;
+export type CollectOptions = { afterSeq: number } & Pick<FollowOptions, "limitMs" | "onCancel">;
 
-export async function collect(session: Session, { afterSeq, ...how }: Collecting, { api, caller }: Place): Promise<Answer<TurnOutput>> {
+export async function collectTurn(
+  session: Session,
+  { afterSeq, ...how }: CollectOptions,
+  { api, caller }: CallContext,
+): Promise<ToolAnswer<TurnOutput>> {
   const rows = await api.turn.list({ endedSince: null });
   const turn = rows.find((row) => row.session.id === session.id)?.turn ?? null;
   const asks = await api.ask.list({ session: session.id });
-  const from = async (seq: number): Promise<Followed> => {
+  const from = async (seq: number): Promise<FollowResult> => {
     const events = api.turn.watch({ session: session.id, afterSeq: seq, until: "idle" });
-    return follow({ api, caller, session, events, from: { turn, seq, asks }, ...how });
+    return followTurn({ api, caller, session, events, from: { turn, seq, asks }, ...how });
   };
   const followed = await from(afterSeq);
   if (followed.how !== "over") return turnAnswer(followed);

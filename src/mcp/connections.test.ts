@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import type { Api } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
-import { keepConnected } from "./connections.ts";
+import { cacheConnections } from "./connections.ts";
 
 /** Hubs that can be lost; `made` are those that were connected to. */
 function hubs() {
   const made: { directory: string; isLost: boolean }[] = [];
-  const connect = keepConnected(async (directory) => {
+  const connect = cacheConnections(async (directory) => {
     const hub = { directory, isLost: false };
     made.push(hub);
     const check = async () => {
@@ -36,7 +36,7 @@ test("a connection that is lost is made anew, once", async () => {
 
 test("one that could not be made is tried again", async () => {
   let tries = 0;
-  const connect = keepConnected(async () => {
+  const connect = cacheConnections(async () => {
     tries += 1;
     if (tries === 1) throw new Fault("hub-unreachable", "the hub did not start");
     return { health: { check: async () => {} } } as unknown as Api;

@@ -4,7 +4,7 @@ import { Fault } from "../protocol/error.ts";
 
 type Connect = (directory: string) => Promise<Api>;
 
-export function keepConnected(connect: Connect): Connect {
+export function cacheConnections(connect: Connect): Connect {
   const open = new Map<string, Promise<Api>>();
   return async (directory) => {
     const known = open.get(directory);

@@ -3,13 +3,13 @@ import { realpathSync, statSync, type Stats } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import { groupDigits } from "../kit/text.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Place } from "./tool.ts";
+import type { CallContext } from "./tool.ts";
 
 export type ContextPath = { path: string; stat: Stats };
 
-export function contextPaths(
+export function resolveContextPaths(
   given: readonly string[] | undefined,
-  { directory, project }: Pick<Place, "directory" | "project">,
+  { directory, project }: Pick<CallContext, "directory" | "project">,
 ): ContextPath[] {
   return [...new Set(given ?? [])].map((path) => {
     const real = realOf(resolve(directory, path), path);
@@ -32,7 +32,7 @@ function realOf(path: string, given: string): string {
 const mostBytes = 10_000_000;
 
 /** For one that is sent along: a file, and not of any size. */
-export function sendableFile({ path, stat }: ContextPath): ContextPath {
+export function requireSendable({ path, stat }: ContextPath): ContextPath {
   if (stat.isDirectory()) throw new Fault("usage", `context: ${path} is a directory`, { hint: "name the files in it" });
   if (!stat.isFile()) throw new Fault("usage", `context: ${path} is no file`);
   if (stat.size <= mostBytes) return { path, stat };

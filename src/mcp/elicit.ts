@@ -4,15 +4,20 @@ import { acceptedContent, inputRequired, type InputRequiredResult, type ServerCo
 import type { Api } from "../protocol/api.ts";
 import type { Ask } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
-import type { Client } from "./caller.ts";
-import { collect } from "./collect.ts";
-import type { Answer, Asking, OpenAsk, Place } from "./tool.ts";
+import type { ClientInfo } from "./caller.ts";
+import { collectTurn } from "./collect.ts";
+import type { ToolAnswer, Elicitation, PendingAsk, CallContext } from "./tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 
 /** A person may take long; the turn itself stops waiting before that. */
 const dayMs = 86_400_000;
 
-export function askingOf({ can }: Client, era: "legacy" | "modern", { mcpReq }: ServerContext, log: (line: string) => void): Asking | null {
+export function elicitationFor(
+  { can }: ClientInfo,
+  era: "legacy" | "modern",
+  { mcpReq }: ServerContext,
+  log: (line: string) => void,
+): Elicitation | null {
   if (can.elicitation === undefined) return null;
   if (era === "modern") return { how: "between" };
   return {
@@ -49,7 +54,7 @@ function answerIn(content: Record<string, unknown> | undefined): string | null {
 }
 
 /** Ends a call with the question. */
-export function askBetween({ ask, session, seq }: OpenAsk): InputRequiredResult {
+export function endCallWithQuestion({ ask, session, seq }: PendingAsk): InputRequiredResult {
   return inputRequired({
     inputRequests: { answer: inputRequired.elicit(formOf(ask)) },
     requestState: JSON.stringify({ session, seq, ask: ask.id }),
@@ -59,7 +64,7 @@ export function askBetween({ ask, session, seq }: OpenAsk): InputRequiredResult 
 type Round = { session: string; seq: number; ask: string };
 
 /** Where a call that ended with a question stood; null for one that begins. */
-export function roundOf({ mcpReq }: ServerContext): Round | null {
+export function readRound({ mcpReq }: ServerContext): Round | null {
   const state = mcpReq.requestState<string>();
   if (typeof state !== "string") return null;
   const { session, seq, ask } = parsed(state);
@@ -76,13 +81,13 @@ function parsed(state: string): Record<string, unknown> {
 }
 
 /** Goes on with the turn that asked. Whoever gives no answer is not asked again in this call. */
-export async function goOn(round: Round, { mcpReq }: ServerContext, place: Place): Promise<Answer<TurnOutput>> {
+export async function resumeRound(round: Round, { mcpReq }: ServerContext, place: CallContext): Promise<ToolAnswer<TurnOutput>> {
   const answer = answerIn(acceptedContent(mcpReq.inputResponses, "answer"));
   if (answer !== null) await answerOnce(place.api, round.ask, answer);
   const session = await place.api.session.find({ wanted: round.session, directory: place.directory });
   const caller = answer === null ? { ...place.caller, asks: null } : place.caller;
   const limitMs = caller.patienceMs;
-  return collect(session, { limitMs, afterSeq: round.seq, onCancel: "stop" }, { ...place, caller });
+  return collectTurn(session, { limitMs, afterSeq: round.seq, onCancel: "stop" }, { ...place, caller });
 }
 
 async function answerOnce(api: Api, ask: string, text: string): Promise<void> {

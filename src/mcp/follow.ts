@@ -8,11 +8,11 @@ import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import { textOf } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
-import { asksThrough } from "./ask-through.ts";
-import { nameOf } from "./session-name.ts";
+import { createAskForwarder } from "./ask-through.ts";
+import { sessionIdentifier } from "./session-name.ts";
 import type { Caller } from "./tool.ts";
 
-export type Seen = {
+export type FollowState = {
   session: Session;
   /** The latest; null when the session has had none. */
   turn: Turn | null;
@@ -27,15 +27,15 @@ export type Seen = {
 };
 
 /** `over`: nothing runs any more. `asking`: the caller is to be asked before it can go on. `gone`: nobody waits. */
-export type Followed = Seen & { how: "over" | "running" | "asking" | "gone" };
+export type FollowResult = FollowState & { how: "over" | "running" | "asking" | "gone" };
 
-export type Following = {
+export type FollowOptions = {
   api: Api;
   caller: Caller;
   session: Session;
   events: AsyncIterable<Event>;
   /** What is known of it already. */
-  from?: Pick<Seen, "turn" | "seq" | "asks">;
+  from?: Pick<FollowState, "turn" | "seq" | "asks">;
   /** Null is as long as it takes. */
   limitMs: number | null;
   onCancel: "stop" | "leave";
@@ -44,16 +44,16 @@ export type Following = {
 /** What is new is told at once, what is not often enough for a client that resets its clock by it. */
 const heartbeat = { newsMs: 1_000, stillMs: 5_000 };
 
-export async function follow({ api, caller, session, events, from, limitMs, onCancel }: Following): Promise<Followed> {
-  const seen: Seen = { session, turn: null, seq: 0, asks: [], ...from, answer: "", warnings: [], doing: "starting" };
+export async function followTurn({ api, caller, session, events, from, limitMs, onCancel }: FollowOptions): Promise<FollowResult> {
+  const seen: FollowState = { session, turn: null, seq: 0, asks: [], ...from, answer: "", warnings: [], doing: "starting" };
   const iterator = events[Symbol.asyncIterator]();
-  const leave = (how: Followed["how"]): Followed => {
+  const leave = (how: FollowResult["how"]): FollowResult => {
     void iterator.return?.();
     return { ...seen, how };
   };
   const stopTelling = tellProgress(caller, seen);
   const patience = limitMs === null ? null : AbortSignal.timeout(limitMs);
-  const asking = asksThrough(api, caller);
+  const asking = createAskForwarder(api, caller);
   const cancelled = heard(caller.signal, "caller" as const);
   const impatient = heard(patience, "patience" as const);
   let isStopping = false;
@@ -69,7 +69,7 @@ export async function follow({ api, caller, session, events, from, limitMs, onCa
         continue;
       }
       if (came.done === true) return leave("over");
-      note(seen, came.value);
+      applyEvent(seen, came.value);
       if (came.value.type === "ask.closed") asking.closed(came.value.ask);
       if (came.value.type === "ask.opened" && (await asking.opened(came.value.ask)) === "between") return leave("asking");
       next = iterator.next();
@@ -90,7 +90,7 @@ function heard<Word extends string>(signal: AbortSignal | null, word: Word): Pro
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(word), { once: true }));
 }
 
-function note(seen: Seen, event: Event): void {
+function applyEvent(seen: FollowState, event: Event): void {
   seen.seq = Math.max(seen.seq, event.seq);
   switch (event.type) {
     case "turn.started":
@@ -126,7 +126,7 @@ function note(seen: Seen, event: Event): void {
   }
 }
 
-function tellProgress(caller: Caller, seen: Seen): () => void {
+function tellProgress(caller: Caller, seen: FollowState): () => void {
   const startedAt = Date.now();
   let told = { doing: "", at: 0 };
   const timer = setInterval(() => {
@@ -140,11 +140,11 @@ function tellProgress(caller: Caller, seen: Seen): () => void {
 
 function lost(error: Fault, session: Session): Fault {
   return new Fault("connection-lost", "the hub that runs this session was lost", {
-    hint: `wait_session with session_id "${nameOf(session)}" tells what became of the work`,
+    hint: `wait_session with session_id "${sessionIdentifier(session)}" tells what became of the work`,
     cause: error,
   });
 }
 
-function progressText({ session, turn, doing }: Seen, ms: number): string {
+function progressText({ session, turn, doing }: FollowState, ms: number): string {
   return `${turn?.agent ?? session.agent}, ${formatDuration(ms)}: ${doing}`;
 }

@@ -1,11 +1,11 @@
 // What a group's work has come to, as data: who disagrees, who could not be heard, what all of it cost. Read from the
 // session, so that whoever collects it later gets the same.
-import { groupOn, lastGroup, outcomeOf, type GroupOutcome, type Statement } from "../protocol/group.ts";
+import { readGroup, lastStatements, groupOutcome, type GroupOutcome, type Statement } from "../protocol/group.ts";
 import { textOf, type Node } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
-import { bounded } from "./long-answer.ts";
-import { nameOf } from "./session-name.ts";
-import type { Answer, Place } from "./tool.ts";
+import { boundAnswer } from "./long-answer.ts";
+import { sessionIdentifier } from "./session-name.ts";
+import type { ToolAnswer, CallContext } from "./tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 
 type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & { cost_usd: number | null };
@@ -13,37 +13,41 @@ type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & { c
 type GroupOutput = Omit<TurnOutput, "answer" | "cost_usd"> & GroupData & { deliverable?: string };
 
 /** A turn that a group took, as whoever collects it is told; any other stays as it is. */
-export async function withGroup(answer: Answer<TurnOutput>, place: Place): Promise<Answer<Omit<TurnOutput, "cost_usd">>> {
+export async function withGroupData(answer: ToolAnswer<TurnOutput>, place: CallContext): Promise<ToolAnswer<Omit<TurnOutput, "cost_usd">>> {
   if (answer.output.agent !== "group") return answer;
   const path = await pathOf(answer.output.session_id, place);
-  return { ...answer, output: { ...answer.output, ...dataOf(lastGroup(path)) } };
+  return { ...answer, output: { ...answer.output, ...dataOf(lastStatements(path)) } };
 }
 
 /** A turn of the group that works on this objective. */
-export async function groupAnswer({ output, ...rest }: Answer<TurnOutput>, objective: string, place: Place): Promise<Answer<GroupOutput>> {
+export async function groupAnswer(
+  { output, ...rest }: ToolAnswer<TurnOutput>,
+  objective: string,
+  place: CallContext,
+): Promise<ToolAnswer<GroupOutput>> {
   const { answer: words, ...told } = output;
-  const { said } = groupOn(await pathOf(output.session_id, place), objective);
-  const { deliverable } = outcomeOf(said);
+  const { said } = readGroup(await pathOf(output.session_id, place), objective);
+  const { deliverable } = groupOutcome(said);
   const written = deliverable === null ? {} : { deliverable: output.answer_file === undefined ? deliverable : (words ?? "") };
   return { ...rest, output: { ...told, ...dataOf(said), ...written } };
 }
 
 /** What was finished before, as it was; null when it was not. */
-export async function finishedGroup(session: Session, objective: string, { api }: Place): Promise<Answer<GroupOutput> | null> {
-  const { said, answer } = groupOn(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
+export async function finishedGroup(session: Session, objective: string, { api }: CallContext): Promise<ToolAnswer<GroupOutput> | null> {
+  const { said, answer } = readGroup(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
   if (answer === null) return null;
-  const { text, file } = await bounded(textOf(answer), session, { id: answer.turn ?? answer.id });
-  const deliverable = file === null ? (outcomeOf(said).deliverable ?? "") : text;
+  const { text, file } = await boundAnswer(textOf(answer), session, { id: answer.turn ?? answer.id });
+  const deliverable = file === null ? (groupOutcome(said).deliverable ?? "") : text;
   const whole = file === null ? {} : { answer_file: file };
-  return { output: { status: "ok", session_id: nameOf(session), deliverable, ...whole, ...dataOf(said) }, text };
+  return { output: { status: "ok", session_id: sessionIdentifier(session), deliverable, ...whole, ...dataOf(said) }, text };
 }
 
 function dataOf(said: Statement[]): GroupData {
-  const { dissent, participants, rounds, costUsd } = outcomeOf(said);
+  const { dissent, participants, rounds, costUsd } = groupOutcome(said);
   return { dissent, participants, rounds, cost_usd: costUsd };
 }
 
-async function pathOf(sessionId: string, { api, directory }: Place): Promise<Node[]> {
+async function pathOf(sessionId: string, { api, directory }: CallContext): Promise<Node[]> {
   const { tip } = await api.session.find({ wanted: sessionId, directory });
   return tip === null ? [] : api.node.path({ node: tip });
 }

@@ -11,9 +11,9 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { Fault } from "../protocol/error.ts";
-import { makeServer, type McpParts } from "./server.ts";
+import { createMcpServer, type McpServerDeps } from "./server.ts";
 
-export type HttpParts = McpParts & {
+export type HttpServerDeps = McpServerDeps & {
   /** Null: 4454, or the next one that is free. */
   port: number | null;
   tokenFile: string;
@@ -23,9 +23,9 @@ const firstPort = 4454;
 
 export type HttpServer = { url: string; close: () => Promise<void> };
 
-export function serveOverHttp(parts: HttpParts): HttpServer {
+export function serveOverHttp(parts: HttpServerDeps): HttpServer {
   const token = tokenIn(parts.tokenFile);
-  const handler = createMcpHandler(({ era }) => makeServer(parts, era), { onerror: (error) => parts.log(error.message) });
+  const handler = createMcpHandler(({ era }) => createMcpServer(parts, era), { onerror: (error) => parts.log(error.message) });
   const answer = async (request: Request): Promise<Response> => {
     const stranger =
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ?? originValidationResponse(request, localhostAllowedOrigins());

@@ -2,24 +2,24 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-export type ClientRow = {
+export type InstallClient = {
   name: string;
   title: string;
   format: "json" | "toml";
   /** The person's own file. */
-  file: (place: ClientPlace) => string;
+  file: (place: ClientEnvironment) => string;
   /** The file of one project; null when it has none, and the server is told the project instead. */
   projectFile: ((project: string) => string) | null;
   /** The table that holds all servers. */
   servers: string;
-  entry: (server: ServerWords) => Entry;
+  entry: (server: ServerCommand) => Entry;
   /** What a person has to know besides. */
   note?: string;
 };
 
-export type ClientPlace = { home: string; env: Record<string, string | undefined>; platform: string };
+export type ClientEnvironment = { home: string; env: Record<string, string | undefined>; platform: string };
 
-export type ServerWords = {
+export type ServerCommand = {
   /** Absolute. */
   command: string;
   args: string[];
@@ -37,7 +37,7 @@ const hour = 3600;
 /** Of Claude Code a call is never handed back, and this limit is one that progress does not move. */
 const day = 24 * hour;
 
-export const clientRows: readonly ClientRow[] = [
+export const installClients: readonly InstallClient[] = [
   {
     name: "claude",
     title: "Claude Code",

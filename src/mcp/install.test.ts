@@ -14,35 +14,35 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { clientRows, type ClientRow, type ServerWords } from "./install-clients.ts";
-import { carryOut, planInstall, planRemoval } from "./install.ts";
+import { installClients, type InstallClient, type ServerCommand } from "./install-clients.ts";
+import { applyInstall, planInstall, planRemoval } from "./install.ts";
 
 let home: string;
 beforeEach(() => (home = mkdtempSync(join(tmpdir(), "skein-install-"))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const server: ServerWords = { command: "/opt/skein/bin/skein", args: ["mcp"], variables: ["OPENAI_API_KEY"], path: "/bin" };
-const fileOf = (row: ClientRow) => row.file({ home, env: {}, platform: "linux" });
-const rowNamed = (name: string) => clientRows.find((row) => row.name === name)!;
+const server: ServerCommand = { command: "/opt/skein/bin/skein", args: ["mcp"], variables: ["OPENAI_API_KEY"], path: "/bin" };
+const fileOf = (row: InstallClient) => row.file({ home, env: {}, platform: "linux" });
+const rowNamed = (name: string) => installClients.find((row) => row.name === name)!;
 
-async function install(row: ClientRow, words = server) {
+async function install(row: InstallClient, words = server) {
   const plan = await planInstall(row, fileOf(row), words);
-  return { ...plan, ...carryOut(plan) };
+  return { ...plan, ...applyInstall(plan) };
 }
 
-async function remove(row: ClientRow) {
+async function remove(row: InstallClient) {
   const plan = await planRemoval(row, fileOf(row));
-  return { ...plan, ...carryOut(plan) };
+  return { ...plan, ...applyInstall(plan) };
 }
 
-function put(row: ClientRow, text: string): string {
+function put(row: InstallClient, text: string): string {
   mkdirSync(dirname(fileOf(row)), { recursive: true });
   writeFileSync(fileOf(row), text);
   return fileOf(row);
 }
 
 /** A file of a person with comments and another server, as each format is written. */
-const lived: Record<ClientRow["format"], (row: ClientRow) => string> = {
+const lived: Record<InstallClient["format"], (row: InstallClient) => string> = {
   json: ({ servers }) => `{
 \t// mine, keep it
 \t"theme": "dark", /* here too */
@@ -68,7 +68,7 @@ name = "last"
 `,
 };
 
-describe.each(clientRows.map((row) => [row.name, row] as const))("%s", (_name, row) => {
+describe.each(installClients.map((row) => [row.name, row] as const))("%s", (_name, row) => {
   test("gets a file where there was none; a second time nothing changes; taken out, nothing of ours is left", async () => {
     expect(await install(row)).toMatchObject({ outcome: "added", before: null, backup: null });
     const written = readFileSync(fileOf(row), "utf8");
@@ -212,7 +212,7 @@ test("a file that someone changes meanwhile is not overwritten", async () => {
   const row = rowNamed("claude");
   const plan = await planInstall(row, put(row, "{}"), server);
   writeFileSync(fileOf(row), '{"more":1}');
-  expect(() => carryOut(plan)).toThrow("was changed meanwhile");
+  expect(() => applyInstall(plan)).toThrow("was changed meanwhile");
   expect(readFileSync(fileOf(row), "utf8")).toBe('{"more":1}');
 });
 

@@ -5,7 +5,7 @@ import { replaceFile } from "../kit/replace-file.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { jsonEditor } from "./edit-json.ts";
 import { tomlEditor } from "./edit-toml.ts";
-import type { ClientRow, Entry, ServerWords } from "./install-clients.ts";
+import type { InstallClient, Entry, ServerCommand } from "./install-clients.ts";
 
 /** Works on text; a broken one is a SyntaxError of `read`. */
 export type TextEditor = {
@@ -15,10 +15,10 @@ export type TextEditor = {
   take: (text: string, path: string[]) => string;
 };
 
-export type Outcome = "added" | "changed" | "unchanged" | "removed" | "absent";
+export type InstallOutcome = "added" | "changed" | "unchanged" | "removed" | "absent";
 
-export type Plan = {
-  outcome: Outcome;
+export type InstallPlan = {
+  outcome: InstallOutcome;
   file: string;
   /** What is ours in the file, by itself; nothing of what a person added to it, which may be secret. */
   snippet: string;
@@ -29,7 +29,7 @@ export type Plan = {
 
 const serverName = "skein";
 
-export async function planInstall(row: ClientRow, file: string, server: ServerWords): Promise<Plan> {
+export async function planInstall(row: InstallClient, file: string, server: ServerCommand): Promise<InstallPlan> {
   const { editor, before, mark, text, value, path, there } = await open(row, file);
   const ours = row.entry(server);
   const wanted = merged(there, ours);
@@ -41,7 +41,7 @@ export async function planInstall(row: ClientRow, file: string, server: ServerWo
   return { outcome, file, snippet: editor.set("", path, ours), before, after: `${mark}${after}` };
 }
 
-export async function planRemoval(row: ClientRow, file: string): Promise<Plan> {
+export async function planRemoval(row: InstallClient, file: string): Promise<InstallPlan> {
   const { editor, before, mark, text, value, path, there } = await open(row, file);
   if (there === undefined) return { outcome: "absent", file, snippet: "", before, after: before ?? "" };
   const after = editor.take(text, path);
@@ -52,7 +52,7 @@ export async function planRemoval(row: ClientRow, file: string): Promise<Plan> {
 }
 
 /** Returns the copy of the file as it was before skein first changed it, if this was the first time. */
-export function carryOut({ outcome, file, before, after }: Plan): { backup: string | null } {
+export function applyInstall({ outcome, file, before, after }: InstallPlan): { backup: string | null } {
   if (after === (before ?? "")) return { backup: null };
   try {
     const target = before === null ? file : realpathSync(file);
@@ -86,7 +86,7 @@ type Opened = {
   there: Entry | undefined;
 };
 
-async function open(row: ClientRow, file: string): Promise<Opened> {
+async function open(row: InstallClient, file: string): Promise<Opened> {
   const editor = row.format === "toml" ? tomlEditor() : await jsonEditor();
   const before = readOr(file);
   const text = (before ?? "").replace(/^\uFEFF/, "");

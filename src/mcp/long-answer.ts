@@ -8,9 +8,9 @@ const most = { tokens: 10_000, excerptBytes: 24_000 };
 /** No text has more tokens than bytes, and none of this size has so few. */
 const surelyLongBytes = 1_000_000;
 
-export type Bounded = { text: string; file: string | null };
+export type BoundedAnswer = { text: string; file: string | null };
 
-export async function bounded(text: string, session: Session, turn: Pick<Turn, "id">): Promise<Bounded> {
+export async function boundAnswer(text: string, session: Session, turn: Pick<Turn, "id">): Promise<BoundedAnswer> {
   if (!(await isLong(text))) return { text, file: null };
   const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;
   if (file !== null && !existsSync(file)) writeFileSync(file, text, { mode: 0o600 });
@@ -23,5 +23,5 @@ async function isLong(text: string): Promise<boolean> {
   const bytes = byteLength(text);
   if (bytes <= most.tokens) return false;
   if (bytes >= surelyLongBytes) return true;
-  return (await import("../kit/token-text.ts")).tokensIn(text) > most.tokens;
+  return (await import("../kit/token-text.ts")).countTextTokens(text) > most.tokens;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Api } from "../protocol/api.ts";
-import { modelMeant } from "./model-name.ts";
+import { resolveModel } from "./model-name.ts";
 
 const names = ["openai/gpt-5.2", "openrouter/gpt-5.2", "anthropic/claude-sonnet-4-5", "gemini/gemini-3-pro-preview", "ollama/qwen3:8b"];
 const ready = new Set(["openrouter", "anthropic", "ollama"]);
@@ -21,15 +21,15 @@ test.each([
   ["openai/of-tomorrow:high", "openai/of-tomorrow:high"],
   ["anthropic", "anthropic"],
 ])("%s is %s", async (wanted, meant) => {
-  expect(await modelMeant(api, wanted)).toBe(meant);
+  expect(await resolveModel(api, wanted)).toBe(meant);
 });
 
 test("of two that are called alike, the one that can be asked here is meant", async () => {
-  expect(await modelMeant(api, "gpt-5.2")).toBe("openrouter/gpt-5.2");
+  expect(await resolveModel(api, "gpt-5.2")).toBe("openrouter/gpt-5.2");
 });
 
 test("what is not known is answered with what is near, or with how names are written", async () => {
-  await expect(modelMeant(api, "gpt-5.3")).rejects.toMatchObject({ code: "usage", hint: expect.stringContaining("gpt-5.2") });
-  await expect(modelMeant(api, "zzz")).rejects.toMatchObject({ hint: expect.stringContaining("vendor/id") });
-  await expect(modelMeant(api, "nobody/model")).rejects.toMatchObject({ message: 'there is no model "nobody/model"' });
+  await expect(resolveModel(api, "gpt-5.3")).rejects.toMatchObject({ code: "usage", hint: expect.stringContaining("gpt-5.2") });
+  await expect(resolveModel(api, "zzz")).rejects.toMatchObject({ hint: expect.stringContaining("vendor/id") });
+  await expect(resolveModel(api, "nobody/model")).rejects.toMatchObject({ message: 'there is no model "nobody/model"' });
 });

@@ -1,11 +1,11 @@
 // The model that a caller means, who may have written its name from memory: without a vendor, in capitals, with other
 // dashes and dots.
 import { nearestWord } from "../kit/nearest.ts";
-import type { Api, ModelRow } from "../protocol/api.ts";
+import type { Api, ModelInfo } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 
 /** As `vendor/id[:effort]`, or a vendor's name, which means its default. */
-export async function modelMeant(api: Api, wanted: string): Promise<string> {
+export async function resolveModel(api: Api, wanted: string): Promise<string> {
   const rows = await api.models.list();
   const [name, effort] = withoutEffort(wanted.trim());
   const found = best(rows, (row) => row.name === name || idOf(row) === name) ?? best(rows, (row) => isAlike(row, name));
@@ -25,12 +25,12 @@ function withoutEffort(name: string): [string, string] {
 }
 
 /** One that can be asked here goes before one that can't. */
-function best(rows: ModelRow[], fits: (row: ModelRow) => boolean): ModelRow | null {
+function best(rows: ModelInfo[], fits: (row: ModelInfo) => boolean): ModelInfo | null {
   const fitting = rows.filter(fits);
   return fitting.find(({ ready }) => ready) ?? fitting[0] ?? null;
 }
 
-function isAlike(row: ModelRow, name: string): boolean {
+function isAlike(row: ModelInfo, name: string): boolean {
   const wanted = squeezed(name);
   return wanted !== "" && (squeezed(row.name) === wanted || squeezed(idOf(row)) === wanted);
 }
@@ -39,11 +39,11 @@ function squeezed(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
-function idOf({ name }: ModelRow): string {
+function idOf({ name }: ModelInfo): string {
   return name.slice(name.indexOf("/") + 1);
 }
 
-function unknown(wanted: string, rows: ModelRow[]): Fault {
+function unknown(wanted: string, rows: ModelInfo[]): Fault {
   const ids = rows.map(idOf);
   const near = nearestWord(wanted, ids);
   const part = squeezed(wanted).slice(0, 4);

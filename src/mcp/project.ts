@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Fault } from "../protocol/error.ts";
 
-export type ProjectSources = {
+export type DirectorySources = {
   /** `--project`, absolute. */
   flag: string | null;
   /** The working directory, when it lies in a project. */
@@ -13,7 +13,7 @@ export type ProjectSources = {
   root: () => Promise<string | null>;
 };
 
-export async function directoryOf({ flag, workingDirectory, root }: ProjectSources): Promise<string> {
+export async function findDirectory({ flag, workingDirectory, root }: DirectorySources): Promise<string> {
   const directory = flag ?? (await root()) ?? workingDirectory;
   if (directory !== null && directory !== "/") return directory;
   throw new Fault("usage", "no project: the client names none, and the server was not started in one", {

@@ -3,9 +3,9 @@
 import { cutText, oneLine } from "../kit/text.ts";
 import { Fault } from "../protocol/error.ts";
 import { nodeRecord } from "../protocol/records.ts";
-import { logOf, nodeLines } from "./session-log.ts";
-import { nameOf } from "./session-name.ts";
-import type { Place } from "./tool.ts";
+import { readSessionLog, nodeLines } from "./session-log.ts";
+import { sessionIdentifier } from "./session-name.ts";
+import type { CallContext } from "./tool.ts";
 
 type Read = { mimeType: string; text: string };
 type Kind = {
@@ -14,7 +14,7 @@ type Kind = {
   description: string;
   /** The parts of the path that a template leaves open. */
   path: RegExp;
-  read: (wanted: string, place: Place) => Promise<Read>;
+  read: (wanted: string, place: CallContext) => Promise<Read>;
 };
 
 const mostBytes = 1_000_000;
@@ -27,7 +27,7 @@ export const resourceKinds: readonly Kind[] = [
     description: "What happens in a session, up to this moment",
     path: /^session\/([^/]+)\/log$/,
     read: async (wanted, { api, directory }) => {
-      const log = await logOf(api, await api.session.find({ wanted, directory }), 0);
+      const log = await readSessionLog(api, await api.session.find({ wanted, directory }), 0);
       return { mimeType: "text/plain", text: [`[${log.state}, seq ${log.seq}]`, ...log.lines].join("\n") };
     },
   },
@@ -65,18 +65,18 @@ export const resourceKinds: readonly Kind[] = [
 ];
 
 /** The latest sessions; the rest is found by template. */
-export async function listResources({ api, project }: Place) {
+export async function listResources({ api, project }: CallContext) {
   const sessions = await api.session.list({ project, limit: listed });
   return sessions.map((session) => ({
     uri: `skein://session/${encodeURIComponent(session.id)}`,
-    name: nameOf(session),
+    name: sessionIdentifier(session),
     mimeType: "text/plain",
     ...(session.task === null ? {} : { description: oneLine(session.task, 120) }),
   }));
 }
 
 /** Null when there is no such thing. */
-export async function readResource(uri: string, place: Place): Promise<(Read & { uri: string }) | null> {
+export async function readResource(uri: string, place: CallContext): Promise<(Read & { uri: string }) | null> {
   const path = uri.startsWith("skein://") ? uri.slice("skein://".length) : "";
   const kind = resourceKinds.find((candidate) => candidate.path.test(path));
   const wanted = kind === undefined ? null : decoded(kind.path.exec(path)?.[1] ?? "");

@@ -3,20 +3,20 @@
 import type { Api } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Node } from "../protocol/node.ts";
-import { plainTurn, settledTurn } from "../protocol/turn-start.ts";
+import { bareTurn, configuredTurn } from "../protocol/turn-start.ts";
 import type { Session } from "../protocol/turn.ts";
-import { sendableFile, type ContextPath } from "./context-paths.ts";
+import { requireSendable, type ContextPath } from "./context-paths.ts";
 import { groupDigits } from "../kit/text.ts";
 
 /** About 100,000 tokens in all, so that there is room for the conversation. */
 const budgetBytes = 300_000;
 
-export type Sending = { whole: ContextPath[]; named: ContextPath[] };
+export type FilesToSend = { whole: ContextPath[]; named: ContextPath[] };
 
-export function planFiles(paths: ContextPath[]): Sending {
+export function selectFiles(paths: ContextPath[]): FilesToSend {
   let left = budgetBytes;
-  const plan: Sending = { whole: [], named: [] };
-  for (const file of paths.map(sendableFile)) {
+  const plan: FilesToSend = { whole: [], named: [] };
+  for (const file of paths.map(requireSendable)) {
     const fits = file.stat.size <= left;
     if (fits) left -= file.stat.size;
     plan[fits ? "whole" : "named"].push(file);
@@ -25,13 +25,13 @@ export function planFiles(paths: ContextPath[]): Sending {
 }
 
 /** Said beside the question, never stored as the user's words. */
-export function namedFiles({ named }: Sending): string | null {
+export function namedFilesText({ named }: FilesToSend): string | null {
   if (named.length === 0) return null;
   const lines = named.map(({ path, stat }) => `- ${path} (${groupDigits(stat.size)} bytes)`);
   return `These files are too large to be included. If you need one, say which part of it:\n${lines.join("\n")}`;
 }
 
-export async function sendFiles(api: Api, session: Session, { whole }: Sending): Promise<void> {
+export async function sendFiles(api: Api, session: Session, { whole }: FilesToSend): Promise<void> {
   const path = session.tip === null ? [] : await api.node.path({ node: session.tip });
   for (const file of whole.filter((each) => !path.some((node) => isCopy(node, each)))) await copyFile(api, session.id, file);
 }
@@ -44,11 +44,11 @@ function isCopy(node: Node, { path, stat }: ContextPath): boolean {
 }
 
 async function copyFile(api: Api, session: string, { path }: ContextPath): Promise<void> {
-  const { policy } = settledTurn(await api.config.values());
+  const { policy } = configuredTurn(await api.config.values());
   const file = quoted(path);
   const command = `if [ -s ${file} ] && ! grep -qI '' ${file}; then echo 'it is not text' >&2; exit 1; fi; cat -- ${file}`;
   const copies = { source: "file", identifier: path, sentBytes: budgetBytes };
-  for await (const event of api.turn.start({ ...plainTurn(session, policy), command, copies })) {
+  for await (const event of api.turn.start({ ...bareTurn(session, policy), command, copies })) {
     if (event.type === "turn.ended" && event.turn.error !== null)
       throw new Fault("file-unreadable", `context: ${path} can't be read: ${event.turn.error.message}`);
   }

@@ -12,15 +12,15 @@ import {
 import { nearestWord } from "../kit/nearest.ts";
 import type { Api } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
-import { readToolInput, shownSchema } from "../protocol/schema/mcp.ts";
-import { callerOf, clientOf } from "./caller.ts";
-import { askBetween, askingOf, goOn, roundOf } from "./elicit.ts";
-import { directoryOf, firstDirectory } from "./project.ts";
+import { parseToolInput, toolListSchema } from "../protocol/schema/mcp.ts";
+import { createCaller, readClientInfo } from "./caller.ts";
+import { endCallWithQuestion, elicitationFor, resumeRound, readRound } from "./elicit.ts";
+import { findDirectory, firstDirectory } from "./project.ts";
 import { listResources, readResource, resourceKinds } from "./resources.ts";
-import type { Answer, Place, Toolset } from "./tool.ts";
-import { toolsOf, type AnyTool } from "./tools/index.ts";
+import type { ToolAnswer, CallContext, Toolset } from "./tool.ts";
+import { toolsFor, type AnyTool } from "./tools/index.ts";
 
-export type McpParts = {
+export type McpServerDeps = {
   version: string;
   toolset: Toolset;
   /** `--project`, absolute; null leaves it to the client. */
@@ -38,20 +38,20 @@ export type McpParts = {
 
 type Era = McpRequestContext["era"];
 
-export function makeServer(parts: McpParts, era: Era): Server {
+export function createMcpServer(parts: McpServerDeps, era: Era): Server {
   const server = new Server({ name: "skein", version: parts.version }, { capabilities: { tools: {}, resources: {} } });
-  const tools = toolsOf(parts.toolset);
-  server.setRequestHandler("tools/list", () => ({ tools: tools.map(shownTool) }));
+  const tools = toolsFor(parts.toolset);
+  server.setRequestHandler("tools/list", () => ({ tools: tools.map(toolListEntry) }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const found = tools.find(({ name }) => name === params.name);
     if (found === undefined) throw unknownTool(params.name, tools);
     try {
-      const input: unknown = readToolInput(found.input, params.arguments, nearestWord);
-      const round = roundOf(context);
+      const input: unknown = parseToolInput(found.input, params.arguments, nearestWord);
+      const round = readRound(context);
       const answer = await inPlace(parts, server, era, context, (place) =>
-        round === null ? found.run(input, place) : goOn(round, context, place),
+        round === null ? found.run(input, place) : resumeRound(round, context, place),
       );
-      return answer.asking === undefined ? resultOf(answer) : askBetween(answer.asking);
+      return answer.asking === undefined ? resultOf(answer) : endCallWithQuestion(answer.asking);
     } catch (error) {
       return failure(error, parts.log);
     }
@@ -70,31 +70,31 @@ export function makeServer(parts: McpParts, era: Era): Server {
   return server;
 }
 
-export function shownTool({ name, description, input, output, readOnly }: AnyTool): ShownTool {
+export function toolListEntry({ name, description, input, output, readOnly }: AnyTool): ShownTool {
   return {
     name,
     description,
-    inputSchema: shownSchema(input, "input") as ShownTool["inputSchema"],
-    outputSchema: shownSchema(output, "output"),
+    inputSchema: toolListSchema(input, "input") as ShownTool["inputSchema"],
+    outputSchema: toolListSchema(output, "output"),
     ...(readOnly ? { annotations: { readOnlyHint: true } } : {}),
   };
 }
 
 async function inPlace<T>(
-  parts: McpParts,
+  parts: McpServerDeps,
   server: Server,
   era: Era,
   context: ServerContext,
-  use: (place: Place) => Promise<T>,
+  use: (place: CallContext) => Promise<T>,
 ): Promise<T> {
-  const client = clientOf(server, context);
-  const directory = await directoryOf({
+  const client = readClientInfo(server, context);
+  const directory = await findDirectory({
     flag: parts.project,
     workingDirectory: parts.workingDirectory,
     root: async () => (era === "legacy" && client.can.roots !== undefined ? firstRoot(server) : null),
   });
-  const asks = askingOf(client, era, context, parts.log);
-  const caller = callerOf(client, context, parts.handBackAfterMs, asks);
+  const asks = elicitationFor(client, era, context, parts.log);
+  const caller = createCaller(client, context, parts.handBackAfterMs, asks);
   return use({ api: await parts.connect(directory), directory, project: parts.projectOf(directory), caller });
 }
 
@@ -103,12 +103,12 @@ async function firstRoot(server: Server): Promise<string | null> {
   return firstDirectory(roots.map(({ uri }) => uri));
 }
 
-function resultOf({ output, text, isError }: Answer<Record<string, unknown>>): CallToolResult {
+function resultOf({ output, text, isError }: ToolAnswer<Record<string, unknown>>): CallToolResult {
   return { content: [{ type: "text", text }], structuredContent: output, ...(isError ? { isError: true } : {}) };
 }
 
 /** What went wrong, in words for the model that called. */
-function failure(error: unknown, log: McpParts["log"]): CallToolResult {
+function failure(error: unknown, log: McpServerDeps["log"]): CallToolResult {
   if (!(error instanceof Fault)) log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   const hint = error instanceof Fault && error.hint !== undefined ? `\n${error.hint}` : "";
   return { content: [{ type: "text", text: `${messageOf(error)}${hint}` }], isError: true };

@@ -2,7 +2,7 @@
 import { cutText, oneLine } from "../kit/text.ts";
 import type { Api } from "../protocol/api.ts";
 import type { Event } from "../protocol/event.ts";
-import { speakerOf } from "../protocol/group.ts";
+import { speakerLabel } from "../protocol/group.ts";
 import type { Node, Part } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
 
@@ -11,7 +11,7 @@ export type SessionLog = { state: string; seq: number; lines: string[] };
 /** What streams is told at once to whoever comes; no longer is waited for it. */
 const streamMs = 300;
 
-export async function logOf(api: Api, session: Session, afterSeq: number): Promise<SessionLog> {
+export async function readSessionLog(api: Api, session: Session, afterSeq: number): Promise<SessionLog> {
   const row = (await api.turn.list({ endedSince: null })).find((candidate) => candidate.session.id === session.id);
   const until = row === undefined ? "now" : "idle";
   const events = api.turn.watch({ session: session.id, afterSeq, until })[Symbol.asyncIterator]();
@@ -48,7 +48,7 @@ function linesOf(event: Event): string[] {
 }
 
 export function nodeLines(node: Node): string[] {
-  const who = node.note?.about === "group" ? speakerOf(node.note.said) : node.note?.about === "team" ? "team" : node.author;
+  const who = node.note?.about === "group" ? speakerLabel(node.note.said) : node.note?.about === "team" ? "team" : node.author;
   return node.parts.flatMap((part) => partText(part, who).split("\n"));
 }
 

@@ -1,15 +1,15 @@
 // `skein mcp` on stdin and stdout, until the client closes its end. Stdout carries nothing but the protocol.
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { makeServer, type McpParts } from "./server.ts";
+import { createMcpServer, type McpServerDeps } from "./server.ts";
 
 /** Resolves when the client is gone. What runs in the hub goes on. */
-export async function serveOverStdio(parts: McpParts, onStop: (stop: () => void) => void): Promise<void> {
+export async function serveOverStdio(parts: McpServerDeps, onStop: (stop: () => void) => void): Promise<void> {
   const gone = Promise.withResolvers<void>();
   const transport = new StdioServerTransport();
   process.stdin.once("end", gone.resolve).once("close", gone.resolve);
   process.stdout.once("error", () => gone.resolve());
   onStop(gone.resolve);
-  const handle = serveStdio(({ era }) => makeServer(parts, era), {
+  const handle = serveStdio(({ era }) => createMcpServer(parts, era), {
     transport,
     onerror: (error) => parts.log(error.message),
   });

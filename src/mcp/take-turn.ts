@@ -1,40 +1,40 @@
 // A turn for a caller, in a session by name: what would stop it is told before anything is written, then it runs in
 // the hub and is followed for as long as the caller can wait.
 import { formatDuration } from "../kit/duration.ts";
-import type { Api, Settings, TurnStart } from "../protocol/api.ts";
+import type { Api, Settings, TurnStartParams } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
-import { settledTurn } from "../protocol/turn-start.ts";
+import { configuredTurn } from "../protocol/turn-start.ts";
 import type { Session } from "../protocol/turn.ts";
-import { follow } from "./follow.ts";
-import type { Answer, Caller, Place } from "./tool.ts";
+import { followTurn } from "./follow.ts";
+import type { ToolAnswer, Caller, CallContext } from "./tool.ts";
 import { turnAnswer, type TurnOutput } from "./turn-answer.ts";
 
-export type Wish = {
+export type TakeTurnRequest = {
   sessionId: string;
   prompt: string;
   /** An agent, or a model that one brings. */
   agent: string;
   model: string | null;
   /** What differs from a turn as it is configured. */
-  turn: Partial<Omit<TurnStart, "session" | "prompt" | "agent" | "model" | "asks">>;
+  turn: Partial<Omit<TurnStartParams, "session" | "prompt" | "agent" | "model" | "asks">>;
   /** Once the session is there, before the turn. */
   prepare?: (session: Session) => Promise<void>;
 };
 
-export async function takeTurn(wish: Wish, { api, directory, caller }: Place): Promise<Answer<TurnOutput>> {
+export async function takeTurn(wish: TakeTurnRequest, { api, directory, caller }: CallContext): Promise<ToolAnswer<TurnOutput>> {
   const settings = await api.config.values();
-  const turn = { ...settledTurn(settings), asks: asksOf(caller, settings), model: wish.model, ...wish.turn };
-  const known = await sessionNamed(api, wish.sessionId, directory);
+  const turn = { ...configuredTurn(settings), asks: asksOf(caller, settings), model: wish.model, ...wish.turn };
+  const known = await findSession(api, wish.sessionId, directory);
   if (known !== null) await refuseBusy(api, known, wish.sessionId);
   await api.turn.check({ ...turn, agent: wish.agent, isNew: known === null, directory });
   const session = known ?? (await openSession(api, wish, directory, turn.toolLevel));
   await wish.prepare?.(session);
   const events = api.turn.start({ ...turn, session: session.id, agent: wish.agent, prompt: turn.team === null ? wish.prompt : null });
-  return turnAnswer(await follow({ api, caller, session, events, limitMs: caller.patienceMs, onCancel: "stop" }));
+  return turnAnswer(await followTurn({ api, caller, session, events, limitMs: caller.patienceMs, onCancel: "stop" }));
 }
 
 /** Null when there is none yet. */
-export async function sessionNamed(api: Api, wanted: string, directory: string): Promise<Session | null> {
+export async function findSession(api: Api, wanted: string, directory: string): Promise<Session | null> {
   try {
     return await api.session.find({ wanted, directory });
   } catch (error) {
@@ -43,7 +43,7 @@ export async function sessionNamed(api: Api, wanted: string, directory: string):
   }
 }
 
-function openSession(api: Api, wish: Wish, directory: string, toolLevel: TurnStart["toolLevel"]): Promise<Session> {
+function openSession(api: Api, wish: TakeTurnRequest, directory: string, toolLevel: TurnStartParams["toolLevel"]): Promise<Session> {
   return api.session.open({
     find: { by: "name", wanted: wish.sessionId, orCreate: true },
     directory,
@@ -56,7 +56,7 @@ function openSession(api: Api, wish: Wish, directory: string, toolLevel: TurnSta
   });
 }
 
-function asksOf({ asks }: Caller, { askTimeoutMs }: Settings): TurnStart["asks"] {
+function asksOf({ asks }: Caller, { askTimeoutMs }: Settings): TurnStartParams["asks"] {
   return asks === null ? { how: "later" } : { how: "wait", limitMs: askTimeoutMs };
 }
 

@@ -3,19 +3,19 @@ import { Fault } from "../protocol/error.ts";
 import type { TeamErrorCode } from "../protocol/schema/mcp-team.ts";
 import type { TeamLimits } from "../protocol/team.ts";
 import type { TeamView } from "../protocol/team-views.ts";
-import { sessionNamed } from "./take-turn.ts";
-import type { Answer, Place } from "./tool.ts";
+import { findSession } from "./take-turn.ts";
+import type { ToolAnswer, CallContext } from "./tool.ts";
 
 export type TeamError = { error: { code: TeamErrorCode; message: string; details: Record<string, unknown> } };
 
-export function refusal(code: TeamErrorCode, message: string, details: Record<string, unknown> = {}): Answer<TeamError> {
+export function teamErrorAnswer(code: TeamErrorCode, message: string, details: Record<string, unknown> = {}): ToolAnswer<TeamError> {
   const said = Object.keys(details).length === 0 ? "" : `\n${JSON.stringify(details)}`;
   return { output: { error: { code, message, details } }, text: `${code}: ${message}${said}`, isError: true };
 }
 
 /** Null when there is no such session, or no team in it. */
-export async function teamOf({ api, directory }: Place, sessionId: string): Promise<TeamView | null> {
-  const session = await sessionNamed(api, sessionId, directory);
+export async function findTeam({ api, directory }: CallContext, sessionId: string): Promise<TeamView | null> {
+  const session = await findSession(api, sessionId, directory);
   if (session === null) return null;
   try {
     return await api.team.show({ session: session.id });
@@ -25,30 +25,33 @@ export async function teamOf({ api, directory }: Place, sessionId: string): Prom
   }
 }
 
-export function noTeam(sessionId: string): Answer<TeamError> {
-  return refusal("SESSION_NOT_FOUND", `there is no team in session "${sessionId}"`, { session_id: sessionId });
+export function noTeamAnswer(sessionId: string): ToolAnswer<TeamError> {
+  return teamErrorAnswer("SESSION_NOT_FOUND", `there is no team in session "${sessionId}"`, { session_id: sessionId });
 }
 
 type Wanted = { role: string };
 
 /** What keeps members with these roles from being there, or null. `described` roles need not be known. */
-export async function refuseRoles(
-  { api, directory }: Place,
+export async function checkRoles(
+  { api, directory }: CallContext,
   wanted: readonly Wanted[],
   team: { limits: TeamLimits; members: readonly Wanted[]; isDescribed: boolean },
-): Promise<Answer<TeamError> | null> {
+): Promise<ToolAnswer<TeamError> | null> {
   const known = (await api.roles.list({ directory })).roles.map(({ name }) => name);
   const unknown = wanted.map(({ role }) => role).filter((role) => !known.includes(role));
   if (unknown.length > 0 && !team.isDescribed)
-    return refusal("INVALID_ROLE", `no role "${unknown[0]}"`, { unknown: [...new Set(unknown)], roles: known });
+    return teamErrorAnswer("INVALID_ROLE", `no role "${unknown[0]}"`, { unknown: [...new Set(unknown)], roles: known });
   const all = [...team.members, ...wanted];
   const { maxAgents, maxPerRole } = team.limits;
   if (all.length > maxAgents)
-    return refusal("RESOURCE_LIMIT_EXCEEDED", `${all.length} agents; the limit is ${maxAgents}`, { limit: maxAgents, wanted: all.length });
+    return teamErrorAnswer("RESOURCE_LIMIT_EXCEEDED", `${all.length} agents; the limit is ${maxAgents}`, {
+      limit: maxAgents,
+      wanted: all.length,
+    });
   for (const role of new Set(wanted.map((each) => each.role))) {
     const count = all.filter((each) => each.role === role).length;
     if (count > maxPerRole)
-      return refusal("RESOURCE_LIMIT_EXCEEDED", `${count} of role ${role}; the limit per role is ${maxPerRole}`, {
+      return teamErrorAnswer("RESOURCE_LIMIT_EXCEEDED", `${count} of role ${role}; the limit per role is ${maxPerRole}`, {
         role,
         limit: maxPerRole,
         wanted: count,
@@ -58,11 +61,14 @@ export async function refuseRoles(
 }
 
 /** What stops a turn before it begins, as a refusal; a turn that ended badly is an answer of its own. */
-export async function spawning<Out>(act: () => Promise<Answer<Out>>): Promise<Answer<Out | TeamError>> {
+export async function catchTeamErrors<Out>(act: () => Promise<ToolAnswer<Out>>): Promise<ToolAnswer<Out | TeamError>> {
   try {
     return await act();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return refusal("SPAWN_FAILED", error.message, { reason: error.code, ...(error.hint === undefined ? {} : { hint: error.hint }) });
+    return teamErrorAnswer("SPAWN_FAILED", error.message, {
+      reason: error.code,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    });
   }
 }

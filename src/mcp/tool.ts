@@ -5,7 +5,7 @@ import type { Schema } from "../protocol/schema/mcp.ts";
 
 export type Toolset = "core" | "team";
 
-export type Tool<In, Out> = {
+export type McpTool<In, Out> = {
   name: string;
   /** Short, and says when to call it: every model reads it in every conversation. */
   description: string;
@@ -13,17 +13,17 @@ export type Tool<In, Out> = {
   output: Schema<Out>;
   /** Changes nothing, so a client need not ask before it calls. */
   readOnly?: boolean;
-  run: (input: In, place: Place) => Promise<Answer<Out>>;
+  run: (input: In, place: CallContext) => Promise<ToolAnswer<Out>>;
 };
 
 /** What clients that read typed results get, and the same for those that read text. */
-export type Answer<Out> = { output: Out; text: string; isError?: boolean; asking?: OpenAsk };
+export type ToolAnswer<Out> = { output: Out; text: string; isError?: boolean; asking?: PendingAsk };
 
 /** A question that the caller is to be asked before the same call goes on. */
-export type OpenAsk = { ask: Ask; session: string; seq: number };
+export type PendingAsk = { ask: Ask; session: string; seq: number };
 
 /** Where a call stands: the project it is about, and who waits for it. */
-export type Place = {
+export type CallContext = {
   api: Api;
   /** Where agents work, and the project it belongs to; names of sessions are that project's. Both absolute. */
   directory: string;
@@ -41,13 +41,13 @@ export type Caller = {
   /** Tells that something goes on; null when it does not listen. */
   progress: ((message: string) => void) | null;
   /** How the person in front of it can be asked; null when that can't be done. */
-  asks: Asking | null;
+  asks: Elicitation | null;
 };
 
 /** Within the call, where no answer is null; or by ending the call with the question, and being called again. */
-export type Asking = { how: "now"; put: (ask: Ask, signal: AbortSignal) => Promise<string | null> } | { how: "between" };
+export type Elicitation = { how: "now"; put: (ask: Ask, signal: AbortSignal) => Promise<string | null> } | { how: "between" };
 
 /** A row with its types checked against each other. */
-export function tool<In, Out>(row: Tool<In, Out>): Tool<In, Out> {
+export function tool<In, Out>(row: McpTool<In, Out>): McpTool<In, Out> {
   return row;
 }

@@ -2,10 +2,10 @@
 import { formatDuration } from "../kit/duration.ts";
 import type { Ask } from "../protocol/control.ts";
 import type { Turn } from "../protocol/turn.ts";
-import type { Followed } from "./follow.ts";
-import { bounded } from "./long-answer.ts";
-import { nameOf } from "./session-name.ts";
-import type { Answer } from "./tool.ts";
+import type { FollowResult } from "./follow.ts";
+import { boundAnswer } from "./long-answer.ts";
+import { sessionIdentifier } from "./session-name.ts";
+import type { ToolAnswer } from "./tool.ts";
 
 /** As the schema `turnOutput`; what a caller may want to know besides is added where there is any. */
 export type TurnOutput = {
@@ -24,18 +24,19 @@ export type TurnOutput = {
   warnings?: string[];
 };
 
-export async function turnAnswer(followed: Followed): Promise<Answer<TurnOutput>> {
+export async function turnAnswer(followed: FollowResult): Promise<ToolAnswer<TurnOutput>> {
   const { turn, session } = followed;
-  if (turn === null) return { output: { status: "idle", session_id: nameOf(session) }, text: "nothing has run in this session yet" };
+  if (turn === null)
+    return { output: { status: "idle", session_id: sessionIdentifier(session) }, text: "nothing has run in this session yet" };
   const ask = followed.how === "asking" ? followed.asks.at(-1) : undefined;
   const asking = ask === undefined ? {} : { asking: { ask, session: session.id, seq: followed.seq } };
   if (turn.endedAt === null) return { ...stillRunning(followed, turn), ...asking };
   return ended(followed, turn);
 }
 
-function stillRunning(followed: Followed, turn: Turn): Answer<TurnOutput> {
+function stillRunning(followed: FollowResult, turn: Turn): ToolAnswer<TurnOutput> {
   const { session, asks, doing, warnings } = followed;
-  const id = nameOf(session);
+  const id = sessionIdentifier(session);
   const output = { status: "running", ...about(followed, turn), ...questionsOf(asks), ...warned(warnings), next: "wait_session" };
   const question = asks.map(
     (ask) => `It asks: ${askText(ask)}\nsession_id "${id}" is answered with: skein answer ${ask.id.slice(-8)} <answer>\n`,
@@ -44,10 +45,10 @@ function stillRunning(followed: Followed, turn: Turn): Answer<TurnOutput> {
   return { output, text };
 }
 
-async function ended(followed: Followed, turn: Turn): Promise<Answer<TurnOutput>> {
+async function ended(followed: FollowResult, turn: Turn): Promise<ToolAnswer<TurnOutput>> {
   const { session, asks, warnings } = followed;
   const status = turn.status ?? "broken";
-  const { text: answer, file } = await bounded(followed.answer, session, turn);
+  const { text: answer, file } = await boundAnswer(followed.answer, session, turn);
   const problem =
     status === "ok" || turn.error === null ? null : [turn.error.message, turn.error.hint].filter((line) => line !== undefined).join("\n");
   const output: TurnOutput = {
@@ -73,9 +74,9 @@ async function ended(followed: Followed, turn: Turn): Promise<Answer<TurnOutput>
   return { output, text, isError: status !== "needs-input" };
 }
 
-function about({ session, seq }: Followed, { id, agent, model, costUsd }: Turn) {
+function about({ session, seq }: FollowResult, { id, agent, model, costUsd }: Turn) {
   return {
-    session_id: nameOf(session),
+    session_id: sessionIdentifier(session),
     turn_id: id,
     seq,
     agent,

@@ -6,7 +6,7 @@ const beatMs = 10_000;
 /** What the answer needs to be on its way. */
 const marginMs = 5_000;
 
-export async function within<T>(
+export async function withTimeLimit<T>(
   caller: Caller,
   wish: { mostMs: number; doing: string },
   work: (limitMs: number) => Promise<T>,

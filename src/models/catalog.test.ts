@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import { reducePrices } from "../../tools/prices.ts";
-import { listModels, priceOf, windowOf } from "./catalog.ts";
+import { listModels, priceOf, contextWindowOf } from "./catalog.ts";
 import data from "./catalog-data.json";
 import { vendors } from "./providers.ts";
 
@@ -57,7 +57,7 @@ describe("the catalog", () => {
     const usage = usages[0]!;
     expect(await priceOf("anthropic", "claude-opus-5-5-20261001", usage)).toBeCloseTo(0.014, 9);
     expect(await priceOf("openai", "GPT-6-Sol", usage)).toBeCloseTo(0.007, 9);
-    expect(await windowOf("anthropic", "claude-opus-5-5")).toBe(1_000_000);
+    expect(await contextWindowOf("anthropic", "claude-opus-5-5")).toBe(1_000_000);
   });
 
   test("an unknown model or vendor has no price and no window", async () => {
@@ -69,7 +69,7 @@ describe("the catalog", () => {
       ["openai", ""],
     ] as const) {
       expect(await priceOf(vendor, model, usage)).toBeNull();
-      expect(await windowOf(vendor, model)).toBeNull();
+      expect(await contextWindowOf(vendor, model)).toBeNull();
     }
   });
 

@@ -1,6 +1,6 @@
 // What models cost and how much they hold, from a table that tools/prices.ts makes. Load it only when it is asked:
 // it is not on the road to the first request. An unknown model has no price: never a guess.
-import type { ModelRow } from "../protocol/api.ts";
+import type { ModelInfo } from "../protocol/api.ts";
 import type { Usage } from "../protocol/usage.ts";
 import data from "./catalog-data.json";
 
@@ -12,8 +12,8 @@ export type Rates = [Rate, Rate, Rate, Rate];
 export type DatedRates = { rates: Rates; from?: string; between?: [string, string] };
 export type Matcher = string | string[];
 /** Without matchers it is only the id that fits. */
-export type CatalogRow = [id: string, match: Matcher[], window: number | null, ...prices: (Rates | DatedRates)[]];
-export type CatalogData = Record<string, CatalogRow[]>;
+export type CatalogEntry = [id: string, match: Matcher[], window: number | null, ...prices: (Rates | DatedRates)[]];
+export type CatalogData = Record<string, CatalogEntry[]>;
 
 const catalog = data as unknown as CatalogData;
 
@@ -31,11 +31,11 @@ export async function priceOf(vendor: string, model: string, usage: Usage, at: n
   return cost / 1_000_000;
 }
 
-export async function windowOf(vendor: string, model: string): Promise<number | null> {
+export async function contextWindowOf(vendor: string, model: string): Promise<number | null> {
   return rowOf(vendor, model)?.[2] ?? null;
 }
 
-export async function listModels(at: number = Date.now()): Promise<Omit<ModelRow, "ready" | "isDefault">[]> {
+export async function listModels(at: number = Date.now()): Promise<Omit<ModelInfo, "ready" | "isDefault">[]> {
   return Object.entries(catalog).flatMap(([vendor, rows]) =>
     rows.map((row) => {
       const rates = ratesAt(row, at);
@@ -50,21 +50,21 @@ export async function listModels(at: number = Date.now()): Promise<Omit<ModelRow
   );
 }
 
-const found = new Map<string, CatalogRow | undefined>();
+const found = new Map<string, CatalogEntry | undefined>();
 
 /** Asked at every step, for the same few models. */
-function rowOf(vendor: string, model: string): CatalogRow | undefined {
+function rowOf(vendor: string, model: string): CatalogEntry | undefined {
   const key = `${vendor}/${model}`;
   if (!found.has(key)) found.set(key, findRow(vendor, model.toLowerCase()));
   return found.get(key);
 }
 
-function findRow(vendor: string, name: string): CatalogRow | undefined {
-  return catalog[vendor]?.find(([id, match]) => (match.length === 0 ? id === name : match.some((matcher) => fits(matcher, name))));
+function findRow(vendor: string, name: string): CatalogEntry | undefined {
+  return catalog[vendor]?.find(([id, match]) => (match.length === 0 ? id === name : match.some((matcher) => matchesName(matcher, name))));
 }
 
-export function fits(matcher: Matcher, name: string): boolean {
-  if (Array.isArray(matcher)) return matcher.every((inner) => fits(inner, name));
+export function matchesName(matcher: Matcher, name: string): boolean {
+  if (Array.isArray(matcher)) return matcher.every((inner) => matchesName(inner, name));
   const text = matcher.slice(1);
   switch (matcher[0]) {
     case "=":
@@ -80,7 +80,7 @@ export function fits(matcher: Matcher, name: string): boolean {
   }
 }
 
-function ratesAt(row: CatalogRow, at: number): Rates | undefined {
+function ratesAt(row: CatalogEntry, at: number): Rates | undefined {
   const [, , , ...prices] = row;
   const [date = "", time = ""] = new Date(at).toISOString().split("T");
   const found = prices.findLast((entry) => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { chooseModel, type Choosing } from "./choose.ts";
+import { chooseModel, type ChooseModelOptions } from "./choose.ts";
 
-const nothing: Choosing = { env: { OLLAMA_HOST: "127.0.0.1:9" }, providers: {}, configured: null };
-const withKey = (env: Record<string, string>): Choosing => ({ ...nothing, env: { ...nothing.env, ...env } });
+const nothing: ChooseModelOptions = { env: { OLLAMA_HOST: "127.0.0.1:9" }, providers: {}, configured: null };
+const withKey = (env: Record<string, string>): ChooseModelOptions => ({ ...nothing, env: { ...nothing.env, ...env } });
 
 describe("the model that is asked", () => {
   test("is the one that was named, when its vendor has a key", async () => {

@@ -5,14 +5,14 @@ import {
   endpointFor,
   localModels,
   parseModelName,
-  pickDefault,
-  vendorNamed,
+  pickDefaultModel,
+  findVendor,
   vendors,
   type Environment,
   type VendorConfig,
 } from "./providers.ts";
 
-export type Choosing = {
+export type ChooseModelOptions = {
   env: Environment;
   providers: Record<string, VendorConfig>;
   configured: string | null;
@@ -21,10 +21,10 @@ export type Choosing = {
 export type ChosenModel = { model: string; because: string | null };
 
 /** `vendor/id[:effort]`, a vendor alone, or nothing. */
-export async function chooseModel(name: string | null, from: Choosing): Promise<ChosenModel> {
+export async function chooseModel(name: string | null, from: ChooseModelOptions): Promise<ChosenModel> {
   const wanted = name ?? from.configured;
   if (wanted === null) return chooseDefault(from);
-  const vendor = vendorNamed(wanted);
+  const vendor = findVendor(wanted);
   if (vendor !== undefined) return { model: await vendorDefault(vendor.name, from), because: null };
   const parsed = parseModelName(wanted);
   if (parsed.vendor !== "replay")
@@ -32,8 +32,8 @@ export async function chooseModel(name: string | null, from: Choosing): Promise<
   return { model: `${parsed.vendor}/${parsed.model}${parsed.effort === null ? "" : `:${parsed.effort}`}`, because: null };
 }
 
-async function chooseDefault(from: Choosing): Promise<ChosenModel> {
-  const keyed = pickDefault({ env: from.env, ollamaModels: [] });
+async function chooseDefault(from: ChooseModelOptions): Promise<ChosenModel> {
+  const keyed = pickDefaultModel({ env: from.env, ollamaModels: [] });
   if (keyed !== null) {
     await chooseModel(keyed.model, from);
     return keyed;
@@ -43,7 +43,7 @@ async function chooseDefault(from: Choosing): Promise<ChosenModel> {
       return { model: `${vendor.name}/${vendor.defaultModel}`, because: `providers.${vendor.name}.api_key is set` };
     }
   }
-  const local = pickDefault({ env: {}, ollamaModels: await ollamaModels(from) });
+  const local = pickDefaultModel({ env: {}, ollamaModels: await ollamaModels(from) });
   if (local !== null) return local;
   throw new Fault("auth", "no model can be asked: there is no key and no local server", {
     hint: [
@@ -56,8 +56,8 @@ async function chooseDefault(from: Choosing): Promise<ChosenModel> {
   });
 }
 
-async function vendorDefault(vendor: string, from: Choosing): Promise<string> {
-  const row = vendorNamed(vendor);
+async function vendorDefault(vendor: string, from: ChooseModelOptions): Promise<string> {
+  const row = findVendor(vendor);
   checkOffline(endpointFor(vendor, { env: from.env, config: from.providers[vendor] }), from.env);
   if (row?.defaultModel) return `${vendor}/${row.defaultModel}`;
   const [first] = vendor === "ollama" ? await ollamaModels(from) : [];
@@ -73,6 +73,6 @@ function checkOffline(endpoint: Endpoint, env: Environment): void {
   });
 }
 
-async function ollamaModels(from: Choosing): Promise<string[]> {
+async function ollamaModels(from: ChooseModelOptions): Promise<string[]> {
   return localModels(endpointFor("ollama", { env: from.env, config: from.providers["ollama"] }).baseUrl);
 }

@@ -1,12 +1,12 @@
 // What a server said instead of a stream: an error body of any shape and size, and how long it asks us to wait.
-import type { Problem } from "./model.ts";
+import type { VendorError } from "./model.ts";
 import { isJson, type Json, listAt, objectAt, textAt } from "./wire/json.ts";
 
 const bodyBound = 64 * 1024;
 // Taking tags out of what only looks like a page takes time with the square of its length.
 const markupBound = 8 * 1024;
 
-export async function readProblem(response: Response): Promise<Problem> {
+export async function readVendorError(response: Response): Promise<VendorError> {
   const text = await boundedText(response);
   const found = describe(text);
   const wait = retryAfter(response.headers, Date.now()) ?? found.retryAfterMs;
@@ -36,7 +36,7 @@ async function boundedText(response: Response): Promise<string> {
   return text;
 }
 
-function describe(text: string): Problem {
+function describe(text: string): VendorError {
   const body = unwrap(text);
   if (!body) {
     const isMarkup = text.trimStart().startsWith("<");

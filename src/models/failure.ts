@@ -1,8 +1,8 @@
 // Every way a request can fail, in the words of the turn: one table from what vendors and networks say to a kind,
 // a hint and whether trying again can help. A message is one bounded line and never holds a key.
 import { messageOf, type TurnError, type TurnStatus } from "../protocol/error.ts";
-import type { Endpoint, Problem } from "./model.ts";
-import { keyHint, vendorNamed, withoutSecrets } from "./providers.ts";
+import type { Endpoint, VendorError } from "./model.ts";
+import { keyHint, findVendor, stripUrlSecrets } from "./providers.ts";
 
 export type Failure = {
   error: TurnError;
@@ -11,7 +11,7 @@ export type Failure = {
   retryAfterMs?: number;
 };
 
-export type Target = { endpoint: Endpoint; model: string };
+export type RequestTarget = { endpoint: Endpoint; model: string };
 
 type Rule = {
   statuses?: number[];
@@ -19,11 +19,12 @@ type Rule = {
   words?: RegExp;
   kind: TurnStatus;
   retry: Failure["retry"];
-  hint?: (target: Target) => string;
+  hint?: (target: RequestTarget) => string;
 };
 
 const serverFailed = (): string => "the vendor's server failed; try again later or with another model";
-const noCredit = ({ endpoint }: Target): string => `the ${endpoint.vendor} account has no credit or quota left: see its billing page`;
+const noCredit = ({ endpoint }: RequestTarget): string =>
+  `the ${endpoint.vendor} account has no credit or quota left: see its billing page`;
 
 /** The first rule that fits decides: one of its statuses, its codes or its words. */
 const rules: Rule[] = [
@@ -102,11 +103,11 @@ const rules: Rule[] = [
     statuses: [301, 302, 303, 307, 308],
     kind: "broken",
     retry: "never",
-    hint: ({ endpoint }) => `${withoutSecrets(endpoint.baseUrl)} redirects elsewhere; keys are not sent on: check the base URL`,
+    hint: ({ endpoint }) => `${stripUrlSecrets(endpoint.baseUrl)} redirects elsewhere; keys are not sent on: check the base URL`,
   },
 ];
 
-export function classify(problem: Problem, target: Target): Failure {
+export function classify(problem: VendorError, target: RequestTarget): Failure {
   const { status, code, message } = problem;
   const rule =
     rules.find(
@@ -124,23 +125,23 @@ export function classify(problem: Problem, target: Target): Failure {
   };
 }
 
-function authHint({ endpoint }: Target): string {
-  const vendor = vendorNamed(endpoint.vendor);
+function authHint({ endpoint }: RequestTarget): string {
+  const vendor = findVendor(endpoint.vendor);
   if (!vendor || vendor.isLocal) return `check the key of ${endpoint.vendor} in the config`;
   return `the key was refused: ${keyHint(vendor)}`;
 }
 
-function missingHint({ endpoint, model }: Target): string {
+function missingHint({ endpoint, model }: RequestTarget): string {
   if (endpoint.vendor === "ollama") return `\`ollama pull ${model}\` gets it; \`skein models\` lists what is there`;
   return "`skein models` lists the models; check the base URL if one is set";
 }
 
 /** The connection could not be made, or broke. */
-export function networkFailure(cause: unknown, target: Target): Failure {
+export function networkFailure(cause: unknown, target: RequestTarget): Failure {
   const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
-  const url = withoutSecrets(target.endpoint.baseUrl);
+  const url = stripUrlSecrets(target.endpoint.baseUrl);
   const isTls = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|SIGNATURE/i.test(code);
-  const local = vendorNamed(target.endpoint.vendor)?.isLocal
+  const local = findVendor(target.endpoint.vendor)?.isLocal
     ? `is ${target.endpoint.vendor} running?`
     : "check the connection and the proxy";
   const hint = isTls
@@ -150,12 +151,12 @@ export function networkFailure(cause: unknown, target: Target): Failure {
   return { error: fault("network", `${target.endpoint.vendor}: ${said}`, target, hint), retry: isTls ? "never" : "backoff" };
 }
 
-export function droppedFailure(target: Target): Failure {
-  const hint = `the connection to ${withoutSecrets(target.endpoint.baseUrl)} was lost; ask it to go on`;
+export function droppedFailure(target: RequestTarget): Failure {
+  const hint = `the connection to ${stripUrlSecrets(target.endpoint.baseUrl)} was lost; ask it to go on`;
   return { error: fault("network", `${target.endpoint.vendor}: the answer stopped before its end`, target, hint), retry: "backoff" };
 }
 
-export function stalledFailure(idleMs: number, target: Target): Failure {
+export function stalledFailure(idleMs: number, target: RequestTarget): Failure {
   const message = `${target.endpoint.vendor}: nothing came for ${secondsOf(idleMs)}`;
   return { error: fault("stalled", message, target, "the server holds the connection but sends nothing; try again"), retry: "once" };
 }
@@ -164,17 +165,17 @@ export function cancelledFailure(): Failure {
   return { error: { kind: "cancelled", message: "stopped while the model was answering" }, retry: "never" };
 }
 
-export function emptyFailure(target: Target): Failure {
+export function emptyFailure(target: RequestTarget): Failure {
   const message = `${target.endpoint.vendor}: empty answer from ${target.model}`;
   return { error: fault("broken", message, target, "the model said nothing; try again or use another model"), retry: "once" };
 }
 
-export function brokenFailure(message: string, target: Target, hint?: string): Failure {
+export function brokenFailure(message: string, target: RequestTarget, hint?: string): Failure {
   return { error: fault("broken", `${target.endpoint.vendor}: ${message}`, target, hint), retry: "never" };
 }
 
 /** The same failure, for a server that wants us to wait longer than we may. */
-export function waitingTooLong(failure: Failure, askedMs: number): TurnError {
+export function retryTooLate(failure: Failure, askedMs: number): TurnError {
   return { ...failure.error, hint: `the server asked to wait ${secondsOf(askedMs)}; try again then or use another model` };
 }
 
@@ -183,7 +184,7 @@ function secondsOf(ms: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 
-function fault(kind: TurnStatus, message: string, target: Target, hint?: string): TurnError {
+function fault(kind: TurnStatus, message: string, target: RequestTarget, hint?: string): TurnError {
   const clean = boundLine(redact(message, target.endpoint));
   return { kind, message: clean, ...(hint && { hint: redact(hint, target.endpoint) }) };
 }

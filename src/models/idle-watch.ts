@@ -1,17 +1,17 @@
 // Ends a request when its owner does, or when nothing came for too long. Time counts only while we wait for bytes, and
 // while the gate is open.
 import { countdown } from "../kit/countdown.ts";
-import type { Gate } from "../kit/gate.ts";
+import type { PauseGate } from "../kit/gate.ts";
 
-export class IdleWatch {
+export class IdleTimeout {
   hasFired = false;
   readonly #controller = new AbortController();
   readonly #owner: AbortSignal;
   readonly #idleMs: number | null;
-  readonly #gate: Gate | null;
+  readonly #gate: PauseGate | null;
   readonly #forward = (): void => this.#controller.abort(this.#owner.reason);
 
-  constructor(owner: AbortSignal, idleMs: number | null, gate: Gate | null = null) {
+  constructor(owner: AbortSignal, idleMs: number | null, gate: PauseGate | null = null) {
     this.#owner = owner;
     this.#idleMs = idleMs;
     this.#gate = gate;

@@ -70,10 +70,10 @@ export type ServerEvent = { event: string; data: string };
 
 export type WireEvent =
   | Extract<ModelEvent, { type: "text.delta" | "thinking.delta" | "call.started" }>
-  | { type: "failed"; problem: Problem };
+  | { type: "failed"; problem: VendorError };
 
 /** What a vendor said went wrong, before it is classified: in an error response or in mid-stream. */
-export type Problem = {
+export type VendorError = {
   status: number | null;
   /** The vendor's own word: `overloaded_error`, `insufficient_quota`, `RESOURCE_EXHAUSTED`. */
   code: string;

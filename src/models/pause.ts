@@ -1,6 +1,6 @@
 // A wait that ends early when its owner does. Never throws: the caller looks at the signal.
 
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const wake = (): void => resolve();

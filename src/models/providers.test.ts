@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../protocol/error.ts";
-import { authRow, endpointFor, localModels, parseModelName, pickDefault, vendors, type Given } from "./providers.ts";
+import { vendorAuth, endpointFor, localModels, parseModelName, pickDefaultModel, vendors, type VendorSource } from "./providers.ts";
 
 describe("a model's name", () => {
   const table: [string, [string, string, string | null]][] = [
@@ -37,7 +37,7 @@ describe("a model's name", () => {
 });
 
 describe("an endpoint", () => {
-  const faultOf = (name: string, given: Given): Fault => {
+  const faultOf = (name: string, given: VendorSource): Fault => {
     try {
       endpointFor(name, given);
     } catch (error) {
@@ -112,31 +112,31 @@ describe("an endpoint", () => {
   });
 
   test("can be shown without its key", () => {
-    const row = authRow("openai", { env: { OPENAI_API_KEY: "sk-secret", OPENAI_BASE_URL: "https://u:sk-secret@x/v1?key=sk-secret" } });
+    const row = vendorAuth("openai", { env: { OPENAI_API_KEY: "sk-secret", OPENAI_BASE_URL: "https://u:sk-secret@x/v1?key=sk-secret" } });
     expect(row).toEqual({ vendor: "openai", ready: true, source: "OPENAI_API_KEY", baseUrl: "https://x/v1", hint: "" });
-    expect(authRow("openai", { env: { OPENAI_BASE_URL: "https://u:sec@ret@x/v1" } }).baseUrl).toBe("https://x/v1");
-    expect(authRow("openai", { env: {} })).toMatchObject({
+    expect(vendorAuth("openai", { env: { OPENAI_BASE_URL: "https://u:sec@ret@x/v1" } }).baseUrl).toBe("https://x/v1");
+    expect(vendorAuth("openai", { env: {} })).toMatchObject({
       ready: false,
       source: null,
       hint: expect.stringContaining("OPENAI_API_KEY") as never,
     });
-    expect(authRow("openai", { env: {}, config: { apiKey: "k" } }).source).toBe("providers.openai.api_key");
-    expect(authRow("ollama", { env: {} })).toMatchObject({ ready: true, source: null });
+    expect(vendorAuth("openai", { env: {}, config: { apiKey: "k" } }).source).toBe("providers.openai.api_key");
+    expect(vendorAuth("ollama", { env: {} })).toMatchObject({ ready: true, source: null });
   });
 });
 
 describe("the default model", () => {
   test("is that of the first vendor with a key, else one that Ollama has, else none", () => {
-    expect(pickDefault({ env: { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }, ollamaModels: [] })).toEqual({
+    expect(pickDefaultModel({ env: { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }, ollamaModels: [] })).toEqual({
       model: "anthropic/claude-opus-5-5",
       because: "ANTHROPIC_API_KEY is set",
     });
-    expect(pickDefault({ env: { OPENAI_API_KEY: "o" }, ollamaModels: ["x"] })).toEqual({
+    expect(pickDefaultModel({ env: { OPENAI_API_KEY: "o" }, ollamaModels: ["x"] })).toEqual({
       model: "openai/gpt-6-sol",
       because: "OPENAI_API_KEY is set",
     });
-    expect(pickDefault({ env: {}, ollamaModels: ["nomic-embed-text:latest", "qwen3:8b"] })?.model).toBe("ollama/qwen3:8b");
-    expect(pickDefault({ env: {}, ollamaModels: [] })).toBeNull();
+    expect(pickDefaultModel({ env: {}, ollamaModels: ["nomic-embed-text:latest", "qwen3:8b"] })?.model).toBe("ollama/qwen3:8b");
+    expect(pickDefaultModel({ env: {}, ollamaModels: [] })).toBeNull();
   });
 });
 

@@ -1,6 +1,6 @@
 // The table of vendors, and how a model name, the environment and the config become an endpoint.
 // Values come in as parameters: nothing here reads the environment or a file.
-import type { AuthRow } from "../protocol/api.ts";
+import type { VendorAuth } from "../protocol/api.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Effort, Endpoint, WireName } from "./model.ts";
 
@@ -133,12 +133,12 @@ export const vendors: readonly Vendor[] = [
 
 export type Environment = Record<string, string | undefined>;
 export type VendorConfig = { baseUrl?: string; apiKey?: string; wire?: WireName; headers?: Record<string, string>; contextWindow?: number };
-export type Given = { env: Environment; config?: VendorConfig };
+export type VendorSource = { env: Environment; config?: VendorConfig };
 export type ModelName = { vendor: string; model: string; effort: Effort | null };
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh"];
 
-export function vendorNamed(name: string): Vendor | undefined {
+export function findVendor(name: string): Vendor | undefined {
   return vendors.find((vendor) => vendor.name === name);
 }
 
@@ -162,8 +162,8 @@ export function parseModelName(text: string): ModelName {
 }
 
 /** Where requests to a vendor go and with which key; throws a fault that says what is missing. */
-export function endpointFor(name: string, given: Given): Endpoint {
-  const vendor = vendorNamed(name);
+export function endpointFor(name: string, given: VendorSource): Endpoint {
+  const vendor = findVendor(name);
   const config = given.config ?? {};
   const wire = config.wire ?? vendor?.wire ?? "openai-chat";
   const baseUrl = baseUrlFor(name, given);
@@ -173,7 +173,7 @@ export function endpointFor(name: string, given: Given): Endpoint {
     });
   }
   if (!URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)) {
-    throw new Fault("config", `the base URL of ${name} is no http(s) URL: ${withoutSecrets(baseUrl)}`, {
+    throw new Fault("config", `the base URL of ${name} is no http(s) URL: ${stripUrlSecrets(baseUrl)}`, {
       hint: vendor?.baseUrlVariable ? `check ${vendor.baseUrlVariable} and the config` : "check the config",
     });
   }
@@ -194,8 +194,8 @@ export function keyHint(vendor: Vendor): string {
   return `set ${vendor.keyVariables[0]?.name ?? "a key in the config"}; get one at ${vendor.keyUrl}`;
 }
 
-function baseUrlFor(name: string, given: Given): string {
-  const vendor = vendorNamed(name);
+function baseUrlFor(name: string, given: VendorSource): string {
+  const vendor = findVendor(name);
   const fromEnv = vendor?.baseUrlVariable ? given.env[vendor.baseUrlVariable] : undefined;
   if (fromEnv && name === "ollama") return ollamaUrl(fromEnv);
   return (fromEnv || given.config?.baseUrl || vendor?.baseUrl || "").trim();
@@ -212,7 +212,7 @@ function ollamaUrl(host: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`;
 }
 
-export function withoutSecrets(url: string): string {
+export function stripUrlSecrets(url: string): string {
   return url
     .replace(/\/\/[^/]*@/, "//")
     .replace(/\?.*$/, "")
@@ -220,8 +220,8 @@ export function withoutSecrets(url: string): string {
 }
 
 /** The environment wins over the config, as everywhere. */
-function credentialFor(name: string, given: Given): { key: string; source: string; isBearer: boolean } | null {
-  for (const variable of vendorNamed(name)?.keyVariables ?? []) {
+function credentialFor(name: string, given: VendorSource): { key: string; source: string; isBearer: boolean } | null {
+  for (const variable of findVendor(name)?.keyVariables ?? []) {
     const key = given.env[variable.name]?.trim();
     if (key) return { key, source: variable.name, isBearer: variable.bearer === true };
   }
@@ -230,21 +230,21 @@ function credentialFor(name: string, given: Given): { key: string; source: strin
 }
 
 /** Which credential would be used, never its value. */
-export function authRow(name: string, given: Given): AuthRow {
-  const vendor = vendorNamed(name);
+export function vendorAuth(name: string, given: VendorSource): VendorAuth {
+  const vendor = findVendor(name);
   const credential = credentialFor(name, given);
   const isOpen = vendor ? vendor.isLocal : true;
   return {
     vendor: name,
     ready: credential !== null || isOpen,
     source: credential?.source ?? null,
-    baseUrl: withoutSecrets(baseUrlFor(name, given)),
+    baseUrl: stripUrlSecrets(baseUrlFor(name, given)),
     hint: credential ? "" : vendor?.isLocal ? `runs on this machine; see ${vendor.keyUrl}` : vendor ? keyHint(vendor) : "",
   };
 }
 
 /** The model when none was named: the first vendor with a key, else what Ollama has. */
-export function pickDefault(given: { env: Environment; ollamaModels: string[] }): { model: string; because: string } | null {
+export function pickDefaultModel(given: { env: Environment; ollamaModels: string[] }): { model: string; because: string } | null {
   for (const vendor of vendors) {
     const credential = vendor.defaultModel === "" ? null : credentialFor(vendor.name, { env: given.env });
     if (credential) return { model: `${vendor.name}/${vendor.defaultModel}`, because: `${credential.source} is set` };

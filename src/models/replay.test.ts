@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { asking, doneOf, failedOf, joined } from "../../test/fixtures/streams/serve.ts";
 import { Fault } from "../protocol/error.ts";
 import type { ModelEvent, ModelRequest } from "./model.ts";
-import { loadScript, replayModel, type Script } from "./replay.ts";
+import { loadScript, replayModel, type ReplayScript } from "./replay.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "replay-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const script: Script = {
+const script: ReplayScript = {
   steps: [
     {
       thinking: "Let me  look.",
@@ -26,7 +26,7 @@ const script: Script = {
 
 async function play(
   answers: number,
-  from: Script | string = script,
+  from: ReplayScript | string = script,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<ModelEvent[]> {
   const before: ModelRequest["messages"] = Array.from({ length: answers }, () => [

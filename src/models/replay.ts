@@ -3,14 +3,14 @@
 import { readFileSync } from "node:fs";
 import { Fault, messageOf, type TurnError, turnStatuses } from "../protocol/error.ts";
 import type { Part } from "../protocol/node.ts";
-import { noUsage, type Usage } from "../protocol/usage.ts";
+import { zeroUsage, type Usage } from "../protocol/usage.ts";
 import type { ModelEvent, ModelRequest } from "./model.ts";
-import { pause } from "./pause.ts";
+import { sleep } from "./pause.ts";
 import { isJson, type Json } from "./wire/json.ts";
 
-export type Script = { steps: Step[] };
+export type ReplayScript = { steps: ReplayStep[] };
 
-export type Step = {
+export type ReplayStep = {
   thinking?: string;
   text?: string;
   calls?: { name: string; input?: Record<string, unknown> }[];
@@ -22,12 +22,12 @@ export type Step = {
 };
 
 export async function* replayModel(
-  script: Script | string,
+  script: ReplayScript | string,
   request: ModelRequest,
   options: { signal: AbortSignal },
 ): AsyncGenerator<ModelEvent, void> {
   const at = request.messages.filter((message) => message.role === "assistant").length;
-  let step: Step | undefined;
+  let step: ReplayStep | undefined;
   try {
     step = (typeof script === "string" ? loadScript(script) : script).steps[at];
   } catch (error) {
@@ -41,16 +41,17 @@ export async function* replayModel(
     keep(parts, event, step, at);
     yield event;
   }
-  const usage = { ...noUsage, ...step.usage };
-  if (options.signal.aborted) return yield failed({ kind: "cancelled", message: "stopped while the model was answering" }, parts, noUsage);
+  const usage = { ...zeroUsage, ...step.usage };
+  if (options.signal.aborted)
+    return yield failed({ kind: "cancelled", message: "stopped while the model was answering" }, parts, zeroUsage);
   if (step.error) return yield failed(step.error, parts, usage);
   yield { type: "done", parts, usage, stop: step.calls?.length ? "calls" : "end" };
 }
 
 type Delta = Extract<ModelEvent, { type: "text.delta" | "thinking.delta" | "call.started" }>;
 
-async function eventsOf(step: Step, at: number, signal: AbortSignal): Promise<Delta[]> {
-  if (step.delayMs) await pause(step.delayMs, signal);
+async function eventsOf(step: ReplayStep, at: number, signal: AbortSignal): Promise<Delta[]> {
+  if (step.delayMs) await sleep(step.delayMs, signal);
   return [
     ...wordsOf(step.thinking).map((text): Delta => ({ type: "thinking.delta", text })),
     ...wordsOf(step.text).map((text): Delta => ({ type: "text.delta", text })),
@@ -67,7 +68,7 @@ function callId(at: number, index: number): string {
 }
 
 /** What was yielded is what the answer holds, also when it is cut. */
-function keep(parts: Part[], event: Delta, step: Step, at: number): void {
+function keep(parts: Part[], event: Delta, step: ReplayStep, at: number): void {
   if (event.type === "call.started") {
     const index = parts.filter((part) => part.kind === "call").length;
     parts.push({ kind: "call", id: callId(at, index), name: event.name, input: step.calls?.[index]?.input ?? {} });
@@ -79,12 +80,12 @@ function keep(parts: Part[], event: Delta, step: Step, at: number): void {
   else parts.push({ kind, text: event.text });
 }
 
-function failed(error: TurnError, parts: Part[] = [], usage: Usage = noUsage): ModelEvent {
+function failed(error: TurnError, parts: Part[] = [], usage: Usage = zeroUsage): ModelEvent {
   return { type: "failed", error, parts, usage };
 }
 
 /** Reads and checks a script; a fault says what is wrong with it. */
-export function loadScript(path: string): Script {
+export function loadScript(path: string): ReplayScript {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -99,7 +100,7 @@ export function loadScript(path: string): Script {
   }
   const problem = problemIn(value);
   if (problem) throw new Fault("config", `the replay script ${path}: ${problem}`, { hint: 'it is {"steps": [{"text": "..."}, ...]}' });
-  return value as Script;
+  return value as ReplayScript;
 }
 
 function problemIn(value: unknown): string | null {

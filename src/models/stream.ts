@@ -1,9 +1,9 @@
 // One request to one model over the network: sends it, streams the answer, waits out what can be waited out.
 // Never throws; the last event is `done` or `failed`. What a wire or a vendor means is decided elsewhere.
-import type { Gate } from "../kit/gate.ts";
+import type { PauseGate } from "../kit/gate.ts";
 import { messageOf } from "../protocol/error.ts";
-import { noUsage } from "../protocol/usage.ts";
-import { readProblem } from "./error-response.ts";
+import { zeroUsage } from "../protocol/usage.ts";
+import { readVendorError } from "./error-response.ts";
 import {
   brokenFailure,
   cancelledFailure,
@@ -13,12 +13,12 @@ import {
   type Failure,
   networkFailure,
   stalledFailure,
-  type Target,
-  waitingTooLong,
+  type RequestTarget,
+  retryTooLate,
 } from "./failure.ts";
-import { IdleWatch } from "./idle-watch.ts";
+import { IdleTimeout } from "./idle-watch.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
-import { pause } from "./pause.ts";
+import { sleep } from "./pause.ts";
 import { SseParser } from "./sse.ts";
 
 export type StreamOptions = {
@@ -27,7 +27,7 @@ export type StreamOptions = {
   idleMs: number | null;
   retry: { attempts: number; maxWaitMs: number };
   /** Nothing is sent while it is shut. */
-  gate?: Gate;
+  gate?: PauseGate;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   loadWire?: (name: WireName) => Promise<Wire>;
 };
@@ -44,8 +44,8 @@ type Delta = Exclude<WireEvent, { type: "failed" }>;
 type Attempt = { failure: Failure; parts: Done["parts"]; usage: Done["usage"]; hadContent: boolean };
 
 export async function* streamModel(request: ModelRequest, endpoint: Endpoint, options: StreamOptions): AsyncGenerator<ModelEvent, void> {
-  const target: Target = { endpoint, model: request.model };
-  const patience: Patience = { left: options.retry.maxWaitMs, retries: 0, onceUsed: false };
+  const target: RequestTarget = { endpoint, model: request.model };
+  const patience: RetryBudget = { left: options.retry.maxWaitMs, retries: 0, onceUsed: false };
   for (;;) {
     const outcome = yield* tryOnce(request, target, options);
     if ("type" in outcome) return yield outcome;
@@ -53,19 +53,19 @@ export async function* streamModel(request: ModelRequest, endpoint: Endpoint, op
     const waitMs = hadContent ? "no" : nextWait(failure, patience, options.retry.attempts);
     if (typeof waitMs !== "number") {
       const asked = failure.retryAfterMs ?? 0;
-      return yield { type: "failed", error: waitMs === "too-long" ? waitingTooLong(failure, asked) : failure.error, parts, usage };
+      return yield { type: "failed", error: waitMs === "too-long" ? retryTooLate(failure, asked) : failure.error, parts, usage };
     }
     patience.left -= waitMs;
     patience.retries += 1;
     yield { type: "retry", attempt: patience.retries, waitMs, error: failure.error };
-    await pause(waitMs, options.signal);
-    if (options.signal.aborted) return yield { type: "failed", error: cancelledFailure().error, parts: [], usage: noUsage };
+    await sleep(waitMs, options.signal);
+    if (options.signal.aborted) return yield { type: "failed", error: cancelledFailure().error, parts: [], usage: zeroUsage };
   }
 }
 
-type Patience = { left: number; retries: number; onceUsed: boolean };
+type RetryBudget = { left: number; retries: number; onceUsed: boolean };
 
-function nextWait(failure: Failure, patience: Patience, attempts: number): number | "no" | "too-long" {
+function nextWait(failure: Failure, patience: RetryBudget, attempts: number): number | "no" | "too-long" {
   if (failure.retry === "never" || patience.retries + 1 >= attempts) return "no";
   if (failure.retry === "once") {
     if (patience.onceUsed) return "no";
@@ -78,12 +78,12 @@ function nextWait(failure: Failure, patience: Patience, attempts: number): numbe
 }
 
 /** One attempt. Its end is returned, so that the caller can decide whether there will be another. */
-async function* tryOnce(request: ModelRequest, target: Target, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
+async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
   await options.gate?.passed();
-  const watch = new IdleWatch(options.signal, options.idleMs, options.gate);
+  const watch = new IdleTimeout(options.signal, options.idleMs, options.gate);
   let reader: WireReader | null = null;
   let hadContent = false;
-  const fail = (failure: Failure): Attempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: noUsage }) });
+  const fail = (failure: Failure): Attempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });
   try {
     const wire = await (options.loadWire ?? loadWire)(target.endpoint.wire);
     const response = await watch.over(send(wire, request, target, options, watch.signal));
@@ -120,7 +120,7 @@ export function loadWire(name: WireName): Promise<Wire> {
   return wires[name]();
 }
 
-function send(wire: Wire, request: ModelRequest, target: Target, options: StreamOptions, signal: AbortSignal): Promise<Response> {
+function send(wire: Wire, request: ModelRequest, target: RequestTarget, options: StreamOptions, signal: AbortSignal): Promise<Response> {
   const { url, headers, body } = wire.request(request, target.endpoint);
   return (options.fetch ?? fetch)(url, {
     method: "POST",
@@ -139,10 +139,10 @@ function send(wire: Wire, request: ModelRequest, target: Target, options: Stream
 }
 
 /** An answer that is no stream: an error, or a page that some other server sent. */
-async function refusalIn(response: Response, target: Target): Promise<Failure | null> {
+async function refusalIn(response: Response, target: RequestTarget): Promise<Failure | null> {
   const type = response.headers.get("content-type") ?? "";
   if (response.ok && !/^(application\/json|text\/html)/.test(type)) return null;
-  const problem = await readProblem(response);
+  const problem = await readVendorError(response);
   if (!response.ok || problem.status !== null || problem.code !== "") {
     const failure = classify(problem, target);
     return response.headers.get("x-should-retry") === "false" ? { ...failure, retry: "never" } : failure;
@@ -154,7 +154,7 @@ type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel
 type Batch = { list: WireEvent[]; overflowed: boolean };
 
 /** The deltas of one network chunk go out as one: readers are spared what the network already joined. */
-async function* read(response: Response, reader: WireReader, watch: IdleWatch): AsyncGenerator<Batch, void> {
+async function* read(response: Response, reader: WireReader, watch: IdleTimeout): AsyncGenerator<Batch, void> {
   const body = response.body?.getReader();
   if (!body) return;
   const parser = new SseParser();

@@ -1,6 +1,6 @@
 // Who can take a turn here, and what was found out about it by trying. Data only.
 
-export type AgentRow = {
+export type AgentInfo = {
   name: string;
   /** `configured` is one that the configuration adds. */
   kind: "native" | "cli" | "configured";
@@ -14,7 +14,7 @@ export type AgentRow = {
   credentials: AgentCredential[];
   can: AgentCapabilities;
   /** What `doctor --agents` found out about this very program; null when it was not tried. */
-  tried: AgentTried | null;
+  tried: TrialSummary | null;
   /** What stands in the way of a turn, in one line, and what to do about it. */
   missing: string | null;
   hint: string | null;
@@ -39,14 +39,14 @@ export type AgentCapabilities = {
   role: "own" | "prompt";
 };
 
-export type AgentTried = { at: number; works: boolean; reason: string | null };
+export type TrialSummary = { at: number; works: boolean; reason: string | null };
 
 /** In the order in which they are shown. */
-export const contractNames = ["tools", "model", "resume", "fork", "bad-key", "rate-limit", "kill"] as const;
-export type ContractName = (typeof contractNames)[number];
+export const trialCheckNames = ["tools", "model", "resume", "fork", "bad-key", "rate-limit", "kill"] as const;
+export type TrialCheckName = (typeof trialCheckNames)[number];
 
-export type ContractCheck = {
-  name: ContractName;
+export type TrialCheck = {
+  name: TrialCheckName;
   /** `none` is what the agent does not claim; `untried` is what could not be tried after an earlier failure. */
   outcome: "ok" | "failed" | "none" | "untried";
   /** What was seen, for one that failed. */
@@ -61,7 +61,7 @@ export type AgentTrial = {
   /** Without `resume` and `fork` it still works: it is told the earlier conversation instead. */
   works: boolean;
   reason: string | null;
-  checks: ContractCheck[];
+  checks: TrialCheck[];
   durationMs: number;
 };
 
@@ -72,4 +72,4 @@ export type AgentsReport = {
   notInstalled: { agent: string; hint: string }[];
 };
 
-export type ContractProgress = { agent: string; check: ContractName | null; done: number; of: number };
+export type TrialProgress = { agent: string; check: TrialCheckName | null; done: number; of: number };

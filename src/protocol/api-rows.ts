@@ -3,8 +3,8 @@
 import type { Api } from "./api.ts";
 
 type Nouns = Omit<Api, "close">;
-export type RowName = { [Noun in keyof Nouns]: `${Noun}.${Extract<keyof Nouns[Noun], string>}` }[keyof Nouns];
-type KindOf<Name extends RowName> = Name extends `${infer Noun extends keyof Nouns}.${infer Verb}`
+export type MethodName = { [Noun in keyof Nouns]: `${Noun}.${Extract<keyof Nouns[Noun], string>}` }[keyof Nouns];
+type KindOf<Name extends MethodName> = Name extends `${infer Noun extends keyof Nouns}.${infer Verb}`
   ? Verb extends keyof Nouns[Noun]
     ? Nouns[Noun][Verb] extends (...params: never[]) => AsyncIterable<unknown>
       ? "feed"
@@ -12,7 +12,7 @@ type KindOf<Name extends RowName> = Name extends `${infer Noun extends keyof Nou
     : never
   : never;
 
-export const apiRows: { readonly [Name in RowName]: KindOf<Name> } = {
+export const apiMethods: { readonly [Name in MethodName]: KindOf<Name> } = {
   "session.open": "call",
   "session.list": "call",
   "session.tree": "call",

@@ -1,19 +1,19 @@
 // The one object that doors know. The engine implements it, the hub will serve it, its client mirrors it:
 // a door can't tell whether it lives in this process. Methods read `noun.verb`; a feed is an AsyncIterable.
-import type { AgentRow, AgentsReport, ContractProgress } from "./agents.ts";
-import type { Ask, Health, PauseReport, QueuedInput, TurnRow } from "./control.ts";
+import type { AgentInfo, AgentsReport, TrialProgress } from "./agents.ts";
+import type { Ask, Health, PauseReport, QueuedInput, TurnInfo } from "./control.ts";
 import type { TurnStatus } from "./error.ts";
 import type { Event } from "./event.ts";
-import type { FileChange, FilesList, FoundFiles } from "./files.ts";
-import type { GroupThink } from "./group.ts";
+import type { FileChange, ListFilesParams, ListFilesResult } from "./files.ts";
+import type { GroupTask } from "./group.ts";
 import type { Handle } from "./handle.ts";
-import type { DescribeSession, Description, HistoryAnswer, HistorySearch } from "./history.ts";
-import type { ImportFormat, ImportFrom, ImportReport } from "./import.ts";
+import type { DescribeSessionParams, Description, HistorySearchResult, HistorySearchParams } from "./history.ts";
+import type { ImportFormat, ImportSource, ImportReport } from "./import.ts";
 import type { ImageData, Node } from "./node.ts";
 import type { Limits, Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
-import type { Role, RoleList, RoleWish } from "./role.ts";
-import type { TokenCount, TokensCount } from "./tokens.ts";
+import type { Role, RoleList, RoleRequest } from "./role.ts";
+import type { TokenCount, CountTokensParams } from "./tokens.ts";
 import type { BranchComparison, FoundNode, HandleContent, SessionView } from "./tree-views.ts";
 import type { TeamTask } from "./team.ts";
 import type { TeamApi } from "./team-views.ts";
@@ -22,7 +22,7 @@ import type { Usage } from "./usage.ts";
 
 export type Api = {
   session: {
-    open: (params: SessionOpen) => Promise<Session>;
+    open: (params: SessionOpenParams) => Promise<Session>;
     list: (params: { project: string | null; archived?: boolean; subSessions?: boolean; limit?: number }) => Promise<Session[]>;
     /** Archived sessions are left out unless asked for. */
     tree: (params: { session: string; archived?: boolean }) => Promise<TreeView>;
@@ -45,7 +45,7 @@ export type Api = {
     current: (params: { directory: string }) => Promise<Session | null>;
     use: (params: { session: string; directory: string }) => Promise<void>;
     /** What it was about and what came of it; made once, and again when the session has changed. */
-    describe: (params: DescribeSession) => Promise<Description>;
+    describe: (params: DescribeSessionParams) => Promise<Description>;
   };
   node: {
     find: (params: { wanted: string }) => Promise<Node>;
@@ -63,12 +63,12 @@ export type Api = {
   };
   files: {
     /** By a few letters, for those who type a path. */
-    list: (params: FilesList) => Promise<FoundFiles>;
+    list: (params: ListFilesParams) => Promise<ListFilesResult>;
     /** What changed from one moment to another, or to now. A moment is a node, a session (its tip) or `snapshot:<id>`. */
     diff: (params: { from: string; to: string | null; directory: string }) => Promise<FilesDiff>;
-    planRestore: (params: { to: string; directory: string }) => Promise<FilesPlan>;
+    planRestore: (params: { to: string; directory: string }) => Promise<FilesRestorePlan>;
     /** Does what was planned, unless the files have changed since. */
-    restore: (params: Pick<FilesPlan, "project" | "from" | "to">) => Promise<void>;
+    restore: (params: Pick<FilesRestorePlan, "project" | "from" | "to">) => Promise<void>;
   };
   plan: {
     /** The project's own plan as it is now; without text where there is none. */
@@ -84,9 +84,9 @@ export type Api = {
   };
   turn: {
     /** Throws what would stop such a turn before it starts, so that nothing is written for it. */
-    check: (params: TurnCheck) => Promise<void>;
+    check: (params: TurnCheckParams) => Promise<void>;
     /** Runs to the end whoever watches; leaving the feed does not stop it. */
-    start: (params: TurnStart) => AsyncIterable<Event>;
+    start: (params: TurnStartParams) => AsyncIterable<Event>;
     cancel: (params: { session: string }) => Promise<void>;
     /** Stops the turn that runs in a session, whichever process runs it; by force without asking that process. */
     kill: (params: { session: string; force: boolean }) => Promise<KillReport>;
@@ -103,7 +103,7 @@ export type Api = {
     pause: (params: { session: string; force: boolean }) => Promise<PauseReport>;
     resume: (params: { session: string }) => Promise<PauseReport>;
     /** What runs on this machine, with `ended` also what has run since then. */
-    list: (params: { endedSince: number | null }) => Promise<TurnRow[]>;
+    list: (params: { endedSince: number | null }) => Promise<TurnInfo[]>;
   };
   ask: {
     /** Those without an answer, the oldest first. */
@@ -113,27 +113,27 @@ export type Api = {
   };
   bash: {
     /** A turn of the agent `shell` in a session: no model is asked. */
-    execute: (params: BashExecute) => AsyncIterable<Event>;
+    execute: (params: BashExecuteParams) => AsyncIterable<Event>;
   };
   health: { check: () => Promise<Health> };
   transcript: {
     /** What is stored already is not added again; a longer version of a file adds what is new in it. */
-    import: (params: TranscriptImport) => Promise<ImportReport>;
+    import: (params: TranscriptImportParams) => Promise<ImportReport>;
   };
   /** Ranked, the best first; every word must occur. */
   search: { find: (params: { query: string; project: string | null; limit: number }) => Promise<FoundNode[]> };
   /** What was said and committed in a project, ranked over all queries; for those who take it as data. */
-  history: { search: (params: HistorySearch) => Promise<HistoryAnswer> };
+  history: { search: (params: HistorySearchParams) => Promise<HistorySearchResult> };
   /** Each side is a session or a node. */
   branch: { compare: (params: { a: string; b: string; directory: string }) => Promise<BranchComparison> };
   /** The stored copy behind a handle; null is no bound. */
   handle: { resolve: (params: { identifier: string; maxBytes: number | null; as: "text" | "base64" }) => Promise<HandleContent> };
-  tokens: { count: (params: TokensCount) => Promise<TokenCount> };
-  usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageRow[]> };
+  tokens: { count: (params: CountTokensParams) => Promise<TokenCount> };
+  usage: { report: (params: { by: UsageKey; project: string | null }) => Promise<UsageEntry[]> };
   store: { verify: (params: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport> };
-  agents: { list: () => Promise<AgentRow[]> };
-  models: { list: () => Promise<ModelRow[]> };
-  auth: { status: () => Promise<AuthRow[]> };
+  agents: { list: () => Promise<AgentInfo[]> };
+  models: { list: () => Promise<ModelInfo[]> };
+  auth: { status: () => Promise<VendorAuth[]> };
   skills: { list: (params: { directory: string }) => Promise<SkillList> };
   roles: {
     list: (params: { directory: string }) => Promise<RoleList>;
@@ -141,7 +141,7 @@ export type Api = {
   };
   team: TeamApi;
   config: {
-    show: () => Promise<ConfigRow[]>;
+    show: () => Promise<ConfigEntry[]>;
     values: () => Promise<Settings>;
     set: (params: { key: string; value: string; scope: "user" | "project" }) => Promise<{ path: string }>;
     paths: () => Promise<ConfigPaths>;
@@ -155,16 +155,16 @@ export type Api = {
   doctor: {
     check: () => Promise<DoctorReport>;
     /** Tries every installed agent offline, and keeps what was found out. */
-    tryAgents: (params: AgentsTrial) => Promise<AgentsReport>;
+    tryAgents: (params: TryAgentsParams) => Promise<AgentsReport>;
   };
   /** `finish` waits for turns that run here; otherwise they are stopped, and recorded as what they are. */
   close: (how?: "stop" | "finish") => Promise<void>;
 };
 
-export type BashExecute = { session: string; command: string; timeoutMs: number | null; policy: Policy };
+export type BashExecuteParams = { session: string; command: string; timeoutMs: number | null; policy: Policy };
 
 /** Which session a turn goes to: an existing one, the latest of the project, or a new one. */
-export type SessionOpen = {
+export type SessionOpenParams = {
   find: { by: "name"; wanted: string; orCreate: boolean } | { by: "latest" } | { by: "new" };
   id?: string;
   name?: string;
@@ -180,7 +180,7 @@ export type SessionOpen = {
   plan?: Plan;
 };
 
-export type TurnStart = {
+export type TurnStartParams = {
   session: string;
   /** Null goes on with what an interrupted turn left. */
   prompt: string | null;
@@ -208,7 +208,7 @@ export type TurnStart = {
   /** A command instead of a prompt: the agent `shell` runs it, no model is asked. */
   command: string | null;
   /** An objective instead of a prompt: the agent `group` has several others work on it. */
-  group: GroupThink | null;
+  group: GroupTask | null;
   /** An objective for the agent `team`: several others, each in a place of its own. */
   team: TeamTask | null;
   /** Where questions go: to a person who is waited for that long (null: for good), to one who answers later, or nowhere. */
@@ -222,10 +222,10 @@ export type TurnStart = {
   /** For another agent whose model is left to itself; otherwise the effort is part of the model's name. */
   effort?: string;
   /** Narrows what is said here, and names agent and model where nothing else does. */
-  role?: RoleWish;
+  role?: RoleRequest;
 };
 
-export type TurnCheck = Omit<TurnStart, "session" | "prompt" | "agent"> & {
+export type TurnCheckParams = Omit<TurnStartParams, "session" | "prompt" | "agent"> & {
   agent: string;
   /** A session that exists brings its own model when none is named. */
   isNew: boolean;
@@ -244,8 +244,8 @@ export type KillReport = {
 
 export type ContextView = Preview & { session: Session; node: string | null };
 
-export type TranscriptImport = {
-  from: ImportFrom;
+export type TranscriptImportParams = {
+  from: ImportSource;
   format: ImportFormat | "auto";
   name: string | null;
   directory: string;
@@ -253,7 +253,7 @@ export type TranscriptImport = {
 
 /** States of a project's files by their ids, and what differs. The patch is bounded. */
 export type FilesDiff = { project: string; from: string; to: string; changes: FileChange[]; patch: string };
-export type FilesPlan = FilesDiff & {
+export type FilesRestorePlan = FilesDiff & {
   /** What can't be brought back: too big to have been kept, or something unrecorded stands in its way. */
   kept: string[];
   /** The name of the state before the restore, to be restored in turn. */
@@ -263,7 +263,7 @@ export type FilesPlan = FilesDiff & {
 export type TreeView = { nodes: Node[]; sessions: Session[]; turns: Turn[] };
 
 export type UsageKey = "day" | "agent" | "model" | "project";
-export type UsageRow = { key: string; turns: number; usage: Usage; costUsd: number; unpriced: number };
+export type UsageEntry = { key: string; turns: number; usage: Usage; costUsd: number; unpriced: number };
 
 export type PurgeReport = {
   dryRun: boolean;
@@ -291,7 +291,7 @@ export type VerifyReport = {
   repaired?: VerifyProblem[];
 };
 
-export type ModelRow = {
+export type ModelInfo = {
   name: string;
   vendor: string;
   /** Whether a key or a server is there for it. */
@@ -303,7 +303,7 @@ export type ModelRow = {
   outputPrice: number | null;
 };
 
-export type AuthRow = {
+export type VendorAuth = {
   vendor: string;
   ready: boolean;
   /** The variable or config key it comes from; never its value. */
@@ -311,12 +311,12 @@ export type AuthRow = {
   baseUrl: string;
   hint: string;
   /** Agents that ask this vendor with a credential of their own: a sign-in, or a key that only they keep. */
-  agents?: OwnCredential[];
+  agents?: AgentAuth[];
 };
 
-export type OwnCredential = { agent: string; kind: "key" | "sign-in"; source: string; note: string };
+export type AgentAuth = { agent: string; kind: "key" | "sign-in"; source: string; note: string };
 
-export type SkillRow = {
+export type SkillInfo = {
   name: string;
   description: string;
   path: string;
@@ -325,7 +325,7 @@ export type SkillRow = {
   /** For people only: it is not in the model's catalog. */
   hidden?: boolean;
 };
-export type SkillList = { skills: SkillRow[]; problems: { path: string; message: string }[] };
+export type SkillList = { skills: SkillInfo[]; problems: { path: string; message: string }[] };
 
 /** The configuration as a door uses it: resolved, in milliseconds and absolute paths; null is decided by the door. */
 export type Settings = {
@@ -347,15 +347,15 @@ export type Settings = {
   purgeAfterMs: number | null;
   /** Keys of the screen and the commands they mean. */
   keys: Readonly<Record<string, string>>;
-  notify: NotifyWay;
+  notify: NotifyMode;
   screenReader: boolean;
 };
 
-export const notifyWays = ["auto", "bell", "osc", "off"] as const;
+export const notifyModes = ["auto", "bell", "osc", "off"] as const;
 /** How a person who looks elsewhere is told that something happened. */
-export type NotifyWay = (typeof notifyWays)[number];
+export type NotifyMode = (typeof notifyModes)[number];
 
-export type ConfigRow = {
+export type ConfigEntry = {
   key: string;
   /** As the program uses it: times in ms, paths absolute. A secret only says that it is set. */
   value: unknown;
@@ -381,7 +381,7 @@ export type TrustState = {
   reason?: string;
 };
 
-export type Check = {
+export type DoctorCheck = {
   name: string;
   ok: boolean;
   /** A failed check that only matters for some uses. */
@@ -389,6 +389,6 @@ export type Check = {
   detail: string;
   hint?: string;
 };
-export type DoctorReport = { checks: Check[]; ok: boolean };
+export type DoctorReport = { checks: DoctorCheck[]; ok: boolean };
 
-export type AgentsTrial = { onProgress?: (progress: ContractProgress) => void; signal?: AbortSignal };
+export type TryAgentsParams = { onProgress?: (progress: TrialProgress) => void; signal?: AbortSignal };

@@ -2,7 +2,7 @@
 import { shortId } from "./node.ts";
 import type { BranchSide } from "./tree-views.ts";
 
-export const branchFigures: readonly [name: string, figure: (side: BranchSide) => string][] = [
+export const branchStats: readonly [name: string, figure: (side: BranchSide) => string][] = [
   ["messages", (side) => String(side.messages)],
   ["tool calls", (side) => `${side.toolCalls}${side.failedCalls === 0 ? "" : ` (${side.failedCalls} failed)`}`],
   ["turns", (side) => String(side.turns)],

@@ -26,7 +26,7 @@ export type QueuedInput = { id: string; text: string; queuedAt: number };
 /** `interrupted`: the process that ran it is gone, and nobody has recorded the end yet. */
 export type TurnState = "running" | "paused" | "asking" | "interrupted" | "ended";
 
-export type TurnRow = {
+export type TurnInfo = {
   session: Session;
   turn: Turn;
   state: TurnState;

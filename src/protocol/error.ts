@@ -36,7 +36,7 @@ const limitFlags: Record<NonNullable<TurnError["limit"]>, string> = {
   children: "--max-children",
 };
 
-export function usedUp(limit: NonNullable<TurnError["limit"]>, used: string): TurnError {
+export function budgetUsedUp(limit: NonNullable<TurnError["limit"]>, used: string): TurnError {
   return { kind: "budget", limit, message: `the budget is used up: ${used}`, hint: `raise ${limitFlags[limit]} and go on with --resume` };
 }
 

@@ -4,11 +4,11 @@ import type { Ask, QueuedInput } from "./control.ts";
 import type { TurnError } from "./error.ts";
 import type { Node } from "./node.ts";
 import type { Denial } from "./policy.ts";
-import type { BudgetLeft } from "./ports.ts";
+import type { RemainingBudget } from "./ports.ts";
 import type { Session, Turn } from "./turn.ts";
 import type { Spent } from "./usage.ts";
 
-export type LastingBody =
+export type DurableEventBody =
   | { type: "turn.started"; turn: Turn; session: Session }
   | { type: "node.added"; node: Node }
   | { type: "ask.opened"; ask: Ask }
@@ -18,9 +18,9 @@ export type LastingBody =
   | ({ type: "turn.ended"; turn: Turn; session: Session } & Partial<TurnOutcome>);
 
 /** What only the live event of an ended turn carries: its whole answer, what its sub-sessions used, what is left of the budget. */
-export type TurnOutcome = { answer: string; below: Spent; left: BudgetLeft };
+export type TurnOutcome = { answer: string; below: Spent; left: RemainingBudget };
 
-export type PassingBody =
+export type TransientEventBody =
   | { type: "text.delta"; text: string }
   | { type: "thinking.delta"; text: string }
   | { type: "call.started"; call: string; name: string }
@@ -37,6 +37,6 @@ export type PassingBody =
   | { type: "draft.shown"; key: string; text: string };
 
 /** `seq` counts the lasting events of a session; a passing one has the last seq and its own count `n`. */
-export type LastingEvent = { seq: number; sessionId: string; turnId: string; at: number } & LastingBody;
-export type PassingEvent = { seq: number; n: number; sessionId: string; turnId: string; at: number } & PassingBody;
-export type Event = LastingEvent | PassingEvent;
+export type DurableEvent = { seq: number; sessionId: string; turnId: string; at: number } & DurableEventBody;
+export type TransientEvent = { seq: number; n: number; sessionId: string; turnId: string; at: number } & TransientEventBody;
+export type Event = DurableEvent | TransientEvent;

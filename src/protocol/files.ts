@@ -16,7 +16,7 @@ export type FileChange = {
 export type TurnFiles = { project: string; before: string; after: string | null };
 
 /** Files of the directory's project, without what .gitignore leaves out. */
-export type FilesList = {
+export type ListFilesParams = {
   directory: string;
   /** Letters of their paths, in this order; none is every file. */
   query: string;
@@ -24,4 +24,4 @@ export type FilesList = {
 };
 
 /** Relative to the directory, the best first; and how many files there are in all. */
-export type FoundFiles = { files: string[]; total: number };
+export type ListFilesResult = { files: string[]; total: number };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { verdictOf } from "./group.ts";
+import { parseVerdict } from "./group.ts";
 
 test.each([
   ["AGREE", true, ""],
@@ -10,5 +10,5 @@ test.each([
   ["Disagreement is not what this is.", null, "Disagreement is not what this is."],
   ["It agrees with the notes.", null, "It agrees with the notes."],
 ])("the verdict of %j", (comment, agrees, reason) => {
-  expect(verdictOf(comment)).toEqual({ agrees, reason });
+  expect(parseVerdict(comment)).toEqual({ agrees, reason });
 });

@@ -3,7 +3,7 @@
 import type { TurnStatus } from "./error.ts";
 import { textOf, type Node } from "./node.ts";
 
-export type GroupThink = {
+export type GroupTask = {
   objective: string;
   /** What the deliverable shall look like. */
   outputFormat: string;
@@ -24,16 +24,16 @@ export const groupPhases = ["discussion", "synthesis", "validation", "refinement
 export type GroupPhase = (typeof groupPhases)[number];
 
 /** How a participant was heard: a turn can end well and say nothing. */
-export type HeardStatus = TurnStatus | "empty";
+export type ParticipantStatus = TurnStatus | "empty";
 
 /** Who said something, or failed to, and where in the group's work. The text of the node is what was said. */
-export type Said = {
+export type StatementInfo = {
   /** The node that says what was asked. */
   asked: string;
   phase: GroupPhase;
   round: number;
   who: string;
-  status: HeardStatus;
+  status: ParticipantStatus;
   /** How often it was asked, and the sub-session of the last time; null where none could begin. */
   tries: number;
   sessionId: string | null;
@@ -41,7 +41,7 @@ export type Said = {
   costUsd: number | null;
 };
 
-export type Statement = Said & { text: string };
+export type Statement = StatementInfo & { text: string };
 
 export type Dissent = { name: string; round: number; reason: string };
 
@@ -50,13 +50,13 @@ export type GroupOutcome = {
   deliverable: string | null;
   /** Who disagreed when last asked. A refinement that came after it was not shown to them. */
   dissent: Dissent[];
-  participants: { name: string; status: HeardStatus; error?: string }[];
+  participants: { name: string; status: ParticipantStatus; error?: string }[];
   rounds: { discussion: number; validation: number };
   costUsd: number | null;
 };
 
 /** What is asked, in words: the prompt of the group's turn. How many rounds and who takes part are not part of it. */
-export function objectiveText({ objective, outputFormat, userInput, context }: GroupThink): string {
+export function objectiveText({ objective, outputFormat, userInput, context }: GroupTask): string {
   const sections = [
     `# Objective\n${objective.trim()}`,
     `# Output format\n${outputFormat.trim()}`,
@@ -77,7 +77,7 @@ export type GroupRecord = {
   around: Node[];
 };
 
-export function groupOn(path: Node[], objective: string): GroupRecord {
+export function readGroup(path: Node[], objective: string): GroupRecord {
   const asked = path.findLast((node, at) => node.author === "user" && textOf(node) === objective && isTakenUp(path, at))?.id ?? null;
   if (asked === null) return { asked, said: [], answer: null, around: path };
   const own = path.filter((node) => saidOn(node)?.asked === asked);
@@ -89,12 +89,12 @@ export function groupOn(path: Node[], objective: string): GroupRecord {
 }
 
 /** The group's work that a session did last, whatever it was about. */
-export function lastGroup(path: Node[]): Statement[] {
+export function lastStatements(path: Node[]): Statement[] {
   const asked = path.findLast((node) => saidOn(node) !== null)?.note;
   return asked?.about === "group" ? path.filter((node) => saidOn(node)?.asked === asked.said.asked).flatMap(statementOf) : [];
 }
 
-export function outcomeOf(said: Statement[]): GroupOutcome {
+export function groupOutcome(said: Statement[]): GroupOutcome {
   const spoken = said.filter(({ phase }) => phase === "discussion" || phase === "validation");
   const names = [...new Set(spoken.map(({ who }) => who))];
   const roundsOf = (phase: GroupPhase) => Math.max(0, ...said.filter((each) => each.phase === phase).map(({ round }) => round));
@@ -111,14 +111,14 @@ export function outcomeOf(said: Statement[]): GroupOutcome {
 }
 
 /** Who speaks, for people: "codex, validation 2", and how it ended where that was not well. */
-export function speakerOf({ who, phase, round, status }: Said): string {
+export function speakerLabel({ who, phase, round, status }: StatementInfo): string {
   return `${who}, ${phase} ${round}${status === "ok" ? "" : `, ${status}`}`;
 }
 
 export type Verdict = { agrees: boolean | null; reason: string };
 
 /** A comment begins with AGREE or DISAGREE; one that does not is taken for neither. */
-export function verdictOf(comment: string): Verdict {
+export function parseVerdict(comment: string): Verdict {
   const found = /^[\s*_#>`"-]*(?:verdict\W*|i )?(agree|disagree)\b[\s*_`".:,-]*/i.exec(comment);
   if (found === null) return { agrees: null, reason: comment.trim() };
   return { agrees: found[1]?.toLowerCase() === "agree", reason: comment.slice(found[0].length).trim() };
@@ -126,15 +126,15 @@ export function verdictOf(comment: string): Verdict {
 
 function dissentOf(said: Statement[], name: string): Dissent[] {
   const judged = said.filter(({ who, phase, status, text }) => {
-    return who === name && phase === "validation" && status === "ok" && verdictOf(text).agrees !== null;
+    return who === name && phase === "validation" && status === "ok" && parseVerdict(text).agrees !== null;
   });
   const last = judged.at(-1);
   if (last === undefined) return [];
-  const { agrees, reason } = verdictOf(last.text);
+  const { agrees, reason } = parseVerdict(last.text);
   return agrees === false ? [{ name, round: last.round, reason }] : [];
 }
 
-function saidOn(node: Node): Said | null {
+function saidOn(node: Node): StatementInfo | null {
   return node.note?.about === "group" ? node.note.said : null;
 }
 

@@ -11,7 +11,7 @@ export type Handle = {
 };
 
 /** Where the copy of a handle's data is kept: a `bash` handle is its own, the others name one, so that replay is faithful. */
-export function storedAt(handle: Handle): string {
+export function storedIdentifier(handle: Handle): string {
   return typeof handle.metadata["stored"] === "string" ? handle.metadata["stored"] : handle.identifier;
 }
 

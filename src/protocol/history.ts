@@ -5,7 +5,7 @@ import type { FileChange } from "./files.ts";
 export const historyKinds = ["conversation", "commit"] as const;
 export type HistoryKind = (typeof historyKinds)[number];
 
-export type HistorySearch = {
+export type HistorySearchParams = {
   /** Several are separated by `;`. */
   query: string;
   directory: string;
@@ -34,7 +34,7 @@ export type HistoryHit = {
   queries: string[];
 };
 
-export type HistoryAnswer = {
+export type HistorySearchResult = {
   hits: HistoryHit[];
   /** How many more were found and given to the same asker within a day. */
   hidden: number;
@@ -47,7 +47,7 @@ export type Commit = { id: string; at: number; author: string; subject: string; 
 /** The latest first. `note` says what is missing. */
 export type CommitLog = { commits: Commit[]; note: string | null };
 
-export type DescribeSession = {
+export type DescribeSessionParams = {
   session: string;
   directory: string;
   /** Who writes the prose; null is the model that is asked when none is named. */
@@ -63,7 +63,7 @@ export type DescribeSession = {
 };
 
 /** All but the prose is read from the store. What is empty is left out. */
-export type Description = Partial<Prose> & {
+export type Description = Partial<SessionProse> & {
   session: { id: string; name: string | null };
   sessionType: SessionType;
   /** How its last turn ended; null while one runs, or before the first. */
@@ -92,7 +92,7 @@ export type Description = Partial<Prose> & {
 export type SessionType = "minimal" | "standard" | "detailed";
 
 /** What a model wrote. */
-export type Prose = {
+export type SessionProse = {
   oneLiner: string;
   summary: string;
   outcomes?: { decisions?: string[]; insights?: string[]; challenges?: string[]; nextSteps?: string[] };

@@ -7,7 +7,7 @@ import type { Session, Turn } from "./turn.ts";
 export const importFormats = ["skein", "claude", "codex", "gemini", "pi"] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
-export type ImportFrom = { path: string } | { text: string };
+export type ImportSource = { path: string } | { text: string };
 
 export type ImportedTree = {
   format: ImportFormat;

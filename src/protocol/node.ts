@@ -1,5 +1,5 @@
 // The nodes of the tree. A node is immutable: nothing in here is ever changed after it was stored.
-import type { Said } from "./group.ts";
+import type { StatementInfo } from "./group.ts";
 import type { Handle } from "./handle.ts";
 import type { TeamEvent } from "./team.ts";
 import type { Usage } from "./usage.ts";
@@ -47,7 +47,7 @@ export type Note =
   /** What a sub-agent of a foreign CLI said or did below the call that started it: shown, never sent. */
   | { about: "below"; call: string }
   /** What a participant of a group said: shown, never sent; the group's answer is. */
-  | { about: "group"; said: Said }
+  | { about: "group"; said: StatementInfo }
   /** What happened to a team: shown, never sent. */
   | { about: "team"; happened: TeamEvent }
   | { about: "graft"; from: { session: string; node: string } };

@@ -16,9 +16,9 @@ export type Policy = {
   addDirs: string[];
 };
 
-export const usualPolicy: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
+export const defaultPolicy: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
 
-export type Enforced = {
+export type EnforcedPolicy = {
   policy: PolicyName;
   tier: "namespaces" | "landlock" | "seatbelt" | "none";
   fs: boolean;
@@ -30,13 +30,13 @@ export type Enforced = {
 };
 
 /** By which a process inside a session can be told: the topmost session of the run, and whether it may start skein again. */
-export type SessionMark = { session: string; nesting: boolean };
+export type SessionTag = { session: string; nesting: boolean };
 
 /** The session that this process runs in; its id is null where only the fact is known. */
-export type Around = { session: string | null; nesting: boolean };
+export type EnclosingSession = { session: string | null; nesting: boolean };
 
 /** What the executor is told of its walls, so that it can explain them. It enforces only the last two limits itself. */
-export type Bounds = {
+export type SandboxInfo = {
   policy: PolicyName;
   net: "on" | "off";
   unixSockets: boolean;
@@ -49,28 +49,28 @@ export type Bounds = {
   maxMemoryBytes: number | null;
   /** False where the kernel holds nothing of this; then no failure is blamed on it. */
   isEnforced: boolean;
-  mark?: SessionMark;
+  mark?: SessionTag;
 };
 
-export const deniedKinds = ["net", "write", "secret", "socket", "process", "command"] as const;
+export const denialKinds = ["net", "write", "secret", "socket", "process", "command"] as const;
 
 /** Something that the policy, a limit or the guard did not allow, in words for the model and for the person. */
-export type Denial = { what: (typeof deniedKinds)[number]; text: string };
+export type Denial = { what: (typeof denialKinds)[number]; text: string };
 
 export const toolLevels = ["none", "minimal", "orchestrator", "readonly"] as const;
 export type ToolLevel = (typeof toolLevels)[number];
 
-export const levelTools: Record<ToolLevel, readonly string[]> = {
+export const toolsByLevel: Record<ToolLevel, readonly string[]> = {
   none: [],
   readonly: ["read", "bash"],
   minimal: ["read", "write", "edit", "bash"],
   orchestrator: ["read", "write", "edit", "bash", "spawn_session"],
 };
 
-export type Offer = { toolLevel: ToolLevel; tools: readonly string[] | null; spawn: boolean; canAsk: boolean };
+export type ToolSelection = { toolLevel: ToolLevel; tools: readonly string[] | null; spawn: boolean; canAsk: boolean };
 
 /** The tools of a turn: by level or by name. With any tools it can also ask, where someone can answer. */
-export function toolNames({ toolLevel, tools, spawn, canAsk }: Offer): string[] {
-  const wanted = tools ?? (toolLevel === "none" ? [] : [...levelTools[toolLevel], "ask_user"]);
+export function toolNames({ toolLevel, tools, spawn, canAsk }: ToolSelection): string[] {
+  const wanted = tools ?? (toolLevel === "none" ? [] : [...toolsByLevel[toolLevel], "ask_user"]);
   return wanted.filter((name) => (spawn || name !== "spawn_session") && (canAsk || name !== "ask_user"));
 }

@@ -1,12 +1,12 @@
 // What the rooms are given and may not import: the engine knows an Agent, an agent knows tools and a model,
 // and neither knows how they are made. `house` injects the real ones.
 import type { TurnError } from "./error.ts";
-import type { PassingBody } from "./event.ts";
+import type { TransientEventBody } from "./event.ts";
 import type { FileChange } from "./files.ts";
-import type { GroupThink } from "./group.ts";
+import type { GroupTask } from "./group.ts";
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { ImageData, NewNode, Node } from "./node.ts";
-import type { Denial, Enforced, Policy, ToolLevel } from "./policy.ts";
+import type { Denial, EnforcedPolicy, Policy, ToolLevel } from "./policy.ts";
 import type { MemberPlan, TeamRecord, TeamTask } from "./team.ts";
 import type { TeamDiff } from "./team-views.ts";
 import type { NativeStart, TurnEnd } from "./turn.ts";
@@ -48,7 +48,7 @@ export type TurnInput = {
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
   /** For the agents `group` and `team`: what they are to work on. */
-  group: GroupThink | null;
+  group: GroupTask | null;
   team: TeamTask | null;
   /** Where an agent that keeps sessions of its own goes on; null begins one. */
   native: NativeStart | null;
@@ -70,7 +70,7 @@ export type TurnInput = {
 /** What an agent yields. A `node` is stored before the agent is asked to go on. Exactly one `end`, at the end. */
 export type AgentEvent =
   | { type: "node"; node: NewNode; recorded: (node: Node) => void }
-  | { type: "passing"; event: PassingBody }
+  | { type: "passing"; event: TransientEventBody }
   /** The agent's own session, as soon as it is known. */
   | { type: "native"; id: string }
   | { type: "end"; end: TurnEnd };
@@ -82,25 +82,25 @@ export type TurnContext = {
   /** The whole of an output that a node on this path points at. */
   readOutput: (handle: Handle) => Promise<ReadableStream<Uint8Array>>;
   /** Start a sub-session and wait for its end. */
-  delegate: (request: Delegation) => Promise<DelegationResult>;
+  delegate: (request: DelegateRequest) => Promise<DelegateResult>;
   /**
    * Records the project's files as they are before the turn, once. To be called while the first answer is awaited,
    * and to be waited for before anything can change a file. Never rejects.
    */
   keepFiles: () => Promise<void>;
   /** What a sub-session did from then on, when its last turn ended well and nothing waits for it; else null. Runs nothing. */
-  endedWell: (session: string, since: number) => Promise<EndedWell | null>;
+  endedWell: (session: string, since: number) => Promise<FinishedTask | null>;
   /** Something happened that is no event (bytes of an answer that nobody is shown yet): the turn is not idle. */
   alive: () => void;
   /**
    * Room for one request in what the whole run may still use, or the error that says which limit is reached. Waits where
    * the requests that run may take all that is left.
    */
-  reserve: (request: Estimate) => Promise<TurnError | Settle>;
+  reserve: (request: UsageEstimate) => Promise<TurnError | SettleReservation>;
   /** What was used and could not be reserved; the limit that it reaches comes back. */
   count: (spent: Spent) => TurnError | null;
   /** Asks a person. Settles when there is an answer, when the time for it is over, or at once when nobody can be waited for. */
-  ask: (question: AskWish) => Promise<AskOutcome>;
+  ask: (question: AskRequest) => Promise<AskOutcome>;
   /** Whether a question can be asked at all. */
   canAsk: boolean;
   /** Messages that came for the agent since, recorded now as nodes of the user's; each is given once. */
@@ -110,22 +110,22 @@ export type TurnContext = {
   /** A message for a sub-session that runs: given to it once, however often it is told. False when nothing runs there. */
   tell: (session: string, message: { id: string; text: string }) => Promise<boolean>;
   /** Set for a member of a team. */
-  team?: TeamPort;
+  team?: TeamMailPort;
 };
 
-export type EndedWell = { answer: string; spent: Spent };
+export type FinishedTask = { answer: string; spent: Spent };
 
 /** Leaves a message or report of one member, as JSON. What comes back says whom it reached; throws what is refused. */
-export type TeamPort = { post: (value: Record<string, unknown>) => Promise<string> };
+export type TeamMailPort = { post: (value: Record<string, unknown>) => Promise<string> };
 
 /** What a request will probably count. The cost is null when no price is known. */
-export type Estimate = { tokens: number; costUsd: number | null };
+export type UsageEstimate = { tokens: number; costUsd: number | null };
 
 /** Called when the request is over, with what it really used. */
-export type Settle = (spent: Spent) => void;
+export type SettleReservation = (spent: Spent) => void;
 
 /** The call is null when another agent's command line asks by its own means. */
-export type AskWish = { call: string | null; question: string; options: string[] };
+export type AskRequest = { call: string | null; question: string; options: string[] };
 
 /** `later`: nobody is waited for; the turn is to end as `needs-input`, and the answer comes with the next one. */
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
@@ -133,7 +133,7 @@ export type AskOutcome = { type: "answered"; text: string } | { type: "expired" 
 /** Both are called any number of times and never throw. */
 export type Pausable = { stop: () => void; go: () => void };
 
-export type Delegation = {
+export type DelegateRequest = {
   task: string;
   /** What it is called in lists, where that is not the task. */
   title?: string;
@@ -152,7 +152,7 @@ export type Delegation = {
   /** A place of its own, which is never a model's wish: by default it is where its parent is. */
   at?: { directory: string; allowWrite: string[]; env: Readonly<Record<string, string>> };
   /** How it leaves mail: it is a member of a team. */
-  team?: TeamPort;
+  team?: TeamMailPort;
   /** What it may use of its own, besides what all have together. */
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
   /** The sub-session's id: one that is there already goes on, and is told `again` instead of the task. */
@@ -161,10 +161,10 @@ export type Delegation = {
   /** A command instead of the task: no model is asked. */
   command?: string;
   signal: AbortSignal;
-  onEvent: (event: PassingBody) => void;
+  onEvent: (event: TransientEventBody) => void;
 };
 
-export type DelegationResult = {
+export type DelegateResult = {
   session: string;
   status: TurnEnd["status"];
   answer: string;
@@ -174,13 +174,13 @@ export type DelegationResult = {
   /** Of a command; null when a signal ended it. */
   exitCode?: number | null;
   /** What the budget of the whole run has left; null where it has no such limit. */
-  left: BudgetLeft;
+  left: RemainingBudget;
 };
 
-export type BudgetLeft = { tokens: number | null; costUsd: number | null; children: number | null };
+export type RemainingBudget = { tokens: number | null; costUsd: number | null; children: number | null };
 
 /** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
-export type PlannedTurn = Pick<
+export type TurnCheckInput = Pick<
   TurnInput,
   "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team"
 > & {
@@ -226,10 +226,10 @@ export type Agent = {
   native?: { canFork: boolean };
   preview: (input: PreviewInput) => Promise<Preview>;
   /** Throws a fault for a turn that can't be taken as asked. */
-  check: (turn: PlannedTurn) => Promise<void>;
+  check: (turn: TurnCheckInput) => Promise<void>;
   takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
   /** What this machine really enforces for such a turn. Throws where that is not enough. */
-  enforced: (policy: Policy, model: string | null) => Promise<Enforced>;
+  enforced: (policy: Policy, model: string | null) => Promise<EnforcedPolicy>;
 };
 
 /** Takes output as it arrives; memory is bounded however much that is. */
@@ -308,7 +308,7 @@ export type Snapshots = {
  * Git worktrees of a project for a team, in a repository of the team's own that borrows the project's objects: the
  * project's repository, index and files stay as they are until its work is brought in.
  */
-export type Workspaces = {
+export type Worktrees = {
   /** The project's files as they are now, as a commit. Null where there is no repository. */
   base: (at: TeamRepository) => Promise<string | null>;
   /** A worktree at that commit, on a branch of its own; as it is when it is there already. */
@@ -316,7 +316,7 @@ export type Workspaces = {
   /** All that differs in it from where it began, as a commit on its branch; null when nothing does. */
   commit: (at: TeamRepository, worktree: Worktree & { from: string }, by: { name: string; message: string }) => Promise<string | null>;
   /** The work of several joined onto one commit, in order; what can't be joined is left out and named. */
-  join: (at: TeamRepository, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<Joined>;
+  join: (at: TeamRepository, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<JoinResult>;
   changes: (at: TeamRepository, from: string, to: string) => Promise<FileChange[]>;
   patch: (at: TeamRepository, from: string, to: string) => Promise<string>;
   /** What bringing `work` into the project would change now, and what stands against it. */
@@ -330,13 +330,13 @@ export type TeamRepository = { project: string; repository: string };
 export type Worktree = { directory: string; branch: string };
 export type MergePlan = { now: string; merged: string; conflicts: string[]; changes: FileChange[] };
 
-export type Joined = { commit: string; conflicts: { name: string; paths: string[] }[] };
+export type JoinResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
 
 /** `team` is what its log tells: null when it had not begun, unknown when that can't be read. */
 export type TeamDirectory = { id: string; touchedAt: number; isLed: boolean; team: TeamRecord | "unknown" | null };
 
 /** The directories of teams, for those who look at one from outside. */
-export type TeamPlaces = {
+export type TeamDirectories = {
   isKept: (project: string, team: string) => boolean;
   /** `base` and `work` are the team's own commits. */
   diff: (project: string, team: TeamRecord, work: { base: string; work: string }) => Promise<Omit<TeamDiff, "session">>;

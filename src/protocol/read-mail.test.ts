@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { parseMail, readMail, sentOf } from "./read-mail.ts";
-import { bounds, mailRecord, messageText, reportRecord, type Sent } from "./team-mail.ts";
+import { parseMailText, parseMailValue, parseSentMessage } from "./read-mail.ts";
+import { mailLimits, messageRecord, messageText, reportRecord, type SentMessage } from "./team-mail.ts";
 
 const usual = {
   to: ["all"],
@@ -34,7 +34,7 @@ describe("a message", () => {
     ["a flag that is none", { to: "all", body: "hello", metadata: { requires_response: "yes" } }, {}, 1],
     ["a subject alone", { to: "all", subject: "hi" }, { subject: "hi", body: "" }, 0],
   ])("%s is read", (_title, value, expected, warnings) => {
-    const read = readMail(value);
+    const read = parseMailValue(value);
     expect(read).toMatchObject({ type: "message", from: null, message: { ...usual, ...expected } });
     expect(read.type === "message" && read.warnings).toHaveLength(warnings);
   });
@@ -50,18 +50,18 @@ describe("a message", () => {
     ["a body that is a list", { to: "all", body: ["x"] }, /"body" must be text/],
     ["a body whose content is a number", { to: "all", body: { content: 5 } }, /"content" must be text/],
     ["metadata that are text", { to: "all", body: "x", metadata: "high" }, /"metadata" must be an object/],
-    ["a body that is too long", { to: "all", body: "é".repeat(bounds.bodyBytes / 2 + 1) }, /65538 bytes; 65536/],
+    ["a body that is too long", { to: "all", body: "é".repeat(mailLimits.bodyBytes / 2 + 1) }, /65538 bytes; 65536/],
     ["a subject that is too long", { to: "all", body: "x", subject: "s".repeat(201) }, /201 characters; 200/],
     ["a sender that is no text", { to: "all", body: "x", from: {} }, /"from" must be text/],
   ])("%s is refused with the reason", (_title, value, says) => {
-    const read = readMail(value);
+    const read = parseMailValue(value);
     expect(read.type === "refused" ? read.reason : "").toMatch(says);
   });
 
   test("text that is no JSON, or nested too deep, is refused before it costs anything", () => {
-    expect(parseMail("{oops")).toMatchObject({ type: "refused", reason: expect.stringContaining("not JSON") });
-    expect(parseMail("[".repeat(200_000))).toMatchObject({ type: "refused", reason: expect.stringContaining("deeper than 64") });
-    expect(parseMail(JSON.stringify({ to: "all", body: '[[{"\\'.repeat(50) }))).toMatchObject({ type: "message" });
+    expect(parseMailText("{oops")).toMatchObject({ type: "refused", reason: expect.stringContaining("not JSON") });
+    expect(parseMailText("[".repeat(200_000))).toMatchObject({ type: "refused", reason: expect.stringContaining("deeper than 64") });
+    expect(parseMailText(JSON.stringify({ to: "all", body: '[[{"\\'.repeat(50) }))).toMatchObject({ type: "message" });
   });
 });
 
@@ -88,27 +88,32 @@ describe("a report", () => {
       { type: "complete", result: "success", summary: "done", outputs: ["a.md"] },
     ],
   ])("%j is read, and written back the same", (value, expected) => {
-    const read = readMail(value);
+    const read = parseMailValue(value);
     expect(read).toMatchObject({ type: "report", report: expected, warnings: [] });
-    if (read.type === "report") expect(readMail(reportRecord(read.report))).toMatchObject({ report: read.report });
+    if (read.type === "report") expect(parseMailValue(reportRecord(read.report))).toMatchObject({ report: read.report });
   });
 
   test("a progress that is none is left out with a warning; what is missing is refused", () => {
-    expect(readMail({ type: "status", message: "x", progress: 50 })).toMatchObject({
+    expect(parseMailValue({ type: "status", message: "x", progress: 50 })).toMatchObject({
       report: { progress: null },
       warnings: [expect.any(String)],
     });
-    expect(readMail({ type: "complete", result: "fine", summary: "x" })).toMatchObject({ reason: '"result" must be success or failure' });
-    expect(readMail({ type: "artifact" })).toMatchObject({ reason: '"path" is missing' });
-    expect(readMail({ type: "status" })).toMatchObject({ reason: '"message" is missing' });
+    expect(parseMailValue({ type: "complete", result: "fine", summary: "x" })).toMatchObject({
+      reason: '"result" must be success or failure',
+    });
+    expect(parseMailValue({ type: "artifact" })).toMatchObject({ reason: '"path" is missing' });
+    expect(parseMailValue({ type: "status" })).toMatchObject({ reason: '"message" is missing' });
   });
 
   test("what is addressed to someone is a message, whatever it calls itself", () => {
-    expect(readMail({ type: "complete", to: "all", body: "done" })).toMatchObject({ type: "message", message: { kind: "completed" } });
+    expect(parseMailValue({ type: "complete", to: "all", body: "done" })).toMatchObject({
+      type: "message",
+      message: { kind: "completed" },
+    });
   });
 });
 
-const sent: Sent = {
+const sent: SentMessage = {
   ...usual,
   kind: "request",
   priority: "high",
@@ -120,8 +125,8 @@ const sent: Sent = {
 };
 
 test("what lies in an inbox says all of a message", () => {
-  expect(sentOf(JSON.parse(JSON.stringify(mailRecord(sent, "team"))))).toEqual(sent);
-  expect(sentOf({ ...mailRecord(sent, "team"), timestamp: "soon" })).toBeNull();
+  expect(parseSentMessage(JSON.parse(JSON.stringify(messageRecord(sent, "team"))))).toEqual(sent);
+  expect(parseSentMessage({ ...messageRecord(sent, "team"), timestamp: "soon" })).toBeNull();
 });
 
 test("what a message says can't pass for the end of it, or for another", () => {

@@ -1,27 +1,35 @@
 // Reads the messages and reports that strangers wrote as JSON: what has one sensible meaning is taken so, what has none
 // is refused with a reason. Looks at no file.
 import type { Report } from "./team.ts";
-import { bounds, messageKinds, priorities, type MessageKind, type Outgoing, type Priority, type Sent } from "./team-mail.ts";
+import {
+  mailLimits,
+  messageKinds,
+  priorities,
+  type MessageKind,
+  type OutgoingMessage,
+  type Priority,
+  type SentMessage,
+} from "./team-mail.ts";
 
-export type ReadMail =
+export type ParsedMail =
   /** `from` is what the file claims; null when it claims nothing. */
-  | { type: "message"; from: string | null; message: Outgoing; warnings: string[] }
+  | { type: "message"; from: string | null; message: OutgoingMessage; warnings: string[] }
   | { type: "report"; from: string | null; report: Report; warnings: string[] }
   | { type: "refused"; reason: string };
 
-export function parseMail(text: string): ReadMail {
-  if (isDeep(text)) return refused(`it is nested deeper than ${bounds.depth} levels`);
+export function parseMailText(text: string): ParsedMail {
+  if (isDeep(text)) return refused(`it is nested deeper than ${mailLimits.depth} levels`);
   try {
-    return readMail(JSON.parse(text));
+    return parseMailValue(JSON.parse(text));
   } catch (error) {
     return refused(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 /** A message or a report, as `skein msg`, `skein report` and a tool call write them, or as others are used to. */
-export function readMail(value: unknown): ReadMail {
+export function parseMailValue(value: unknown): ParsedMail {
   if (!isFields(value)) return refused("it is not a JSON object");
-  const reading = new Reading(value);
+  const reading = new FieldReader(value);
   const from = reading.text("from");
   const isReport = value["to"] === undefined && reportTypes.has(String(value["type"]));
   const what = isReport
@@ -32,13 +40,13 @@ export function readMail(value: unknown): ReadMail {
 }
 
 /** What `mailRecord` made, back; null when it is no such record. */
-export function sentOf(value: unknown): Sent | null {
+export function parseSentMessage(value: unknown): SentMessage | null {
   if (!isFields(value)) return null;
-  const read = readMail(value);
+  const read = parseMailValue(value);
   const { id, timestamp } = value;
   const sentAt = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
   if (read.type !== "message" || read.from === null || typeof id !== "string" || Number.isNaN(sentAt)) return null;
-  const { delivered = [], undelivered = [] } = value as Partial<Pick<Sent, "delivered" | "undelivered">>;
+  const { delivered = [], undelivered = [] } = value as Partial<Pick<SentMessage, "delivered" | "undelivered">>;
   return { ...read.message, id, from: read.from, sentAt, delivered, undelivered };
 }
 
@@ -55,7 +63,7 @@ const priorityNames = new Map<string, Priority>([
 ]);
 
 /** The fields of one file. The first thing that can't be read is why the whole is refused. */
-class Reading {
+class FieldReader {
   problem: string | null = null;
   readonly warnings: string[] = [];
   readonly #value: Record<string, unknown>;
@@ -72,10 +80,10 @@ class Reading {
     return this.#value[name] ?? undefined;
   }
 
-  below(name: string): Reading {
+  below(name: string): FieldReader {
     const value = this.field(name);
     if (value !== undefined && !isFields(value)) this.refuse(`"${name}" must be an object`);
-    return new Reading(isFields(value) ? value : {});
+    return new FieldReader(isFields(value) ? value : {});
   }
 
   text(...names: string[]): string {
@@ -110,12 +118,12 @@ class Reading {
   }
 }
 
-function messageIn(reading: Reading): Outgoing {
+function messageIn(reading: FieldReader): OutgoingMessage {
   const metadata = reading.below("metadata");
   const isObject = isFields(reading.field("body"));
   const inner = isObject ? reading.below("body") : reading;
   const body = isObject ? inner.text("content") : reading.text("body", "message");
-  const to = reading.texts("to").flatMap(addressees);
+  const to = reading.texts("to").flatMap(splitAddresses);
   const subject = reading.text("subject");
   const replyTo = replyIn(reading, reading.text("reply_to", "correlation_id") || metadata.text("correlation_id", "reply_to"));
   const kind = reading.word(reading.text("kind", "type"), messageKinds, kindNames, replyTo === null ? "announcement" : "response");
@@ -129,30 +137,31 @@ function messageIn(reading: Reading): Outgoing {
   if (reading.field("to") === undefined)
     reading.refuse(`it is addressed to nobody, and its type is none of a report: ${[...reportTypes].join(", ")}`);
   if (to.length === 0) reading.refuse("it is addressed to nobody");
-  if (to.length > bounds.addressees) reading.refuse(`it has ${to.length} addressees; ${bounds.addressees} are allowed`);
-  if (attachments.length > bounds.addressees) reading.refuse(`it has ${attachments.length} attachments; ${bounds.addressees} are allowed`);
-  if (subject.length > bounds.subjectChars)
-    reading.refuse(`its subject has ${subject.length} characters; ${bounds.subjectChars} are allowed`);
+  if (to.length > mailLimits.addressees) reading.refuse(`it has ${to.length} addressees; ${mailLimits.addressees} are allowed`);
+  if (attachments.length > mailLimits.addressees)
+    reading.refuse(`it has ${attachments.length} attachments; ${mailLimits.addressees} are allowed`);
+  if (subject.length > mailLimits.subjectChars)
+    reading.refuse(`its subject has ${subject.length} characters; ${mailLimits.subjectChars} are allowed`);
   boundBody(reading, body);
   if (body.trim() === "" && subject.trim() === "") reading.refuse("it says nothing");
   return { to, kind, priority, subject, body, attachments, replyTo, requiresResponse };
 }
 
-function replyIn(reading: Reading, id: string): string | null {
+function replyIn(reading: FieldReader, id: string): string | null {
   if (id === "" || /^[\w.-]{1,64}$/.test(id)) return id || null;
   reading.warnings.push("what it answers is no id of a message; left out");
   return null;
 }
 
 /** `a, b` names two, as people write it. */
-export function addressees(text: string): string[] {
+export function splitAddresses(text: string): string[] {
   return text
     .split(",")
     .map((one) => one.trim())
     .filter((one) => one !== "");
 }
 
-function reportIn(reading: Reading): Report {
+function reportIn(reading: FieldReader): Report {
   const of = (name: string): string => reading.text(name, "text");
   const need = (name: string, text: string): string => {
     if (text.trim() === "") reading.refuse(`"${name}" is missing`);
@@ -175,7 +184,7 @@ function reportIn(reading: Reading): Report {
   }
 }
 
-function progressIn(reading: Reading): number | null {
+function progressIn(reading: FieldReader): number | null {
   const value = reading.field("progress");
   if (value === undefined) return null;
   if (typeof value === "number" && value >= 0 && value <= 1) return value;
@@ -183,9 +192,9 @@ function progressIn(reading: Reading): number | null {
   return null;
 }
 
-function boundBody(reading: Reading, text: string): void {
+function boundBody(reading: FieldReader, text: string): void {
   const bytes = Buffer.byteLength(text);
-  if (bytes > bounds.bodyBytes) reading.refuse(`its text has ${bytes} bytes; ${bounds.bodyBytes} are allowed`);
+  if (bytes > mailLimits.bodyBytes) reading.refuse(`its text has ${bytes} bytes; ${mailLimits.bodyBytes} are allowed`);
 }
 
 /** Looked at before it is parsed. */
@@ -199,13 +208,13 @@ function isDeep(text: string): boolean {
       else if (char === '"') inString = false;
     } else if (char === '"') inString = true;
     else if (char === "{" || char === "[") {
-      if (++depth > bounds.depth) return true;
+      if (++depth > mailLimits.depth) return true;
     } else if (char === "}" || char === "]") depth--;
   }
   return false;
 }
 
-function refused(reason: string): ReadMail {
+function refused(reason: string): ParsedMail {
   return { type: "refused", reason };
 }
 

@@ -1,18 +1,18 @@
 // Everything that leaves the process as JSON: snake_case, ISO times. docs/JSON.md lists these records, and a test
 // holds every printed one to the schemas beside. What a model or a user wrote (tool input, metadata) stays as it is.
-import type { Ask, Health, QueuedInput, TurnRow } from "./control.ts";
+import type { Ask, Health, QueuedInput, TurnInfo } from "./control.ts";
 import type { TurnError, TurnStatus } from "./error.ts";
 import type { Event, TurnOutcome } from "./event.ts";
-import type { Said } from "./group.ts";
+import type { StatementInfo } from "./group.ts";
 import type { Handle } from "./handle.ts";
 import type { Node, Part } from "./node.ts";
-import type { Enforced } from "./policy.ts";
-import type { BudgetLeft } from "./ports.ts";
+import type { EnforcedPolicy } from "./policy.ts";
+import type { RemainingBudget } from "./ports.ts";
 import type { ImportReport } from "./import.ts";
 import { promptTokens, type Role } from "./role.ts";
 import type { CliRecord, Session, Turn } from "./turn.ts";
-import { addSpent, nothingSpent, type Usage } from "./usage.ts";
-import { toWire } from "./wire-case.ts";
+import { addSpent, zeroSpent, type Usage } from "./usage.ts";
+import { toJsonCase } from "./wire-case.ts";
 
 export function isoTime(at: number): string {
   return new Date(at).toISOString();
@@ -69,14 +69,14 @@ export function nodeRecord(node: Node) {
     parts: node.parts.map(partRecord),
     ...(node.note === undefined ? {} : { note: node.note.about }),
     ...(node.note?.about === "graft" ? { grafted_from: { session_id: node.note.from.session, node_id: node.note.from.node } } : {}),
-    ...(node.note?.about === "group" ? { said: saidRecord(node.note.said) } : {}),
-    ...(node.note?.about === "team" ? { happened: toWire(node.note.happened) } : {}),
+    ...(node.note?.about === "group" ? { said: statementRecord(node.note.said) } : {}),
+    ...(node.note?.about === "team" ? { happened: toJsonCase(node.note.happened) } : {}),
     ...(node.model === undefined ? {} : { model: node.model }),
     ...(node.usage === undefined ? {} : { usage: usageRecord(node.usage), cost_usd: node.costUsd ?? null }),
   };
 }
 
-export function saidRecord({ sessionId, costUsd, ...said }: Said) {
+export function statementRecord({ sessionId, costUsd, ...said }: StatementInfo) {
   return { ...said, session_id: sessionId, cost_usd: costUsd };
 }
 
@@ -140,7 +140,7 @@ function cliRecord({ version, argv, started, exitCode, signal, bytes, firstEvent
   return { version, argv, started, exit_code: exitCode, signal, bytes, first_event_ms: firstEventMs };
 }
 
-export function enforcedRecord(enforced: Enforced) {
+export function enforcedRecord(enforced: EnforcedPolicy) {
   const { policy, tier, fs, net, secrets, processes, missing } = enforced;
   return { policy, tier, fs, net, secrets, processes, missing };
 }
@@ -210,7 +210,7 @@ export function inputRecord(input: QueuedInput) {
   return { id: input.id, text: input.text, queued_at: isoTime(input.queuedAt) };
 }
 
-export function turnRowRecord({ session, turn, state, pid }: TurnRow) {
+export function turnInfoRecord({ session, turn, state, pid }: TurnInfo) {
   return { state, pid, session: sessionRecord(session), turn: turnRecord(turn) };
 }
 
@@ -239,7 +239,7 @@ export type ResultRecord = {
 };
 
 /** What is left, of what is limited. */
-function budgetRecord({ tokens, costUsd, children }: BudgetLeft) {
+function budgetRecord({ tokens, costUsd, children }: RemainingBudget) {
   return {
     ...(tokens === null ? {} : { tokens_left: tokens }),
     ...(costUsd === null ? {} : { usd_left: costUsd }),
@@ -249,7 +249,7 @@ function budgetRecord({ tokens, costUsd, children }: BudgetLeft) {
 
 /** The result object of a turn; usage and cost include its sub-sessions. A stored turn has no outcome. */
 export function resultRecord(turn: Turn, session: Session, outcome: Partial<TurnOutcome>): ResultRecord {
-  const spent = addSpent(turn, outcome.below ?? nothingSpent);
+  const spent = addSpent(turn, outcome.below ?? zeroSpent);
   const budget = outcome.left === undefined ? {} : budgetRecord(outcome.left);
   return {
     type: "result",

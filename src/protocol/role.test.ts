@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { usualPolicy, type Policy, type ToolLevel } from "./policy.ts";
-import { narrowedBy, type Role, type RoleField } from "./role.ts";
+import { defaultPolicy, type Policy, type ToolLevel } from "./policy.ts";
+import { narrowTurn, type Role, type RoleField } from "./role.ts";
 
 const plain: Role = {
   name: "r",
@@ -23,12 +23,18 @@ const plain: Role = {
   notes: [],
   ignored: [],
 };
-const turn = { toolLevel: "orchestrator" as ToolLevel, tools: null as string[] | null, policy: usualPolicy, timeoutMs: null, idleMs: null };
+const turn = {
+  toolLevel: "orchestrator" as ToolLevel,
+  tools: null as string[] | null,
+  policy: defaultPolicy,
+  timeoutMs: null,
+  idleMs: null,
+};
 
 describe("the policy", () => {
   const full: Policy = { name: "full", sandbox: "off", net: "on", allowWrite: ["/w"], addDirs: ["/d"] };
   const after = (policy: Policy, role: Partial<Role>, keep: RoleField[] = []) =>
-    narrowedBy({ ...turn, policy }, { ...plain, ...role }, keep).policy;
+    narrowTurn({ ...turn, policy }, { ...plain, ...role }, keep).policy;
 
   test.each([
     ["full", "workspace", { ...full, name: "workspace", sandbox: "auto" }],
@@ -45,15 +51,15 @@ describe("the policy", () => {
   });
 
   test("the network can be taken away and never given", () => {
-    expect(after({ ...usualPolicy, net: "on" }, { net: "off" }).net).toBe("off");
-    expect(after(usualPolicy, { net: "on" }).net).toBe("off");
+    expect(after({ ...defaultPolicy, net: "on" }, { net: "off" }).net).toBe("off");
+    expect(after(defaultPolicy, { net: "on" }).net).toBe("off");
     expect(after(full, { net: "off" })).toEqual(full);
   });
 
   test("what was chosen for the turn stays", () => {
     expect(after(full, { policy: "readonly", net: "off" }, ["policy"])).toEqual(full);
-    expect(after({ ...usualPolicy, net: "on" }, { net: "off" }, ["net"]).net).toBe("on");
-    expect(after(usualPolicy, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("auto");
+    expect(after({ ...defaultPolicy, net: "on" }, { net: "off" }, ["net"]).net).toBe("on");
+    expect(after(defaultPolicy, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("auto");
     expect(after(full, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("required");
   });
 });
@@ -74,20 +80,20 @@ describe("the tools", () => {
   ] as [ToolLevel, string[] | null, string[] | null, ToolLevel, string[] | null][])(
     "%s %j in a role for %j",
     (level, named, tools, toolLevel, left) => {
-      expect(narrowedBy({ ...turn, toolLevel: level, tools: named }, { ...plain, tools }, [])).toMatchObject({ toolLevel, tools: left });
+      expect(narrowTurn({ ...turn, toolLevel: level, tools: named }, { ...plain, tools }, [])).toMatchObject({ toolLevel, tools: left });
     },
   );
 
   test("bash that may write nothing is what the level for reading has", () => {
     const role = { ...plain, tools: ["read", "bash"], policy: "readonly" as const };
-    expect(narrowedBy(turn, role, [])).toMatchObject({ toolLevel: "readonly", tools: null });
-    expect(narrowedBy(turn, role, ["tools"])).toMatchObject({ toolLevel: "orchestrator", tools: null });
+    expect(narrowTurn(turn, role, [])).toMatchObject({ toolLevel: "readonly", tools: null });
+    expect(narrowTurn(turn, role, ["tools"])).toMatchObject({ toolLevel: "orchestrator", tools: null });
   });
 });
 
 test("the time is the shorter one, unless it was said for the turn", () => {
   const time = (timeoutMs: number | null, idleMs: number | null, keep: RoleField[] = []) => {
-    const left = narrowedBy({ ...turn, timeoutMs, idleMs }, { ...plain, idleMs: 500 }, keep);
+    const left = narrowTurn({ ...turn, timeoutMs, idleMs }, { ...plain, idleMs: 500 }, keep);
     return [left.timeoutMs, left.idleMs];
   };
   expect([time(null, null), time(90_000, 100), time(30_000, 900), time(90_000, 900, ["time"])]).toEqual([

@@ -1,7 +1,7 @@
 // Roles: what someone is to be in a turn. A prompt, and ceilings on tools, policy, time and memory; never more than the
 // turn itself was allowed.
-import type { TurnStart } from "./api.ts";
-import { levelTools, policyNames, toolLevels, type Policy, type PolicyName } from "./policy.ts";
+import type { TurnStartParams } from "./api.ts";
+import { toolsByLevel, policyNames, toolLevels, type Policy, type PolicyName } from "./policy.ts";
 
 export type Role = {
   name: string;
@@ -40,7 +40,7 @@ export const roleFields = ["tools", "policy", "sandbox", "net", "time"] as const
 export type RoleField = (typeof roleFields)[number];
 
 /** A role by its name. What it is to keep was chosen for this turn, and counts more than the role. */
-export type RoleWish = {
+export type RoleRequest = {
   name: string;
   keep?: RoleField[];
   /** A name that nobody knows is told to the agent as it is, instead of being a fault. */
@@ -67,10 +67,10 @@ export function rolePrompt({ prompt, reads, writes }: Role, where: "alone" | "in
   return [prompt, ...places].filter((text) => text !== "").join("\n");
 }
 
-type Narrowed = Pick<TurnStart, "toolLevel" | "tools" | "policy" | "timeoutMs" | "idleMs">;
+type NarrowableTurn = Pick<TurnStartParams, "toolLevel" | "tools" | "policy" | "timeoutMs" | "idleMs">;
 
 /** The turn with no more than the role allows, and no more than it had. */
-export function narrowedBy<Turn extends Narrowed>(turn: Turn, role: Role, keep: readonly RoleField[]): Turn {
+export function narrowTurn<Turn extends NarrowableTurn>(turn: Turn, role: Role, keep: readonly RoleField[]): Turn {
   const policy = narrowedPolicy(turn.policy, role, keep);
   return {
     ...turn,
@@ -91,15 +91,15 @@ function narrowedPolicy(policy: Policy, role: Role, keep: readonly RoleField[]):
 
 /** By level where one fits: then other agents, which have tools of their own, can be delegated to. */
 function narrowedTools(
-  { toolLevel, tools }: Pick<Narrowed, "toolLevel" | "tools">,
+  { toolLevel, tools }: Pick<NarrowableTurn, "toolLevel" | "tools">,
   allowed: Role["tools"],
   policy: Policy,
-): Pick<Narrowed, "toolLevel" | "tools"> {
+): Pick<NarrowableTurn, "toolLevel" | "tools"> {
   if (allowed === null) return { toolLevel, tools };
-  const left = (tools ?? levelTools[toolLevel]).filter((name) => allowed.includes(name) || name === "ask_user");
+  const left = (tools ?? toolsByLevel[toolLevel]).filter((name) => allowed.includes(name) || name === "ask_user");
   if (tools !== null) return { toolLevel, tools: left };
   const fits = toolLevels.find(
-    (level) => levelTools[level].join() === left.join() && (level !== "readonly" || policy.name === "readonly" || toolLevel === level),
+    (level) => toolsByLevel[level].join() === left.join() && (level !== "readonly" || policy.name === "readonly" || toolLevel === level),
   );
   return fits === undefined ? { toolLevel, tools: [...left, "ask_user"] } : { toolLevel: fits, tools: null };
 }

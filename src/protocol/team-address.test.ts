@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { addressed, route, type Addressee } from "./team-address.ts";
+import { resolveAddress, routeMessage, type AddressableMember } from "./team-address.ts";
 
-const member = (id: string, key: string, role: string, instance: number, suffix: string | null = null): Addressee => ({
+const member = (id: string, key: string, role: string, instance: number, suffix: string | null = null): AddressableMember => ({
   id,
   key,
   role,
@@ -48,20 +48,20 @@ test.each<[string, string[]]>([
   ["../*", []],
 ])("%s means %j", (to, keys) => {
   const ids = keys.map((key) => members.find((one) => one.key === key)!.id);
-  expect(addressed(to, members)).toEqual(ids);
+  expect(resolveAddress(to, members)).toEqual(ids);
 });
 
 test("each is reached once, the sender never, and who is not reached is named with the reason", () => {
   const [design, api, ui, lead] = members.map(({ id }) => id) as [string, string, string, string];
   const team = { members: members.slice(0, 4), hasEnded: (id: string) => id === ui || id === lead };
-  expect(route({ to: ["engineer", "all", "person"] }, design, team)).toEqual({
+  expect(routeMessage({ to: ["engineer", "all", "person"] }, design, team)).toEqual({
     delivered: [api, "person"],
     undelivered: [
       { to: ui, reason: "it has ended" },
       { to: lead, reason: "it has ended" },
     ],
   });
-  expect(route({ to: ["lead", "nobody", "design"] }, design, team)).toEqual({
+  expect(routeMessage({ to: ["lead", "nobody", "design"] }, design, team)).toEqual({
     delivered: [],
     undelivered: [
       { to: "lead", reason: "it has ended" },
@@ -69,5 +69,5 @@ test("each is reached once, the sender never, and who is not reached is named wi
       { to: "design", reason: "nobody but the sender answers to it" },
     ],
   });
-  expect(route({ to: ["engineer"] }, api, team).undelivered).toEqual([{ to: "engineer", reason: "it has ended" }]);
+  expect(routeMessage({ to: ["engineer"] }, api, team).undelivered).toEqual([{ to: "engineer", reason: "it has ended" }]);
 });

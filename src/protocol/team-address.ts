@@ -1,23 +1,23 @@
 // Whom a message is for: names, roles and patterns, matched against the members that there are. An id is never taken
 // apart: a role or a suffix may hold any of its separators.
-import { person, type Outgoing, type Sent } from "./team-mail.ts";
+import { personAddress, type OutgoingMessage, type SentMessage } from "./team-mail.ts";
 
-export type Addressee = { id: string; key: string; role: string; suffix: string | null; instance: number };
+export type AddressableMember = { id: string; key: string; role: string; suffix: string | null; instance: number };
 
-export type Routed = Pick<Sent, "delivered" | "undelivered">;
+export type RoutingResult = Pick<SentMessage, "delivered" | "undelivered">;
 
 /** Each is given it once, however many names lead to it, and the sender never. */
-export function route(
-  message: Pick<Outgoing, "to">,
+export function routeMessage(
+  message: Pick<OutgoingMessage, "to">,
   from: string,
-  team: { members: readonly Addressee[]; hasEnded: (id: string) => boolean },
-): Routed {
+  team: { members: readonly AddressableMember[]; hasEnded: (id: string) => boolean },
+): RoutingResult {
   const delivered = new Set<string>();
   const undelivered = new Map<string, string>();
   for (const to of message.to) {
-    const found = addressed(to, team.members);
+    const found = resolveAddress(to, team.members);
     const others = found.filter((id) => id !== from);
-    const reached = others.filter((id) => id === person || !team.hasEnded(id));
+    const reached = others.filter((id) => id === personAddress || !team.hasEnded(id));
     for (const id of reached) delivered.add(id);
     if (found.length === 0) undelivered.set(to, "nobody answers to it");
     else if (others.length === 0) undelivered.set(to, "nobody but the sender answers to it");
@@ -28,9 +28,9 @@ export function route(
 }
 
 /** The ids that an address means: the first way in which it means anyone. */
-export function addressed(to: string, members: readonly Addressee[]): string[] {
+export function resolveAddress(to: string, members: readonly AddressableMember[]): string[] {
   const word = to.trim().toLowerCase();
-  if (word === person) return [person];
+  if (word === personAddress) return [personAddress];
   for (const matches of ways(word)) {
     const found = members.filter(matches);
     if (found.length > 0) return found.map(({ id }) => id);
@@ -38,7 +38,7 @@ export function addressed(to: string, members: readonly Addressee[]): string[] {
   return [];
 }
 
-function* ways(word: string): Generator<(member: Addressee) => boolean> {
+function* ways(word: string): Generator<(member: AddressableMember) => boolean> {
   yield ({ id }) => id.toLowerCase() === word;
   yield ({ key }) => key.toLowerCase() === word;
   if (word === "all" || word === "*") yield () => true;
@@ -59,7 +59,7 @@ function isRole(word: string, role: string): boolean {
 }
 
 /** `architect_1`, `engineer_api`, `engineer_api_2`. */
-function placesOf({ role, suffix, instance }: Addressee): string[] {
+function placesOf({ role, suffix, instance }: AddressableMember): string[] {
   const ofSuffix = suffix === null ? [] : [`${role}_${suffix}`, `${role}_${suffix}_${instance}`];
   return [`${role}_${instance}`, ...ofSuffix].map((name) => name.toLowerCase());
 }

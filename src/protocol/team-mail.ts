@@ -20,7 +20,7 @@ export const priorities = ["low", "normal", "high", "urgent"] as const;
 export type Priority = (typeof priorities)[number];
 
 /** What a sender writes. To whom: a member's id or key, a role, a pattern with `*`, or `all`. */
-export type Outgoing = {
+export type OutgoingMessage = {
   to: string[];
   kind: MessageKind;
   priority: Priority;
@@ -33,7 +33,7 @@ export type Outgoing = {
 };
 
 /** A message that was taken up: who sent it is where it lay, never what it says. */
-export type Sent = Outgoing & {
+export type SentMessage = OutgoingMessage & {
   id: string;
   from: string;
   sentAt: number;
@@ -44,10 +44,10 @@ export type Sent = Outgoing & {
 };
 
 /** What was not taken up, and why. `file` is what it was called in the outbox; with `count` it is the first of so many. */
-export type Refused = { id: string; from: string; at: number; file: string; reason: string; count?: number };
+export type RefusedMessage = { id: string; from: string; at: number; file: string; reason: string; count?: number };
 
 /** Of one message; `turnFiles` and `turnBytes` of all that a member leaves in one turn. */
-export const bounds = {
+export const mailLimits = {
   bodyBytes: 64 * 1024,
   subjectChars: 200,
   addressees: 50,
@@ -57,27 +57,27 @@ export const bounds = {
   turnBytes: 256 * 1024,
 };
 
-export const overShare = `it has left ${bounds.turnFiles} messages and reports, or ${bounds.turnBytes / 1024} KB of them, in this turn; more is not taken up`;
+export const quotaExceededText = `it has left ${mailLimits.turnFiles} messages and reports, or ${mailLimits.turnBytes / 1024} KB of them, in this turn; more is not taken up`;
 
 /** In a member's own directory while nothing more of it is taken up; says why. */
-export const shutName = "shut";
+export const closedFileName = "shut";
 
 /** The file, and how many more. */
-export function refusedFiles({ file, count = 1 }: Pick<Refused, "file" | "count">): string {
+export function refusedFilesText({ file, count = 1 }: Pick<RefusedMessage, "file" | "count">): string {
   return count === 1 ? file : `${file} and ${count - 1} more`;
 }
 
 /** Who is none of the members, and can write to them: the person whose team it is, and skein itself. */
-export const person = "person";
-export const skein = "skein";
+export const personAddress = "person";
+export const skeinAddress = "skein";
 
 /** `$SKEIN_SHARED_CONTEXT/team.json`, for those inside to look at. Members can write there: nothing is decided by it. */
-export type TeamFile = {
+export type RosterFile = {
   members: { id: string; key: string; role: string; suffix: string | null; instance: number; agent: string; state: string }[];
 };
 
 /** The file in an inbox, and a line of the log of all mail. */
-export function mailRecord(sent: Sent, team: string) {
+export function messageRecord(sent: SentMessage, team: string) {
   return {
     id: sent.id,
     from: sent.from,
@@ -99,7 +99,7 @@ export function reportRecord(report: Report) {
 }
 
 /** As its reader is given it. What it says can't pass for another message. */
-export function messageText(sent: Sent): string {
+export function messageText(sent: SentMessage): string {
   const of = [`from="${sent.from}"`, `id="${sent.id}"`, `kind="${sent.kind}"`, `priority="${sent.priority}"`];
   if (sent.replyTo !== null) of.push(`reply-to="${sent.replyTo}"`);
   const lines = [sent.subject, sent.body, ...sent.attachments.map((path) => `attached: ${path}`)].filter((line) => line !== "");

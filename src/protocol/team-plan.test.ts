@@ -1,7 +1,7 @@
 // Plans of a team: what a strategy makes of members, what a planner's JSON becomes, and what is refused with which words.
 import { describe, expect, test } from "bun:test";
-import { phasesOf, problemsOf, readNext, readPhases } from "./team-plan.ts";
-import { usualLimits, type MemberPlan, type PhasePlan } from "./team.ts";
+import { planPhases, findPlanProblems, parsePlannedPhases, parsePhases } from "./team-plan.ts";
+import { defaultTeamLimits, type MemberPlan, type PhasePlan } from "./team.ts";
 
 const cast = ["architect", "engineer", "engineer", "reviewer"].map((role) => ({ role, agent: role === "reviewer" ? "claude" : null }));
 const keys = (phases: PhasePlan[]) => phases.map(({ members }) => members.map(({ key }) => key));
@@ -11,7 +11,7 @@ test.each([
   ["sequential" as const, [["architect-1"], ["engineer-2"], ["engineer-3"], ["reviewer-4"]]],
   ["pipeline" as const, [["architect-1"], ["engineer-2", "engineer-3"], ["reviewer-4"]]],
 ])("%s makes phases of the members", (strategy, wanted) => {
-  const phases = phasesOf(strategy, cast, "build it");
+  const phases = planPhases(strategy, cast, "build it");
   expect(keys(phases)).toEqual(wanted);
   const members = phases.flatMap((phase) => phase.members);
   expect(members.map(({ agent }) => agent)).toEqual([null, null, null, "claude"]);
@@ -33,9 +33,9 @@ const member: MemberPlan = {
 };
 const roles = ["engineer", "data_scientist"];
 const problems = (...phases: Partial<MemberPlan>[][]) =>
-  problemsOf(
+  findPlanProblems(
     phases.map((members, at) => ({ name: `p${at}`, goal: "", members: members.map((change) => ({ ...member, ...change })) })),
-    { roles, limits: usualLimits, members: [{ key: "before", role: "engineer" }] },
+    { roles, limits: defaultTeamLimits, members: [{ key: "before", role: "engineer" }] },
   );
 
 describe("a plan", () => {
@@ -104,12 +104,12 @@ describe("a planner's answer", () => {
   };
 
   test("is read with what it leaves out as nothing", () => {
-    expect(readNext({ done: false, phases: [phase] })).toEqual({
+    expect(parsePlannedPhases({ done: false, phases: [phase] })).toEqual({
       phases: [{ name: "n", goal: "", members: [{ ...member, mustRead: ["x.md"], validation: [{ kind: "file", path: "y" }] }] }],
       isDone: false,
       reason: "",
     });
-    expect(readNext({ done: true, reason: "all there", phases: [] })).toEqual({ phases: [], isDone: true, reason: "all there" });
+    expect(parsePlannedPhases({ done: true, reason: "all there", phases: [] })).toEqual({ phases: [], isDone: true, reason: "all there" });
   });
 
   test.each<[unknown, string[]]>([
@@ -132,11 +132,11 @@ describe("a planner's answer", () => {
       ],
     ],
   ])("that does not fit says where: %j", (value, wanted) => {
-    expect(readNext(value)).toEqual({ problems: wanted });
+    expect(parsePlannedPhases(value)).toEqual({ problems: wanted });
   });
 
   test("a file of phases may have many", () => {
-    expect(readPhases({ phases: [phase, phase, phase] })).toHaveLength(3);
-    expect(readPhases([])).toEqual({ problems: ['no "phases"'] });
+    expect(parsePhases({ phases: [phase, phase, phase] })).toHaveLength(3);
+    expect(parsePhases([])).toEqual({ problems: ['no "phases"'] });
   });
 });

@@ -1,13 +1,13 @@
 // Plans of a team: how members become phases by a strategy, how a plan is read from JSON, and what is wrong with one.
 // Pure; nothing is guessed: what does not fit is said, with where it stands.
 import { workspaceKinds } from "./team.ts";
-import type { CastMember, MemberPlan, PhasePlan, Strategy, TeamCheck, TeamLimits, WorkspaceKind } from "./team.ts";
+import type { RoleAssignment, MemberPlan, PhasePlan, Strategy, ValidationCheck, TeamLimits, WorkspaceKind } from "./team.ts";
 
 /** What a planner answers: the next phases, the nearest first, or that there is nothing left to do. */
-export type NextPhases = { phases: PhasePlan[]; isDone: boolean; reason: string };
+export type PlannedPhases = { phases: PhasePlan[]; isDone: boolean; reason: string };
 
 /** Who works at the same time. `parallel`: all; `sequential`: one after another; `pipeline`: neighbours with the same role. */
-export function staged<Who extends { role: string }>(strategy: Exclude<Strategy, "adaptive">, cast: readonly Who[]): Who[][] {
+export function groupByStrategy<Who extends { role: string }>(strategy: Exclude<Strategy, "adaptive">, cast: readonly Who[]): Who[][] {
   if (strategy === "parallel") return [[...cast]];
   const stages: Who[][] = [];
   for (const member of cast) {
@@ -18,9 +18,9 @@ export function staged<Who extends { role: string }>(strategy: Exclude<Strategy,
   return stages;
 }
 
-export function phasesOf(strategy: Exclude<Strategy, "adaptive">, cast: readonly CastMember[], objective: string): PhasePlan[] {
+export function planPhases(strategy: Exclude<Strategy, "adaptive">, cast: readonly RoleAssignment[], objective: string): PhasePlan[] {
   let count = 0;
-  return staged(strategy, cast).map((stage, at) => ({
+  return groupByStrategy(strategy, cast).map((stage, at) => ({
     name: strategy === "parallel" ? "all together" : `${at + 1}: ${stage[0]?.role ?? ""}`,
     goal: objective,
     members: stage.map((member) => memberOf(member, objective, (count += 1), cast)),
@@ -28,7 +28,7 @@ export function phasesOf(strategy: Exclude<Strategy, "adaptive">, cast: readonly
 }
 
 /** A member of whom nothing special is asked. */
-export const plainMember = {
+export const defaultMember = {
   description: null,
   agent: null,
   model: null,
@@ -39,11 +39,11 @@ export const plainMember = {
   workspace: null,
 };
 
-function memberOf({ role, agent }: CastMember, objective: string, count: number, cast: readonly CastMember[]): MemberPlan {
+function memberOf({ role, agent }: RoleAssignment, objective: string, count: number, cast: readonly RoleAssignment[]): MemberPlan {
   const sameRole = cast.filter((other) => other.role === role).length;
   const others = sameRole > 1 ? ` ${sameRole} of you have this role: agree by messages on who does what.` : "";
   const task = `Do the part of the ${role.replaceAll("_", " ")} in this objective:\n\n${objective}\n${others}`.trim();
-  return { ...plainMember, key: `${role}-${count}`, role, agent, task };
+  return { ...defaultMember, key: `${role}-${count}`, role, agent, task };
 }
 
 const roleNames = /^[a-z][a-z0-9_-]{0,39}$/;
@@ -51,7 +51,7 @@ const roleNames = /^[a-z][a-z0-9_-]{0,39}$/;
 const keys = /^(?!(all|person|skein)$)[a-z0-9][\w.-]{0,79}$/i;
 const suffixes = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
-export type Fitting = {
+export type PlanConstraints = {
   /** Of the registry. */
   roles: readonly string[];
   limits: TeamLimits;
@@ -60,7 +60,7 @@ export type Fitting = {
 };
 
 /** What keeps these phases from being run, each as one line. */
-export function problemsOf(phases: readonly PhasePlan[], { roles, limits, members }: Fitting): string[] {
+export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, members }: PlanConstraints): string[] {
   const planned = phases.flatMap((phase) => phase.members);
   const all = [...members, ...planned];
   const problems: string[] = [];
@@ -82,7 +82,7 @@ export function problemsOf(phases: readonly PhasePlan[], { roles, limits, member
 }
 
 /** What someone waits for must be there: in an earlier phase, or in this one without a circle. */
-function dependencyProblems(phases: readonly PhasePlan[], before: Fitting["members"]): string[] {
+function dependencyProblems(phases: readonly PhasePlan[], before: PlanConstraints["members"]): string[] {
   const done = new Set(before.map(({ key }) => key));
   const problems: string[] = [];
   for (const { members } of phases) {
@@ -103,7 +103,7 @@ function dependencyProblems(phases: readonly PhasePlan[], before: Fitting["membe
 type Json = Record<string, unknown>;
 
 /** A planner's answer, or what is wrong with it. */
-export function readNext(value: unknown): NextPhases | { problems: string[] } {
+export function parsePlannedPhases(value: unknown): PlannedPhases | { problems: string[] } {
   const wrong: string[] = [];
   if (!isJson(value)) return { problems: ["it is no JSON object"] };
   const isDone = value["done"] === true;
@@ -114,7 +114,7 @@ export function readNext(value: unknown): NextPhases | { problems: string[] } {
 }
 
 /** The same of a file with `{"phases": [...]}`, without a bound on how many. */
-export function readPhases(value: unknown): PhasePlan[] | { problems: string[] } {
+export function parsePhases(value: unknown): PhasePlan[] | { problems: string[] } {
   const wrong: string[] = [];
   const list = isJson(value) ? listAt(value, "phases", "", wrong) : [];
   const phases = list.map((phase, at) => phaseAt(phase, `phases[${at}]`, wrong));
@@ -123,7 +123,7 @@ export function readPhases(value: unknown): PhasePlan[] | { problems: string[] }
 }
 
 /** One member alone. */
-export function readMember(value: unknown): MemberPlan | { problems: string[] } {
+export function parseMember(value: unknown): MemberPlan | { problems: string[] } {
   const wrong: string[] = [];
   const member = memberAt(value, "member", wrong);
   return wrong.length > 0 ? { problems: wrong } : member;
@@ -171,7 +171,7 @@ function numberAt<Field extends string>(
   return {};
 }
 
-function checkAt(value: unknown, at: string, wrong: string[]): TeamCheck {
+function checkAt(value: unknown, at: string, wrong: string[]): ValidationCheck {
   const check = isJson(value) ? value : {};
   if (check["kind"] === "command") return { kind: "command", command: textAt(check, "command", at, wrong) };
   if (check["kind"] !== "file") wrong.push(`${at}.kind: must be "file" or "command"`);

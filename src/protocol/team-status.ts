@@ -1,11 +1,11 @@
 // A team as JSON that leaves the process: `team list`, `team status` and the MCP tool `session_status` give the same.
 import { isoTime, usageRecord } from "./records.ts";
-import { mailRecord } from "./team-mail.ts";
+import { messageRecord } from "./team-mail.ts";
 import type { MemberRecord } from "./team.ts";
-import { lastWord, type MemberFigures, type TeamRow, type TeamView } from "./team-views.ts";
-import { nothingSpent, type Spent } from "./usage.ts";
+import { lastStatusLine, type MemberStats, type TeamInfo, type TeamView } from "./team-views.ts";
+import { zeroSpent, type Spent } from "./usage.ts";
 
-export function teamRowRecord(row: TeamRow) {
+export function teamInfoRecord(row: TeamInfo) {
   return {
     ...aboutSession(row),
     state: row.state,
@@ -64,14 +64,14 @@ export function teamStatusRecord(view: TeamView, options: { messages?: number } 
     message_count: team.messages.length,
     messages: team.messages
       .slice(options.messages === undefined ? 0 : Math.max(0, team.messages.length - options.messages))
-      .map((sent) => mailRecord(sent, team.id)),
+      .map((sent) => messageRecord(sent, team.id)),
     refused: team.refused.map(({ id, from, at, file, count = 1, reason }) => ({ id, from, at: isoTime(at), file, count, reason })),
     ...spentRecord(view.spent),
     merge: view.merge,
   };
 }
 
-export function memberRecord(member: MemberRecord, used: MemberFigures | undefined) {
+export function memberRecord(member: MemberRecord, used: MemberStats | undefined) {
   const { plan, workspace, ended } = member;
   return {
     id: member.id,
@@ -85,19 +85,19 @@ export function memberRecord(member: MemberRecord, used: MemberFigures | undefin
     tries: member.attempts,
     session_id: member.session,
     workspace: { kind: workspace.kind, directory: workspace.directory, branch: workspace.branch },
-    last: lastWord(member),
+    last: lastStatusLine(member),
     artifacts: member.artifacts.map(({ path, description }) => ({ path, description })),
     ended:
       ended === null ? null : { status: ended.status, error: ended.error, unmet: ended.unmet, commit: ended.commit, answer: ended.answer },
     asks: used?.asks ?? [],
     steps: used?.steps ?? 0,
-    ...spentRecord(used?.spent ?? nothingSpent),
+    ...spentRecord(used?.spent ?? zeroSpent),
     started_at: isoOrNull(used?.startedAt ?? null),
     ended_at: isoOrNull(used?.endedAt ?? null),
   };
 }
 
-function aboutSession({ session }: Pick<TeamRow, "session">) {
+function aboutSession({ session }: Pick<TeamInfo, "session">) {
   return { session_id: session.id, name: session.name, project: session.project };
 }
 

@@ -1,31 +1,40 @@
 // Teams as they are shown: in a row, in full, and what bringing one's work in would change. Pure readings of what is stored.
-import type { TurnRow, TurnState } from "./control.ts";
+import type { TurnInfo, TurnState } from "./control.ts";
 import type { TurnError, TurnStatus } from "./error.ts";
 import type { FileChange } from "./files.ts";
 import type { MessageKind, Priority } from "./team-mail.ts";
-import { membersOf, reasonOf, workOf, type MemberPlan, type MemberRecord, type Strategy, type TeamRecord, type TeamState } from "./team.ts";
+import {
+  membersOf,
+  failureReason,
+  joinedCommit,
+  type MemberPlan,
+  type MemberRecord,
+  type Strategy,
+  type TeamRecord,
+  type TeamState,
+} from "./team.ts";
 import type { Session } from "./turn.ts";
 import type { Spent } from "./usage.ts";
 
 /** The rows of the Api. Teams are turns of the agent `team`: these look at one, and say something to it. */
 export type TeamApi = {
   /** The latest first; null is all projects. */
-  list: (params: { project: string | null; limit: number }) => Promise<TeamRow[]>;
+  list: (params: { project: string | null; limit: number }) => Promise<TeamInfo[]>;
   show: (params: { session: string }) => Promise<TeamView>;
   /** What bringing its work into the project would change now. */
   diff: (params: { session: string }) => Promise<TeamDiff>;
   /** From the person to members; taken up at once while it is at work, else when it goes on. */
-  message: (params: TeamMessage) => Promise<TeamPosted>;
+  message: (params: TeamMessageParams) => Promise<TeamMessageResult>;
   /** One more member, in a phase of its own after those that are planned; what rests takes it up when it is resumed. */
-  add: (params: TeamAdd) => Promise<TeamAdded>;
+  add: (params: TeamAddParams) => Promise<TeamAddResult>;
   /** Takes directories away with all that is in them; conversations stay. */
-  clean: (params: TeamClean) => Promise<TeamCleaned>;
+  clean: (params: TeamCleanParams) => Promise<TeamCleanResult>;
 };
 
 /** Whether its work is in the project: there is none, it is not, it is. */
 export type MergeState = "nothing" | "open" | "done";
 
-export type TeamRow = {
+export type TeamInfo = {
   session: Session;
   state: TeamState;
   objective: string;
@@ -58,13 +67,13 @@ export type TeamView = {
   /** Of all its turns, and of every sub-session. */
   spent: Spent;
   /** What each member used, with all below it. */
-  members: MemberFigures[];
+  members: MemberStats[];
   merge: MergeState;
   isKept: boolean;
 };
 
 /** Times are of its own session: null before it begins, and while it has not ended. */
-export type MemberFigures = {
+export type MemberStats = {
   id: string;
   spent: Spent;
   steps: number;
@@ -76,7 +85,7 @@ export type MemberFigures = {
 /** What bringing it into the project would change now; with conflicts nothing can be brought in. */
 export type TeamDiff = { session: string; base: string; work: string; conflicts: string[]; changes: FileChange[]; patch: string };
 
-export type TeamMessage = {
+export type TeamMessageParams = {
   session: string;
   to: string[];
   kind: MessageKind;
@@ -88,16 +97,16 @@ export type TeamMessage = {
 };
 
 /** `when`: the team takes it up now, or once it is resumed. */
-export type TeamPosted = { id: string; reaches: string[]; misses: { to: string; reason: string }[]; when: "now" | "resumed" };
+export type TeamMessageResult = { id: string; reaches: string[]; misses: { to: string; reason: string }[]; when: "now" | "resumed" };
 
-export type TeamAdd = { session: string; member: MemberPlan };
+export type TeamAddParams = { session: string; member: MemberPlan };
 
 /** `when`: after the phases that are planned already, or once it is resumed. */
-export type TeamAdded = { key: string; when: "next" | "resumed" };
+export type TeamAddResult = { key: string; when: "next" | "resumed" };
 
-export type TeamClean = { session: string | null; project: string | null; olderThanMs: number; dryRun: boolean; force: boolean };
+export type TeamCleanParams = { session: string | null; project: string | null; olderThanMs: number; dryRun: boolean; force: boolean };
 
-export type TeamCleaned = {
+export type TeamCleanResult = {
   dryRun: boolean;
   /** `isPurged`: its session is gone, and its id may be only the end of one. */
   teams: { id: string; name: string | null; directory: string; isPurged: boolean }[];
@@ -106,7 +115,7 @@ export type TeamCleaned = {
 };
 
 /** What it is at now. `row` is its latest turn. */
-export function stateOf(team: TeamRecord, row: Pick<TurnRow, "state">): TeamState {
+export function teamState(team: TeamRecord, row: Pick<TurnInfo, "state">): TeamState {
   if (team.end?.event === "session_completed") return "completed";
   if (row.state === "paused") return "paused";
   if (row.state === "ended") return team.end === null ? "interrupted" : "failed";
@@ -114,19 +123,19 @@ export function stateOf(team: TeamRecord, row: Pick<TurnRow, "state">): TeamStat
   return team.phases.some(({ isOver }) => !isOver) ? "running" : "planning";
 }
 
-export function isAtWork(state: TurnState): boolean {
+export function isActive(state: TurnState): boolean {
   return state === "running" || state === "paused" || state === "asking";
 }
 
-export function mergeOf(team: TeamRecord): MergeState {
-  const work = workOf(team);
+export function mergeState(team: TeamRecord): MergeState {
+  const work = joinedCommit(team);
   if (work === null || work === team.base) return "nothing";
   return team.merged === work ? "done" : "open";
 }
 
 /** What would be lost with its directory, in words; null when nothing would. */
-export function unmergedIn(team: TeamRecord): string | null {
-  if (mergeOf(team) === "open") return "its work is not in the project yet";
+export function unmergedWork(team: TeamRecord): string | null {
+  if (mergeState(team) === "open") return "its work is not in the project yet";
   const open = team.phases.flatMap(({ isOver, members }) => (isOver ? [] : members));
   const isKept = open.some(({ workspace, attempts, state, ended }) => {
     const mayHold = state === "running" || ended === null || ended.commit !== null;
@@ -135,19 +144,19 @@ export function unmergedIn(team: TeamRecord): string | null {
   return isKept ? "it stopped before its work was joined" : null;
 }
 
-export function countMembers(team: TeamRecord): TeamRow["members"] {
+export function countMembers(team: TeamRecord): TeamInfo["members"] {
   const all = membersOf(team);
   const count = (state: MemberRecord["state"]) => all.filter((member) => member.state === state).length;
   return { total: all.length, running: count("running"), completed: count("completed"), failed: count("failed") };
 }
 
 /** In a line: what it said last of itself, or how it ended. */
-export function lastWord(member: Pick<MemberRecord, "plan" | "state" | "attempts" | "ended" | "reports">): string {
+export function lastStatusLine(member: Pick<MemberRecord, "plan" | "state" | "attempts" | "ended" | "reports">): string {
   const { plan, state, attempts, ended, reports } = member;
   if (state === "waiting" && attempts > 0 && ended === null) return "was interrupted";
   if (state === "waiting" && ended === null) return plan.dependsOn.length === 0 ? "" : `waits for ${plan.dependsOn.join(", ")}`;
   if (state === "failed" || (state === "waiting" && ended !== null)) {
-    return ended === null ? "" : reasonOf(ended);
+    return ended === null ? "" : failureReason(ended);
   }
   const last = reports.at(-1)?.report;
   if (state === "completed" && last?.type !== "complete") return ended?.answer ?? "";

@@ -2,7 +2,7 @@
 // from them. A pure reading of nodes, so that whoever goes on and whoever shows it see the same.
 import type { TurnStatus } from "./error.ts";
 import type { FileChange } from "./files.ts";
-import type { Refused, Sent } from "./team-mail.ts";
+import type { RefusedMessage, SentMessage } from "./team-mail.ts";
 import type { Node } from "./node.ts";
 
 export const strategies = ["parallel", "sequential", "pipeline", "adaptive"] as const;
@@ -12,7 +12,7 @@ export type Strategy = (typeof strategies)[number];
 export const workspaceKinds = ["worktree", "project", "plain"] as const;
 export type WorkspaceKind = (typeof workspaceKinds)[number];
 
-export type TeamWish = {
+export type TeamRequest = {
   objective: string;
   strategy: Strategy;
   /** Null leaves it to a planner: one or two phases at a time. */
@@ -20,20 +20,20 @@ export type TeamWish = {
   workspace: WorkspaceKind;
   limits: TeamLimits;
   /** Whom a planner may choose from; empty: anyone. */
-  cast: CastMember[];
+  cast: RoleAssignment[];
   /** Who plans; null is the session's own agent and model. */
   planner: { agent: string | null; model: string | null };
 };
 
 /** A role, and who is to have it; null is the session's own agent. */
-export type CastMember = { role: string; agent: string | null };
+export type RoleAssignment = { role: string; agent: string | null };
 
 /** What a turn of the agent `team` is for: to begin, to go on after an interruption or a failure, to bring in the work. */
-export type TeamTask = { work: "run"; wish: TeamWish } | { work: "resume" } | { work: "merge" };
+export type TeamTask = { work: "run"; wish: TeamRequest } | { work: "resume" } | { work: "merge" };
 
 export type TeamLimits = { maxAgents: number; maxPerRole: number; maxMemoryMb: number | null };
 
-export const usualLimits: TeamLimits = { maxAgents: 20, maxPerRole: 5, maxMemoryMb: null };
+export const defaultTeamLimits: TeamLimits = { maxAgents: 20, maxPerRole: 5, maxMemoryMb: null };
 
 export type PhasePlan = { name: string; goal: string; members: MemberPlan[] };
 
@@ -50,7 +50,7 @@ export type MemberPlan = {
   /** Paths below the shared context or the workspace; put into its prompt. */
   mustRead: string[];
   /** What must hold before its work counts. */
-  validation: TeamCheck[];
+  validation: ValidationCheck[];
   /** Keys of members that must have completed; all of an earlier phase have. */
   dependsOn: string[];
   /** Null is the team's. */
@@ -61,7 +61,7 @@ export type MemberPlan = {
 };
 
 /** `file`: exists and is not empty, below the shared context or the workspace. `command`: exits 0 in the workspace. */
-export type TeamCheck = { kind: "file"; path: string } | { kind: "command"; command: string };
+export type ValidationCheck = { kind: "file"; path: string } | { kind: "command"; command: string };
 
 /** `agent_<role>[_<suffix>]_<instance>_<8 hex>`: a name, never to be taken apart. */
 export type Member = {
@@ -78,17 +78,17 @@ export type Member = {
 
 /** What happened to a team, by the names that its log uses. `at` is the node's. */
 export type TeamEvent =
-  | { event: "session_created"; directory: string; base: string | null; wish: TeamWish }
+  | { event: "session_created"; directory: string; base: string | null; wish: TeamRequest }
   /** `isAsked`: someone asked for it besides the plan. */
   | { event: "phase_planned"; phase: number; plan: PhasePlan; ahead: PhasePlan[]; reason: string; isAsked?: true }
   | { event: "agent_spawned"; member: Member }
   | { event: "agent_started"; agent: string; attempt: number; given: string[] }
   | { event: "agent_reported"; agent: string; id: string; report: Exclude<Report, { type: "artifact" }> }
   | { event: "artifact_created"; agent: string; id: string; path: string; description: string }
-  | { event: "message_sent"; message: Sent }
-  | { event: "message_refused"; refused: Refused }
-  | ({ event: "agent_completed"; agent: string; attempt: number } & Ended)
-  | ({ event: "agent_failed"; agent: string; attempt: number; restarts: boolean } & Ended)
+  | { event: "message_sent"; message: SentMessage }
+  | { event: "message_refused"; refused: RefusedMessage }
+  | ({ event: "agent_completed"; agent: string; attempt: number } & MemberResult)
+  | ({ event: "agent_failed"; agent: string; attempt: number; restarts: boolean } & MemberResult)
   /** A phase is over: what was brought together, and a bounded account of it for those who come after. */
   | { event: "checkpoint"; phase: number; name: string; commit: string | null; conflicts: Conflict[]; summary: string }
   | { event: "session_completed"; summary: string }
@@ -96,7 +96,7 @@ export type TeamEvent =
   /** Its work is in the project's files now. */
   | { event: "work_merged"; commit: string; changes: FileChange[] };
 
-export type Ended = {
+export type MemberResult = {
   status: TurnStatus;
   error: string | null;
   /** Its last words, bounded. */
@@ -109,7 +109,7 @@ export type Ended = {
 };
 
 /** Why it does not count, in words. */
-export function reasonOf({ status, error, unmet }: Ended): string {
+export function failureReason({ status, error, unmet }: MemberResult): string {
   const why = status === "ok" ? [] : [error === null ? status : `${status}: ${error}`];
   return [...why, ...(unmet.length === 0 ? [] : [`does not hold: ${unmet.join("; ")}`])].join("; ");
 }
@@ -128,7 +128,7 @@ export type TeamState = "planning" | "running" | "paused" | "interrupted" | "com
 /** Everything known of a team, read off the path of its session. */
 export type TeamRecord = {
   id: string;
-  wish: TeamWish;
+  wish: TeamRequest;
   directory: string;
   /** The commit that the work begins from; null where there is no repository. */
   base: string | null;
@@ -142,8 +142,8 @@ export type TeamRecord = {
     summary: string | null;
   }[];
   ahead: PhasePlan[];
-  messages: Sent[];
-  refused: Refused[];
+  messages: SentMessage[];
+  refused: RefusedMessage[];
   end: { event: "session_completed"; summary: string } | { event: "session_failed"; reason: string } | null;
   /** What of it was brought into the project last. */
   merged: string | null;
@@ -154,31 +154,31 @@ export type MemberRecord = Member & {
   attempts: number;
   /** Messages that were part of its prompts. */
   given: string[];
-  ended: Ended | null;
+  ended: MemberResult | null;
   reports: { id: string; report: Exclude<Report, { type: "artifact" }> }[];
   artifacts: { id: string; path: string; description: string }[];
 };
 
-export function teamOn(path: readonly Node[]): TeamRecord | null {
-  const begun = path.findLastIndex((node) => happenedOn(node)?.event === "session_created");
+export function readTeam(path: readonly Node[]): TeamRecord | null {
+  const begun = path.findLastIndex((node) => teamEventOf(node)?.event === "session_created");
   const first = path[begun];
-  const created = first === undefined ? null : happenedOn(first);
+  const created = first === undefined ? null : teamEventOf(first);
   if (first === undefined || created?.event !== "session_created") return null;
-  const team = begunTeam(first.session, created);
+  const team = newTeamRecord(first.session, created);
   for (const node of path.slice(begun + 1)) {
-    const happened = happenedOn(node);
-    if (happened !== null) apply(team, happened);
+    const happened = teamEventOf(node);
+    if (happened !== null) applyTeamEvent(team, happened);
   }
   return team;
 }
 
 /** A team to which nothing has happened yet. */
-export function begunTeam(id: string, { wish, directory, base }: Pick<TeamRecord, "wish" | "directory" | "base">): TeamRecord {
+export function newTeamRecord(id: string, { wish, directory, base }: Pick<TeamRecord, "wish" | "directory" | "base">): TeamRecord {
   return { id, wish, directory, base, phases: [], ahead: [], messages: [], refused: [], end: null, merged: null };
 }
 
 /** What just happened, added to the record. */
-export function apply(team: TeamRecord, happened: TeamEvent): void {
+export function applyTeamEvent(team: TeamRecord, happened: TeamEvent): void {
   switch (happened.event) {
     case "session_created":
       break;
@@ -229,9 +229,9 @@ export function apply(team: TeamRecord, happened: TeamEvent): void {
   }
 }
 
-type OfMember = Extract<TeamEvent, { agent: string }>;
+type MemberEvent = Extract<TeamEvent, { agent: string }>;
 
-function applyToMember(team: TeamRecord, happened: OfMember): void {
+function applyToMember(team: TeamRecord, happened: MemberEvent): void {
   const member = membersOf(team).find(({ id }) => id === happened.agent);
   if (member === undefined) return;
   switch (happened.event) {
@@ -256,18 +256,18 @@ function applyToMember(team: TeamRecord, happened: OfMember): void {
 }
 
 /** Those that failed and are tried again when the team goes on: until then they wait. */
-export function letWait(team: TeamRecord): void {
+export function markFailedForRetry(team: TeamRecord): void {
   for (const { isOver, members } of team.phases)
     for (const member of members) if (!isOver && member.state === "failed") member.state = "waiting";
 }
 
 /** Nobody leads it: who was at work was interrupted, and waits to go on. */
-export function letRest(team: TeamRecord): void {
+export function markRunningAsWaiting(team: TeamRecord): void {
   for (const member of membersOf(team)) if (member.state === "running") member.state = "waiting";
 }
 
 /** The commit that holds all work that could be joined; null where there is none. */
-export function workOf(team: TeamRecord): string | null {
+export function joinedCommit(team: TeamRecord): string | null {
   return team.phases.findLast(({ isOver, commit }) => isOver && commit !== null)?.commit ?? null;
 }
 
@@ -275,6 +275,6 @@ export function membersOf(team: TeamRecord): MemberRecord[] {
   return team.phases.flatMap(({ members }) => members);
 }
 
-export function happenedOn(node: Pick<Node, "note">): TeamEvent | null {
+export function teamEventOf(node: Pick<Node, "note">): TeamEvent | null {
   return node.note?.about === "team" ? node.note.happened : null;
 }

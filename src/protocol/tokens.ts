@@ -1,6 +1,6 @@
 // How much of a model's window a project would fill.
 
-export type TokensCount = {
+export type CountTokensParams = {
   /** Files and directories, absolute or relative to the directory; all of it is the project's. */
   items: string[];
   directory: string;

@@ -1,9 +1,9 @@
 // The lines of a transcript: a header, then one line per part. The field names are a promise to other programs.
 import type { Handle, HandleMetadata } from "./handle.ts";
 import type { Author, ImageData, Node, Note, Part } from "./node.ts";
-import { saidRecord } from "./records.ts";
+import { statementRecord } from "./records.ts";
 import type { Session } from "./turn.ts";
-import { toWire } from "./wire-case.ts";
+import { toJsonCase } from "./wire-case.ts";
 
 export type TranscriptHeader = {
   session_id: string;
@@ -31,12 +31,12 @@ export type TranscriptLine = {
   tool_id?: string;
   is_error?: boolean;
   handle?: { source: string; source_version: string; identifier: string; metadata: Record<string, unknown> };
-  note?: { about: Note["about"]; kept_from?: string | null; said?: ReturnType<typeof saidRecord>; happened?: unknown };
+  note?: { about: Note["about"]; kept_from?: string | null; said?: ReturnType<typeof statementRecord>; happened?: unknown };
   token_usage?: { input: number; output: number; cache_read: number; cache_write: number };
 };
 
 /** A node without parts still has one line. */
-export function linesOf(node: Node): TranscriptLine[] {
+export function toTranscriptLines(node: Node): TranscriptLine[] {
   const place = { id: node.id, parent_id: node.parent, timestamp: new Date(node.at).toISOString() };
   const parts: (Part | null)[] = node.parts.length > 0 ? node.parts : [null];
   return parts.map((part, index) => ({
@@ -44,13 +44,13 @@ export function linesOf(node: Node): TranscriptLine[] {
     part: index,
     parent_id: place.parent_id,
     timestamp: place.timestamp,
-    ...(part ? told(part, node.author) : { role: roles[node.author], content: "" }),
+    ...(part ? lineContent(part, node.author) : { role: roles[node.author], content: "" }),
     ...(node.note && index === 0 ? { note: noteOf(node.note) } : {}),
     ...(node.usage && index === parts.length - 1 ? { token_usage: usageOf(node.usage) } : {}),
   }));
 }
 
-export function headerOf(session: Session, provider: string | null): TranscriptHeader {
+export function toTranscriptHeader(session: Session, provider: string | null): TranscriptHeader {
   return {
     session_id: session.id,
     started_at: new Date(session.createdAt).toISOString(),
@@ -72,9 +72,9 @@ export function providerOf(session: Session): string {
 
 const roles: Record<Author, TranscriptRole> = { user: "user", agent: "assistant", tool: "tool_result", note: "note" };
 
-type Told = Pick<TranscriptLine, "role" | "content"> & Partial<TranscriptLine>;
+type LineContent = Pick<TranscriptLine, "role" | "content"> & Partial<TranscriptLine>;
 
-function told(part: Part, author: Author): Told {
+function lineContent(part: Part, author: Author): LineContent {
   const role = roles[author];
   switch (part.kind) {
     case "text":
@@ -115,8 +115,8 @@ function snakeCased(metadata: HandleMetadata): Record<string, unknown> {
 }
 
 function noteOf(note: Note): TranscriptLine["note"] {
-  if (note.about === "group") return { about: note.about, said: saidRecord(note.said) };
-  if (note.about === "team") return { about: note.about, happened: toWire(note.happened) };
+  if (note.about === "group") return { about: note.about, said: statementRecord(note.said) };
+  if (note.about === "team") return { about: note.about, happened: toJsonCase(note.happened) };
   return note.about === "compaction" ? { about: note.about, kept_from: note.keptFrom } : { about: note.about };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TreeView } from "./api.ts";
 import type { Node, Part } from "./node.ts";
-import { linesOf } from "./transcript-lines.ts";
+import { toTranscriptLines } from "./transcript-lines.ts";
 import { nodeOfLines, partOfLine, treeHeader, treeLines, type TreeLine } from "./tree-lines.ts";
 import type { Session } from "./turn.ts";
 
@@ -69,7 +69,7 @@ describe("a node as lines", () => {
       costUsd: null,
     } as const;
     const node = { ...place, author: "note", parts: [{ kind: "text", text: "nothing" }], note: { about: "group", said } } as const;
-    const [line] = linesOf({ ...node, parts: [...node.parts] });
+    const [line] = toTranscriptLines({ ...node, parts: [...node.parts] });
     expect(line?.note?.said).toMatchObject({ who: "claude", session_id: "s2", cost_usd: null });
     expect(nodeOfLines([line!], "t", "s").note).toEqual(node.note);
   });

@@ -5,10 +5,10 @@ import type { TreeView } from "./api.ts";
 import type { Handle } from "./handle.ts";
 import type { Author, Node, Note, Part } from "./node.ts";
 import { sessionRecord, turnRecord } from "./records.ts";
-import { headerOf, linesOf, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
+import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
 import type { TeamEvent } from "./team.ts";
 import type { Session, Turn } from "./turn.ts";
-import { fromWire } from "./wire-case.ts";
+import { fromJsonCase } from "./wire-case.ts";
 
 export type TreeHeader = TranscriptHeader & { tree: { id: string; sessions: SessionLine[]; turns: TurnLine[] } };
 
@@ -39,16 +39,16 @@ export type OutputLine = { bytes: number; cut_bytes: number; text?: string; base
 export function treeHeader(session: Session, view: TreeView): TreeHeader {
   const sessions = view.sessions.map((each) => ({
     ...sessionRecord(each),
-    forked_from: headerOf(each, null).forked_from ?? null,
+    forked_from: toTranscriptHeader(each, null).forked_from ?? null,
     ...(each.plan === undefined ? {} : { plan: each.plan }),
   }));
   const turns = view.turns.map((turn) => ({ ...turnRecord(turn), native_id: turn.nativeId, policy: turn.policy }));
-  return { ...headerOf(session, providerOf(session)), tree: { id: session.tree, sessions, turns } };
+  return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } };
 }
 
 /** The lines of one node; parents come first when nodes are given oldest first. */
 export function treeLines(node: Node): TreeLine[] {
-  return linesOf(node).map((line, at) => {
+  return toTranscriptLines(node).map((line, at) => {
     const part = node.parts[at];
     const kept = part === undefined ? null : keptOf(line, part);
     return { ...line, ...(at === 0 ? { node: nodeLine(node) } : {}), ...(kept === undefined ? {} : { data: kept }) };
@@ -140,7 +140,7 @@ function noteOf(line: TranscriptLine): Note | undefined {
     const { session_id: sessionId, cost_usd: costUsd, ...said } = line.note.said;
     return { about: "group", said: { ...said, sessionId, costUsd } };
   }
-  if (line.note.happened !== undefined) return { about: "team", happened: fromWire(line.note.happened) as TeamEvent };
+  if (line.note.happened !== undefined) return { about: "team", happened: fromJsonCase(line.note.happened) as TeamEvent };
   return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
 }
 

@@ -22,7 +22,7 @@ export type SessionView = {
   /** Questions of this session without an answer. */
   asks: Ask[];
   queue: QueuedInput[];
-  open: OpenRun | null;
+  open: OpenTurnView | null;
 };
 
 /** A sub-session as it stood at its own `seq`. */
@@ -44,7 +44,7 @@ export type SpawnedSession = {
 };
 
 /** A turn that has not ended: it runs in some process, or its process is gone. Drafts are what it is writing, at most 100 ms behind. */
-export type OpenRun = { turn: string; state: TurnState; pid: number | null; drafts: { key: string; text: string }[] };
+export type OpenTurnView = { turn: string; state: TurnState; pid: number | null; drafts: { key: string; text: string }[] };
 
 /** A node that was found, in its place. `marks` are [start, end) in the snippet. */
 export type FoundNode = {
@@ -97,7 +97,7 @@ export type HandleContent = {
   cutBytes: number;
 };
 
-export function foundRecord(found: FoundNode) {
+export function foundNodeRecord(found: FoundNode) {
   return {
     node: nodeRecord(found.node),
     session: sessionRecord(found.session),

@@ -1,15 +1,15 @@
 // What runs, in the order in which people read it: each turn below the one that had its session spawned.
-import type { TurnRow } from "./control.ts";
+import type { TurnInfo } from "./control.ts";
 
-export type IndentedTurn = { row: TurnRow; depth: number };
+export type IndentedTurn = { row: TurnInfo; depth: number };
 
 /** Each turn below the turn of the session that spawned its own, as far as that is shown. */
-export function underParents(rows: readonly TurnRow[]): IndentedTurn[] {
-  const latest = new Map<string, TurnRow>();
+export function indentUnderParents(rows: readonly TurnInfo[]): IndentedTurn[] {
+  const latest = new Map<string, TurnInfo>();
   for (const row of rows) if (!latest.has(row.session.id)) latest.set(row.session.id, row);
-  const parentOf = ({ session }: TurnRow) => (session.parentSession === null ? undefined : latest.get(session.parentSession));
+  const parentOf = ({ session }: TurnInfo) => (session.parentSession === null ? undefined : latest.get(session.parentSession));
   const children = Map.groupBy(rows, parentOf);
-  const walk = (row: TurnRow, depth: number): IndentedTurn[] => [
+  const walk = (row: TurnInfo, depth: number): IndentedTurn[] => [
     { row, depth },
     ...(children.get(row) ?? []).flatMap((child) => walk(child, depth + 1)),
   ];

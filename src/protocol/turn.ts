@@ -1,6 +1,6 @@
 // Sessions and turns: the movable pointers, and the record of who took up a prompt and how it ended.
 import type { TurnError, TurnStatus } from "./error.ts";
-import type { Enforced, Policy, ToolLevel } from "./policy.ts";
+import type { EnforcedPolicy, Policy, ToolLevel } from "./policy.ts";
 import type { Spent, Usage } from "./usage.ts";
 
 export type Session = {
@@ -32,7 +32,7 @@ export type Session = {
 export type Plan = { file: string; text: string };
 
 /** A plan is part of every request of the session that executes it. */
-export const mostPlanBytes = 100_000;
+export const maxPlanBytes = 100_000;
 
 /** Where something imported comes from: provenance, never a session to resume. */
 export type Source = {
@@ -56,7 +56,7 @@ export type Turn = {
   model: string | null;
   nativeId: string | null;
   policy: Policy;
-  enforced: Enforced | null;
+  enforced: EnforcedPolicy | null;
   usage: Usage;
   /** Null when some request had no known price. */
   costUsd: number | null;

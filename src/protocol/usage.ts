@@ -10,9 +10,9 @@ export type Usage = {
 /** The cost is null when some request had no known price. */
 export type Spent = { usage: Usage; costUsd: number | null };
 
-export const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+export const zeroUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
-export const nothingSpent: Spent = { usage: noUsage, costUsd: 0 };
+export const zeroSpent: Spent = { usage: zeroUsage, costUsd: 0 };
 
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
@@ -24,7 +24,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 /** Never below nothing. */
-export function lessUsage(whole: Usage, part: Usage): Usage {
+export function subtractUsage(whole: Usage, part: Usage): Usage {
   const minus = (a: number, b: number) => Math.max(0, a - b);
   return {
     input: minus(whole.input, part.input),
@@ -38,9 +38,9 @@ export function addSpent(a: Spent, b: Spent): Spent {
   return { usage: addUsage(a.usage, b.usage), costUsd: a.costUsd === null || b.costUsd === null ? null : a.costUsd + b.costUsd };
 }
 
-export function lessSpent(whole: Spent, part: Spent): Spent {
+export function subtractSpent(whole: Spent, part: Spent): Spent {
   const costUsd = whole.costUsd === null || part.costUsd === null ? null : Math.max(0, whole.costUsd - part.costUsd);
-  return { usage: lessUsage(whole.usage, part.usage), costUsd };
+  return { usage: subtractUsage(whole.usage, part.usage), costUsd };
 }
 
 /** What `--max-tokens` counts: cached input is read for almost nothing and does not count. */

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { apiRows, type RowName } from "./api-rows.ts";
+import { apiMethods, type MethodName } from "./api-rows.ts";
 import type { Ask } from "./control.ts";
-import type { Event, LastingBody, PassingBody } from "./event.ts";
+import type { Event, DurableEventBody, TransientEventBody } from "./event.ts";
 import type { Node, Note, Part } from "./node.ts";
-import { usualPolicy } from "./policy.ts";
-import { askRecord, eventRecord, nodeRecord, sessionRecord, turnRecord, turnRowRecord } from "./records.ts";
-import { comparisonRecord, foundRecord, type BranchComparison, type FoundNode } from "./tree-views.ts";
+import { defaultPolicy } from "./policy.ts";
+import { askRecord, eventRecord, nodeRecord, sessionRecord, turnRecord, turnInfoRecord } from "./records.ts";
+import { comparisonRecord, foundNodeRecord, type BranchComparison, type FoundNode } from "./tree-views.ts";
 import type { Session, Turn } from "./turn.ts";
-import { fromWire, rowOfWire, rowOnWire, toWire } from "./wire-case.ts";
+import { fromJsonCase, findMethod, toMethodName, toJsonCase } from "./wire-case.ts";
 
 const at = Date.UTC(2026, 10, 16, 1, 2, 3, 456);
 const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
@@ -53,7 +53,7 @@ const turn: Turn = {
   agent: "claude",
   model: null,
   nativeId: "native",
-  policy: { ...usualPolicy, allowWrite: ["/a_b"], addDirs: ["/aB"] },
+  policy: { ...defaultPolicy, allowWrite: ["/a_b"], addDirs: ["/aB"] },
   enforced: null,
   usage,
   costUsd: null,
@@ -142,7 +142,7 @@ const ask: Ask = {
   answer: "a_b",
 };
 
-const lasting: { [Type in LastingBody["type"]]: Extract<LastingBody, { type: Type }> } = {
+const lasting: { [Type in DurableEventBody["type"]]: Extract<DurableEventBody, { type: Type }> } = {
   "turn.started": { type: "turn.started", turn, session },
   "node.added": { type: "node.added", node: nodes[2]! },
   "ask.opened": { type: "ask.opened", ask: { ...ask, closedAt: null, outcome: null, answer: null, expiresAt: at } },
@@ -150,7 +150,7 @@ const lasting: { [Type in LastingBody["type"]]: Extract<LastingBody, { type: Typ
   "queue.changed": { type: "queue.changed", queue: [{ id: "q", text: "also this", queuedAt: at }] },
   "turn.ended": { type: "turn.ended", turn: turns[1]!, session: sessions[1]!, answer: "done", below: { usage, costUsd: 1.5 } },
 };
-const passing: { [Type in PassingBody["type"]]: Extract<PassingBody, { type: Type }> } = {
+const passing: { [Type in TransientEventBody["type"]]: Extract<TransientEventBody, { type: Type }> } = {
   "text.delta": { type: "text.delta", text: "a_b" },
   "thinking.delta": { type: "thinking.delta", text: "aB" },
   "call.started": { type: "call.started", call: "c", name: "edit" },
@@ -192,14 +192,15 @@ const comparison: BranchComparison = { fork: nodes[0]!, sharedNodes: 3, a: side,
 const found: FoundNode = { node: nodes[0]!, session, snippet: "a_b", marks: [[0, 1]], rank: 0.5, before: null, after: nodes[1]! };
 
 function sent(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(toWire(value)));
+  return JSON.parse(JSON.stringify(toJsonCase(value)));
 }
 
 describe("what leaves the process", () => {
   test("comes back as it was", () => {
-    for (const value of [...sessions, ...turns, ...nodes, ask, ...events, comparison, found]) expect(fromWire(sent(value))).toEqual(value);
+    for (const value of [...sessions, ...turns, ...nodes, ask, ...events, comparison, found])
+      expect(fromJsonCase(sent(value))).toEqual(value);
     const many = { nodes, sessions, turns, rows: turns.map((each) => ({ session, turn: each, state: "asking", pid: 5 })) };
-    expect(fromWire(sent(many))).toEqual(many);
+    expect(fromJsonCase(sent(many))).toEqual(many);
   });
 
   test("is the record of the thing, and more", () => {
@@ -209,9 +210,9 @@ describe("what leaves the process", () => {
     for (const each of nodes) expect(sent(each)).toMatchObject(nodeRecord(each));
     expect(sent(ask)).toEqual(askRecord(ask));
     expect(sent(comparison)).toMatchObject(comparisonRecord(comparison));
-    expect(sent(found)).toMatchObject(foundRecord(found));
+    expect(sent(found)).toMatchObject(foundNodeRecord(found));
     const row = { session, turn, state: "paused" as const, pid: null };
-    expect(sent(row)).toMatchObject(turnRowRecord(row));
+    expect(sent(row)).toMatchObject(turnInfoRecord(row));
   });
 
   test("has no key of ours in camelCase, and no time as a number", () => {
@@ -230,36 +231,36 @@ describe("what leaves the process", () => {
     expect(sent(rows)).toEqual(rows);
     const schema = { $schema: "x", properties: { max_steps: { minItems: 1 } }, additionalProperties: false };
     expect(sent(schema)).toEqual(schema);
-    expect(fromWire(schema)).toEqual(schema);
+    expect(fromJsonCase(schema)).toEqual(schema);
     const tools = { tools: [{ name: "edit", description: "", parameters: { type: "object", properties: { oldText: {} } } }] };
     expect(sent(tools)).toEqual(tools);
   });
 
   test("says what a method is asked with the names it is documented with", () => {
-    expect(toWire({ session: "s", node: "n" })).toEqual({ session: "s", node: "n" });
-    expect(toWire({ session: "s", at: "n", name: null })).toEqual({ session: "s", at: "n", name: null });
-    expect(toWire({ endedSince: at })).toEqual({ ended_since: "2026-11-16T01:02:03.456Z" });
-    expect(toWire({ answerSchema: strange, env: { A_b: "c" } })).toEqual({ answer_schema: strange, env: { A_b: "c" } });
+    expect(toJsonCase({ session: "s", node: "n" })).toEqual({ session: "s", node: "n" });
+    expect(toJsonCase({ session: "s", at: "n", name: null })).toEqual({ session: "s", at: "n", name: null });
+    expect(toJsonCase({ endedSince: at })).toEqual({ ended_since: "2026-11-16T01:02:03.456Z" });
+    expect(toJsonCase({ answerSchema: strange, env: { A_b: "c" } })).toEqual({ answer_schema: strange, env: { A_b: "c" } });
   });
 });
 
 describe("times", () => {
   test("of every size come back to the millisecond", () => {
     for (const each of [0, 1, -1, at, 8.64e15, -8.64e15, 253_402_300_800_000, 8.65e15, 1.5, null])
-      expect(fromWire(sent({ at: each, createdAt: each }))).toEqual({ at: each, createdAt: each });
+      expect(fromJsonCase(sent({ at: each, createdAt: each }))).toEqual({ at: each, createdAt: each });
   });
 
   test("are only what stands under the name of a time, in the one form", () => {
     const text = { at: "2026-11-16", startedAt: "1", endedAt: "2026-11-16T01:02:03Z", text: "2026-11-16T01:02:03.456Z" };
-    expect(fromWire(sent(text))).toEqual(text);
+    expect(fromJsonCase(sent(text))).toEqual(text);
   });
 });
 
 test("a row has one name on the wire, and no other name is a row", () => {
-  for (const row of Object.keys(apiRows) as RowName[]) {
-    expect(rowOnWire(row)).toMatch(/^[a-z]+\.[a-z_]+$/);
-    expect(rowOfWire(rowOnWire(row))).toBe(row);
+  for (const row of Object.keys(apiMethods) as MethodName[]) {
+    expect(toMethodName(row)).toMatch(/^[a-z]+\.[a-z_]+$/);
+    expect(findMethod(toMethodName(row))).toBe(row);
   }
-  expect(rowOnWire("node.addSession")).toBe("node.add_session");
-  for (const other of ["node.addSession", "toString", "session", "", "session.close"]) expect(rowOfWire(other)).toBeNull();
+  expect(toMethodName("node.addSession")).toBe("node.add_session");
+  for (const other of ["node.addSession", "toString", "session", "", "session.close"]) expect(findMethod(other)).toBeNull();
 });

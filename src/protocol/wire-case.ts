@@ -1,6 +1,6 @@
 // The Api's values as they leave the process, snake_case with ISO times, and exactly back. Nodes, sessions, turns, asks
 // and events have the fields of their records (records.ts) and more. What others have named stays as it is.
-import { apiRows, type RowName } from "./api-rows.ts";
+import { apiMethods, type MethodName } from "./api-rows.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -18,20 +18,20 @@ const place = thing(["session", "node"], { session: "sessionId", node: "nodeId" 
 /** The key decides for a place: `{session, node}` alone may as well be what a method is asked. */
 const places = new Set(["forkedFrom", "graftedFrom"]);
 
-export function toWire(value: unknown): unknown {
+export function toJsonCase(value: unknown): unknown {
   return leaving(value, "");
 }
 
-export function fromWire(value: unknown): unknown {
+export function fromJsonCase(value: unknown): unknown {
   return entering(value, "");
 }
 
 /** `node.addSession` is `node.add_session` there. */
-export function rowOnWire(row: RowName): string {
+export function toMethodName(row: MethodName): string {
   return snakeCase(row);
 }
 
-export function rowOfWire(name: string): RowName | null {
+export function findMethod(name: string): MethodName | null {
   return rows.get(name) ?? null;
 }
 
@@ -58,12 +58,12 @@ function remembered(change: (name: string) => string): (name: string) => string 
   };
 }
 
-const rows = new Map((Object.keys(apiRows) as RowName[]).map((row) => [rowOnWire(row), row]));
+const rows = new Map((Object.keys(apiMethods) as MethodName[]).map((row) => [toMethodName(row), row]));
 
 function leaving(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return typeof value === "number" && isTime(key) ? isoOf(value) : value;
   if (othersNames.has(key)) return value;
-  if (Array.isArray(value)) return value.map(toWire);
+  if (Array.isArray(value)) return value.map(toJsonCase);
   if (isSchema(value as Fields)) return value;
   const is = thingOf(value as Fields, key);
   const fields = is === node ? withFlatNote(value as Fields) : (value as Fields);
@@ -75,7 +75,7 @@ function leaving(value: unknown, key: string): unknown {
 function entering(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return typeof value === "string" && isTime(key) ? millisecondsOf(value) : value;
   if (othersNames.has(key)) return value;
-  if (Array.isArray(value)) return value.map(fromWire);
+  if (Array.isArray(value)) return value.map(fromJsonCase);
   if (isSchema(value as Fields)) return value;
   const fields: Fields = {};
   for (const name of Object.keys(value)) fields[ourName(name)] = entering((value as Fields)[name], ourName(name));
@@ -86,16 +86,16 @@ function entering(value: unknown, key: string): unknown {
   return is === node ? withWholeNote(entered) : entered;
 }
 
-type Thing = { marks: [string, string]; onWire: Map<string, string>; ours: Map<string, string> };
+type KnownRecord = { marks: [string, string]; onWire: Map<string, string>; ours: Map<string, string> };
 
-function thing(marks: [string, string], names: Record<string, string>): Thing {
+function thing(marks: [string, string], names: Record<string, string>): KnownRecord {
   const entries = Object.entries(names);
   return { marks, onWire: new Map(entries), ours: new Map(entries.map(([ours, onWire]) => [onWire, ours])) };
 }
 
 const things = [node, session, turn, ask, spawned];
 
-function thingOf(value: Fields, key: string): Thing | undefined {
+function thingOf(value: Fields, key: string): KnownRecord | undefined {
   if (places.has(key)) return place;
   return things.find(({ marks: [one, other] }) => one in value && other in value);
 }

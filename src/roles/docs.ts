@@ -1,5 +1,5 @@
 // Prints docs/ROLES.md, its table from the roles that are built in. A test holds the file to it.
-import { tokensIn } from "../kit/token-text.ts";
+import { countTextTokens } from "../kit/token-text.ts";
 import { rolePrompt, type Role } from "../protocol/role.ts";
 import { builtInRoles } from "./built-in.ts";
 
@@ -103,7 +103,7 @@ function row(role: Role): string {
     role.policy ?? "of the turn",
     `${minutes(role.timeoutMs)}, ${minutes(role.idleMs)}`,
     `${role.maxMemoryMb} MB`,
-    `${tokensIn(rolePrompt(role, "alone"))}, ${tokensIn(rolePrompt(role, "in-team"))}`,
+    `${countTextTokens(rolePrompt(role, "alone"))}, ${countTextTokens(rolePrompt(role, "in-team"))}`,
   ];
   return `| ${cells.join(" | ")} |\n`;
 }

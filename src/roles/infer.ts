@@ -4,9 +4,9 @@ import type { Role } from "../protocol/role.ts";
 
 const minute = 60_000;
 
-export type Inferred = { tools: string[]; timeoutMs: number; idleMs: number; maxMemoryMb: number };
+export type InferredLimits = { tools: string[]; timeoutMs: number; idleMs: number; maxMemoryMb: number };
 
-export function inferred(name: string, description: string): Inferred {
+export function inferLimits(name: string, description: string): InferredLimits {
   const words = `${name} ${description}`.toLowerCase().replace(/[_-]/g, " ");
   const says = (pattern: RegExp) => pattern.test(words);
   const builds = says(/\b(code|coding|coder|implement|engineer|develop|test|qa\b)/);
@@ -19,7 +19,7 @@ export function inferred(name: string, description: string): Inferred {
 }
 
 /** A role that stands in no file: somebody's words for it are all there is. */
-export function describedRole(name: string, description: string): Role {
+export function roleFromDescription(name: string, description: string): Role {
   return {
     name,
     description,
@@ -36,6 +36,6 @@ export function describedRole(name: string, description: string): Role {
     specialises: null,
     notes: ["tools and limits are inferred from its description"],
     ignored: [],
-    ...inferred(name, description),
+    ...inferLimits(name, description),
   };
 }

@@ -1,15 +1,15 @@
 // A role from a Markdown file: ours, or one of Claude Code's agents. What would widen is never taken from it; what was
 // meant to narrow and can't be understood leaves the role out.
 import { basename } from "node:path";
-import { longestTimerMs, parseDuration } from "../kit/duration.ts";
+import { maxTimerMs, parseDuration } from "../kit/duration.ts";
 import { readFrontmatter } from "../kit/frontmatter.ts";
 import { nearestWord } from "../kit/nearest.ts";
 import { oneLine } from "../kit/text.ts";
 import { policyNames, type PolicyName } from "../protocol/policy.ts";
 import { isPolicyName, narrowerPolicy, type Role } from "../protocol/role.ts";
-import { unattended } from "../protocol/turn-start.ts";
-import { inferred } from "./infer.ts";
-import { namedTools } from "./role-tools.ts";
+import { headlessLimits } from "../protocol/turn-start.ts";
+import { inferLimits } from "./infer.ts";
+import { resolveToolNames } from "./role-tools.ts";
 
 export type RoleFile = { path: string; origin: "user" | "project"; trusted: boolean; format: "skein" | "claude" };
 
@@ -64,7 +64,7 @@ function roleOf(file: RoleFile, fields: Record<string, unknown>, body: string, k
   if (body.includes("\0")) throw new Unusable("holds bytes that are no text");
   const said: Said = { notes: [], ignored: [] };
   tellOthers(file, fields, said);
-  const usual = under ?? inferred(name, description);
+  const usual = under ?? inferLimits(name, description);
   const tools = toolsOf(file, fields, usual.tools, said);
   const role: Role = {
     name,
@@ -106,7 +106,7 @@ function toolsOf(
   const without = list(fields, "disallowedTools") ?? [];
   const names = list(fields, "tools") ?? (file.format === "claude" && without.length > 0 ? ["*"] : null);
   if (names === null) return { tools: file.format === "claude" ? null : usual, onlyLooks: false };
-  const wish = namedTools(names, without);
+  const wish = resolveToolNames(names, without);
   said.notes.push(...wish.notes);
   return wish;
 }
@@ -179,8 +179,8 @@ function withinLimits(role: Role, under: Role | undefined): Role {
     tools: own === null ? role.tools : (role.tools ?? own).filter((name) => own.includes(name)),
     policy: narrowerPolicy(role.policy, under?.policy ?? null),
     net: under?.net === "off" ? "off" : role.net,
-    timeoutMs: Math.min(role.timeoutMs, under?.timeoutMs ?? unattended.timeoutMs),
-    idleMs: Math.min(role.idleMs ?? Number.POSITIVE_INFINITY, under?.idleMs ?? unattended.idleMs),
+    timeoutMs: Math.min(role.timeoutMs, under?.timeoutMs ?? headlessLimits.timeoutMs),
+    idleMs: Math.min(role.idleMs ?? Number.POSITIVE_INFINITY, under?.idleMs ?? headlessLimits.idleMs),
     maxMemoryMb: Math.min(role.maxMemoryMb, under?.maxMemoryMb ?? Number.POSITIVE_INFINITY),
   };
 }
@@ -207,7 +207,7 @@ function duration(fields: Record<string, unknown>, key: string): number | null {
   const written = text(fields, key);
   const ms = written === null ? null : parseDuration(written);
   if (written === null) return null;
-  if (ms !== null && ms > 0 && ms <= longestTimerMs) return ms;
+  if (ms !== null && ms > 0 && ms <= maxTimerMs) return ms;
   throw new Unusable(`its ${key} takes seconds or 90s, 10m, 2h, not ${JSON.stringify(oneLine(written, 40))}`);
 }
 

@@ -17,9 +17,9 @@ const looking = new Set(["grep", "glob", "ls"]);
 const everyones = new Set(["ask_user", "askuserquestion"]);
 
 /** `onlyLooks`: it names nothing that could change a file, or have another do so. */
-export type ToolWish = { tools: string[]; onlyLooks: boolean; notes: string[] };
+export type NamedTools = { tools: string[]; onlyLooks: boolean; notes: string[] };
 
-export function namedTools(names: readonly string[], without: readonly string[]): ToolWish {
+export function resolveToolNames(names: readonly string[], without: readonly string[]): NamedTools {
   const limited = names.filter((name) => name.includes("("));
   const plain = names.filter((name) => !name.includes("(")).map(ourName);
   const banned = new Set(without.map((name) => ourName(name.replace(/\(.*/, ""))));

@@ -7,7 +7,7 @@ import type { Role, RoleList } from "../protocol/role.ts";
 import { builtInRoles } from "./built-in.ts";
 import { maxRoleBytes, readRole, type RoleFile } from "./read-role.ts";
 
-export type RolePlaces = {
+export type ScanRolesOptions = {
   project: string;
   home: string;
   configDir: string;
@@ -15,12 +15,12 @@ export type RolePlaces = {
   trusted: () => boolean;
 };
 
-type Place = Pick<RoleFile, "origin" | "format"> & { path: string };
+type RoleDirectory = Pick<RoleFile, "origin" | "format"> & { path: string };
 type Problem = RoleList["problems"][number];
 
 const maxFiles = 200;
 
-export function scanRoles(options: RolePlaces): RoleList {
+export function scanRoles(options: ScanRolesOptions): RoleList {
   const problems: Problem[] = [];
   let trusted: boolean | null = null;
   const once = { ...options, trusted: () => (trusted ??= options.trusted()) };
@@ -30,12 +30,12 @@ export function scanRoles(options: RolePlaces): RoleList {
 }
 
 /** From the weakest to the strongest; within one, the first place wins. */
-function scopesOf({ project, home, configDir }: RolePlaces): Place[][] {
-  const user: Place[] = [
+function scopesOf({ project, home, configDir }: ScanRolesOptions): RoleDirectory[][] {
+  const user: RoleDirectory[] = [
     { path: join(configDir, "roles"), origin: "user", format: "skein" },
     { path: join(home, ".claude", "agents"), origin: "user", format: "claude" },
   ];
-  const own: Place[] = [
+  const own: RoleDirectory[] = [
     { path: join(project, ".skein", "roles"), origin: "project", format: "skein" },
     { path: join(project, ".claude", "agents"), origin: "project", format: "claude" },
   ];
@@ -43,7 +43,7 @@ function scopesOf({ project, home, configDir }: RolePlaces): Place[][] {
 }
 
 /** A role of the same name takes the place of the one below; others follow in the order of their files. */
-function withFiles(below: readonly Role[], places: Place[], options: RolePlaces, problems: Problem[]): Role[] {
+function withFiles(below: readonly Role[], places: RoleDirectory[], options: ScanRolesOptions, problems: Problem[]): Role[] {
   const mine = new Map<string, Role>();
   for (const place of places) {
     for (const path of filesIn(place, options, problems)) {
@@ -60,7 +60,7 @@ function withFiles(below: readonly Role[], places: Place[], options: RolePlaces,
   return [...kept, ...[...mine.values()].filter(({ name }) => !below.some((role) => role.name === name))];
 }
 
-function filesIn({ path: folder, origin }: Place, { project }: RolePlaces, problems: Problem[]): string[] {
+function filesIn({ path: folder, origin }: RoleDirectory, { project }: ScanRolesOptions, problems: Problem[]): string[] {
   let names: string[];
   try {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];

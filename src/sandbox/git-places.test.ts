@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gitPlaces, guardedInGit, makeGuardable } from "./git-places.ts";
+import { writableGitPaths, protectedGitPaths, createGitPlaceholders } from "./git-places.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-git-places-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -41,14 +41,14 @@ function repository(): string {
 describe("what commits write", () => {
   test("is the repository inside the project", () => {
     const project = repository();
-    expect(gitPlaces(project)).toEqual([join(project, ".git")]);
+    expect(writableGitPaths(project)).toEqual([join(project, ".git")]);
   });
 
   test("is the shared repository of a worktree, which names the worktree in its turn", () => {
     const main = repository();
     const worktree = `${main}-tree`;
     git(main, "worktree", "add", "-q", worktree);
-    expect(gitPlaces(worktree)).toEqual([join(main, ".git")]);
+    expect(writableGitPaths(worktree)).toEqual([join(main, ".git")]);
   });
 
   test("is nothing for a .git file that names a repository which does not know of it", () => {
@@ -64,7 +64,7 @@ describe("what commits write", () => {
       "",
     ]) {
       writeFileSync(join(stranger, ".git"), `gitdir: ${named}\n`);
-      expect(gitPlaces(stranger)).toEqual([]);
+      expect(writableGitPaths(stranger)).toEqual([]);
     }
   });
 
@@ -75,14 +75,14 @@ describe("what commits write", () => {
     writeFileSync(join(stranger, ".git"), "gitdir: own\n");
     writeFileSync(join(stranger, "own", "commondir"), join(victim, ".git"));
     writeFileSync(join(stranger, "own", "gitdir"), join(stranger, ".git"));
-    expect(gitPlaces(stranger)).toEqual([]);
+    expect(writableGitPaths(stranger)).toEqual([]);
   });
 
   test("is nothing where .git is a link, is empty or is not there", () => {
     const [linked, empty, none] = ["linked", "empty", "none"].map((name) => join(root, name)) as [string, string, string];
     for (const path of [linked, join(empty, ".git"), none]) mkdirSync(path, { recursive: true });
     symlinkSync(join(repository(), ".git"), join(linked, ".git"));
-    expect([linked, empty, none].map(gitPlaces)).toEqual([[], [], []]);
+    expect([linked, empty, none].map(writableGitPaths)).toEqual([[], [], []]);
   });
 });
 
@@ -96,27 +96,27 @@ describe("what is guarded", () => {
     git(project, "worktree", "add", "-q", `${project}-tree`);
     const own = join(project, ".git");
     const places = [own, join(own, "modules/deep/er"), join(own, "worktrees", `${project.split("/").at(-1)!}-tree`)];
-    expect(new Set(guardedInGit(own))).toEqual(new Set(places.flatMap((place) => names.map((name) => join(place, name)))));
+    expect(new Set(protectedGitPaths(own))).toEqual(new Set(places.flatMap((place) => names.map((name) => join(place, name)))));
   });
 
   test("the file by which a worktree or a submodule finds its repository", () => {
     const main = repository();
     git(main, "worktree", "add", "-q", `${main}-tree`);
-    expect(guardedInGit(`${main}-tree`)).toEqual([join(`${main}-tree`, ".git")]);
+    expect(protectedGitPaths(`${main}-tree`)).toEqual([join(`${main}-tree`, ".git")]);
   });
 
   test("all of a repository whose hooks or settings are a link, because a link can be put elsewhere", () => {
     const project = repository();
     rmSync(join(project, ".git", "hooks"), { recursive: true });
     symlinkSync("../my-hooks", join(project, ".git", "hooks"));
-    expect(gitPlaces(project)).toEqual([]);
-    expect(guardedInGit(project)).toEqual([join(project, ".git")]);
+    expect(writableGitPaths(project)).toEqual([]);
+    expect(protectedGitPaths(project)).toEqual([join(project, ".git")]);
   });
 
   test("nothing in a directory that is no repository, and nothing of a single file that may be written", () => {
-    expect(guardedInGit(root)).toEqual([]);
+    expect(protectedGitPaths(root)).toEqual([]);
     writeFileSync(join(root, "one.txt"), "");
-    expect([guardedInGit(join(root, "one.txt")), gitPlaces(join(root, "one.txt"))]).toEqual([[], []]);
+    expect([protectedGitPaths(join(root, "one.txt")), writableGitPaths(join(root, "one.txt"))]).toEqual([[], []]);
   });
 });
 
@@ -125,8 +125,8 @@ describe("what is not there", () => {
     const project = repository();
     rmSync(join(project, ".git", "hooks"), { recursive: true });
     const before = git(project, "status", "--porcelain=v2", "--branch");
-    makeGuardable(project);
-    makeGuardable(project);
+    createGitPlaceholders(project);
+    createGitPlaceholders(project);
     expect(readdirSync(join(project, ".git")).filter((name) => name.startsWith("commondir"))).toEqual(["commondir"]);
     expect(existsSync(join(project, ".git", "hooks"))).toBe(true);
     expect(existsSync(join(project, ".git", "config.worktree"))).toBe(false);
@@ -152,7 +152,7 @@ describe("what is not there", () => {
     git(project, "config", "extensions.worktreeConfig", "true");
     writeFileSync(join(project, ".git", "config.worktree"), "[a]\n\tb = c\n");
     writeFileSync(join(project, ".git", "hooks", "pre-commit"), "mine");
-    makeGuardable(project);
+    createGitPlaceholders(project);
     expect(readFileSync(join(project, ".git", "config.worktree"), "utf8")).toContain("b = c");
     expect(readFileSync(join(project, ".git", "hooks", "pre-commit"), "utf8")).toBe("mine");
   });
@@ -161,7 +161,7 @@ describe("what is not there", () => {
     const project = repository();
     git(project, "config", "extensions.worktreeConfig", "true");
     rmSync(join(project, ".git", "config.worktree"), { force: true });
-    makeGuardable(project);
+    createGitPlaceholders(project);
     expect(readFileSync(join(project, ".git", "config.worktree"), "utf8")).toBe("");
     git(project, "status");
   });

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 const mostModules = 512;
 
 /** What commits write: the repository inside the project, named so that it can't be renamed away, or a worktree's. */
-export function gitPlaces(project: string): string[] {
+export function writableGitPaths(project: string): string[] {
   const inside = join(project, ".git");
   if (kindOf(inside) === "directory" && isRepository(inside)) return hasLinks(inside) ? [] : [inside];
   const own = linkedDirectory(project);
@@ -19,7 +19,7 @@ export function gitPlaces(project: string): string[] {
 }
 
 /** In a writable directory: what git runs, is told what to run by, or finds the repository by. */
-export function guardedInGit(directory: string): string[] {
+export function protectedGitPaths(directory: string): string[] {
   const named = join(directory, ".git");
   // A file that names the repository could name another; a link among what is guarded could be put elsewhere.
   const whole = kindOf(named) === "file" || (kindOf(named) === "directory" && hasLinks(named)) ? [named] : [];
@@ -32,8 +32,8 @@ export function guardedInGit(directory: string): string[] {
  * What does not exist can't be guarded: what git would look for is made, such that it means what its absence meant.
  * Says which files it made, for whoever takes them away when no tool runs any more.
  */
-export function makeGuardable(project: string): string[] {
-  return gitPlaces(project)
+export function createGitPlaceholders(project: string): string[] {
+  return writableGitPaths(project)
     .flatMap((repository) => [repository, ...modulesOf(join(repository, "modules"))])
     .flatMap((one) => {
       isMade(() => mkdirSync(join(one, "hooks")));

@@ -5,7 +5,7 @@ import { dlopen, ptr, read } from "bun:ffi";
 import type { SystemCall } from "./syscalls.ts";
 
 /** Where the launcher finds its end of the pair: the fourth entry of `stdio`. */
-export const wayOut = 3;
+export const launcherSocketFd = 3;
 
 export type PortOffer = {
   /** Give it to the launcher as its file descriptor `wayOut`, and call `started` when that is done. */
@@ -51,7 +51,7 @@ export function offerPort(): PortOffer {
 }
 
 /** The launcher's side, in the namespace, once its loopback is up. Connections wait in the queue until they are taken. */
-export function handOutPort(need: (result: number, what: string) => number, call: SystemCall, port: number): void {
+export function sendListeningSocket(need: (result: number, what: string) => number, call: SystemCall, port: number): void {
   const socket = need(call("socket", inetFamily, stream | closeOnExec | nonBlocking, 0), "make a socket");
   const address = Buffer.alloc(16);
   address.writeUInt16LE(inetFamily, 0);
@@ -60,8 +60,8 @@ export function handOutPort(need: (result: number, what: string) => number, call
   need(call("bind", socket, address, address.length), `bind port ${port}`);
   need(call("listen", socket, queueLength), `listen on port ${port}`);
   const message = messageWith(socket);
-  need(call("sendmsg", wayOut, message.header, 0), "hand out the port");
-  for (const file of [socket, wayOut]) call("close", file);
+  need(call("sendmsg", launcherSocketFd, message.header, 0), "hand out the port");
+  for (const file of [socket, launcherSocketFd]) call("close", file);
 }
 
 /** A message of one byte and one file, as the kernel takes it; `kept` must live as long as it does. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readablePaths } from "./landlock.ts";
-import type { Rule } from "./walls.ts";
+import type { PathRule } from "./walls.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-landlock-")));
 
@@ -15,11 +15,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const rules = (...given: [string, Rule["access"]][]): Rule[] => [
+const rules = (...given: [string, PathRule["access"]][]): PathRule[] => [
   { path: "/", access: "read" },
   ...given.map(([path, access]) => ({ path: join(root, path), access })),
 ];
-const readable = (given: Rule[]) =>
+const readable = (given: PathRule[]) =>
   readablePaths(given)
     .filter((path) => path.startsWith(root))
     .map((path) => path.slice(root.length + 1))

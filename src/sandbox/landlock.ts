@@ -3,7 +3,7 @@
 import { closeSync, lstatSync, readdirSync } from "node:fs";
 import { join, sep } from "node:path";
 import { errorName, openReal, type SystemCall } from "./syscalls.ts";
-import type { Rule, Walls } from "./walls.ts";
+import type { PathRule, SandboxRules } from "./walls.ts";
 
 const askVersion = 1;
 
@@ -38,7 +38,7 @@ function landlockVersion(call: SystemCall): number {
 }
 
 /** With `mounts` the mounts hide secrets and devices; without them reading is limited here too. */
-export function restrictPaths(call: SystemCall, walls: Walls, hasMounts: boolean): void {
+export function restrictPaths(call: SystemCall, walls: SandboxRules, hasMounts: boolean): void {
   const version = landlockVersion(call);
   // Mounts hold the same by themselves; the first version would forbid moving files between directories.
   if (hasMounts && version < 2) return;
@@ -61,7 +61,7 @@ export function restrictPaths(call: SystemCall, walls: Walls, hasMounts: boolean
   } else {
     for (const path of writableDevices) allow(path, all);
     for (const path of [...readablePaths(walls.rules), ...readableDevices]) allow(path, reading);
-    for (const path of waysTo(walls.rules)) allow(path, right.readDir);
+    for (const path of parentPathsOf(walls.rules)) allow(path, right.readDir);
   }
   if (isNetOurs && walls.port !== undefined) {
     need(call("landlockAdd", ruleset, portRule, new BigUint64Array([connectTcp, BigInt(walls.port)]), 0), "allow a port");
@@ -71,7 +71,7 @@ export function restrictPaths(call: SystemCall, walls: Walls, hasMounts: boolean
 }
 
 /** Everything but what leads to a secret: Landlock can only allow, so the entries around it are named one by one. */
-export function readablePaths(rules: Rule[]): string[] {
+export function readablePaths(rules: PathRule[]): string[] {
   const hidden = [...rules.filter((rule) => rule.access === "none").map((rule) => rule.path), "/dev"];
   const leadsTo = (path: string) => hidden.filter((one) => isWithin(one, path));
   const shown = rules.filter((rule) => rule.access !== "none").map((rule) => rule.path);
@@ -87,7 +87,7 @@ export function readablePaths(rules: Rule[]): string[] {
 }
 
 /** Directories on the way to a secret can be listed: without that, nothing beside it could be found. */
-function waysTo(rules: Rule[]): string[] {
+function parentPathsOf(rules: PathRule[]): string[] {
   const hidden = [...rules.filter((rule) => rule.access === "none").map((rule) => rule.path), "/dev/null"];
   const ways = new Set<string>();
   for (const path of hidden) {

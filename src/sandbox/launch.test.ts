@@ -2,18 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { probeMachine } from "./probe.ts";
-import { type Machine, walledCommand } from "./start.ts";
-import type { Rule } from "./walls.ts";
+import { probeSandbox } from "./probe.ts";
+import { type SandboxSupport, sandboxCommand } from "./start.ts";
+import type { PathRule } from "./walls.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-launch-")));
 const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "..", "main.ts")];
 const path = process.env["PATH"] ?? "";
-const machines: Machine[] = [];
+const machines: SandboxSupport[] = [];
 
 beforeAll(async () => {
   for (const best of [undefined, "landlock"] as const) {
-    const machine = await probeMachine({ self, path, ...(best === undefined ? {} : { best }) });
+    const machine = await probeSandbox({ self, path, ...(best === undefined ? {} : { best }) });
     if (machine.tier !== "none" && !machines.some((other) => other.tier === machine.tier)) machines.push(machine);
   }
 });
@@ -27,8 +27,8 @@ function places(name: string) {
   return at;
 }
 
-async function launch(machine: Machine, at: (part: string) => string, more: Rule[], script: string) {
-  const rules: Rule[] = [{ path: "/", access: "read" }, { path: at("temp"), access: "write" }, ...more];
+async function launch(machine: SandboxSupport, at: (part: string) => string, more: PathRule[], script: string) {
+  const rules: PathRule[] = [{ path: "/", access: "read" }, { path: at("temp"), access: "write" }, ...more];
   const walls = {
     rules,
     net: "off" as const,
@@ -39,7 +39,7 @@ async function launch(machine: Machine, at: (part: string) => string, more: Rule
     keepsOwnerRights: false,
     mark: { session: "s-1", nesting: false },
   };
-  const command = walledCommand({ command: ["/bin/sh", "-c", script], cwd: at("temp"), walls, machine, self });
+  const command = sandboxCommand({ command: ["/bin/sh", "-c", script], cwd: at("temp"), walls, machine, self });
   const child = Bun.spawn(command, { env: { PATH: path, SEEN: "kept" }, stdio: ["ignore", "pipe", "pipe"] });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   return { out, err, code };
@@ -101,7 +101,7 @@ describe("the launcher", () => {
         maxProcesses: 9,
         keepsOwnerRights: false,
       };
-      const command = walledCommand({ command: [at("nothing")], cwd: root, walls, machine, self });
+      const command = sandboxCommand({ command: [at("nothing")], cwd: root, walls, machine, self });
       const { exitCode, stderr } = Bun.spawnSync(command, { env: { PATH: path } });
       expect(exitCode).toBe(125);
       expect(stderr.toString()).toContain(`can't start ${at("nothing")}: ENOENT`);

@@ -2,15 +2,15 @@
 // start. It does all that it was told or nothing: a wall that can't be put up ends it with a line that says so.
 import { readFileSync, writeFileSync } from "node:fs";
 import { ptr } from "bun:ffi";
-import { handOutPort } from "./inner-port.ts";
+import { sendListeningSocket } from "./inner-port.ts";
 import { restrictPaths } from "./landlock.ts";
 import { mountView } from "./mounts.ts";
 import { type Arch, filterProgram } from "./seccomp.ts";
 import { cString, cStrings, errorName, openSystemCalls, type SystemCall } from "./syscalls.ts";
-import type { Walls } from "./walls.ts";
+import type { SandboxRules } from "./walls.ts";
 
-export type LaunchOrder = {
-  walls: Walls;
+export type LaunchRequest = {
+  walls: SandboxRules;
   tier: "namespaces" | "landlock";
   cwd: string;
   /** The program, found by its absolute path, and its arguments. */
@@ -24,22 +24,22 @@ const setFilter = 1;
 const closeOnExec = 4;
 
 /** Comes back only with what went wrong. */
-export function launch(order: LaunchOrder, env: Record<string, string | undefined>): string {
+export function launch(order: LaunchRequest, env: Record<string, string | undefined>): string {
   try {
     const call = openSystemCalls();
-    raiseWalls(call, order);
-    return `can't start ${order.command[0]}: ${errorName(become(call, order.command, env))}`;
+    applySandbox(call, order);
+    return `can't start ${order.command[0]}: ${errorName(execProgram(call, order.command, env))}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
 
-function raiseWalls(call: SystemCall, { walls, tier, cwd }: LaunchOrder): void {
+function applySandbox(call: SystemCall, { walls, tier, cwd }: LaunchRequest): void {
   const hasMounts = tier === "namespaces";
   preferAsVictim();
   if (hasMounts) {
     if (walls.net === "off") raiseLoopback(call);
-    if (walls.net === "off" && walls.port !== undefined) handOutPort(need, call, walls.port);
+    if (walls.net === "off" && walls.port !== undefined) sendListeningSocket(need, call, walls.port);
     limitProcesses(call, walls.maxProcesses);
     mountView(call, walls);
   }
@@ -52,7 +52,7 @@ function raiseWalls(call: SystemCall, { walls, tier, cwd }: LaunchOrder): void {
   need(call("closeRange", 3, 0xffff_ffff, closeOnExec), "close what was inherited");
 }
 
-function become(call: SystemCall, command: string[], env: Record<string, string | undefined>): number {
+function execProgram(call: SystemCall, command: string[], env: Record<string, string | undefined>): number {
   const args = cStrings(command);
   const entries = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
   const environment = cStrings(entries);

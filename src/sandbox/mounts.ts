@@ -3,8 +3,8 @@
 import { closeSync, mkdirSync, openSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { errorName, openReal, type SystemCall } from "./syscalls.ts";
-import type { Rule, Walls } from "./walls.ts";
-import { markPlaces, markText } from "./within.ts";
+import type { PathRule, SandboxRules } from "./walls.ts";
+import { sessionTagPaths, sessionTagText } from "./within.ts";
 
 const here = -100;
 const pathOnly = 0o10000000;
@@ -19,7 +19,7 @@ const flag = { noSuid: 2, noDev: 4, noExec: 8 };
 const devices = ["null", "zero", "full", "random", "urandom", "tty"];
 
 /** Throws when the view can't be made as the rules say. */
-export function mountView(call: SystemCall, walls: Walls): void {
+export function mountView(call: SystemCall, walls: SandboxRules): void {
   const view = new View(call);
   const rules = walls.rules.filter((rule) => rule.path !== sep && !isWithin(rule.path, "/dev"));
   const nothing = emptyFile(walls.copies);
@@ -29,7 +29,7 @@ export function mountView(call: SystemCall, walls: Walls): void {
 
   view.restrict("/", attribute.readOnly | attribute.noSuid | attribute.noDev, recursive);
   view.devices(nodes);
-  if (walls.mark !== undefined) writeFileSync(markPlaces.file, markText(walls.mark), { mode: 0o444 });
+  if (walls.mark !== undefined) writeFileSync(sessionTagPaths.file, sessionTagText(walls.mark), { mode: 0o444 });
   view.put(walls.copies, own, false);
   const copies = rules.filter((rule) => rule.access === "scratch").map((rule) => ({ rule, ...copyOf(walls.copies, rule.path) }));
   const covers: string[] = [];
@@ -150,7 +150,7 @@ function copyOf(folder: string, original: string): { upper: number; work: number
   return { upper: openSync(upper, pathOnly), work: openSync(work, pathOnly) };
 }
 
-function hasBelow(rules: Rule[], rule: Rule): boolean {
+function hasBelow(rules: PathRule[], rule: PathRule): boolean {
   return rules.some((other) => other !== rule && isWithin(other.path, rule.path));
 }
 

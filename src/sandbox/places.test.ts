@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { scratchPlaces, secretPlaces } from "./places.ts";
+import { scratchPaths, secretPaths } from "./places.ts";
 
 test("secrets are below the home, and of the machine", () => {
-  const places = secretPlaces({ home: "/home/ada", isRoot: false });
+  const places = secretPaths({ home: "/home/ada", isRoot: false });
   for (const path of ["/home/ada/.ssh", "/home/ada/.claude", "/home/ada/.netrc", "/etc/shadow", "/run/docker.sock"])
     expect(places).toContain(path);
   expect(places.filter((path) => path.startsWith("/root"))).toEqual([]);
@@ -10,18 +10,18 @@ test("secrets are below the home, and of the machine", () => {
 
 test("other agents' directories are secret wherever their variables put them", () => {
   const env = { CODEX_HOME: "/srv/codex", GEMINI_CLI_HOME: "/srv", CLAUDE_CONFIG_DIR: "relative", PI_CODING_AGENT_DIR: undefined };
-  const places = secretPlaces({ home: "/home/ada", isRoot: false, env });
+  const places = secretPaths({ home: "/home/ada", isRoot: false, env });
   expect(places.filter((path) => path.startsWith("/srv"))).toEqual(["/srv/codex", "/srv/.gemini"]);
   expect(places.every((path) => path.startsWith("/"))).toBe(true);
 });
 
 test("root's tools could read every home: its own is covered wherever HOME points", () => {
-  expect(secretPlaces({ home: "/somewhere", isRoot: true })).toContain("/root/.ssh");
+  expect(secretPaths({ home: "/somewhere", isRoot: true })).toContain("/root/.ssh");
 });
 
 test("no place is both a secret and a scratch place, and all are absolute", () => {
-  const secrets = secretPlaces({ home: "/h", isRoot: false });
-  const scratch = scratchPlaces("/h");
+  const secrets = secretPaths({ home: "/h", isRoot: false });
+  const scratch = scratchPaths("/h");
   expect(scratch.filter((path) => secrets.includes(path))).toEqual([]);
   expect([...secrets, ...scratch].every((path) => path.startsWith("/") && !path.includes(" "))).toBe(true);
 });

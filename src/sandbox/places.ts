@@ -31,7 +31,7 @@ const scratchAtHome = ".cache .npm .cargo .rustup .gradle .m2 .ivy2 .bun/install
 const movedSecrets = { CLAUDE_CONFIG_DIR: "", CODEX_HOME: "", GEMINI_CLI_HOME: ".gemini", PI_CODING_AGENT_DIR: "" };
 
 /** `env` is the person's own. */
-export function secretPlaces({ home, isRoot, env = {} }: SecretsOf): string[] {
+export function secretPaths({ home, isRoot, env = {} }: SecretsOf): string[] {
   const homes = new Set([home, ...(isRoot ? ["/root", ...homesOfOthers()] : [])]);
   const moved = Object.entries(movedSecrets).flatMap(([name, below]) => (env[name]?.startsWith("/") ? [join(env[name], below)] : []));
   return [...secretsOfTheMachine, ...[...homes].flatMap((one) => secretsAtHome.map((name) => join(one, name))), ...moved];
@@ -39,7 +39,7 @@ export function secretPlaces({ home, isRoot, env = {} }: SecretsOf): string[] {
 
 type SecretsOf = { home: string; isRoot: boolean; env?: Record<string, string | undefined> };
 
-export function scratchPlaces(home: string): string[] {
+export function scratchPaths(home: string): string[] {
   return ["/tmp", "/var/tmp", ...scratchAtHome.map((name) => join(home, name))];
 }
 

@@ -3,15 +3,15 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { Machine } from "./start.ts";
-import { walledCommand } from "./start.ts";
-import type { Walls } from "./walls.ts";
+import type { SandboxSupport } from "./start.ts";
+import { sandboxCommand } from "./start.ts";
+import type { SandboxRules } from "./walls.ts";
 
 export type ProbeOptions = {
   self: string[];
   path: string;
   /** Tests of what happens elsewhere: the best tier that may be found. */
-  best?: Machine["tier"];
+  best?: SandboxSupport["tier"];
   /** How long a tier may take to show that it holds. */
   tryMs?: number;
 };
@@ -26,7 +26,7 @@ const settings = {
   most: "/proc/sys/user/max_user_namespaces",
 };
 
-export async function probeMachine(options: ProbeOptions): Promise<Machine> {
+export async function probeSandbox(options: ProbeOptions): Promise<SandboxSupport> {
   if (options.best === "none") return { ...bare(null), ...heldBack };
   if (process.platform === "darwin") return probeSeatbelt(options);
   const tools = findTools(options.path);
@@ -34,7 +34,7 @@ export async function probeMachine(options: ProbeOptions): Promise<Machine> {
   const reasons: string[] = tools === null ? ["unshare and setpriv were not found"] : [];
   if (tools !== null && !isHeldBack) {
     for (const processes of ["plain", "with-user"] as const) {
-      const machine: Machine = { tier: "namespaces", processes, tools, why: null, hint: null };
+      const machine: SandboxSupport = { tier: "namespaces", processes, tools, why: null, hint: null };
       const problem = await tryOut(machine, options);
       if (problem === null) return machine;
       reasons.push(problem);
@@ -42,7 +42,7 @@ export async function probeMachine(options: ProbeOptions): Promise<Machine> {
   }
   const hint = tools === null ? "install util-linux 2.36 or newer" : namespaceHint();
   const lower = isHeldBack ? heldBack : { why: reasons.at(-1)!, hint };
-  const second: Machine = { tier: "landlock", processes: "no", tools, ...lower };
+  const second: SandboxSupport = { tier: "landlock", processes: "no", tools, ...lower };
   const problem = await tryOut(second, options);
   if (problem === null) return second;
   const processes = tools === null || isHeldBack ? "no" : await processesAlone(tools, options);
@@ -62,26 +62,26 @@ export function machineKey(version: string): string {
   return [version, readText("/proc/sys/kernel/random/boot_id").trim(), linkAt("/proc/self/ns/user"), ...rights, ...set].join(" ");
 }
 
-async function probeSeatbelt(options: ProbeOptions): Promise<Machine> {
-  const machine: Machine = { ...bare(null), tier: "seatbelt" };
+async function probeSeatbelt(options: ProbeOptions): Promise<SandboxSupport> {
+  const machine: SandboxSupport = { ...bare(null), tier: "seatbelt" };
   const problem = await tryOut(machine, options);
   const hint = "see that /usr/bin/sandbox-exec works, and that skein itself is not started in a sandbox";
   return problem === null ? machine : { ...bare(null), why: problem, hint };
 }
 
-function bare(tools: Machine["tools"]): Machine {
+function bare(tools: SandboxSupport["tools"]): SandboxSupport {
   return { tier: "none", processes: "no", tools, why: null, hint: null };
 }
 
 /** Null when everything that must fail failed and everything that must work worked. */
-async function tryOut(machine: Machine, options: ProbeOptions): Promise<string | null> {
+async function tryOut(machine: SandboxSupport, options: ProbeOptions): Promise<string | null> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "skein-probe-")));
   try {
     const places = ["open", "closed", "secret", "temp", "copies"].map((name) => join(folder, name));
     for (const place of places) mkdirSync(place);
     const [open, closed, secret, temp, copies] = places as [string, string, string, string, string];
     writeFileSync(join(secret, "key"), "secret");
-    const walls: Walls = {
+    const walls: SandboxRules = {
       rules: [
         { path: "/", access: "read" },
         { path: open, access: "write" },
@@ -97,7 +97,7 @@ async function tryOut(machine: Machine, options: ProbeOptions): Promise<string |
     };
     const network = machine.tier === "namespaces" ? linkAt("/proc/self/ns/net") : "";
     const command = ["/bin/sh", "-c", attempts, "sh", open, closed, secret, network];
-    const said = await outputOf(walledCommand({ command, cwd: open, walls, machine, self: options.self }), options.tryMs);
+    const said = await outputOf(sandboxCommand({ command, cwd: open, walls, machine, self: options.self }), options.tryMs);
     if (said !== "walls hold") return said || "the launcher said nothing";
     // What it says of itself is not enough.
     if (readText(join(open, "file")) !== "ok\n") return "the launcher did not start what it was told to start";
@@ -117,10 +117,10 @@ echo ok >"$1/file" || { echo "can't write what is allowed"; exit; }
 echo walls hold`;
 
 /** Containing processes may be possible where walls are not. */
-async function processesAlone(tools: NonNullable<Machine["tools"]>, { tryMs }: ProbeOptions): Promise<Machine["processes"]> {
+async function processesAlone(tools: NonNullable<SandboxSupport["tools"]>, { tryMs }: ProbeOptions): Promise<SandboxSupport["processes"]> {
   for (const processes of ["plain", "with-user"] as const) {
-    const machine: Machine = { ...bare(tools), processes };
-    const said = await outputOf(walledCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", walls: null, machine, self: [] }), tryMs);
+    const machine: SandboxSupport = { ...bare(tools), processes };
+    const said = await outputOf(sandboxCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", walls: null, machine, self: [] }), tryMs);
     if (said === "1") return processes;
   }
   return "no";
@@ -146,7 +146,7 @@ async function outputOf(command: string[], tryMs = 10_000): Promise<string> {
   }
 }
 
-function findTools(path: string): Machine["tools"] {
+function findTools(path: string): SandboxSupport["tools"] {
   const find = (name: string) =>
     [...path.split(delimiter), "/usr/bin", "/bin", "/usr/sbin"].map((folder) => join(folder, name)).find(existsSync);
   const unshare = find("unshare");

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { seatbeltProfile } from "./seatbelt.ts";
-import type { Rule, Walls } from "./walls.ts";
+import type { PathRule, SandboxRules } from "./walls.ts";
 
-const rules: Rule[] = [
+const rules: PathRule[] = [
   { path: "/", access: "read" },
   { path: "/private/tmp", access: "scratch" },
   { path: "/Users/ada/.ssh", access: "none" },
@@ -14,9 +14,9 @@ const rules: Rule[] = [
   { path: "/Users/ada/skein/tmp/1/files", access: "write" },
 ];
 
-const profile = (more: Partial<Walls> = {}) =>
+const profile = (more: Partial<SandboxRules> = {}) =>
   seatbeltProfile({ rules, net: "off", unixSockets: false, temp: "/t", copies: "/c", maxProcesses: 1, keepsOwnerRights: false, ...more });
-const lines = (more?: Partial<Walls>) => profile(more).split("\n");
+const lines = (more?: Partial<SandboxRules>) => profile(more).split("\n");
 
 /** Operations that the profile language knows and that are used here. */
 const operations = [
@@ -38,7 +38,7 @@ describe("the profile as text", () => {
 
   test("shows those inside that they are, unless they may start skein again", () => {
     const mark = '(deny file-read* file-test-existence (literal "/private/var/db/skein-session"))';
-    const isMarked = (more: Partial<Walls>) => lines(more).includes(mark);
+    const isMarked = (more: Partial<SandboxRules>) => lines(more).includes(mark);
     expect([{}, { mark: { session: "s", nesting: false } }, { mark: { session: "s", nesting: true } }].map(isMarked)).toEqual([
       false,
       true,
@@ -102,7 +102,7 @@ describe("the profile as text", () => {
 });
 
 describe("the network", () => {
-  const about = (more: Partial<Walls>) => lines(more).filter((line) => /network-|socket/.test(line));
+  const about = (more: Partial<SandboxRules>) => lines(more).filter((line) => /network-|socket/.test(line));
 
   test("off: the machine's own loopback, by the address that each operation goes by", () => {
     expect(about({})).toEqual([

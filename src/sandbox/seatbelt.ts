@@ -1,8 +1,8 @@
 // The walls as a profile for macOS's sandbox-exec. The last rule that matches wins there, so the order of the paths is
 // ours: short ones first. Pure text; it is tested as text, and tried out by the probe where it is used.
 import { dirname, sep } from "node:path";
-import type { Rule, Walls } from "./walls.ts";
-import { markPlaces } from "./within.ts";
+import type { PathRule, SandboxRules } from "./walls.ts";
+import { sessionTagPaths } from "./within.ts";
 
 /** The system's own services that programs ask for users, time zones, logs and certificates; none that keeps secrets. */
 const services = [
@@ -30,18 +30,18 @@ const opening = [
   '(allow file-read* file-write* file-ioctl (literal "/dev/ptmx") (literal "/dev/tty") (regex #"^/dev/ttys[0-9]+$"))',
 ];
 
-export function seatbeltProfile(walls: Walls): string {
+export function seatbeltProfile(walls: SandboxRules): string {
   const rules = walls.rules.filter((rule) => rule.path !== sep);
   return [...opening, ...rules.map(pathRule), ...ways(rules), ...fixedNames(rules), ...markRule(walls), ...networkRules(walls)].join("\n");
 }
 
 /** A place that need not exist: outside nothing is there, inside it can't be looked at. */
-function markRule({ mark }: Walls): string[] {
-  return mark === undefined || mark.nesting ? [] : [`(deny file-read* file-test-existence (literal ${quoted(markPlaces.denied)}))`];
+function markRule({ mark }: SandboxRules): string[] {
+  return mark === undefined || mark.nesting ? [] : [`(deny file-read* file-test-existence (literal ${quoted(sessionTagPaths.denied)}))`];
 }
 
 /** There are no copies here: what would be scratch can be read, and written nowhere. */
-function pathRule({ path, access }: Rule): string {
+function pathRule({ path, access }: PathRule): string {
   const place = `(subpath ${quoted(path)})`;
   switch (access) {
     case "none":
@@ -54,7 +54,7 @@ function pathRule({ path, access }: Rule): string {
 }
 
 /** What is shown inside a hidden directory is found only by asking for each directory on the way. */
-function ways(rules: Rule[]): string[] {
+function ways(rules: PathRule[]): string[] {
   const hidden = rules.filter((rule) => rule.access === "none").map((rule) => rule.path);
   const shown = rules.filter((rule) => rule.access !== "none").flatMap((rule) => above(rule.path));
   const found = shown.filter((path) => hidden.some((one) => isWithin(path, one)));
@@ -62,7 +62,7 @@ function ways(rules: Rule[]): string[] {
 }
 
 /** Rules go by name: a directory above a guarded place must not be renamed, or the place would get another. */
-function fixedNames(rules: Rule[]): string[] {
+function fixedNames(rules: PathRule[]): string[] {
   const writable = rules.filter((rule) => rule.access === "write").map((rule) => rule.path);
   const guarded = rules.filter((rule) => rule.access !== "write").map((rule) => rule.path);
   const found = [...guarded.flatMap(above), ...writable].filter((path) => writable.some((one) => isWithin(path, one)));
@@ -70,7 +70,7 @@ function fixedNames(rules: Rule[]): string[] {
 }
 
 /** Only "localhost" and "*" can be said of a host. Binding and listening go by the local address, connecting by the remote. */
-function networkRules(walls: Walls): string[] {
+function networkRules(walls: SandboxRules): string[] {
   const host = walls.net === "on" ? "*:*" : "localhost:*";
   return [
     `(allow network-bind (local ip "${host}"))`,
@@ -85,7 +85,7 @@ function networkRules(walls: Walls): string[] {
 }
 
 /** Sockets that lie in a hidden place stay out of reach. */
-function unixRules(rules: Rule[]): string[] {
+function unixRules(rules: PathRule[]): string[] {
   const hidden = rules.filter((rule) => rule.access === "none");
   return [
     "(allow system-socket (socket-domain AF_UNIX))",

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { type Arch, filterProgram, forbiddenCalls, type FilterWishes } from "./seccomp.ts";
+import { type Arch, filterProgram, forbiddenCalls, type FilterOptions } from "./seccomp.ts";
 
 const audit = { x64: 0xc000003e, arm64: 0xc00000b7 };
-const open: FilterWishes = { unixSockets: true, inetSockets: true };
-const shut: FilterWishes = { unixSockets: false, inetSockets: false };
-const walled: FilterWishes = { unixSockets: false, inetSockets: true };
-const onePort: FilterWishes = { ...shut, onlyTcp: true };
+const open: FilterOptions = { unixSockets: true, inetSockets: true };
+const shut: FilterOptions = { unixSockets: false, inetSockets: false };
+const walled: FilterOptions = { unixSockets: false, inetSockets: true };
+const onePort: FilterOptions = { ...shut, onlyTcp: true };
 
 type Call = { arch?: number; number: number; args?: number[] };
 type Verdict = "allow" | "kill" | `fails with ${number}`;
@@ -37,7 +37,7 @@ function verdictOf(program: Uint8Array, { arch, number, args = [] }: Call & { ar
 }
 
 /** Name, number on x64 and arm64, arguments, wishes, verdict. */
-const rows: [string, number, number, number[], FilterWishes, Verdict][] = [
+const rows: [string, number, number, number[], FilterOptions, Verdict][] = [
   ["read", 0, 63, [], shut, "allow"],
   ["execve", 59, 221, [], shut, "allow"],
   ["kill", 62, 129, [], shut, "allow"],

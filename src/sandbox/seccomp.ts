@@ -8,7 +8,7 @@ const arches = {
 
 export type Arch = keyof typeof arches;
 
-export type FilterWishes = {
+export type FilterOptions = {
   unixSockets: boolean;
   /** Whether the machine's own network can be seen: without a namespace, "off" means no such sockets at all. */
   inetSockets: boolean;
@@ -107,7 +107,7 @@ const fail = (error: number) => 0x0005_0000 | error;
 
 type Instruction = { code: number; k: number; jt?: number; jf?: number };
 
-export function filterProgram(arch: Arch, wishes: FilterWishes): Uint8Array {
+export function filterProgram(arch: Arch, wishes: FilterOptions): Uint8Array {
   const { audit, column } = arches[arch];
   const program: Instruction[] = [
     { code: load, k: 4 },
@@ -138,7 +138,7 @@ export function forbiddenCalls(): string[] {
 }
 
 /** Only families that are asked for; of netlink only the one that lists interfaces and routes. */
-function socketRules(wishes: FilterWishes): Instruction[] {
+function socketRules(wishes: FilterOptions): Instruction[] {
   const inet = [family.inet, family.inet6];
   const families = [...(wishes.unixSockets ? [family.unix] : []), ...(wishes.inetSockets ? inet : [])];
   return [

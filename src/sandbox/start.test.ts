@@ -1,11 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import type { Policy, PolicyName } from "../protocol/policy.ts";
-import type { LaunchOrder } from "./launch.ts";
-import { enforcedBy, type Machine, walledCommand } from "./start.ts";
-import type { Walls } from "./walls.ts";
+import type { LaunchRequest } from "./launch.ts";
+import { enforcedPolicy, type SandboxSupport, sandboxCommand } from "./start.ts";
+import type { SandboxRules } from "./walls.ts";
 
 const tools = { unshare: "/usr/bin/unshare", setpriv: "/usr/bin/setpriv" };
-const machine = (tier: Machine["tier"], processes: Machine["processes"], more: Partial<Machine> = {}): Machine => ({
+const machine = (
+  tier: SandboxSupport["tier"],
+  processes: SandboxSupport["processes"],
+  more: Partial<SandboxSupport> = {},
+): SandboxSupport => ({
   tier,
   processes,
   tools,
@@ -13,7 +17,7 @@ const machine = (tier: Machine["tier"], processes: Machine["processes"], more: P
   hint: null,
   ...more,
 });
-const walls = (net: "on" | "off" = "off"): Walls => ({
+const walls = (net: "on" | "off" = "off"): SandboxRules => ({
   rules: [{ path: "/", access: "read" }],
   net,
   unixSockets: false,
@@ -22,9 +26,9 @@ const walls = (net: "on" | "off" = "off"): Walls => ({
   maxProcesses: 9,
   keepsOwnerRights: false,
 });
-const wordsOf = (on: Machine, within: Walls | null) =>
-  walledCommand({ command: ["/bin/tool", "a b"], cwd: "/work", walls: within, machine: on, self: ["/skein"] });
-const order = (words: string[]) => JSON.parse(words.at(-1)!) as LaunchOrder;
+const wordsOf = (on: SandboxSupport, within: SandboxRules | null) =>
+  sandboxCommand({ command: ["/bin/tool", "a b"], cwd: "/work", walls: within, machine: on, self: ["/skein"] });
+const order = (words: string[]) => JSON.parse(words.at(-1)!) as LaunchRequest;
 
 const tied = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
 const asked = ["/usr/bin/setpriv", "--pdeathsig", "TERM"];
@@ -61,7 +65,7 @@ describe("the words before a command", () => {
   });
 
   test("without walls: contained as well as the machine can, and never with a launcher", () => {
-    const rows: [Machine, string[]][] = [
+    const rows: [SandboxSupport, string[]][] = [
       [machine("namespaces", "plain"), [...tied, "/usr/bin/unshare", ...apart, "--"]],
       [machine("none", "with-user"), [...tied, "/usr/bin/unshare", "--user", "--map-current-user", ...apart, "--"]],
       [machine("none", "no"), asked],
@@ -76,7 +80,7 @@ describe("what a policy comes to", () => {
   const policy = (name: PolicyName, net: "on" | "off" = "off"): Policy => ({ name, sandbox: "auto", net, allowWrite: [], addDirs: [] });
 
   test("namespaces hold all of it", () => {
-    expect(enforcedBy(machine("namespaces", "plain"), policy("workspace"))).toEqual({
+    expect(enforcedPolicy(machine("namespaces", "plain"), policy("workspace"))).toEqual({
       policy: "workspace",
       tier: "namespaces",
       fs: true,
@@ -88,21 +92,21 @@ describe("what a policy comes to", () => {
   });
 
   test("a lower tier says what it does not hold", () => {
-    const held = enforcedBy(machine("landlock", "no"), policy("plan"));
+    const held = enforcedPolicy(machine("landlock", "no"), policy("plan"));
     expect(held).toMatchObject({ tier: "landlock", fs: true, net: "off", secrets: true, processes: false });
     expect(held.missing).toContain("processes");
-    expect(enforcedBy(machine("seatbelt", "no"), policy("plan")).missing).toContain("processes");
+    expect(enforcedPolicy(machine("seatbelt", "no"), policy("plan")).missing).toContain("processes");
   });
 
   test("nothing is said to hold where nothing does: not the network either", () => {
-    const none = enforcedBy(machine("none", "no"), policy("readonly"));
+    const none = enforcedPolicy(machine("none", "no"), policy("readonly"));
     expect(none).toMatchObject({ tier: "none", fs: false, net: "on", secrets: false, processes: false });
     expect(none.missing).toEqual(["fs", "net", "secrets", "processes"]);
-    expect(enforcedBy(machine("none", "plain"), policy("readonly")).missing).toEqual(["fs", "net", "secrets"]);
+    expect(enforcedPolicy(machine("none", "plain"), policy("readonly")).missing).toEqual(["fs", "net", "secrets"]);
   });
 
   test("full misses nothing, because it asks for nothing", () => {
-    expect(enforcedBy(machine("namespaces", "plain"), policy("full"))).toMatchObject({
+    expect(enforcedPolicy(machine("namespaces", "plain"), policy("full"))).toMatchObject({
       tier: "none",
       fs: false,
       net: "on",

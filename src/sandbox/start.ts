@@ -1,24 +1,24 @@
 // How a process is started under a policy: the words put before its command. What they do is done by the launcher
 // and by programs that every Linux has; nothing is enforced here.
-import type { Enforced, Policy } from "../protocol/policy.ts";
-import type { LaunchOrder } from "./launch.ts";
+import type { EnforcedPolicy, Policy } from "../protocol/policy.ts";
+import type { LaunchRequest } from "./launch.ts";
 import { seatbeltProfile } from "./seatbelt.ts";
-import type { Walls } from "./walls.ts";
+import type { SandboxRules } from "./walls.ts";
 
-export type Tier = Enforced["tier"];
+export type Tier = EnforcedPolicy["tier"];
 
-export type StartWishes = {
+export type SandboxCommandOptions = {
   command: string[];
   cwd: string;
   /** Null for `full`: the process is contained, and free otherwise. */
-  walls: Walls | null;
-  machine: Machine;
+  walls: SandboxRules | null;
+  machine: SandboxSupport;
   /** How this program starts itself again. */
   self: string[];
 };
 
 /** What this machine can hold; found out by `probe.ts`. */
-export type Machine = {
+export type SandboxSupport = {
   tier: Tier;
   /** Whether processes can be put into a namespace of their own, and whether that takes one for users too. */
   processes: "plain" | "with-user" | "no";
@@ -30,25 +30,25 @@ export type Machine = {
 };
 
 /** The words to start it with. Without walls it is the command itself, contained as well as the machine can. */
-export function walledCommand({ walls, machine, self, command, cwd }: StartWishes): string[] {
+export function sandboxCommand({ walls, machine, self, command, cwd }: SandboxCommandOptions): string[] {
   const { tier, tools } = machine;
   if (tier === "seatbelt") return walls === null ? command : ["/usr/bin/sandbox-exec", "-p", seatbeltProfile(walls), ...command];
-  const apart = unshareWords(machine, []);
-  if (walls === null || tier === "none") return [...tiedTo(tools, apart.length > 0), ...apart, ...command];
-  const order: LaunchOrder = { walls, tier, cwd, command };
+  const apart = unshareArgs(machine, []);
+  if (walls === null || tier === "none") return [...parentDeathArgs(tools, apart.length > 0), ...apart, ...command];
+  const order: LaunchRequest = { walls, tier, cwd, command };
   const launcher = [...self, "__launch", JSON.stringify(order)];
-  if (tier === "landlock") return [...tiedTo(tools, false), ...launcher];
+  if (tier === "landlock") return [...parentDeathArgs(tools, false), ...launcher];
   const more = ["--ipc", ...(walls.net === "off" ? ["--net"] : []), ...(machine.processes === "with-user" ? ["--keep-caps"] : [])];
-  return [...tiedTo(tools, true), ...unshareWords(machine, more), ...launcher];
+  return [...parentDeathArgs(tools, true), ...unshareArgs(machine, more), ...launcher];
 }
 
 /** With a pid namespace its end is the end of all in it; without one the executor must live to end what it started. */
-function tiedTo(tools: Machine["tools"], hasPidNamespace: boolean): string[] {
+function parentDeathArgs(tools: SandboxSupport["tools"], hasPidNamespace: boolean): string[] {
   return tools === null ? [] : [tools.setpriv, "--pdeathsig", hasPidNamespace ? "KILL" : "TERM"];
 }
 
 /** What a policy comes to on this machine. */
-export function enforcedBy(machine: Machine, policy: Policy): Enforced {
+export function enforcedPolicy(machine: SandboxSupport, policy: Policy): EnforcedPolicy {
   const { name, net } = policy;
   const processes = machine.processes !== "no";
   if (name === "full") return { policy: name, tier: "none", fs: false, net: "on", secrets: false, processes, missing: [] };
@@ -67,7 +67,7 @@ const notHeld: Record<Exclude<Tier, "none">, readonly string[]> = {
   seatbelt: ["processes", "servers on the loopback of this machine"],
 };
 
-function unshareWords({ tools, processes }: Machine, more: string[]): string[] {
+function unshareArgs({ tools, processes }: SandboxSupport, more: string[]): string[] {
   if (tools === null || processes === "no") return [];
   const user = processes === "with-user" ? ["--user", "--map-current-user"] : [];
   return [tools.unshare, ...user, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", ...more, "--"];

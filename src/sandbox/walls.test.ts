@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, wr
 import { tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { Policy, PolicyName } from "../protocol/policy.ts";
-import { boundsOf, isTooWide, type Places, type Rule, wallsFor } from "./walls.ts";
+import { describeSandbox, isTooBroad, type SandboxPaths, type PathRule, createSandboxRules } from "./walls.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-walls-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -20,7 +20,7 @@ function house(files: string[] = []) {
     mkdirSync(dirname(join(at, file)), { recursive: true });
     writeFileSync(join(at, file), "");
   }
-  const places: Places = {
+  const places: SandboxPaths = {
     project: join(at, "home/project"),
     directory: join(at, "home/project"),
     home: join(at, "home"),
@@ -43,13 +43,13 @@ const policy = (name: PolicyName, more: Partial<Policy> = {}): Policy => ({
 });
 
 /** The longest rule that leads to a path, as if these tests did not work in /tmp. */
-function accessTo(rules: Rule[], path: string): Rule["access"] {
+function accessTo(rules: PathRule[], path: string): PathRule["access"] {
   const ours = rules.filter((rule) => rule.path === "/" || !root.startsWith(rule.path));
   return ours.findLast((rule) => rule.path === "/" || path === rule.path || path.startsWith(`${rule.path}/`))!.access;
 }
 
 describe("what a policy lets tools do, place by place", () => {
-  const rows: [string, Rule["access"], Rule["access"], Rule["access"]][] = [
+  const rows: [string, PathRule["access"], PathRule["access"], PathRule["access"]][] = [
     // path, workspace, readonly, plan
     ["elsewhere", "read", "read", "read"],
     ["home/notes", "read", "read", "read"],
@@ -75,13 +75,13 @@ describe("what a policy lets tools do, place by place", () => {
   const names = ["workspace", "readonly", "plan"] as const;
   names.forEach((name, column) => {
     test.each(rows.map((row) => [row[0], row[column + 1]!] as const))(`${name}: %s is %s`, (path, wanted) => {
-      expect(accessTo(wallsFor(policy(name), places).rules, join(at, path))).toBe(wanted as Rule["access"]);
+      expect(accessTo(createSandboxRules(policy(name), places).rules, join(at, path))).toBe(wanted as PathRule["access"]);
     });
   });
 });
 
 test("rules go from the shortest path to the longest, and the first is for everything", () => {
-  const { rules } = wallsFor(policy("workspace"), house().places);
+  const { rules } = createSandboxRules(policy("workspace"), house().places);
   const depths = rules.map((rule) => rule.path.split("/").filter(Boolean).length);
   expect(rules[0]).toEqual({ path: "/", access: "read" });
   expect(depths).toEqual(depths.toSorted((a, b) => a - b));
@@ -91,7 +91,7 @@ describe("what belongs to the work besides the project", () => {
   test("--add-dir and --allow-write can be written, and their repositories are guarded as the project's", () => {
     const { at, places } = house(["lib/.git/HEAD", "lib/.git/config", "lib/.git/objects/x", "lib/.git/hooks/x", "out/x"]);
     const asked = policy("workspace", { addDirs: [join(at, "lib")], allowWrite: [join(at, "out")] });
-    const { rules } = wallsFor(asked, places);
+    const { rules } = createSandboxRules(asked, places);
     expect(
       ["lib/a", "out/a", "lib/.git/index", "lib/.git/hooks/x", "lib/.git/config"].map((path) => accessTo(rules, join(at, path))),
     ).toEqual(["write", "write", "write", "read", "read"]);
@@ -100,7 +100,7 @@ describe("what belongs to the work besides the project", () => {
   test("what is guarded can be asked for by its own name", () => {
     const { at, places } = house();
     const hooks = join(at, "home/project/.git/hooks");
-    const { rules } = wallsFor(policy("workspace", { allowWrite: [hooks] }), places);
+    const { rules } = createSandboxRules(policy("workspace", { allowWrite: [hooks] }), places);
     expect(accessTo(rules, join(hooks, "pre-commit"))).toBe("write");
     expect(accessTo(rules, join(at, "home/project/.git/config"))).toBe("read");
   });
@@ -108,7 +108,7 @@ describe("what belongs to the work besides the project", () => {
   test("readonly and plan write neither", () => {
     const { at, places } = house(["lib/x"]);
     for (const name of ["readonly", "plan"] as const) {
-      const { rules } = wallsFor(policy(name, { addDirs: [join(at, "lib")], allowWrite: [join(at, "lib")] }), places);
+      const { rules } = createSandboxRules(policy(name, { addDirs: [join(at, "lib")], allowWrite: [join(at, "lib")] }), places);
       expect(accessTo(rules, join(at, "lib/x"))).toBe("read");
     }
   });
@@ -120,7 +120,7 @@ describe("a project that is not to be trusted", () => {
       const { at, places } = house();
       rmSync(join(places.project, name), { recursive: true, force: true });
       symlinkSync(join(at, "home/.ssh"), join(places.project, name));
-      expect(accessTo(wallsFor(policy("workspace"), places).rules, join(at, "home/.ssh/id"))).toBe("none");
+      expect(accessTo(createSandboxRules(policy("workspace"), places).rules, join(at, "home/.ssh/id"))).toBe("none");
     }
   });
 
@@ -129,7 +129,7 @@ describe("a project that is not to be trusted", () => {
       const { at, places } = house(["home/.bashrc", "home/project/.skein/x"]);
       make(join(at, "home/.bashrc"), join(places.project, ".skein/plan.md"));
       for (const name of ["workspace", "plan"] as const) {
-        const { rules } = wallsFor(policy(name), places);
+        const { rules } = createSandboxRules(policy(name), places);
         expect(accessTo(rules, join(at, "home/.bashrc"))).toBe("read");
         expect(accessTo(rules, join(places.project, ".skein/plan.md"))).toBe("read");
       }
@@ -138,30 +138,30 @@ describe("a project that is not to be trusted", () => {
 
   test("has no plan where .skein is a file", () => {
     const { places } = house(["home/project/.skein"]);
-    expect(accessTo(wallsFor(policy("plan"), places).rules, join(places.project, ".skein"))).toBe("read");
+    expect(accessTo(createSandboxRules(policy("plan"), places).rules, join(places.project, ".skein"))).toBe("read");
   });
 
   test("can't make another repository writable by a link at .git", () => {
     const { at, places } = house(["other/.git/HEAD", "other/.git/objects/x"]);
     rmSync(join(places.project, ".git"), { recursive: true });
     symlinkSync(join(at, "other/.git"), join(places.project, ".git"));
-    expect(accessTo(wallsFor(policy("workspace"), places).rules, join(at, "other/.git/index"))).toBe("read");
+    expect(accessTo(createSandboxRules(policy("workspace"), places).rules, join(at, "other/.git/index"))).toBe("read");
   });
 });
 
 test("the home directory, or what it lies in, is no project that could be written", () => {
   const { at, places } = house();
   for (const project of [places.home, dirname(places.home), "/"]) {
-    const { rules } = wallsFor(policy("workspace"), { ...places, project, directory: project });
+    const { rules } = createSandboxRules(policy("workspace"), { ...places, project, directory: project });
     expect(accessTo(rules, join(at, "home/.bashrc"))).toBe("read");
-    expect(isTooWide(project, places.home)).toBe(true);
+    expect(isTooBroad(project, places.home)).toBe(true);
   }
-  expect(isTooWide(`${places.home}-more`, places.home)).toBe(false);
+  expect(isTooBroad(`${places.home}-more`, places.home)).toBe(false);
 });
 
 test("a directory of the project is written where the project itself is too wide", () => {
   const { at, places } = house(["home/notes/x"]);
-  const { rules } = wallsFor(policy("workspace"), { ...places, project: places.home, directory: join(at, "home/notes") });
+  const { rules } = createSandboxRules(policy("workspace"), { ...places, project: places.home, directory: join(at, "home/notes") });
   expect(accessTo(rules, join(at, "home/notes/x"))).toBe("write");
 });
 
@@ -170,7 +170,7 @@ test("a project in a scratch place is the project itself, under every policy", (
   const inCache = { ...places, project: join(at, "home/.cache"), directory: join(at, "home/.cache") };
   expect(
     ["workspace", "readonly", "plan"].map((name) =>
-      accessTo(wallsFor(policy(name as PolicyName), inCache).rules, join(at, "home/.cache/x")),
+      accessTo(createSandboxRules(policy(name as PolicyName), inCache).rules, join(at, "home/.cache/x")),
     ),
   ).toEqual(["write", "read", "read"]);
 });
@@ -178,7 +178,7 @@ test("a project in a scratch place is the project itself, under every policy", (
 test("places are known by their real paths, and what is not there has no rule", () => {
   const { at, places } = house();
   symlinkSync(places.project, join(at, "link"));
-  const { rules } = wallsFor(policy("workspace"), { ...places, project: join(at, "link"), directory: join(at, "link") });
+  const { rules } = createSandboxRules(policy("workspace"), { ...places, project: join(at, "link"), directory: join(at, "link") });
   expect(rules).toContainEqual({ path: places.project, access: "write" });
   expect(rules.map((rule) => rule.path)).not.toContain(join(at, "home/.gnupg"));
 });
@@ -186,18 +186,18 @@ test("places are known by their real paths, and what is not there has no rule", 
 test("root keeps the right to change what belongs to others only where the project does", () => {
   const { places } = house();
   const isMine = process.getuid?.() === 0;
-  expect(wallsFor(policy("workspace"), { ...places, isRoot: true }).keepsOwnerRights).toBe(!isMine);
-  expect(wallsFor(policy("readonly"), { ...places, isRoot: true }).keepsOwnerRights).toBe(false);
-  expect(wallsFor(policy("workspace"), places).keepsOwnerRights).toBe(false);
+  expect(createSandboxRules(policy("workspace"), { ...places, isRoot: true }).keepsOwnerRights).toBe(!isMine);
+  expect(createSandboxRules(policy("readonly"), { ...places, isRoot: true }).keepsOwnerRights).toBe(false);
+  expect(createSandboxRules(policy("workspace"), places).keepsOwnerRights).toBe(false);
 });
 
 test("the executor is told what it may write and what is hidden", () => {
   const { at, places } = house();
   const asked = policy("workspace", { net: "on" });
-  const bounds = boundsOf(wallsFor(asked, places), asked, true);
+  const bounds = describeSandbox(createSandboxRules(asked, places), asked, true);
   expect(bounds).toMatchObject({ policy: "workspace", net: "on", unixSockets: false, temp: places.temp, isEnforced: true });
   expect(bounds.maxMemoryBytes).toBeWithin(1, totalmem());
-  expect(boundsOf(wallsFor(asked, places), policy("full"), false).maxMemoryBytes).toBe(null);
+  expect(describeSandbox(createSandboxRules(asked, places), policy("full"), false).maxMemoryBytes).toBe(null);
   expect(bounds.writable).toContain(places.project);
   expect(bounds.hidden).toContain(join(at, "home/.ssh"));
 });

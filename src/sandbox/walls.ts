@@ -3,16 +3,16 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
-import type { Bounds, Policy, SessionMark } from "../protocol/policy.ts";
-import { guardedInGit, gitPlaces } from "./git-places.ts";
-import { scratchPlaces, secretPlaces } from "./places.ts";
+import type { SandboxInfo, Policy, SessionTag } from "../protocol/policy.ts";
+import { protectedGitPaths, writableGitPaths } from "./git-places.ts";
+import { scratchPaths, secretPaths } from "./places.ts";
 
 /** `scratch` can be read, and what is written there goes to a copy of its own; where that can't be had it is read-only. */
-export type Rule = { path: string; access: "none" | "read" | "write" | "scratch" };
+export type PathRule = { path: string; access: "none" | "read" | "write" | "scratch" };
 
-export type Walls = {
+export type SandboxRules = {
   /** From the shortest path to the longest; the first is for everything. */
-  rules: Rule[];
+  rules: PathRule[];
   net: "on" | "off";
   /**
    * With the network off, the one port of the loopback that can be reached all the same. In a namespace it is the
@@ -28,10 +28,10 @@ export type Walls = {
   /** Root may write what belongs to others only where the project does. */
   keepsOwnerRights: boolean;
   /** Shown to those inside, by `within.ts`; they can't remove it. */
-  mark?: SessionMark;
+  mark?: SessionTag;
 };
 
-export type Places = {
+export type SandboxPaths = {
   project: string;
   directory: string;
   home: string;
@@ -53,28 +53,28 @@ const manyProcesses = 3000;
 const memoryShare = 0.75;
 
 /** For every policy but `full`, which has no walls. */
-export function wallsFor(policy: Policy, places: Places): Walls {
+export function createSandboxRules(policy: Policy, places: SandboxPaths): SandboxRules {
   const writable = writablePlaces(policy, places);
-  const found = new Map<string, Rule["access"]>([["/", "read"]]);
-  const put = (access: Rule["access"], paths: string[]) => {
+  const found = new Map<string, PathRule["access"]>([["/", "read"]]);
+  const put = (access: PathRule["access"], paths: string[]) => {
     for (const path of paths.map(real)) if (path !== null) found.set(path, access);
   };
-  put("scratch", scratchPlaces(places.home));
-  put("none", secretPlaces(places));
+  put("scratch", scratchPaths(places.home));
+  put("none", secretPaths(places));
   put("none", [places.own.config, places.own.data, places.own.state]);
-  put("read", shownOfOurs(places));
+  put("read", readableSkeinPaths(places));
   // Also where the project lies in a scratch place: what seems to be written must not be lost.
   put(
     "read",
-    [places.project, places.directory, ...policy.addDirs].filter((path) => !isTooWide(path, places.home)),
+    [places.project, places.directory, ...policy.addDirs].filter((path) => !isTooBroad(path, places.home)),
   );
   put("write", writable);
   put("read", protectedPlaces(writable, policy.allowWrite));
-  if (policy.name !== "readonly" && isOwnFile(planFile(places.project))) put("write", [planFile(places.project)]);
+  if (policy.name !== "readonly" && isOwnFile(planFilePath(places.project))) put("write", [planFilePath(places.project)]);
   put("write", [places.temp]);
   const rules = [...found].map(([path, access]) => ({ path, access }));
   return {
-    rules: byDepth(rules),
+    rules: sortByDepth(rules),
     net: policy.net,
     unixSockets: places.unixSockets,
     temp: places.temp,
@@ -85,14 +85,14 @@ export function wallsFor(policy: Policy, places: Places): Walls {
 }
 
 /** What is named twice goes by the last. */
-export function byDepth(rules: Rule[]): Rule[] {
+export function sortByDepth(rules: PathRule[]): PathRule[] {
   const last = new Map(rules.map((rule) => [rule.path, rule]));
   return [...last.values()].toSorted((a, b) => depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1));
 }
 
 /** What the executor is told, to explain what the kernel denies. */
-export function boundsOf(walls: Walls, policy: Policy, isEnforced: boolean): Bounds {
-  const paths = (access: Rule["access"]) => walls.rules.filter((rule) => rule.access === access).map((rule) => rule.path);
+export function describeSandbox(walls: SandboxRules, policy: Policy, isEnforced: boolean): SandboxInfo {
+  const paths = (access: PathRule["access"]) => walls.rules.filter((rule) => rule.access === access).map((rule) => rule.path);
   return {
     policy: policy.name,
     net: policy.net,
@@ -107,20 +107,20 @@ export function boundsOf(walls: Walls, policy: Policy, isEnforced: boolean): Bou
   };
 }
 
-export function planFile(project: string): string {
+export function planFilePath(project: string): string {
   return `${project}/.skein/plan.md`;
 }
 
 /** The home directory is no project: a tool that may write it may write what runs at the next login. */
-export function isTooWide(project: string, home: string): boolean {
+export function isTooBroad(project: string, home: string): boolean {
   return `${real(home) ?? home}${sep}`.startsWith(project === sep ? sep : `${real(project) ?? project}${sep}`);
 }
 
-function writablePlaces(policy: Policy, places: Places): string[] {
+function writablePlaces(policy: Policy, places: SandboxPaths): string[] {
   if (policy.name !== "workspace") return [];
-  const own = [places.project, places.directory].filter((path) => !isTooWide(path, places.home));
+  const own = [places.project, places.directory].filter((path) => !isTooBroad(path, places.home));
   const all = [...own, ...policy.addDirs, ...policy.allowWrite];
-  return [...all, ...all.flatMap(gitPlaces)];
+  return [...all, ...all.flatMap(writableGitPaths)];
 }
 
 /**
@@ -130,7 +130,7 @@ function writablePlaces(policy: Policy, places: Places): string[] {
 function protectedPlaces(writable: string[], asked: string[]): string[] {
   const within = writable.flatMap((path) => real(path) ?? []);
   const wanted = new Set(asked.map(real));
-  const guarded = writable.flatMap((path) => [...guardedInGit(path), `${path}/.skein`]).flatMap((path) => real(path) ?? []);
+  const guarded = writable.flatMap((path) => [...protectedGitPaths(path), `${path}/.skein`]).flatMap((path) => real(path) ?? []);
   return guarded.filter((path) => !wanted.has(path) && within.some((one) => path.startsWith(one + sep)));
 }
 
@@ -145,7 +145,7 @@ function isOwnFile(path: string): boolean {
 }
 
 /** Skills and roles are read by the model; they lie beside what it must not see. */
-function shownOfOurs({ own, home }: Places): string[] {
+function readableSkeinPaths({ own, home }: SandboxPaths): string[] {
   return [...["skills", "roles", "AGENTS.md", "CLAUDE.md"].map((name) => `${own.config}/${name}`), `${home}/.claude/skills`];
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { loadLibc } from "../kit/libc.ts";
-import { markVariables, sessionAround } from "./within.ts";
+import { sessionTagVariables, findEnclosingSession } from "./within.ts";
 
 const script = `const { sessionAround } = await import(${JSON.stringify(join(import.meta.dir, "within.ts"))}); console.log(JSON.stringify(sessionAround(process.env)))`;
 const asked = ["env", "-i", process.execPath, "-e", script];
@@ -16,15 +16,15 @@ async function seenBelow(...chain: Record<string, string>[]): Promise<unknown> {
   return JSON.parse(await new Response(Bun.spawn(words).stdout).text());
 }
 
-const marked = (session: string, nesting = false) => markVariables({ session, nesting });
+const marked = (session: string, nesting = false) => sessionTagVariables({ session, nesting });
 
 test("without a session around there is none", async () => {
-  expect(sessionAround({})).toBe(null);
+  expect(findEnclosingSession({})).toBe(null);
   expect(await seenBelow({}, {})).toBe(null);
 });
 
 test("a session is told by the process' own variables, and by those of any parent", async () => {
-  expect(sessionAround(marked("one"))).toEqual({ session: "one", nesting: false });
+  expect(findEnclosingSession(marked("one"))).toEqual({ session: "one", nesting: false });
   for (const chain of [[marked("one")], [marked("one"), {}], [marked("one"), {}, {}, {}]])
     expect(await seenBelow(...chain)).toEqual({ session: "one", nesting: false });
 });

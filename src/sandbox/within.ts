@@ -1,18 +1,18 @@
 // Whether this process runs inside a session of skein, which one, and whether a person allowed that it starts another.
 // Every process of a session is marked in its environment, behind walls also by a file; nothing is enforced here.
 import { lstatSync, readFileSync } from "node:fs";
-import { signs } from "../kit/libc.ts";
-import type { Around, SessionMark } from "../protocol/policy.ts";
+import { rlimitTags } from "../kit/libc.ts";
+import type { EnclosingSession, SessionTag } from "../protocol/policy.ts";
 
 type Variables = Record<string, string | undefined>;
 
 /** What walls show to those inside: a file that they can't remove, on macOS a place that they can't look at. */
-export const markPlaces = { file: "/dev/skein", denied: "/private/var/db/skein-session" };
+export const sessionTagPaths = { file: "/dev/skein", denied: "/private/var/db/skein-session" };
 
 const variable = { session: "SKEIN_SESSION_ID", nesting: "SKEIN_NESTING" };
 
 /** What the environment of a session's processes says. */
-export function markVariables({ session, nesting }: SessionMark): Record<string, string> {
+export function sessionTagVariables({ session, nesting }: SessionTag): Record<string, string> {
   return { [variable.session]: session, ...(nesting ? { [variable.nesting]: "allowed" } : {}) };
 }
 
@@ -20,28 +20,28 @@ export function markVariables({ session, nesting }: SessionMark): Record<string,
  * Null when no session is around this process. Whoever is marked must allow it, so that a mark which is made up allows
  * nothing: those above, up to the process that the session began with, are out of its reach.
  */
-export function sessionAround(env: Variables): Around | null {
+export function findEnclosingSession(env: Variables): EnclosingSession | null {
   const marks = [markOfWalls(), markIn(env), ...marksAbove()].filter((mark) => mark !== null);
   return marks.find((mark) => !mark.nesting) ?? marks[0] ?? (isSigned() ? unknown : null);
 }
 
-const unknown: Around = { session: null, nesting: false };
+const unknown: EnclosingSession = { session: null, nesting: false };
 
-function markIn(env: Variables): Around | null {
+function markIn(env: Variables): EnclosingSession | null {
   const session = env[variable.session];
   return session === undefined ? null : { session, nesting: env[variable.nesting] === "allowed" };
 }
 
-function markOfWalls(): Around | null {
-  if (process.platform === "darwin") return isDenied(markPlaces.denied) ? unknown : null;
+function markOfWalls(): EnclosingSession | null {
+  if (process.platform === "darwin") return isDenied(sessionTagPaths.denied) ? unknown : null;
   // Looked for first: an exception costs more than all the rest.
-  if (lstatSync(markPlaces.file, { throwIfNoEntry: false }) === undefined) return null;
-  const [, session, nesting] = markPattern.exec(readText(markPlaces.file) ?? "") ?? [];
+  if (lstatSync(sessionTagPaths.file, { throwIfNoEntry: false }) === undefined) return null;
+  const [, session, nesting] = markPattern.exec(readText(sessionTagPaths.file) ?? "") ?? [];
   return session === undefined ? null : { session, nesting: nesting !== undefined };
 }
 
 /** As the file holds it. */
-export function markText({ session, nesting }: SessionMark): string {
+export function sessionTagText({ session, nesting }: SessionTag): string {
   return `session ${session}${nesting ? " nesting" : ""}`;
 }
 
@@ -57,7 +57,7 @@ function isDenied(path: string): boolean {
 }
 
 /** By the environments that they were started with. */
-function marksAbove(): (Around | null)[] {
+function marksAbove(): (EnclosingSession | null)[] {
   if (process.platform === "darwin") return marksByPs();
   const marks = [];
   // In a pid namespace without a /proc of its own, only /proc itself knows our number.
@@ -78,13 +78,13 @@ function parentOf(pid: number | "self"): number {
   return stat === null ? 0 : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ", 2)[1]);
 }
 
-function markAmong(entries: string, separator: string): Around | null {
+function markAmong(entries: string, separator: string): EnclosingSession | null {
   if (!entries.includes(`${variable.session}=`)) return null;
   const pairs = entries.split(separator).map((entry) => entry.split("=", 2) as [string, string?]);
   return markIn(Object.fromEntries(pairs));
 }
 
-function marksByPs(): (Around | null)[] {
+function marksByPs(): (EnclosingSession | null)[] {
   const { stdout } = Bun.spawnSync(["/bin/ps", "-axwwE", "-o", "pid=,ppid=,command="], { stdin: "ignore", stderr: "ignore" });
   const rows = stdout
     .toString()
@@ -101,7 +101,7 @@ function isSigned(): boolean {
   const limits = process.platform === "linux" ? readText("/proc/self/limits") : null;
   if (limits === null) return false;
   const value = Number.parseInt(limits.slice(limits.indexOf("Max msgqueue size") + "Max msgqueue size".length));
-  return value >= signs.start && value < signs.end;
+  return value >= rlimitTags.start && value < rlimitTags.end;
 }
 
 function readText(path: string): string | null {

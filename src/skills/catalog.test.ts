@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import type { SkillRow } from "../protocol/api.ts";
+import type { SkillInfo } from "../protocol/api.ts";
 import { catalogText } from "./catalog.ts";
 
-const row = (name: string, more: Partial<SkillRow> = {}): SkillRow => ({
+const row = (name: string, more: Partial<SkillInfo> = {}): SkillInfo => ({
   name,
   description: `About ${name}.`,
   path: `/s/${name}/SKILL.md`,

@@ -1,13 +1,13 @@
 // The skills as the system prompt lists them: one bounded line each. Bodies are read only when they are used.
 import { dirname } from "node:path";
-import type { SkillRow } from "../protocol/api.ts";
+import type { SkillInfo } from "../protocol/api.ts";
 import { oneLine } from "../kit/text.ts";
 
 const maxDescription = 400;
 const maxBytes = 16_000;
 
 /** Empty for none. Names and descriptions come from files, so each is kept on its line. */
-export function catalogText(skills: readonly SkillRow[]): string {
+export function catalogText(skills: readonly SkillInfo[]): string {
   const offered = skills.filter((skill) => !skill.hidden);
   const lines: string[] = [];
   let bytes = 0;
@@ -23,7 +23,7 @@ export function catalogText(skills: readonly SkillRow[]): string {
   return [`Skills: when a task fits one, read its file with \`read\` before you use it.`, ...lines].join("\n");
 }
 
-function placesOf(skills: readonly SkillRow[]): string {
+function placesOf(skills: readonly SkillInfo[]): string {
   const places = [...new Set(skills.map((skill) => dirname(dirname(skill.path)).replace(/\p{Cc}+/gu, "?")))];
   return places.length > 5 ? `${places.slice(0, 5).join(", ")} and ${places.length - 5} other directories` : places.join(", ");
 }

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { SkillList } from "../protocol/api.ts";
-import { scanSkills, type ScanOptions } from "./scan.ts";
+import { scanSkills, type ScanSkillsOptions } from "./scan.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-skills-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -14,7 +14,7 @@ type Place = {
   home: string;
   project: string;
   write: (path: string, text: string) => string;
-  scan: (options?: Partial<ScanOptions>) => SkillList;
+  scan: (options?: Partial<ScanSkillsOptions>) => SkillList;
 };
 
 /** Paths are relative to the home directory; the project is `work`. */
@@ -28,7 +28,7 @@ function place(files: Record<string, string> = {}): Place {
     return join(home, path);
   };
   for (const [path, text] of Object.entries(files)) write(path, text);
-  const scan = (options: Partial<ScanOptions> = {}): SkillList =>
+  const scan = (options: Partial<ScanSkillsOptions> = {}): SkillList =>
     scanSkills({ directory: project, project, home, configDir: join(home, ".config", "skein"), trusted: false, ...options });
   return { home, project, write, scan };
 }

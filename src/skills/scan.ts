@@ -4,9 +4,9 @@ import { readdirSync, realpathSync, statSync, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readFrontmatter } from "../kit/frontmatter.ts";
 import { messageOf } from "../protocol/error.ts";
-import type { SkillList, SkillRow } from "../protocol/api.ts";
+import type { SkillList, SkillInfo } from "../protocol/api.ts";
 
-export type ScanOptions = {
+export type ScanSkillsOptions = {
   /** Where the agent works: it and its parents up to the project may hold `.agents/skills`. */
   directory: string;
   project: string;
@@ -15,15 +15,15 @@ export type ScanOptions = {
   trusted: boolean;
 };
 
-type Root = { path: string; scope: SkillRow["scope"]; trusted: boolean };
+type Root = { path: string; scope: SkillInfo["scope"]; trusted: boolean };
 type Problem = SkillList["problems"][number];
 
 const maxDepth = 4;
 const maxDirectories = 500;
 const headBytes = 8_192;
 
-export function scanSkills(options: ScanOptions): SkillList {
-  const found: SkillRow[] = [];
+export function scanSkills(options: ScanSkillsOptions): SkillList {
+  const found: SkillInfo[] = [];
   const problems: Problem[] = [];
   const visited = new Set<string>();
   const budget = { left: maxDirectories };
@@ -40,7 +40,7 @@ export function scanSkills(options: ScanOptions): SkillList {
 }
 
 /** In the order in which they win: the project before the user, nearer before farther. */
-function rootsOf({ directory, project, home, configDir, trusted }: ScanOptions): Root[] {
+function rootsOf({ directory, project, home, configDir, trusted }: ScanSkillsOptions): Root[] {
   const users = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
   const roots: Root[] = [{ path: join(project, ".skein", "skills"), scope: "project", trusted }];
   // What was trusted are the files at the top of the project; skills further down were not among them.
@@ -105,7 +105,7 @@ function children(path: string, problems: Problem[]): string[] {
   }
 }
 
-function readSkill(file: string, root: Root, problems: Problem[]): SkillRow | null {
+function readSkill(file: string, root: Root, problems: Problem[]): SkillInfo | null {
   const { fields, problems: wrong } = readFrontmatter(file, headBytes);
   const add = (message: string): number => problems.push({ path: file, message });
   wrong.forEach(add);

@@ -1,36 +1,36 @@
 // Questions that turns ask, each with its answer or with why there is none.
 import type { Ask } from "../protocol/control.ts";
 import { Fault } from "../protocol/error.ts";
-import type { AskWish } from "../protocol/ports.ts";
+import type { AskRequest } from "../protocol/ports.ts";
 import { type AskRow, selectAsks, toAsk } from "./control-rows.ts";
 import type { Db } from "./db.ts";
-import { eventOf, recordEvent } from "./events.ts";
-import { type Ground, requireLease } from "./lease.ts";
+import { toEvent, recordEvent } from "./events.ts";
+import { type WriteTarget, requireLease } from "./lease.ts";
 import { openTurn } from "./nodes.ts";
 import { sessionRow } from "./rows.ts";
 import { isTail } from "./sessions.ts";
-import type { AskClose, Lease, Written } from "./store.ts";
+import type { AskClose, Lease, WriteResult } from "./store.ts";
 
-export function openAsk(db: Db, lease: Lease, turn: string, wish: AskWish & { expiresAt: number | null }): Written<Ask> {
+export function openAsk(db: Db, lease: Lease, turn: string, wish: AskRequest & { expiresAt: number | null }): WriteResult<Ask> {
   return db.writeThrough(() => {
     const ground = requireLease(db, lease);
     const { n } = openTurn(db, ground, turn);
     const { lastInsertRowid } = db
       .query("insert into asks (id, session, turn, call, question, options, opened_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?)")
       .run(Bun.randomUUIDv7(), ground.n, n, wish.call, wish.question, JSON.stringify(wish.options), Date.now(), wish.expiresAt);
-    return told(db, lease, ground, Number(lastInsertRowid), "ask.opened");
+    return writeAskEvent(db, lease, ground, Number(lastInsertRowid), "ask.opened");
   });
 }
 
 /** Closed once: whoever comes second is told so. */
-export function closeAsk(db: Db, lease: Lease, id: string, close: AskClose): Written<Ask> {
+export function closeAsk(db: Db, lease: Lease, id: string, close: AskClose): WriteResult<Ask> {
   return db.writeThrough(() => {
     const ground = requireLease(db, lease);
     const row = db.query<{ n: number }>("select n from asks where id = ? and session = ? and closed_at is null").get(id, ground.n);
     if (row === null) throw new Fault("ask-closed", `The question ${id} is not open any more.`);
     const answer = close.outcome === "answered" ? close.answer : null;
     db.query("update asks set closed_at = ?, outcome = ?, answer = ? where n = ?").run(Date.now(), close.outcome, answer, row.n);
-    return told(db, lease, ground, row.n, "ask.closed");
+    return writeAskEvent(db, lease, ground, row.n, "ask.closed");
   });
 }
 
@@ -52,12 +52,12 @@ export function findAsk(db: Db, wanted: string): Ask {
   throw new Fault("ask-unknown", problem, { hint: "`skein asks` lists those without an answer." });
 }
 
-function told(db: Db, lease: Lease, ground: Ground, ask: number, kind: "ask.opened" | "ask.closed"): Written<Ask> {
+function writeAskEvent(db: Db, lease: Lease, ground: WriteTarget, ask: number, kind: "ask.opened" | "ask.closed"): WriteResult<Ask> {
   const at = Date.now();
   const seq = ground.seq + 1;
   const row = db.query<AskRow>(`${selectAsks} where a.n = ?`).get(ask)!;
   recordEvent(db, { session: ground.n, seq, kind, turn: row.turn, node: null, item: ask, at });
   db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(seq, at, ground.n);
   const value = toAsk(row);
-  return { value, events: [eventOf(seq, lease.session, row.turn_id, at, { type: kind, ask: value })] };
+  return { value, events: [toEvent(seq, lease.session, row.turn_id, at, { type: kind, ask: value })] };
 }

@@ -1,16 +1,16 @@
 // What a session had others do: who took turns, which sub-sessions its turns spawned, and what each of them used.
-import type { TurnRow } from "../protocol/control.ts";
+import type { TurnInfo } from "../protocol/control.ts";
 import { textOf } from "../protocol/node.ts";
 import type { SpawnedSession } from "../protocol/tree-views.ts";
-import { nothingSpent, type Spent } from "../protocol/usage.ts";
+import { zeroSpent, type Spent } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
-import type { Holder } from "./lease.ts";
+import type { LeaseHolder } from "./lease.ts";
 import { selectTurns, spentColumns, toSpent, toTurn, type SpentRow, type TurnRow as StoredTurn } from "./rows.ts";
-import { rowOfTurn, stateOfOpen } from "./running.ts";
+import { toTurnInfo, openTurnState } from "./running.ts";
 import type { Store, SubSession } from "./store.ts";
 
 /** Of each session in which an agent took turns the latest of them, the latest first; archived sessions too. */
-export function latestTurnsBy(db: Db, self: Holder, agent: string, filter: Parameters<Store["latestTurnsBy"]>[1]): TurnRow[] {
+export function latestTurnsBy(db: Db, self: LeaseHolder, agent: string, filter: Parameters<Store["latestTurnsBy"]>[1]): TurnInfo[] {
   const rows = db
     .query<StoredTurn>(
       `${selectTurns} where t.n in (
@@ -19,7 +19,7 @@ export function latestTurnsBy(db: Db, self: Holder, agent: string, filter: Param
        ) order by t.n desc limit ?4`,
     )
     .all(agent, filter.project ?? null, filter.session ?? null, filter.limit ?? -1);
-  return rows.flatMap((row) => rowOfTurn(db, self, row) ?? []);
+  return rows.flatMap((row) => toTurnInfo(db, self, row) ?? []);
 }
 
 type Used = SpentRow & { id: string; parent: string; steps: number; running: number; started_at: number | null; ended_at: number | null };
@@ -60,7 +60,7 @@ type Spawned = SpentRow & {
 };
 
 /** The sessions that began below these turns while they ran, the oldest first; the turns are in their order. */
-export function spawnedBy(db: Db, self: Holder, turns: readonly StoredTurn[]): SpawnedSession[] {
+export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly StoredTurn[]): SpawnedSession[] {
   const above = Map.groupBy(turns.toReversed(), (turn) => turn.session_id);
   const parents = JSON.stringify([...above.keys()]);
   // Beside one max() SQLite gives the other columns of the row that has it: the status is that of the last turn.
@@ -78,7 +78,7 @@ export function spawnedBy(db: Db, self: Holder, turns: readonly StoredTurn[]): S
     });
   if (rows.length === 0) return [];
   const open = openBelow(db, parents);
-  const said = lastWords(db, rows);
+  const said = lastMessages(db, rows);
   return rows.map((row) => {
     const running = open.get(row.id);
     return {
@@ -88,9 +88,9 @@ export function spawnedBy(db: Db, self: Holder, turns: readonly StoredTurn[]): S
       task: row.task ?? "",
       createdAt: row.created_at,
       seq: row.seq,
-      state: running !== undefined ? stateOfOpen(db, self, row).state : (row.status ?? notBegun(db, self, row.turn)),
+      state: running !== undefined ? openTurnState(db, self, row).state : (row.status ?? notBegun(db, self, row.turn)),
       spent: toSpent(row),
-      current: running === undefined ? nothingSpent : { usage: running.usage, costUsd: running.costUsd },
+      current: running === undefined ? zeroSpent : { usage: running.usage, costUsd: running.costUsd },
       said: (row.tip === null ? undefined : said.get(row.tip)) ?? "",
     };
   });
@@ -111,14 +111,14 @@ function openBelow(db: Db, parents: string) {
 }
 
 /** It is about to, or whoever spawned it died before that. */
-function notBegun(db: Db, self: Holder, { ended_at, session_id: id, session: n }: StoredTurn): SpawnedSession["state"] {
-  return ended_at === null && stateOfOpen(db, self, { id, n }).state !== "interrupted" ? "running" : "interrupted";
+function notBegun(db: Db, self: LeaseHolder, { ended_at, session_id: id, session: n }: StoredTurn): SpawnedSession["state"] {
+  return ended_at === null && openTurnState(db, self, { id, n }).state !== "interrupted" ? "running" : "interrupted";
 }
 
 const keptWords = 400;
 
 /** The end of the message that each rests at. */
-function lastWords(db: Db, sessions: readonly { tip: number | null }[]): Map<number, string> {
+function lastMessages(db: Db, sessions: readonly { tip: number | null }[]): Map<number, string> {
   const rows = db
     .query<{ n: number; body: string }>("select n, body from nodes where n in (select value from json_each(?))")
     .all(JSON.stringify(sessions.map(({ tip }) => tip)));

@@ -1,18 +1,18 @@
 // What every store must keep of what was told: of a session in short, and to whom something was given.
 import { expect, test } from "bun:test";
-import { begin, faultCode } from "./fixtures/begin.ts";
-import { agent } from "./fixtures/samples.ts";
+import { beginTurn, faultCode } from "./fixtures/begin.ts";
+import { agentNode } from "./fixtures/samples.ts";
 import type { Store } from "./store.ts";
 
-export function describeMemory(store: () => Store): void {
+export function describeHistory(store: () => Store): void {
   test("a description is given back for its wish until the session changes", async () => {
-    const { session, lease, turn } = await begin(store());
+    const { session, lease, turn } = await beginTurn(store());
     const stamp = await store().stampOf(session.id);
     await store().saveDescription(session.id, "a", { stamp, body: "one" });
     await store().saveDescription(session.id, "b", { stamp, body: "two" });
     await store().saveDescription(session.id, "a", { stamp, body: "three" });
     expect([await store().description(session.id, "a"), await store().description(session.id, "b")]).toEqual(["three", "two"]);
-    await store().appendNode(lease, turn.id, agent("more"));
+    await store().appendNode(lease, turn.id, agentNode("more"));
     expect(await store().stampOf(session.id)).not.toBe(stamp);
     expect(await store().description(session.id, "a")).toBeNull();
     await store().saveDescription(session.id, "a", { stamp, body: "late" });
@@ -20,7 +20,7 @@ export function describeMemory(store: () => Store): void {
   });
 
   test("a moved tip is a change too, and only sessions can be described", async () => {
-    const { session } = await begin(store());
+    const { session } = await beginTurn(store());
     const stamp = await store().stampOf(session.id);
     await store().updateSession(session.id, { tip: null });
     expect(await store().stampOf(session.id)).not.toBe(stamp);

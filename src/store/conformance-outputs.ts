@@ -1,21 +1,21 @@
 // The part of the conformance suite about whole outputs and search.
 import { expect, test } from "bun:test";
-import { begin, faultCode } from "./fixtures/begin.ts";
-import { agent, endedWell, everyKind } from "./fixtures/samples.ts";
+import { beginTurn, faultCode } from "./fixtures/begin.ts";
+import { agentNode, okTurnEnd, sampleNodes } from "./fixtures/samples.ts";
 import type { Store } from "./store.ts";
 
 export function describeOutputs(store: () => Store): void {
   const whole = async (identifier: string) => new Uint8Array(await new Response(await store().readOutput(identifier)).arrayBuffer());
 
   test("a small output stays in its node", async () => {
-    const { lease } = await begin(store());
+    const { lease } = await beginTurn(store());
     const output = store().openOutput(lease, "c1", "bash");
     output.write(new TextEncoder().encode("few words"));
     expect(await output.close({ command: "echo" }, 32_768)).toBeNull();
   });
 
   test("5 MB of bytes that are no text come back whole", async () => {
-    const { session, lease } = await begin(store());
+    const { session, lease } = await beginTurn(store());
     const bytes = new Uint8Array(5 << 20).map((_, index) => (index * 31) % 256);
     const output = store().openOutput(lease, "c1", "bash");
     for (let at = 0; at < bytes.length; at += 10_007) output.write(bytes.subarray(at, at + 10_007));
@@ -30,7 +30,7 @@ export function describeOutputs(store: () => Store): void {
   });
 
   test("outputs of calls that run together are numbered apart, also when some need no file in the end", async () => {
-    const { lease } = await begin(store());
+    const { lease } = await beginTurn(store());
     const outputs = [1, 2, 3].map((call) => store().openOutput(lease, `c${call}`, "bash"));
     for (const output of outputs) output.write(new Uint8Array(40_000).fill(66));
     const inline = await outputs[0]!.close({}, 64_000);
@@ -48,7 +48,7 @@ export function describeOutputs(store: () => Store): void {
   });
 
   test("an output that can't be kept says so at its end, not while it is printed", async () => {
-    const { lease } = await begin(store());
+    const { lease } = await beginTurn(store());
     const output = store().openOutput(lease, "c1", "bash");
     await store().release(lease);
     for (let index = 0; index < 3; index++) output.write(new Uint8Array(40_000));
@@ -56,7 +56,7 @@ export function describeOutputs(store: () => Store): void {
   });
 
   test("an output can't be recorded under a lost lease", async () => {
-    const { lease } = await begin(store());
+    const { lease } = await beginTurn(store());
     const output = store().openOutput(lease, "c1", "bash");
     output.write(new Uint8Array(10));
     await store().release(lease);
@@ -66,8 +66,8 @@ export function describeOutputs(store: () => Store): void {
 
 export function describeSearch(store: () => Store): void {
   test("words are found wherever they were said, in a turn that never ended too", async () => {
-    const { session, lease, turn } = await begin(store());
-    for (const node of everyKind) await store().appendNode(lease, turn.id, node);
+    const { session, lease, turn } = await beginTurn(store());
+    for (const node of sampleNodes) await store().appendNode(lease, turn.id, node);
     const found = async (query: string) => (await store().search(query, { project: null, limit: 10 })).map((hit) => hit.node.author);
     expect(await found("GROSSER")).toEqual([]);
     expect(await found("größer")).toEqual(["user"]);
@@ -82,17 +82,17 @@ export function describeSearch(store: () => Store): void {
   });
 
   test("the better match comes first, within the limit", async () => {
-    const { lease, turn } = await begin(store());
-    await store().appendNode(lease, turn.id, agent(`needle ${"hay ".repeat(200)}`));
-    const best = (await store().appendNode(lease, turn.id, agent("needle needle"))).value;
-    await store().endTurn(lease, turn.id, endedWell);
+    const { lease, turn } = await beginTurn(store());
+    await store().appendNode(lease, turn.id, agentNode(`needle ${"hay ".repeat(200)}`));
+    const best = (await store().appendNode(lease, turn.id, agentNode("needle needle"))).value;
+    await store().endTurn(lease, turn.id, okTurnEnd);
     const hits = await store().search("needle", { project: null, limit: 1 });
     expect(hits.map((hit) => hit.node.id)).toEqual([best.id]);
   });
 
   test("no query is an error", async () => {
-    const { lease, turn } = await begin(store());
-    await store().appendNode(lease, turn.id, agent('a "b" c AND d'));
+    const { lease, turn } = await beginTurn(store());
+    await store().appendNode(lease, turn.id, agentNode('a "b" c AND d'));
     for (const query of [
       "",
       " ",
@@ -121,13 +121,13 @@ export function describeSearch(store: () => Store): void {
   });
 
   test("a store that holds together has no problems", async () => {
-    const { lease, turn } = await begin(store());
-    for (const node of everyKind) await store().appendNode(lease, turn.id, node);
-    await store().endTurn(lease, turn.id, endedWell);
+    const { lease, turn } = await beginTurn(store());
+    for (const node of sampleNodes) await store().appendNode(lease, turn.id, node);
+    await store().endTurn(lease, turn.id, okTurnEnd);
     await store().search("a", { project: null, limit: 1 });
     let checked = 0;
     const report = await store().verify({ onProgress: (count) => (checked = count) });
-    expect(report).toEqual({ sessions: 1, nodes: everyKind.length + 1, turns: 1, handles: 0, transcripts: 0, problems: [] });
+    expect(report).toEqual({ sessions: 1, nodes: sampleNodes.length + 1, turns: 1, handles: 0, transcripts: 0, problems: [] });
     expect(checked).toBeGreaterThan(0);
   });
 }

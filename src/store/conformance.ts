@@ -1,10 +1,10 @@
 // What every store must do, whatever is behind it. A test file names a store and says how to open one.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { begin, faultCode } from "./fixtures/begin.ts";
-import { agent, endedWell, everyKind, newSession, newTurn, usage, user } from "./fixtures/samples.ts";
+import { beginTurn, faultCode } from "./fixtures/begin.ts";
+import { agentNode, okTurnEnd, sampleNodes, newSession, newTurn, usage, userNode } from "./fixtures/samples.ts";
 import { describeControl } from "./conformance-control.ts";
 import { describeImports } from "./conformance-imports.ts";
-import { describeMemory } from "./conformance-memory.ts";
+import { describeHistory } from "./conformance-memory.ts";
 import { describeOutputs, describeSearch } from "./conformance-outputs.ts";
 import type { Store } from "./store.ts";
 
@@ -31,7 +31,7 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeImports(store);
     describeOutputs(store);
     describeSearch(store);
-    describeMemory(store);
+    describeHistory(store);
   });
 }
 
@@ -94,15 +94,15 @@ function describeSessions(store: () => Store): void {
   });
 
   test("a session that executes a plan keeps it, is listed beside its planner, and gives it to its forks", async () => {
-    const { session: planner, lease, turn } = await begin(store());
-    const node = (await store().appendNode(lease, turn.id, agent("a"))).value;
+    const { session: planner, lease, turn } = await beginTurn(store());
+    const node = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
     expect((await store().session(planner.id))?.plan).toBeUndefined();
     const made = await store().createSession(newSession({ parentSession: planner.id, plan: "1. look\n" }));
     expect(await store().session(made.id)).toMatchObject({ parentSession: planner.id, plan: "1. look\n" });
     expect((await store().listSessions({ project: "/project" })).map((session) => session.id)).toEqual([made.id, planner.id]);
     expect((await store().forkSession(planner.id, node.id, { name: null })).plan).toBeUndefined();
-    const own = await begin(store(), { plan: "2. do" });
-    const at = (await store().appendNode(own.lease, own.turn.id, agent("b"))).value;
+    const own = await beginTurn(store(), { plan: "2. do" });
+    const at = (await store().appendNode(own.lease, own.turn.id, agentNode("b"))).value;
     expect((await store().forkSession(own.session.id, at.id, { name: null })).plan).toBe("2. do");
     expect((await store().updateSession(own.session.id, { name: "x" })).plan).toBe("2. do");
   });
@@ -110,28 +110,28 @@ function describeSessions(store: () => Store): void {
 
 function describeMoves(store: () => Store): void {
   test("a session moves within its tree only", async () => {
-    const { session, lease, turn } = await begin(store());
-    const first = (await store().appendNode(lease, turn.id, agent("a"))).value;
-    await store().appendNode(lease, turn.id, agent("b"));
+    const { session, lease, turn } = await beginTurn(store());
+    const first = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
+    await store().appendNode(lease, turn.id, agentNode("b"));
     const moved = await store().updateSession(session.id, { tip: first.id, name: "moved", transcript: "/t.jsonl" });
     expect(moved).toMatchObject({ tip: first.id, name: "moved", transcript: "/t.jsonl" });
-    expect((await store().appendNode(lease, turn.id, agent("c"))).value.parent).toBe(first.id);
+    expect((await store().appendNode(lease, turn.id, agentNode("c"))).value.parent).toBe(first.id);
     expect(await store().children(first.id)).toHaveLength(2);
-    const other = await begin(store());
+    const other = await beginTurn(store());
     expect(await faultCode(store().updateSession(other.session.id, { tip: first.id }))).toBe("node-unknown");
     expect(await faultCode(store().updateSession("none", { name: "x" }))).toBe("session-unknown");
   });
 
   test("a fork copies no nodes", async () => {
-    const { session, lease, turn } = await begin(store());
-    const first = (await store().appendNode(lease, turn.id, agent("a"))).value;
-    await store().appendNode(lease, turn.id, agent("b"));
+    const { session, lease, turn } = await beginTurn(store());
+    const first = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
+    await store().appendNode(lease, turn.id, agentNode("b"));
     const before = await store().treeNodes(session.tree);
     const fork = await store().forkSession(session.id, first.id, { name: "side" });
     expect(fork).toMatchObject({ tip: first.id, tree: session.tree, name: "side", forkedFrom: { session: session.id, node: first.id } });
     expect(await store().treeNodes(session.tree)).toEqual(before);
     const own = await store().acquire(fork.id);
-    const added = (await store().appendNode(own, null, user("other way"))).value;
+    const added = (await store().appendNode(own, null, userNode("other way"))).value;
     expect((await store().path(added.id)).slice(0, 2)).toEqual(before.slice(0, 2));
     expect((await store().sessionNodes(fork.id)).map((node) => node.id)).toEqual([added.id]);
     expect((await store().session(session.id))?.tip).toBe(before.at(-1)!.id);
@@ -141,7 +141,7 @@ function describeMoves(store: () => Store): void {
 
 function describeLeases(store: () => Store): void {
   test("a session has one writer at a time, and the next one after it", async () => {
-    const { session, lease } = await begin(store());
+    const { session, lease } = await beginTurn(store());
     expect(await faultCode(store().acquire(session.id))).toBe("session-busy");
     expect(await store().holder(session.id)).toMatchObject({ pid: process.pid, namedPid: process.pid });
     await store().release(lease);
@@ -154,13 +154,13 @@ function describeLeases(store: () => Store): void {
   });
 
   test("a lost lease writes nothing", async () => {
-    const { session, lease, turn } = await begin(store());
+    const { session, lease, turn } = await beginTurn(store());
     await store().release(lease);
     await store().acquire(session.id);
     const before = await store().events(session.id, 0);
-    expect(await faultCode(store().appendNode(lease, turn.id, agent("late")))).toBe("lease-lost");
+    expect(await faultCode(store().appendNode(lease, turn.id, agentNode("late")))).toBe("lease-lost");
     expect(await faultCode(store().saveDraft(lease, turn.id, { key: "text", text: "late" }))).toBe("lease-lost");
-    expect(await faultCode(store().endTurn(lease, turn.id, endedWell))).toBe("lease-lost");
+    expect(await faultCode(store().endTurn(lease, turn.id, okTurnEnd))).toBe("lease-lost");
     expect(await faultCode(store().startTurn(lease, newTurn()))).toBe("lease-lost");
     expect(await store().events(session.id, 0)).toEqual(before);
     expect(await store().drafts(turn.id)).toEqual([]);
@@ -169,13 +169,13 @@ function describeLeases(store: () => Store): void {
 
 function describeNodes(store: () => Store): void {
   test("every kind of node comes back as it was given, each below the one before", async () => {
-    const { session, lease, turn } = await begin(store());
+    const { session, lease, turn } = await beginTurn(store());
     const prompt = (await store().session(session.id))!.tip!;
     const written = [];
-    for (const node of everyKind) written.push((await store().appendNode(lease, turn.id, node)).value);
+    for (const node of sampleNodes) written.push((await store().appendNode(lease, turn.id, node)).value);
     for (const [index, node] of written.entries()) {
       expect(node).toMatchObject({
-        ...everyKind[index]!,
+        ...sampleNodes[index]!,
         parent: written[index - 1]?.id ?? prompt,
         session: session.id,
         tree: session.tree,
@@ -191,8 +191,8 @@ function describeNodes(store: () => Store): void {
   });
 
   test("a node is found by id and by tail", async () => {
-    const { lease, turn } = await begin(store());
-    const node = (await store().appendNode(lease, turn.id, agent("a"))).value;
+    const { lease, turn } = await beginTurn(store());
+    const node = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
     expect(await store().findNode(node.id)).toEqual(node);
     expect(await store().findNode(node.id.slice(-8).toUpperCase())).toEqual(node);
     expect(await faultCode(store().findNode("zzzz"))).toBe("node-unknown");
@@ -200,13 +200,13 @@ function describeNodes(store: () => Store): void {
   });
 
   test("a path between many branches is the path", async () => {
-    const { session, lease, turn } = await begin(store());
+    const { session, lease, turn } = await beginTurn(store());
     const kept: string[] = [];
     for (let index = 0; index < 60; index++) {
-      const tip = (await store().appendNode(lease, turn.id, user(`kept ${index}`))).value.id;
+      const tip = (await store().appendNode(lease, turn.id, userNode(`kept ${index}`))).value.id;
       kept.push(tip);
       for (let side = 0; side < index % 7; side++) {
-        await store().appendNode(lease, turn.id, user("side"));
+        await store().appendNode(lease, turn.id, userNode("side"));
         await store().updateSession(session.id, { tip });
       }
     }
@@ -216,39 +216,43 @@ function describeNodes(store: () => Store): void {
 
 function describeTurns(store: () => Store): void {
   test("a turn adds up what its nodes used", async () => {
-    const { lease, turn } = await begin(store());
+    const { lease, turn } = await beginTurn(store());
     expect(turn).toMatchObject({ steps: 0, costUsd: 0, endedAt: null, status: null, parent: null });
-    await store().appendNode(lease, turn.id, agent("a"));
-    const last = (await store().appendNode(lease, turn.id, agent("b"))).value;
-    await store().appendNode(lease, turn.id, { ...agent("c"), usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: null });
+    await store().appendNode(lease, turn.id, agentNode("a"));
+    const last = (await store().appendNode(lease, turn.id, agentNode("b"))).value;
+    await store().appendNode(lease, turn.id, {
+      ...agentNode("c"),
+      usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+      costUsd: null,
+    });
     expect(await store().turn(turn.id)).toMatchObject({
       steps: 3,
       costUsd: 0.5,
       usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 },
     });
-    await store().appendNode(lease, turn.id, agent("d", null));
+    await store().appendNode(lease, turn.id, agentNode("d", null));
     expect(await store().turn(turn.id)).toMatchObject({ steps: 4, costUsd: null });
     expect(last.usage).toEqual(usage);
   });
 
   test("a turn ends once, with how it ended", async () => {
-    const { session, lease, turn } = await begin(store());
+    const { session, lease, turn } = await beginTurn(store());
     expect((await store().openTurns(session.id)).map((open) => open.id)).toEqual([turn.id]);
     const error = { kind: "budget" as const, message: "too much", limit: "money" as const };
     const ended = (await store().endTurn(lease, turn.id, { status: "budget", error, nativeId: "n1", enforced: null })).value;
     expect(ended).toMatchObject({ status: "budget", error, nativeId: "n1" });
     expect(await store().turnsOf(session.id)).toEqual([ended]);
     expect(await store().openTurns(session.id)).toEqual([]);
-    expect(await faultCode(store().endTurn(lease, turn.id, endedWell))).toBe("internal");
-    expect(await faultCode(store().appendNode(lease, turn.id, agent("late")))).toBe("internal");
+    expect(await faultCode(store().endTurn(lease, turn.id, okTurnEnd))).toBe("internal");
+    expect(await faultCode(store().appendNode(lease, turn.id, agentNode("late")))).toBe("internal");
   });
 
   test("events are told again as they were recorded", async () => {
-    const { session, lease, turn, events } = await begin(store());
+    const { session, lease, turn, events } = await beginTurn(store());
     const told = [...events];
-    for (const node of everyKind) told.push(...(await store().appendNode(lease, turn.id, node)).events);
-    told.push(...(await store().endTurn(lease, turn.id, endedWell)).events);
-    told.push(...(await store().appendNode(lease, null, user("outside"))).events);
+    for (const node of sampleNodes) told.push(...(await store().appendNode(lease, turn.id, node)).events);
+    told.push(...(await store().endTurn(lease, turn.id, okTurnEnd)).events);
+    told.push(...(await store().appendNode(lease, null, userNode("outside"))).events);
     expect(await store().events(session.id, 0)).toEqual(told);
     expect(await store().events(session.id, 3)).toEqual(told.slice(3));
     expect(told.map((event) => event.seq)).toEqual(told.map((_, index) => index + 1));
@@ -256,8 +260,8 @@ function describeTurns(store: () => Store): void {
   });
 
   test("a turn without a prompt goes on at the tip", async () => {
-    const { session, lease, turn } = await begin(store());
-    await store().endTurn(lease, turn.id, endedWell);
+    const { session, lease, turn } = await beginTurn(store());
+    await store().endTurn(lease, turn.id, okTurnEnd);
     const tip = (await store().session(session.id))!.tip;
     const next = await store().startTurn(lease, newTurn(null));
     expect(next.value).toMatchObject({ parent: tip, tip: null });
@@ -265,7 +269,7 @@ function describeTurns(store: () => Store): void {
   });
 
   test("a draft is kept until the node that completes it", async () => {
-    const { lease, turn } = await begin(store());
+    const { lease, turn } = await beginTurn(store());
     const save = (key: string, text: string) => store().saveDraft(lease, turn.id, { key, text });
     await save("text", "He");
     await save("text", "Hello \u0000 ü");
@@ -273,7 +277,7 @@ function describeTurns(store: () => Store): void {
     await save("c1", "one");
     await save("c2", "two");
     expect(await store().drafts(turn.id)).toContainEqual({ key: "text", text: "Hello \u0000 ü" });
-    await store().appendNode(lease, turn.id, agent("Hello"));
+    await store().appendNode(lease, turn.id, agentNode("Hello"));
     expect((await store().drafts(turn.id)).map((draft) => draft.key).sort()).toEqual(["c1", "c2"]);
     await store().appendNode(lease, turn.id, {
       author: "tool",
@@ -283,10 +287,10 @@ function describeTurns(store: () => Store): void {
   });
 
   test("the bill is broken down by agent, model, project and day", async () => {
-    const one = await begin(store());
-    await store().appendNode(one.lease, one.turn.id, agent("a"));
-    const two = await begin(store(), { project: "/other" });
-    await store().appendNode(two.lease, two.turn.id, agent("b", null));
+    const one = await beginTurn(store());
+    await store().appendNode(one.lease, one.turn.id, agentNode("a"));
+    const two = await beginTurn(store(), { project: "/other" });
+    await store().appendNode(two.lease, two.turn.id, agentNode("b", null));
     const sums = { turns: 2, usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 }, costUsd: 0.25, unpriced: 1 };
     expect(await store().usage("agent", null)).toEqual([{ key: "native", ...sums }]);
     expect(await store().usage("model", null)).toEqual([{ key: "replay/one", ...sums }]);

@@ -47,10 +47,10 @@ export type InputRow = { n: number; id: string; text: string; queued_at: number 
 
 /** What waited when the session had come to this event. */
 export function queueAt(db: Db, session: number, seq: number): QueuedInput[] {
-  return waitingAt(db, session, seq).map(({ id, text, queued_at }) => ({ id, text, queuedAt: queued_at }));
+  return inputRowsAt(db, session, seq).map(({ id, text, queued_at }) => ({ id, text, queuedAt: queued_at }));
 }
 
-export function waitingAt(db: Db, session: number, seq: number): InputRow[] {
+export function inputRowsAt(db: Db, session: number, seq: number): InputRow[] {
   return db
     .query<InputRow>(
       `select n, id, text, queued_at from inputs

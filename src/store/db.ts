@@ -3,7 +3,7 @@
 import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { codeOf, faultOf } from "./faults.ts";
+import { errorCode, storeFault } from "./faults.ts";
 import { migrate } from "./migrations.ts";
 
 export class Db {
@@ -28,7 +28,7 @@ export class Db {
       return db;
     } catch (error) {
       db?.close();
-      throw faultOf(error, path);
+      throw storeFault(error, path);
     }
   }
 
@@ -98,7 +98,7 @@ function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (errorCode(error) !== "ENOENT") throw error;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(path, "a", 0o600));
   }

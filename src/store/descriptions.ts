@@ -3,7 +3,7 @@ import type { Db } from "./db.ts";
 import { sessionRow } from "./rows.ts";
 
 /** Another one after every change: what was made of the session before it is old. */
-export function stampOf(db: Db, session: string): string {
+export function sessionStamp(db: Db, session: string): string {
   const { seq, tip } = sessionRow(db, session);
   return `${seq}:${tip ?? ""}`;
 }
@@ -12,7 +12,7 @@ export function stampOf(db: Db, session: string): string {
 export function description(db: Db, session: string, wish: string): string | null {
   const row = db
     .query<{ body: string }>("select body from descriptions where session = ? and wish = ? and stamp = ?")
-    .get(sessionRow(db, session).n, wish, stampOf(db, session));
+    .get(sessionRow(db, session).n, wish, sessionStamp(db, session));
   return row?.body ?? null;
 }
 

@@ -1,6 +1,6 @@
 // Lasting events: small rows that say what happened and point at the turn or node that tells it whole.
 import { Fault } from "../protocol/error.ts";
-import type { LastingBody, LastingEvent } from "../protocol/event.ts";
+import type { DurableEventBody, DurableEvent } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { type AskRow, asOpened, queueAt, selectAsks, toAsk } from "./control-rows.ts";
@@ -11,16 +11,16 @@ import {
   nodeColumns,
   selectTurns,
   sessionRow,
-  sessionThen,
+  sessionAt,
   toNodes,
   toSession,
   toTurn,
   type TurnRow,
 } from "./rows.ts";
 
-type Kind = LastingBody["type"];
+type Kind = DurableEventBody["type"];
 
-export const kinds: Record<Kind, number> = {
+export const eventKinds: Record<Kind, number> = {
   "turn.started": 1,
   "node.added": 2,
   "turn.ended": 3,
@@ -36,7 +36,7 @@ export function recordEvent(db: Db, row: EventRow): void {
   db.query("insert into events (session, seq, kind, turn, node, item, at) values (?, ?, ?, ?, ?, ?, ?)").run(
     row.session,
     row.seq,
-    kinds[row.kind],
+    eventKinds[row.kind],
     row.turn,
     row.node,
     row.item ?? null,
@@ -45,16 +45,16 @@ export function recordEvent(db: Db, row: EventRow): void {
 }
 
 /** A node that was added outside a turn has an empty `turnId`. */
-export function eventOf(seq: number, session: string, turn: string | null, at: number, body: LastingBody): LastingEvent {
+export function toEvent(seq: number, session: string, turn: string | null, at: number, body: DurableEventBody): DurableEvent {
   return { seq, sessionId: session, turnId: turn ?? "", at, ...body };
 }
 
-type Found = { seq: number; kind: number; turn_id: string | null; node: number | null; item: number | null; at: number };
+type StoredEvent = { seq: number; kind: number; turn_id: string | null; node: number | null; item: number | null; at: number };
 
-export function events(db: Db, session: string, afterSeq: number): LastingEvent[] {
+export function events(db: Db, session: string, afterSeq: number): DurableEvent[] {
   const row = sessionRow(db, session);
   const found = db
-    .query<Found>(
+    .query<StoredEvent>(
       `select e.seq, e.kind, t.id as turn_id, e.node, e.item, e.at from events e left join turns t on t.n = e.turn
        where e.session = ? and e.seq > ? order by e.seq`,
     )
@@ -63,7 +63,7 @@ export function events(db: Db, session: string, afterSeq: number): LastingEvent[
   const turns = turnsOf(db, row.n);
   const owner = toSession(row);
   return found.map((event) =>
-    eventOf(
+    toEvent(
       event.seq,
       session,
       event.turn_id,
@@ -74,20 +74,20 @@ export function events(db: Db, session: string, afterSeq: number): LastingEvent[
 }
 
 /** Questions and messages are told as they were then. */
-function controlOf(db: Db, session: number, event: Found): LastingBody | null {
-  if (event.kind === kinds["queue.changed"]) return { type: "queue.changed", queue: queueAt(db, session, event.seq) };
+function controlOf(db: Db, session: number, event: StoredEvent): DurableEventBody | null {
+  if (event.kind === eventKinds["queue.changed"]) return { type: "queue.changed", queue: queueAt(db, session, event.seq) };
   const ask = event.item === null ? null : db.query<AskRow>(`${selectAsks} where a.n = ?`).get(event.item);
   if (ask === null) return null;
-  if (event.kind === kinds["ask.opened"]) return { type: "ask.opened", ask: asOpened(toAsk(ask)) };
+  if (event.kind === eventKinds["ask.opened"]) return { type: "ask.opened", ask: asOpened(toAsk(ask)) };
   return { type: "ask.closed", ask: toAsk(ask) };
 }
 
-function bodyOf(event: Found, session: Session, turn: Turn | undefined, node: Node | undefined): LastingBody {
-  if (event.kind === kinds["node.added"] && node) return { type: "node.added", node };
-  if (event.kind === kinds["turn.started"] && turn)
-    return { type: "turn.started", turn: asStarted(turn), session: sessionThen(session, turn.parent, event.at) };
-  if (event.kind === kinds["turn.ended"] && turn)
-    return { type: "turn.ended", turn, session: sessionThen(session, turn.tip ?? turn.parent, event.at) };
+function bodyOf(event: StoredEvent, session: Session, turn: Turn | undefined, node: Node | undefined): DurableEventBody {
+  if (event.kind === eventKinds["node.added"] && node) return { type: "node.added", node };
+  if (event.kind === eventKinds["turn.started"] && turn)
+    return { type: "turn.started", turn: asStarted(turn), session: sessionAt(session, turn.parent, event.at) };
+  if (event.kind === eventKinds["turn.ended"] && turn)
+    return { type: "turn.ended", turn, session: sessionAt(session, turn.tip ?? turn.parent, event.at) };
   throw new Fault("store-broken", `Event ${event.seq} of session ${session.id} tells of something that is not there.`, {
     hint: "`skein verify` lists what is damaged.",
   });

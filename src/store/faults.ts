@@ -3,9 +3,9 @@ import { SQLiteError } from "bun:sqlite";
 import { Fault, messageOf } from "../protocol/error.ts";
 
 /** Says what a failure of the database or of a file beside it means; faults pass through. */
-export function faultOf(error: unknown, path: string): unknown {
+export function storeFault(error: unknown, path: string): unknown {
   if (error instanceof Fault) return error;
-  const code = codeOf(error);
+  const code = errorCode(error);
   const told = messageOf(error);
   if (fullCodes.has(code)) {
     return new Fault("store-full", `The disk is full: the store ${path} can't be written.`, {
@@ -45,7 +45,7 @@ const fullCodes = new Set(["SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "ENOSPC", "EDQ
 const brokenCodes = /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/;
 const closedCodes = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EISDIR", "EEXIST", "ENOENT"]);
 
-export function codeOf(error: unknown): string {
+export function errorCode(error: unknown): string {
   if (typeof error !== "object" || error === null || !("code" in error)) return "";
   return typeof error.code === "string" ? error.code : "";
 }

@@ -7,8 +7,8 @@ import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Db } from "./db.ts";
 import { recordEvent } from "./events.ts";
-import { type Ground, requireLease } from "./lease.ts";
-import { account, takePlace } from "./nodes.ts";
+import { type WriteTarget, requireLease } from "./lease.ts";
+import { addToTurn, takeNodeNumber } from "./nodes.ts";
 import type { OutputFiles } from "./output-files.ts";
 import { nodeColumns, selectSessions, type SessionRow, toSession, treeOf } from "./rows.ts";
 import { insertSession } from "./sessions.ts";
@@ -43,7 +43,7 @@ export function importedSession(db: Db, agent: string, nativeId: string): Sessio
 }
 
 /** Which of the ids are stored, and in which tree the first of them lies. */
-export function knownNodes(db: Db, ids: string[]): { known: Set<string>; tree: string | null } {
+export function storedNodes(db: Db, ids: string[]): { known: Set<string>; tree: string | null } {
   const known = new Set<string>();
   let tree: number | null = null;
   const find = db.query<{ id: string; n: number }>("select id, n from nodes where id in (select value from json_each(?))");
@@ -78,7 +78,7 @@ export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
   });
 }
 
-function beginTurn(db: Db, ground: Ground, turn: ImportedTurn, source: ImportBatch["source"]): number {
+function beginTurn(db: Db, ground: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
   const known = db.query<{ n: number; session: number }>("select n, session from turns where id = ?").get(turn.id);
   if (known && known.session === ground.n) {
     db.query(
@@ -112,21 +112,21 @@ function beginTurn(db: Db, ground: Ground, turn: ImportedTurn, source: ImportBat
   return n;
 }
 
-function addImported(db: Db, ground: Ground, node: ImportedNode, turn: number | null): void {
+function addImported(db: Db, ground: WriteTarget, node: ImportedNode, turn: number | null): void {
   const { id, parent, at, session: _session, turn: _turn, outputs: _outputs, ...body } = node;
   const above = parent === null ? null : placeOf(db, parent);
   if (parent !== null && (above === null || treeOf(above) !== ground.tree)) {
     throw new Fault("node-unknown", `Node ${id} goes on from ${parent}, which is not in this tree.`);
   }
-  const n = takePlace(db, ground);
+  const n = takeNodeNumber(db, ground);
   db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(n, above, ground.n, turn, at, id, JSON.stringify(body));
   tell(db, ground, "node.added", turn, n, at);
-  if (turn !== null) account(db, turn, n, node);
+  if (turn !== null) addToTurn(db, turn, n, node);
 }
 
 function tell(
   db: Db,
-  ground: Ground,
+  ground: WriteTarget,
   kind: "turn.started" | "node.added" | "turn.ended",
   turn: number | null,
   node: number | null,

@@ -1,14 +1,14 @@
 // Who writes a session: one process at a time, known by machine start, pid namespace, pid and start time, so that
 // a dead holder can't keep it. Every write checks the epoch here, inside its own transaction.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { startOf } from "../kit/processes.ts";
+import { processStartTime } from "../kit/processes.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
-import { codeOf } from "./faults.ts";
+import { errorCode } from "./faults.ts";
 import { sessionRow } from "./rows.ts";
-import type { Lease, LivingHolder } from "./store.ts";
+import type { Lease, ActiveHolder } from "./store.ts";
 
-export type Holder = {
+export type LeaseHolder = {
   boot: string;
   /** Empty where there are no pid namespaces. */
   namespace: string;
@@ -19,7 +19,7 @@ export type Holder = {
   socket: string | null;
 };
 
-export function acquire(db: Db, session: string, holder: Holder): Lease {
+export function acquire(db: Db, session: string, holder: LeaseHolder): Lease {
   return db.write(() => {
     const row = sessionRow(db, session);
     const held = heldLease(db, row.n);
@@ -46,7 +46,7 @@ export function release(db: Db, lease: Lease): void {
 }
 
 /** Where a session stands: its row, its tree with the place of that tree's last node, its tip and its last event. */
-export type Ground = {
+export type WriteTarget = {
   n: number;
   tree: number;
   last: number;
@@ -58,9 +58,9 @@ export type Ground = {
 };
 
 /** The session to write to, or `lease-lost`. Call it inside the transaction that writes. */
-export function requireLease(db: Db, lease: Lease): Ground {
+export function requireLease(db: Db, lease: Lease): WriteTarget {
   const ground = db
-    .query<Ground>(
+    .query<WriteTarget>(
       `select s.n, s.tree, t.last, t.stale, s.tip, s.seq, l.epoch, l.pid
        from sessions s join trees t on t.n = s.tree left join leases l on l.session = s.n where s.id = ?`,
     )
@@ -71,18 +71,18 @@ export function requireLease(db: Db, lease: Lease): Ground {
   });
 }
 
-export function isHeld(db: Db, session: number, self: Holder): boolean {
+export function isHeld(db: Db, session: number, self: LeaseHolder): boolean {
   const held = heldLease(db, session);
   return held !== null && isAlive(held, self);
 }
 
 /** What the holder says of its turn. */
-export function stateOf(db: Db, session: number): "running" | "paused" | "asking" {
+export function heldState(db: Db, session: number): "running" | "paused" | "asking" {
   return db.query<{ state: "paused" | "asking" | null }>("select state from leases where session = ?").get(session)?.state ?? "running";
 }
 
 /** The living process that holds the session, as it is seen from here. */
-export function livingHolder(db: Db, session: string, self: Holder): LivingHolder | null {
+export function activeHolder(db: Db, session: string, self: LeaseHolder): ActiveHolder | null {
   const held = heldLease(db, sessionRow(db, session).n);
   const pid = held === null ? null : livingPid(held, self);
   if (held === null || pid === null) return null;
@@ -90,41 +90,41 @@ export function livingHolder(db: Db, session: string, self: Holder): LivingHolde
 }
 
 /** This process, as other processes will judge it. */
-export function thisProcess(): Holder {
+export function currentProcess(): LeaseHolder {
   return {
     boot: bootId(),
     namespace: pidNamespace(),
     pid: process.pid,
-    started: startOf(process.pid) ?? "",
+    started: processStartTime(process.pid) ?? "",
     socket: null,
   };
 }
 
-type HeldLease = Holder & { acquired_at: number };
+type HeldLease = LeaseHolder & { acquired_at: number };
 
 function heldLease(db: Db, session: number): HeldLease | null {
   return db.query<HeldLease>("select * from leases where session = ? and pid is not null").get(session);
 }
 
-function isAlive(held: Holder, self: Holder): boolean {
+function isAlive(held: LeaseHolder, self: LeaseHolder): boolean {
   return livingPid(held, self) !== null;
 }
 
 const outOfSight = -1;
 
 /** Null for a dead holder; `outOfSight` for one that may well be alive where this process can't look. */
-function livingPid(held: Holder, self: Holder): number | null {
+function livingPid(held: LeaseHolder, self: LeaseHolder): number | null {
   if (held.boot !== self.boot) return null;
   if (held.namespace !== self.namespace) return livingElsewhere(held, self);
-  const started = startOf(held.pid);
+  const started = processStartTime(held.pid);
   const isThere = started === null ? isHidden(held.pid) : started === held.started;
   return isThere ? held.pid : null;
 }
 
 /** The outermost namespace shows every process, with its pid in its own; from any other one the holder may well be alive. */
-function livingElsewhere(held: Holder, self: Holder): number | null {
-  if (self.namespace !== outermost || startOf(1) === null) return outOfSight;
-  const isHolder = (name: string) => /^\d+$/.test(name) && innerPid(name) === held.pid && startOf(Number(name)) === held.started;
+function livingElsewhere(held: LeaseHolder, self: LeaseHolder): number | null {
+  if (self.namespace !== outermost || processStartTime(1) === null) return outOfSight;
+  const isHolder = (name: string) => /^\d+$/.test(name) && innerPid(name) === held.pid && processStartTime(Number(name)) === held.started;
   const found = readdirSync("/proc").find(isHolder);
   return found === undefined ? null : Number(found);
 }
@@ -145,7 +145,7 @@ function isHidden(pid: number): boolean {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    return codeOf(error) === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }
 

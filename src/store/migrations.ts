@@ -3,7 +3,7 @@
 // node holds its tree and its place in it, so that a tree lies together on the disk however many grow at once.
 import { Fault } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
-import { codeOf } from "./faults.ts";
+import { errorCode } from "./faults.ts";
 
 /** Two processes may open a new file at once: only one of them runs the steps. */
 export function migrate(db: Db): void {
@@ -47,7 +47,7 @@ function useWriteAheadLog(db: Db): void {
       db.run("pragma journal_mode = wal");
       return;
     } catch (error) {
-      if (!codeOf(error).startsWith("SQLITE_BUSY") || Date.now() > giveUpAt) throw error;
+      if (!errorCode(error).startsWith("SQLITE_BUSY") || Date.now() > giveUpAt) throw error;
       Bun.sleepSync(5);
     }
   }

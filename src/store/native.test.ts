@@ -1,6 +1,6 @@
 // Where another agent's own session goes on. The rule is one query; these are the branches of it.
 import { expect, test } from "bun:test";
-import { agent, endedWell, newSession, newTurn, user } from "./fixtures/samples.ts";
+import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "./fixtures/samples.ts";
 import { openStore } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
 
@@ -18,10 +18,10 @@ type Outcome = { status?: "ok" | "auth"; nativeId?: string | null; agent?: strin
 async function turnOn(store: Store, session: string, outcome: Outcome = {}) {
   const { status = "ok", nativeId = null, agent: name = "claude", canFork = true } = outcome;
   const lease = await store.acquire(session);
-  const { value, native } = await store.startTurn(lease, { ...claude, agent: name, native: { canFork }, prompt: user("do it") });
+  const { value, native } = await store.startTurn(lease, { ...claude, agent: name, native: { canFork }, prompt: userNode("do it") });
   if (nativeId !== null) await store.noteNative(lease, value.id, nativeId);
-  if (status === "ok") await store.appendNode(lease, value.id, agent("done"));
-  await store.endTurn(lease, value.id, { ...endedWell, status, nativeId: null });
+  if (status === "ok") await store.appendNode(lease, value.id, agentNode("done"));
+  await store.endTurn(lease, value.id, { ...okTurnEnd, status, nativeId: null });
   await store.release(lease);
   const { tip } = (await store.session(session))!;
   return { native, tip: tip! };
@@ -54,10 +54,10 @@ test("while it is being forked the original is forked too, so that nothing is ad
   const { tip } = await turnOn(store, session, { nativeId: "a" });
   const fork = await store.forkSession(session, tip, { name: null });
   const lease = await store.acquire(fork.id);
-  const { value, native } = await store.startTurn(lease, { ...claude, prompt: user("on the fork") });
+  const { value, native } = await store.startTurn(lease, { ...claude, prompt: userNode("on the fork") });
   expect(native).toEqual({ how: "fork", id: "a" });
   expect((await turnOn(store, session, { nativeId: "c" })).native).toEqual({ how: "fork", id: "a" });
-  await store.endTurn(lease, value.id, endedWell);
+  await store.endTurn(lease, value.id, okTurnEnd);
 });
 
 test("two sessions at one node: the first forks, and the original stays where it was", async () => {

@@ -2,12 +2,12 @@
 // ended exactly at our node, in the same directory; anything else would leak one branch into another.
 import type { NativeStart } from "../protocol/turn.ts";
 import type { Db } from "./db.ts";
-import type { Ground } from "./lease.ts";
+import type { WriteTarget } from "./lease.ts";
 
 type Candidate = { n: number; native_id: string; status: string; parent: number | null };
 
 /** Asked in the transaction that starts the turn: what it resumes is claimed there. */
-export function nativeStart(db: Db, ground: Ground, agent: string, { canFork }: { canFork: boolean }): NativeStart | null {
+export function findNativeStart(db: Db, ground: WriteTarget, agent: string, { canFork }: { canFork: boolean }): NativeStart | null {
   if (ground.tip === null) return null;
   const found = latestAt(db, ground, agent, ground.tip);
   if (found === null) return null;
@@ -16,12 +16,12 @@ export function nativeStart(db: Db, ground: Ground, agent: string, { canFork }: 
 }
 
 /** A fork leaves the original where it is. */
-export function claimed(native: NativeStart | null): string | null {
+export function claimedNativeId(native: NativeStart | null): string | null {
   return native?.how === "resume" ? native.id : null;
 }
 
 /** Of turns that were imported the id is provenance only. */
-function latestAt(db: Db, ground: Ground, agent: string, tip: number): Candidate | null {
+function latestAt(db: Db, ground: WriteTarget, agent: string, tip: number): Candidate | null {
   return db
     .query<Candidate>(
       `select t.n, t.native_id, t.status, t.parent from turns t join sessions s on s.n = t.session
@@ -51,7 +51,7 @@ function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
   return parent === null ? null : (db.query<{ id: string }>("select id from nodes where n = ?").get(parent)?.id ?? null);
 }
 
-function isShared(db: Db, ground: Ground): boolean {
+function isShared(db: Db, ground: WriteTarget): boolean {
   const others = db
     .query<{ n: number }>("select n from sessions where tree = ? and tip = ? and n <> ? and purged_at is null limit 1")
     .get(ground.tree, ground.tip, ground.n);
@@ -59,7 +59,7 @@ function isShared(db: Db, ground: Ground): boolean {
 }
 
 /** Whoever has begun to fork it may not have read it yet: what we added to it would be in the fork. */
-function isBeingForked(db: Db, ground: Ground, agent: string): boolean {
+function isBeingForked(db: Db, ground: WriteTarget, agent: string): boolean {
   const running = db
     .query<{ n: number }>("select n from turns where parent = ? and agent = ? and session <> ? and ended_at is null limit 1")
     .get(ground.tip, agent, ground.n);

@@ -1,16 +1,16 @@
 // Nodes: added below a session's tip and never changed again, and the ways to read them back.
 import { Fault } from "../protocol/error.ts";
-import type { LastingEvent } from "../protocol/event.ts";
+import type { DurableEvent } from "../protocol/event.ts";
 import { taskOf, type NewNode, type Node } from "../protocol/node.ts";
 import type { Db } from "./db.ts";
-import { eventOf, recordEvent } from "./events.ts";
-import { type Ground, requireLease } from "./lease.ts";
+import { toEvent, recordEvent } from "./events.ts";
+import { type WriteTarget, requireLease } from "./lease.ts";
 import { nodesPerTree } from "./migrations.ts";
-import { Names, type NodeRow, nodeColumns, sessionRow, toNodes, treeOf } from "./rows.ts";
+import { IdLookup, type NodeRow, nodeColumns, sessionRow, toNodes, treeOf } from "./rows.ts";
 import { isTail } from "./sessions.ts";
-import type { Lease, Written } from "./store.ts";
+import type { Lease, WriteResult } from "./store.ts";
 
-export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewNode): Written<Node> {
+export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewNode): WriteResult<Node> {
   return db.write(() => {
     const ground = requireLease(db, lease);
     const taking = turn === null ? null : openTurn(db, ground, turn);
@@ -22,7 +22,7 @@ export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewN
 export type OpenTurn = { n: number; id: string };
 
 /** The turn a write belongs to: of this session, and not ended. */
-export function openTurn(db: Db, ground: Ground, turn: string): OpenTurn {
+export function openTurn(db: Db, ground: WriteTarget, turn: string): OpenTurn {
   const row = db
     .query<{ n: number; session: number; ended_at: number | null }>("select n, session, ended_at from turns where id = ?")
     .get(turn);
@@ -34,15 +34,15 @@ export function openTurn(db: Db, ground: Ground, turn: string): OpenTurn {
 export function addNode(
   db: Db,
   session: string,
-  ground: Ground,
+  ground: WriteTarget,
   turn: OpenTurn | null,
   node: NewNode,
-): { value: Node; event: LastingEvent } {
+): { value: Node; event: DurableEvent } {
   const at = Date.now();
   const id = Bun.randomUUIDv7();
-  const names = new Names(db);
+  const names = new IdLookup(db);
   const parent = ground.tip;
-  const n = takePlace(db, ground);
+  const n = takeNodeNumber(db, ground);
   const seq = ground.seq + 1;
   db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(
     n,
@@ -57,7 +57,7 @@ export function addNode(
   if (parent === null) db.query("update sessions set task = coalesce(task, ?) where n = ?").run(taskOf(node), ground.n);
   recordEvent(db, { session: ground.n, seq, kind: "node.added", turn: turn?.n ?? null, node: n, at });
   if (turn) {
-    account(db, turn.n, n, node);
+    addToTurn(db, turn.n, n, node);
     dropDrafts(db, turn.n, node);
   }
   ground.tip = n;
@@ -71,11 +71,11 @@ export function addNode(
     turn: turn?.id ?? null,
     at,
   };
-  return { value, event: eventOf(seq, session, turn?.id ?? null, at, { type: "node.added", node: value }) };
+  return { value, event: toEvent(seq, session, turn?.id ?? null, at, { type: "node.added", node: value }) };
 }
 
 /** The number of the next node. `stale` is written only when it changes: every write of it costs a page of its index. */
-export function takePlace(db: Db, ground: Ground): number {
+export function takeNodeNumber(db: Db, ground: WriteTarget): number {
   ground.last += 1;
   if (ground.stale) db.query("update trees set last = ? where n = ?").run(ground.last, ground.tree);
   else db.query("update trees set last = ?, stale = 1 where n = ?").run(ground.last, ground.tree);
@@ -83,7 +83,7 @@ export function takePlace(db: Db, ground: Ground): number {
   return ground.tree * nodesPerTree + ground.last;
 }
 
-export function account(db: Db, turn: number, tip: number, node: NewNode): void {
+export function addToTurn(db: Db, turn: number, tip: number, node: NewNode): void {
   const usage = node.usage;
   if (!usage) {
     db.query("update turns set tip = ? where n = ?").run(tip, turn);

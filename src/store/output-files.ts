@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
-import { codeOf } from "./faults.ts";
+import { errorCode } from "./faults.ts";
 
 /** Where files are; without a directory they have no name and end with the process. */
 export class OutputFiles {
@@ -62,7 +62,7 @@ export class OutputFiles {
     try {
       rmdirSync(join(this.#directory, session));
     } catch (error) {
-      if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(codeOf(error))) throw error;
+      if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(errorCode(error))) throw error;
     }
   }
 
@@ -124,7 +124,7 @@ function openFile(files: OutputFiles, identifier: string): number {
   try {
     return files.open(identifier);
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (errorCode(error) !== "ENOENT") throw error;
     throw new Fault("file-unreadable", `The file of output ${identifier} is gone.`, {
       hint: "`skein verify` lists what is missing.",
       cause: error,

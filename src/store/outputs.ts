@@ -5,7 +5,7 @@ import { Fault } from "../protocol/error.ts";
 import type { Handle, HandleMetadata } from "../protocol/handle.ts";
 import type { OutputSink } from "../protocol/ports.ts";
 import type { Db } from "./db.ts";
-import { faultOf } from "./faults.ts";
+import { storeFault } from "./faults.ts";
 import { requireLease } from "./lease.ts";
 import type { OutputFiles } from "./output-files.ts";
 import type { Lease } from "./store.ts";
@@ -21,7 +21,7 @@ export type OutputBounds = {
 
 export const outputBounds: OutputBounds = { memoryBytes: 32 << 10, headBytes: 1 << 30, tailBytes: 1 << 20 };
 
-export class Output implements OutputSink {
+export class StoredOutput implements OutputSink {
   readonly #db: Db;
   readonly #files: OutputFiles;
   readonly #lease: Lease;
@@ -33,7 +33,7 @@ export class Output implements OutputSink {
   #file: { n: number; identifier: string; fd: number } | null = null;
   #total = 0;
   #head = 0;
-  #tail: Tail | null = null;
+  #tail: RingBuffer | null = null;
   #failure: unknown = null;
   #isClosed = false;
 
@@ -71,7 +71,7 @@ export class Output implements OutputSink {
       if (this.#failure !== null) throw this.#failure;
       return this.#total <= inlineBytes ? this.#discard() : this.#record(metadata);
     } catch (error) {
-      throw faultOf(error, this.#db.path);
+      throw storeFault(error, this.#db.path);
     } finally {
       if (this.#file) this.#files.leave(this.#file.identifier, this.#file.fd);
       this.#memory = [];
@@ -109,7 +109,7 @@ export class Output implements OutputSink {
     this.#put(chunk.subarray(0, fits));
     this.#head += fits;
     if (fits === chunk.length) return;
-    this.#tail = new Tail(this.#bounds.tailBytes);
+    this.#tail = new RingBuffer(this.#bounds.tailBytes);
     this.#tail.push(chunk.subarray(fits));
   }
 
@@ -171,7 +171,7 @@ export class Output implements OutputSink {
 }
 
 /** The end of a stream, in a ring. */
-class Tail {
+class RingBuffer {
   readonly #ring: Uint8Array;
   #at = 0;
   #seen = 0;

@@ -3,7 +3,7 @@
 import type { Db } from "./db.ts";
 import { nodesPerTree } from "./migrations.ts";
 
-export type TreePlan = {
+export type TreePurgePlan = {
   /** The nodes to go, youngest first. */
   nodes: number[];
   bytes: number;
@@ -16,8 +16,8 @@ export type TreePlan = {
 type Row = [n: number, parent: number | null, session: number, turn: number | null, bytes: number];
 
 /** A node stays when another session wrote it, stands on it, came from it or has a turn that began there, or when it is above such a node. */
-export function planTree(db: Db, tree: number, going: ReadonlySet<number>): TreePlan {
-  const plan: TreePlan = { nodes: [], bytes: 0, written: 0, keptTurns: new Map() };
+export function planTreePurge(db: Db, tree: number, going: ReadonlySet<number>): TreePurgePlan {
+  const plan: TreePurgePlan = { nodes: [], bytes: 0, written: 0, keptTurns: new Map() };
   const needed = pins(db, tree, going);
   const turns = new Map<number, Set<number>>();
   const page = db.query("select n, parent, session, turn, octet_length(body) from nodes where n > ? and n < ? order by n desc limit ?");
@@ -44,7 +44,7 @@ export function planTree(db: Db, tree: number, going: ReadonlySet<number>): Tree
 const batch = 100;
 
 /** Returns how many went. */
-export async function purgeNodes(db: Db, tree: number, plan: TreePlan): Promise<number> {
+export async function purgeNodes(db: Db, tree: number, plan: TreePurgePlan): Promise<number> {
   const child = db.query("select 1 from nodes where parent = ? limit 1");
   const unindex = db.query("insert into words (words, rowid, text) select 'delete', n, text from node_text where n = ?");
   const writer = db.query<{ session: number }>("select session from nodes where n = ?");
@@ -87,21 +87,21 @@ function hiddenIn(db: Db, tree: number): Set<number> {
   return new Set(rows.map(({ n }) => n));
 }
 
-type Left = { count: number; turns: Map<number, { parent: number | null; tip: number }> };
+type RemainingNodes = { count: number; turns: Map<number, { parent: number | null; tip: number }> };
 
 /** What is left of a hidden session's nodes, and where its turns begin and end among them. */
-export function nodesLeft(db: Db, session: { n: number; tree: number }): Left {
+export function remainingNodes(db: Db, session: { n: number; tree: number }): RemainingNodes {
   const rows = db
     .query("select n, parent, turn from nodes where n > ? and n < ? and session = ? order by n")
     .values(session.tree * nodesPerTree, (session.tree + 1) * nodesPerTree, session.n) as [number, number | null, number | null][];
-  const turns: Left["turns"] = new Map();
+  const turns: RemainingNodes["turns"] = new Map();
   for (const [n, parent, turn] of rows)
     if (turn !== null) turns.set(turn, { parent: turns.has(turn) ? turns.get(turn)!.parent : parent, tip: n });
   return { count: rows.length, turns };
 }
 
 /** The outputs of these sessions that a node which stays still names, in whatever tree; read in pages. */
-export async function outputsNamed(
+export async function referencedOutputs(
   db: Db,
   sessions: readonly { n: number; id: string }[],
   leaving: ReadonlySet<number>,

@@ -3,8 +3,8 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { begin, faultCode } from "./fixtures/begin.ts";
-import { agent, endedWell, newSession, user } from "./fixtures/samples.ts";
+import { beginTurn, faultCode } from "./fixtures/begin.ts";
+import { agentNode, okTurnEnd, newSession, userNode } from "./fixtures/samples.ts";
 import { openStore } from "./sqlite-store.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Store } from "./store.ts";
@@ -21,8 +21,8 @@ async function place() {
 
 /** A session with a turn of three nodes, each with its own word, an output and a transcript. */
 async function work(store: Store, directory: string, word: string, change = {}) {
-  const { session, lease, turn } = await begin(store, change);
-  const first = (await store.appendNode(lease, turn.id, agent(`${word} first`))).value;
+  const { session, lease, turn } = await beginTurn(store, change);
+  const first = (await store.appendNode(lease, turn.id, agentNode(`${word} first`))).value;
   const output = store.openOutput(lease, "c1", "bash");
   output.write(new Uint8Array(50_000).fill(65));
   const handle = (await output.close({}, 10))!;
@@ -32,7 +32,7 @@ async function work(store: Store, directory: string, word: string, change = {}) 
       parts: [{ kind: "result", call: "c1", name: "bash", text: `${word} last`, isError: false, handle }],
     })
   ).value;
-  await store.endTurn(lease, turn.id, endedWell);
+  await store.endTurn(lease, turn.id, okTurnEnd);
   await store.release(lease);
   const path = transcriptPath(join(directory, "sessions"), session);
   const transcript = Transcript.create(path, session, { provider: null });
@@ -108,7 +108,7 @@ test("what a fork stands on stays, with its turn and output, until the fork goes
   const trunk = await work(store, at.directory, "alpha");
   const fork = await store.forkSession(trunk.id, trunk.last.id, { name: "fork" });
   const lease = await store.acquire(trunk.id);
-  const past = (await store.appendNode(lease, null, user("alpha past the fork"))).value;
+  const past = (await store.appendNode(lease, null, userNode("alpha past the fork"))).value;
   await store.release(lease);
   const path = await store.path(trunk.last.id);
   await store.updateSession(trunk.id, { archivedAt: 5 });
@@ -139,7 +139,7 @@ test("an output that a node in another tree names stays readable", async () => {
   const at = await place();
   const { store } = at;
   const source = await work(store, at.directory, "alpha");
-  const other = await begin(store);
+  const other = await beginTurn(store);
   await store.appendNode(other.lease, other.turn.id, { author: "user", parts: [{ kind: "handle", handle: source.handle, excerpt: "A" }] });
   await store.updateSession(source.id, { archivedAt: 5 });
   expect(await store.purge(everything)).toMatchObject({ nodes: 3, outputs: 0 });
@@ -204,7 +204,7 @@ test("a node that a session came to while the purge ran stays", async () => {
   const trunk = await work(store, at.directory, "alpha");
   const side = await store.forkSession(trunk.id, trunk.first.id, { name: "side" });
   const lease = await store.acquire(trunk.id);
-  for (let index = 0; index < 1000; index++) await store.appendNode(lease, null, user(`alpha ${index}`));
+  for (let index = 0; index < 1000; index++) await store.appendNode(lease, null, userNode(`alpha ${index}`));
   const middle = (await store.path((await store.session(trunk.id))!.tip!))[500]!;
   await store.release(lease);
   await store.updateSession(trunk.id, { archivedAt: 5 });

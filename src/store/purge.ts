@@ -6,18 +6,31 @@ import { basename, dirname, join } from "node:path";
 import type { PurgeReport } from "../protocol/api.ts";
 import { Fault, messageOf } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
-import { codeOf } from "./faults.ts";
-import { type Holder, isHeld } from "./lease.ts";
+import { errorCode } from "./faults.ts";
+import { type LeaseHolder, isHeld } from "./lease.ts";
 import type { OutputFiles } from "./output-files.ts";
-import { nodesLeft, outputsNamed, planTree, purgeNodes, type TreePlan } from "./purge-nodes.ts";
+import { remainingNodes, referencedOutputs, planTreePurge, purgeNodes, type TreePurgePlan } from "./purge-nodes.ts";
 import { sessionRow } from "./rows.ts";
-import type { PurgeWish } from "./store.ts";
+import type { PurgeRequest } from "./store.ts";
 
-type Doomed = { n: number; id: string; name: string | null; project: string; tree: number; transcript: string | null; archived_at: number };
+type SessionToPurge = {
+  n: number;
+  id: string;
+  name: string | null;
+  project: string;
+  tree: number;
+  transcript: string | null;
+  archived_at: number;
+};
 
-export type PurgePlaces = { outputs: OutputFiles; agentsDir: string | null };
+export type PurgeDirectories = { outputs: OutputFiles; agentsDir: string | null };
 
-export async function purge(db: Db, { outputs: files, agentsDir }: PurgePlaces, self: Holder, wish: PurgeWish): Promise<PurgeReport> {
+export async function purge(
+  db: Db,
+  { outputs: files, agentsDir }: PurgeDirectories,
+  self: LeaseHolder,
+  wish: PurgeRequest,
+): Promise<PurgeReport> {
   const report: PurgeReport = {
     dryRun: wish.dryRun,
     sessions: [],
@@ -34,11 +47,11 @@ export async function purge(db: Db, { outputs: files, agentsDir }: PurgePlaces, 
   const chosen = choose(db, self, wish, report).filter((session) => wish.dryRun || hide(db, self, session, report));
   report.sessions = chosen.map(({ id, name, project, archived_at }) => ({ id, name, project, archivedAt: archived_at }));
   const going = [...hidden, ...chosen];
-  const plans = new Map<number, TreePlan>();
+  const plans = new Map<number, TreePurgePlan>();
   for (const tree of new Set(going.map((session) => session.tree))) {
     const sessions = going.filter((session) => session.tree === tree).map((session) => session.n);
     if (!wish.dryRun) for (const session of going) if (session.tree === tree) await dropEvents(db, session);
-    const plan = planTree(db, tree, new Set(sessions));
+    const plan = planTreePurge(db, tree, new Set(sessions));
     plans.set(tree, plan);
     report.bytes += plan.bytes;
     const gone = wish.dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
@@ -46,7 +59,7 @@ export async function purge(db: Db, { outputs: files, agentsDir }: PurgePlaces, 
     report.keptNodes += plan.written - gone;
   }
   const leaving = new Set(wish.dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
-  const needed = await outputsNamed(db, going, leaving);
+  const needed = await referencedOutputs(db, going, leaving);
   for (const session of going) {
     dropTranscript({ db, files, report, needed, dryRun: wish.dryRun }, session);
     await dropOutputs({ db, files, report, needed, dryRun: wish.dryRun }, session);
@@ -54,14 +67,14 @@ export async function purge(db: Db, { outputs: files, agentsDir }: PurgePlaces, 
     else report.turns += await dropTurns(db, session);
   }
   for (const tree of wish.dryRun ? [] : plans.keys()) {
-    if (agentsDir !== null) dropMemories({ db, self, report, agentsDir }, tree);
+    if (agentsDir !== null) dropAgentFiles({ db, self, report, agentsDir }, tree);
     db.write(() => db.query("delete from trees where n = ?1 and not exists (select 1 from sessions where tree = ?1)").run(tree));
   }
   return report;
 }
 
 /** The named session, or every one that was archived long enough ago; the sub-sessions that were left alone since go along. */
-function choose(db: Db, self: Holder, wish: PurgeWish, report: PurgeReport): Doomed[] {
+function choose(db: Db, self: LeaseHolder, wish: PurgeRequest, report: PurgeReport): SessionToPurge[] {
   const found = wish.session === null ? archivedBefore(db, wish.archivedBefore) : [named(db, wish)];
   return withSubSessions(db, found).filter((session) => {
     if (!isHeld(db, session.n, self)) return true;
@@ -73,13 +86,15 @@ function choose(db: Db, self: Holder, wish: PurgeWish, report: PurgeReport): Doo
 
 const columns = "n, id, name, project, tree, transcript, archived_at";
 
-function archivedBefore(db: Db, at: number): Doomed[] {
+function archivedBefore(db: Db, at: number): SessionToPurge[] {
   return db
-    .query<Doomed>(`select ${columns} from sessions where archived_at is not null and archived_at <= ? and purged_at is null order by n`)
+    .query<SessionToPurge>(
+      `select ${columns} from sessions where archived_at is not null and archived_at <= ? and purged_at is null order by n`,
+    )
     .all(at);
 }
 
-function named(db: Db, wish: PurgeWish): Doomed {
+function named(db: Db, wish: PurgeRequest): SessionToPurge {
   const row = sessionRow(db, wish.session ?? "");
   const label = row.name ?? row.id;
   if (row.archived_at === null) {
@@ -95,15 +110,15 @@ function named(db: Db, wish: PurgeWish): Doomed {
   return { ...row, archived_at: row.archived_at };
 }
 
-function running(session: Doomed): Fault {
+function running(session: SessionToPurge): Fault {
   return new Fault("session-busy", `Session ${session.name ?? session.id} is in use, so it can't be purged.`, {
     hint: "Wait for it to end, then purge again.",
   });
 }
 
 /** What executes a plan is linked to the session that planned it, but stands on its own. */
-function withSubSessions(db: Db, sessions: Doomed[]): Doomed[] {
-  const below = db.query<Doomed>(
+function withSubSessions(db: Db, sessions: SessionToPurge[]): SessionToPurge[] {
+  const below = db.query<SessionToPurge>(
     `select n, id, name, project, tree, transcript, coalesce(archived_at, ?2) as archived_at from sessions
      where parent_session = ?1 and plan is null and purged_at is null and (archived_at is not null or updated_at <= ?2) order by n`,
   );
@@ -114,12 +129,12 @@ function withSubSessions(db: Db, sessions: Doomed[]): Doomed[] {
 }
 
 /** Sessions that an earlier purge took: some of their nodes were needed then, or it was killed. */
-function hiddenSessions(db: Db): Doomed[] {
-  return db.query<Doomed>(`select ${columns} from sessions where purged_at is not null order by n`).all();
+function hiddenSessions(db: Db): SessionToPurge[] {
+  return db.query<SessionToPurge>(`select ${columns} from sessions where purged_at is not null order by n`).all();
 }
 
 /** From here on the session is gone for everyone. False when it was restored, taken up or purged meanwhile. */
-function hide(db: Db, self: Holder, session: Doomed, report: PurgeReport): boolean {
+function hide(db: Db, self: LeaseHolder, session: SessionToPurge, report: PurgeReport): boolean {
   const isHidden = db.write(() => {
     if (isHeld(db, session.n, self)) return false;
     const { changes } = db
@@ -140,7 +155,7 @@ function hide(db: Db, self: Holder, session: Doomed, report: PurgeReport): boole
 
 const batch = 500;
 
-async function dropEvents(db: Db, session: Doomed): Promise<void> {
+async function dropEvents(db: Db, session: SessionToPurge): Promise<void> {
   for (let left = 1; left > 0;) {
     left = db.write(() => {
       const seq = seqIfHidden(db, session);
@@ -150,12 +165,12 @@ async function dropEvents(db: Db, session: Doomed): Promise<void> {
       db.query("update sessions set seq = ? where n = ?").run(rest, session.n);
       return rest;
     });
-    await pause();
+    await yieldToEventLoop();
   }
 }
 
 /** Null when another purge was faster. Then the row may already be another session: rows are used again. */
-function seqIfHidden(db: Db, session: Doomed): number | null {
+function seqIfHidden(db: Db, session: SessionToPurge): number | null {
   const row = db
     .query<{ seq: number }>("select seq from sessions where n = ? and id = ? and purged_at is not null")
     .get(session.n, session.id);
@@ -163,10 +178,10 @@ function seqIfHidden(db: Db, session: Doomed): number | null {
 }
 
 /** Turns that a kept node belongs to stay, between the nodes that are left of them. With the last one the session goes. */
-async function dropTurns(db: Db, session: Doomed): Promise<number> {
+async function dropTurns(db: Db, session: SessionToPurge): Promise<number> {
   const gone = db.write(() => {
     if (seqIfHidden(db, session) === null) return 0;
-    const left = nodesLeft(db, session);
+    const left = remainingNodes(db, session);
     const mend = db.query("update turns set parent = ?, tip = ? where n = ?");
     for (const [turn, { parent, tip }] of left.turns) mend.run(parent, tip, turn);
     const unused = turnsOf(db, session.n).filter((turn) => !left.turns.has(turn));
@@ -175,7 +190,7 @@ async function dropTurns(db: Db, session: Doomed): Promise<number> {
     if (left.count === 0 && !hasOutputs) db.query("delete from sessions where n = ? and seq = 0").run(session.n);
     return unused.length;
   });
-  await pause();
+  await yieldToEventLoop();
   return gone;
 }
 
@@ -190,8 +205,8 @@ function turnsOf(db: Db, session: number): number[] {
  * What other agents keep of a tree can't be told apart by sessions. Without it a session that is left is told by a brief
  * again; while one of them is in use it stays, and goes with the next purge.
  */
-function dropMemories(
-  { db, self, report, agentsDir }: { db: Db; self: Holder; report: PurgeReport; agentsDir: string },
+function dropAgentFiles(
+  { db, self, report, agentsDir }: { db: Db; self: LeaseHolder; report: PurgeReport; agentsDir: string },
   tree: number,
 ): void {
   const id = db.query<{ id: string }>("select id from trees where n = ?").get(tree)?.id;
@@ -204,9 +219,9 @@ function dropMemories(
   }
 }
 
-type Ending = { db: Db; files: OutputFiles; report: PurgeReport; needed: ReadonlySet<string>; dryRun: boolean };
+type PurgeStep = { db: Db; files: OutputFiles; report: PurgeReport; needed: ReadonlySet<string>; dryRun: boolean };
 
-function dropTranscript({ db, report, dryRun }: Ending, session: Doomed): void {
+function dropTranscript({ db, report, dryRun }: PurgeStep, session: SessionToPurge): void {
   if (session.transcript === null) return;
   try {
     report.bytes += statSync(session.transcript).size;
@@ -217,7 +232,7 @@ function dropTranscript({ db, report, dryRun }: Ending, session: Doomed): void {
       if (!dryRun) rmSync(log);
     }
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") report.problems.push(`The transcript ${session.transcript} can't be removed: ${messageOf(error)}`);
+    if (errorCode(error) !== "ENOENT") report.problems.push(`The transcript ${session.transcript} can't be removed: ${messageOf(error)}`);
   }
   if (!dryRun) db.write(() => db.query("update sessions set transcript = null where n = ? and id = ?").run(session.n, session.id));
 }
@@ -232,7 +247,7 @@ function logsBeside(transcript: string): string[] {
 }
 
 /** The row goes before the file: a file without a row is found by `verify --repair`. */
-async function dropOutputs({ db, files, report, needed, dryRun }: Ending, session: Doomed): Promise<void> {
+async function dropOutputs({ db, files, report, needed, dryRun }: PurgeStep, session: SessionToPurge): Promise<void> {
   const outputs = db
     .query<{ n: number; bytes: number | null }>("select n, kept_bytes as bytes from handles where session = ?")
     .all(session.n);
@@ -246,13 +261,13 @@ async function dropOutputs({ db, files, report, needed, dryRun }: Ending, sessio
     try {
       files.remove(identifier);
     } catch (error) {
-      if (codeOf(error) !== "ENOENT") report.problems.push(`The output ${identifier} can't be removed: ${messageOf(error)}`);
+      if (errorCode(error) !== "ENOENT") report.problems.push(`The output ${identifier} can't be removed: ${messageOf(error)}`);
     }
-    await pause();
+    await yieldToEventLoop();
   }
   if (!dryRun) files.removeEmpty(session.id);
 }
 
-function pause(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,19 +6,19 @@ import { Fault } from "../protocol/error.ts";
 import type { Session } from "../protocol/turn.ts";
 import { acquire, release } from "./lease.ts";
 import { sessionNodes } from "./nodes.ts";
-import type { Mending } from "./repair.ts";
+import type { RepairContext } from "./repair.ts";
 import { type SessionRow, selectSessions, toSession } from "./rows.ts";
-import { isHeader, placeKey, placeOf, Transcript } from "./transcript.ts";
-import { headerOf, linesOf, providerOf, type TranscriptLine } from "../protocol/transcript-lines.ts";
+import { isHeader, lineKey, parseLineId, Transcript } from "./transcript.ts";
+import { toTranscriptHeader, toTranscriptLines, providerOf, type TranscriptLine } from "../protocol/transcript-lines.ts";
 
-export async function mendTranscripts({ db, self, mended, pause }: Mending): Promise<void> {
+export async function repairTranscripts({ db, self, mended, pause }: RepairContext): Promise<void> {
   const sessions = db.query<SessionRow>(`${selectSessions} where s.transcript is not null and s.seq > 0 order by s.n`).all().map(toSession);
   for (const session of sessions) {
     await pause();
     const lease = tryAcquire(() => acquire(db, session.id, self));
     if (lease === null) continue;
     try {
-      const told = mend(session, sessionNodes(db, session.id).flatMap(linesOf));
+      const told = repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
       if (told !== null) mended("transcript", session.transcript!, `The transcript ${session.transcript} ${told}.`);
     } catch (error) {
       // A place that can't be written: the check after this one tells what is still missing.
@@ -40,18 +40,18 @@ function tryAcquire<T>(take: () => T): T | null {
 }
 
 /** Says what was done, or null. */
-function mend(session: Session, lines: TranscriptLine[]): string | null {
+function repairTranscript(session: Session, lines: TranscriptLine[]): string | null {
   const path = session.transcript!;
   if (!existsSync(path)) return rewrite(session, lines);
   const rows = readFileSync(path, "utf8").split("\n");
   const torn = rows.pop() !== "";
   const header = rows.find(isHeader);
-  const broken = rows.filter((row) => !isHeader(row) && placeOf(row) === null).length;
-  const present = new Set(rows.flatMap((row) => placeOf(row) ?? []).map(placeKey));
-  const missing = lines.filter((line) => !present.has(placeKey(line))).length;
+  const broken = rows.filter((row) => !isHeader(row) && parseLineId(row) === null).length;
+  const present = new Set(rows.flatMap((row) => parseLineId(row) ?? []).map(lineKey));
+  const missing = lines.filter((line) => !present.has(lineKey(line))).length;
   if (missing === 0 && broken === 0 && !torn && header !== undefined) return null;
   if (broken > 0) copyFileSync(path, freeName(`${path}.damaged`), constants.COPYFILE_EXCL);
-  const first = header ?? JSON.stringify(headerOf(session, providerOf(session)));
+  const first = header ?? JSON.stringify(toTranscriptHeader(session, providerOf(session)));
   const mendedPath = `${path}.mending`;
   rmSync(mendedPath, { force: true });
   writeFileSync(mendedPath, [first, ...merged(rows, lines), ""].join("\n"), { mode: 0o600, flag: "wx", flush: true });
@@ -71,14 +71,14 @@ function rewrite(session: Session, lines: TranscriptLine[]): string | null {
 
 /** The store's lines in its order; what only the file knows follows the line that it followed there. */
 function merged(rows: string[], lines: TranscriptLine[]): string[] {
-  const stored = new Set(lines.map(placeKey));
+  const stored = new Set(lines.map(lineKey));
   const strangers = new Map<string, string[]>();
   const kept = new Map<string, string>();
   let before = "";
   for (const row of rows) {
-    const place = placeOf(row);
+    const place = parseLineId(row);
     if (place === null) continue;
-    const key = placeKey(place);
+    const key = lineKey(place);
     if (stored.has(key)) {
       before = key;
       if (!kept.has(key)) kept.set(key, row);
@@ -86,7 +86,7 @@ function merged(rows: string[], lines: TranscriptLine[]): string[] {
   }
   return [
     ...(strangers.get("") ?? []),
-    ...lines.flatMap((line) => [kept.get(placeKey(line)) ?? JSON.stringify(line), ...(strangers.get(placeKey(line)) ?? [])]),
+    ...lines.flatMap((line) => [kept.get(lineKey(line)) ?? JSON.stringify(line), ...(strangers.get(lineKey(line)) ?? [])]),
   ];
 }
 

@@ -3,8 +3,8 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { begin } from "./fixtures/begin.ts";
-import { agent, endedWell } from "./fixtures/samples.ts";
+import { beginTurn } from "./fixtures/begin.ts";
+import { agentNode, okTurnEnd } from "./fixtures/samples.ts";
 import { openStore } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
 import { catchUp, Transcript, transcriptPath } from "./transcript.ts";
@@ -19,9 +19,9 @@ async function place(holder = {}) {
 }
 
 async function talk(store: Store, directory: string, count = 5) {
-  const { session, lease, turn } = await begin(store);
-  for (let index = 0; index < count; index++) await store.appendNode(lease, turn.id, agent(`word${index} said`));
-  await store.endTurn(lease, turn.id, endedWell);
+  const { session, lease, turn } = await beginTurn(store);
+  for (let index = 0; index < count; index++) await store.appendNode(lease, turn.id, agentNode(`word${index} said`));
+  await store.endTurn(lease, turn.id, okTurnEnd);
   await store.release(lease);
   const path = transcriptPath(join(directory, ".skein", "sessions"), session);
   const transcript = Transcript.create(path, session, { provider: "replay" });
@@ -70,12 +70,12 @@ test("a transcript that is gone is written again, unless its project is gone too
 
 test("leases of the dead are released, those of the living are not", async () => {
   const dead = await place({ boot: "earlier" });
-  const { session } = await begin(dead.store);
+  const { session } = await beginTurn(dead.store);
   const store = await openStore(dead);
-  const alive = await begin(store);
+  const alive = await beginTurn(store);
   const report = await store.verify({ repair: true });
   expect(report).toMatchObject({ repaired: [{ kind: "lease", subject: session.id }], problems: [] });
-  await store.appendNode(alive.lease, alive.turn.id, agent("still mine"));
+  await store.appendNode(alive.lease, alive.turn.id, agentNode("still mine"));
   expect(await store.openTurns(session.id)).toHaveLength(1);
   for (const each of [dead.store, store]) await each.close();
 });
@@ -97,7 +97,7 @@ test("a full-text index that lost words or holds too many is made again", async 
 
 test("files of outputs that nothing names are removed, those of a running call stay", async () => {
   const { store, outputsDir } = await place();
-  const { session, lease } = await begin(store);
+  const { session, lease } = await beginTurn(store);
   const output = store.openOutput(lease, "c1", "bash");
   output.write(new Uint8Array(100_000));
   mkdirSync(join(outputsDir, "nobody"));

@@ -3,25 +3,25 @@
 import type { VerifyProblem } from "../protocol/api.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
-import { type Holder, isHeld } from "./lease.ts";
+import { type LeaseHolder, isHeld } from "./lease.ts";
 import type { OutputFiles } from "./output-files.ts";
-import { mendTranscripts } from "./repair-transcripts.ts";
+import { repairTranscripts } from "./repair-transcripts.ts";
 import { indexSome } from "./search.ts";
 
-export type Mending = {
+export type RepairContext = {
   db: Db;
   files: OutputFiles;
-  self: Holder;
+  self: LeaseHolder;
   mended: (kind: string, subject: string, message: string) => void;
   pause: () => Promise<void>;
 };
 
 type Repair = { repaired: VerifyProblem[]; problems: VerifyProblem[] };
 
-export async function repair(db: Db, files: OutputFiles, self: Holder): Promise<Repair> {
+export async function repair(db: Db, files: OutputFiles, self: LeaseHolder): Promise<Repair> {
   const repaired: VerifyProblem[] = [];
   const problems: VerifyProblem[] = [];
-  const mending: Mending = {
+  const mending: RepairContext = {
     db,
     files,
     self,
@@ -38,16 +38,16 @@ export async function repair(db: Db, files: OutputFiles, self: Holder): Promise<
   return { repaired, problems };
 }
 
-const steps: readonly (readonly [string, (mending: Mending) => void | Promise<void>])[] = [
+const steps: readonly (readonly [string, (mending: RepairContext) => void | Promise<void>])[] = [
   ["lease", releaseDead],
   ["search", rebuildWords],
-  ["transcript", mendTranscripts],
+  ["transcript", repairTranscripts],
   ["output", removeOrphans],
   ["database", copyLogBack],
 ];
 
 /** A holder that is alive keeps its lease; one that came meanwhile has another epoch. */
-function releaseDead({ db, self, mended }: Mending): void {
+function releaseDead({ db, self, mended }: RepairContext): void {
   const held = db
     .query<{ session: number; epoch: number; pid: number; id: string | null }>(
       "select l.session, l.epoch, l.pid, s.id from leases l left join sessions s on s.n = l.session where l.pid is not null or s.n is null",
@@ -66,10 +66,10 @@ function releaseDead({ db, self, mended }: Mending): void {
 }
 
 /** In batches, like everything that is indexed later: no writer waits for all of it. */
-async function rebuildWords({ db, mended, pause }: Mending): Promise<void> {
+async function rebuildWords({ db, mended, pause }: RepairContext): Promise<void> {
   const told = db.query<{ quick_check: string }>("pragma quick_check(20)").all();
   const isDamaged = told.some((row) => /fts5|\bwords/i.test(row.quick_check));
-  if (!isDamaged && unindexed(db) === 0) return;
+  if (!isDamaged && countUnindexed(db) === 0) return;
   db.write(() => {
     db.query("insert into words (words) values ('delete-all')").run();
     db.query("update trees set indexed = 0, stale = last > 0").run();
@@ -79,7 +79,7 @@ async function rebuildWords({ db, mended, pause }: Mending): Promise<void> {
 }
 
 /** By how many nodes the index is off, those aside that wait to be indexed. */
-export function unindexed(db: Db): number {
+export function countUnindexed(db: Db): number {
   const { off } = db
     .query<{ off: number }>(
       `select (select count(*) from nodes c join trees t on t.n = c.n >> 28 where (c.n & 268435455) <= t.indexed)
@@ -90,7 +90,7 @@ export function unindexed(db: Db): number {
 }
 
 /** The row of an output is written before its file: a file without one was given up by a process that died. */
-async function removeOrphans({ db, files, self, mended, pause }: Mending): Promise<void> {
+async function removeOrphans({ db, files, self, mended, pause }: RepairContext): Promise<void> {
   const known = db.query("select 1 from handles where session = (select n from sessions where id = ?) and n = ?");
   const owner = db.query<{ n: number }>("select n from sessions where id = ?");
   for (const identifier of files.list()) {
@@ -105,6 +105,6 @@ async function removeOrphans({ db, files, self, mended, pause }: Mending): Promi
   }
 }
 
-function copyLogBack({ db }: Mending): void {
+function copyLogBack({ db }: RepairContext): void {
   db.query("pragma wal_checkpoint(truncate)").all();
 }

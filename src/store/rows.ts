@@ -144,7 +144,7 @@ export function toSpent(row: SpentRow): Spent {
 }
 
 /** The session as it was when its turn began or ended: an event is told in the same words whenever it is told. */
-export function sessionThen(session: Session, tip: string | null, at: number): Session {
+export function sessionAt(session: Session, tip: string | null, at: number): Session {
   return { ...session, tip, updatedAt: at };
 }
 
@@ -172,7 +172,7 @@ export const nodeColumns = "n, parent, session, turn, at, id, body";
 export type NodeRow = [n: number, parent: number | null, session: number, turn: number | null, at: number, id: string, body: string];
 
 /** The ids behind the integers of node rows, remembered for one reading. */
-export class Names {
+export class IdLookup {
   readonly #db: Db;
   readonly #known = {
     trees: new Map<number, string>(),
@@ -205,7 +205,7 @@ export class Names {
 }
 
 export function toNodes(db: Db, rows: NodeRow[]): Node[] {
-  const names = new Names(db);
+  const names = new IdLookup(db);
   if (rows.length > 100) names.learnTurns(rows);
   const ids = idsOf(rows);
   let tree = -1;

@@ -1,9 +1,9 @@
 // What runs on this machine, and what has run: turns with who holds their session.
 import { isStopped } from "../kit/processes.ts";
-import type { TurnRow } from "../protocol/control.ts";
+import type { TurnInfo } from "../protocol/control.ts";
 import { countedTokens } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
-import { type Holder, livingHolder, requireLease, stateOf } from "./lease.ts";
+import { type LeaseHolder, activeHolder, requireLease, heldState } from "./lease.ts";
 import {
   selectSessions,
   selectTurns,
@@ -20,7 +20,7 @@ import type { Lease, NewTurn } from "./store.ts";
 const endedLimit = 200;
 
 /** Turns that have not ended, the latest first, then those that ended since then. */
-export function turnRows(db: Db, self: Holder, endedSince: number | null): TurnRow[] {
+export function listTurns(db: Db, self: LeaseHolder, endedSince: number | null): TurnInfo[] {
   const open = db.query<StoredTurn>(`${selectTurns} where t.ended_at is null order by t.n desc`).all();
   const ended =
     endedSince === null
@@ -28,21 +28,21 @@ export function turnRows(db: Db, self: Holder, endedSince: number | null): TurnR
       : db
           .query<StoredTurn>(`${selectTurns} where t.ended_at >= ? and t.source is null order by t.ended_at desc limit ?`)
           .all(endedSince, endedLimit);
-  return [...open, ...ended].flatMap((row) => rowOfTurn(db, self, row) ?? []);
+  return [...open, ...ended].flatMap((row) => toTurnInfo(db, self, row) ?? []);
 }
 
 /** Null when its session was purged. */
-export function rowOfTurn(db: Db, self: Holder, row: StoredTurn): TurnRow | null {
+export function toTurnInfo(db: Db, self: LeaseHolder, row: StoredTurn): TurnInfo | null {
   const session = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(row.session_id);
   if (session === null) return null;
   const turn = toTurn(row);
   if (turn.endedAt !== null) return { session: toSession(session), turn, state: "ended", pid: null };
   const left = row.budget === null ? {} : { left: leftOf(db, row, JSON.parse(row.budget)) };
-  return { session: toSession(session), turn, ...stateOfOpen(db, self, session), ...left };
+  return { session: toSession(session), turn, ...openTurnState(db, self, session), ...left };
 }
 
 /** What an open turn and all below it have not used of its budget. A request of unknown price counts as none, as for the budget itself. */
-function leftOf(db: Db, { session_id, started_at }: StoredTurn, budget: NonNullable<NewTurn["budget"]>): TurnRow["left"] {
+function leftOf(db: Db, { session_id, started_at }: StoredTurn, budget: NonNullable<NewTurn["budget"]>): TurnInfo["left"] {
   const used = db
     .query<SpentRow>(
       `with recursive below (id) as (
@@ -56,14 +56,14 @@ function leftOf(db: Db, { session_id, started_at }: StoredTurn, budget: NonNulla
 }
 
 /** Of a turn that has not ended. */
-export function stateOfOpen(db: Db, self: Holder, { id, n }: { id: string; n: number }) {
-  const holder = livingHolder(db, id, self);
+export function openTurnState(db: Db, self: LeaseHolder, { id, n }: { id: string; n: number }) {
+  const holder = activeHolder(db, id, self);
   return holder === null ? ({ state: "interrupted", pid: null } as const) : { state: stateSeen(db, n, holder.pid), pid: holder.pid };
 }
 
 /** A process that was stopped from outside can't say so itself. */
-function stateSeen(db: Db, session: number, pid: number | null): ReturnType<typeof stateOf> {
-  return pid !== null && isStopped(pid) ? "paused" : stateOf(db, session);
+function stateSeen(db: Db, session: number, pid: number | null): ReturnType<typeof heldState> {
+  return pid !== null && isStopped(pid) ? "paused" : heldState(db, session);
 }
 
 /** Shown by whoever lists what runs; ends with the lease. */

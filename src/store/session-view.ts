@@ -1,16 +1,16 @@
 // Where a session stands, read at one moment: whoever shows it goes on with the events after `seq`, and misses nothing.
-import type { OpenRun, SessionView } from "../protocol/tree-views.ts";
+import type { OpenTurnView, SessionView } from "../protocol/tree-views.ts";
 import { asks } from "./asks.ts";
 import { spawnedBy, spentBy } from "./below.ts";
 import type { Db } from "./db.ts";
 import { queue } from "./inputs.ts";
-import type { Holder } from "./lease.ts";
+import type { LeaseHolder } from "./lease.ts";
 import { path } from "./nodes.ts";
 import { selectTurns, sessionRow, toSession, toTurn, type TurnRow } from "./rows.ts";
-import { rowOfTurn } from "./running.ts";
+import { toTurnInfo } from "./running.ts";
 import { drafts } from "./turns.ts";
 
-export function sessionView(db: Db, self: Holder, id: string): SessionView {
+export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView {
   return db.read(() => {
     const row = sessionRow(db, id);
     const nodes = row.tip_id === null ? [] : path(db, row.tip_id);
@@ -42,8 +42,8 @@ export function sessionView(db: Db, self: Holder, id: string): SessionView {
   });
 }
 
-function openRun(db: Db, self: Holder, turn: TurnRow | undefined): OpenRun | null {
-  const found = turn === undefined ? null : rowOfTurn(db, self, turn);
+function openRun(db: Db, self: LeaseHolder, turn: TurnRow | undefined): OpenTurnView | null {
+  const found = turn === undefined ? null : toTurnInfo(db, self, turn);
   if (found === null) return null;
   const { state, pid } = found;
   return { turn: found.turn.id, state, pid, drafts: drafts(db, found.turn.id) };

@@ -2,7 +2,7 @@
 import { Fault } from "../protocol/error.ts";
 import type { Session } from "../protocol/turn.ts";
 import type { Db } from "./db.ts";
-import { codeOf } from "./faults.ts";
+import { errorCode } from "./faults.ts";
 import { type SessionRow, selectSessions, sessionRow, toSession, treeOf } from "./rows.ts";
 import type { NewSession, SessionChange, SessionFilter } from "./store.ts";
 
@@ -133,7 +133,7 @@ function refusingTaken(name: string | null, project: string, write: () => void):
   try {
     write();
   } catch (error) {
-    if (codeOf(error) !== "SQLITE_CONSTRAINT_UNIQUE") throw error;
+    if (errorCode(error) !== "SQLITE_CONSTRAINT_UNIQUE") throw error;
     throw new Fault("session-exists", `There is already a session "${name}" in ${project}.`, {
       hint: "Choose another name, or go on in that session.",
       cause: error,

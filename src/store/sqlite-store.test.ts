@@ -5,10 +5,10 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeStore } from "./conformance.ts";
-import { begin, faultCode } from "./fixtures/begin.ts";
+import { beginTurn, faultCode } from "./fixtures/begin.ts";
 import { Db } from "./db.ts";
-import { faultOf } from "./faults.ts";
-import { agent, endedWell, newSession, newTurn, user } from "./fixtures/samples.ts";
+import { storeFault } from "./faults.ts";
+import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "./fixtures/samples.ts";
 import { openStore } from "./sqlite-store.ts";
 import { Transcript, transcriptPath } from "./transcript.ts";
 
@@ -37,7 +37,7 @@ describe("the file of a store", () => {
   test("nobody else can read it", async () => {
     const at = place();
     const store = await openStore(at);
-    const { lease } = await begin(store);
+    const { lease } = await beginTurn(store);
     const output = store.openOutput(lease, "c", "bash");
     output.write(new Uint8Array(50_000));
     const handle = await output.close({}, 10);
@@ -50,8 +50,8 @@ describe("the file of a store", () => {
   test("everything is there when it is opened again", async () => {
     const at = place();
     const first = await openStore(at);
-    const { session, lease, turn } = await begin(first);
-    await first.appendNode(lease, turn.id, agent("stays"));
+    const { session, lease, turn } = await beginTurn(first);
+    await first.appendNode(lease, turn.id, agentNode("stays"));
     const nodes = await first.sessionNodes(session.id);
     await first.close();
     const second = await openStore(at);
@@ -79,7 +79,7 @@ describe("the file of a store", () => {
   test("a store of an earlier layout is brought up, and what its turns were allowed is still known", async () => {
     const at = place();
     const store = await openStore(at);
-    const { session, turn } = await begin(store);
+    const { session, turn } = await beginTurn(store);
     await store.close();
     const raw = new Database(at.path);
     for (const made of [
@@ -111,8 +111,8 @@ describe("the file of a store", () => {
   test("a damaged page is a fault with a hint, not a crash", async () => {
     const at = place();
     const store = await openStore(at);
-    const { session, lease, turn } = await begin(store);
-    for (let index = 0; index < 50; index++) await store.appendNode(lease, turn.id, agent("x".repeat(2000)));
+    const { session, lease, turn } = await beginTurn(store);
+    for (let index = 0; index < 50; index++) await store.appendNode(lease, turn.id, agentNode("x".repeat(2000)));
     await store.close();
     const bytes = readFileSync(at.path);
     bytes.fill(0xaa, 4096 * 40);
@@ -132,7 +132,7 @@ describe("the file of a store", () => {
     try {
       fill();
     } catch (error) {
-      thrown = faultOf(error, db.path);
+      thrown = storeFault(error, db.path);
     }
     expect(thrown).toMatchObject({ code: "store-full", hint: expect.stringContaining("space") });
     expect(db.query("select * from filler").all()).toEqual([]);
@@ -152,7 +152,7 @@ describe("the file of a store", () => {
   test("an output past its bound keeps its head and its tail and says what is missing", async () => {
     const at = place();
     const store = await openStore({ ...at, bounds: { memoryBytes: 100, headBytes: 1000, tailBytes: 100 } });
-    const { lease } = await begin(store);
+    const { lease } = await beginTurn(store);
     const output = store.openOutput(lease, "c", "bash");
     output.write(new TextEncoder().encode(`${"a".repeat(999)}ü${"b".repeat(5000)}`));
     output.write(new TextEncoder().encode(`${"ü".repeat(40)}ä${"z".repeat(61)}`));
@@ -169,10 +169,10 @@ describe("verify", () => {
   test("a node that is gone is missed by its child, its session and its events", async () => {
     const at = place();
     const store = await openStore(at);
-    const { session, lease, turn } = await begin(store);
-    const middle = (await store.appendNode(lease, turn.id, agent("a"))).value;
-    const last = (await store.appendNode(lease, turn.id, agent("b"))).value;
-    await store.endTurn(lease, turn.id, endedWell);
+    const { session, lease, turn } = await beginTurn(store);
+    const middle = (await store.appendNode(lease, turn.id, agentNode("a"))).value;
+    const last = (await store.appendNode(lease, turn.id, agentNode("b"))).value;
+    await store.endTurn(lease, turn.id, okTurnEnd);
     const raw = new Database(at.path);
     raw.run("delete from nodes where id = ?", [middle.id]);
     expect((await store.verify({})).problems.map((problem) => problem.kind)).toEqual(["node", "event"]);
@@ -193,8 +193,8 @@ describe("verify", () => {
   test("a damaged full-text index is noticed", async () => {
     const at = place();
     const store = await openStore(at);
-    const { lease, turn } = await begin(store);
-    await store.appendNode(lease, turn.id, agent("needle"));
+    const { lease, turn } = await beginTurn(store);
+    await store.appendNode(lease, turn.id, agentNode("needle"));
     expect(await store.search("needle", { project: null, limit: 5 })).toHaveLength(1);
     await store.close();
     const raw = new Database(at.path);
@@ -212,7 +212,7 @@ describe("verify", () => {
   test("an output that was changed, cut or lost is named", async () => {
     const at = place();
     const store = await openStore(at);
-    const { lease } = await begin(store);
+    const { lease } = await beginTurn(store);
     const paths: string[] = [];
     for (const call of ["a", "b", "c"]) {
       const output = store.openOutput(lease, call, "bash");
@@ -231,15 +231,15 @@ describe("verify", () => {
   test("a transcript must hold every part; a torn end and a running session are given time", async () => {
     const at = place();
     const store = await openStore(at);
-    const { session, lease, turn } = await begin(store);
+    const { session, lease, turn } = await beginTurn(store);
     const path = transcriptPath(join(at.directory, ".skein", "sessions"), session);
     const transcript = Transcript.create(path, session, { provider: null });
     await store.updateSession(session.id, { transcript: path });
-    await store.appendNode(lease, turn.id, agent("a"));
+    await store.appendNode(lease, turn.id, agentNode("a"));
     for (const node of await store.sessionNodes(session.id)) transcript.append(node);
-    const last = (await store.appendNode(lease, turn.id, agent("b"))).value;
+    const last = (await store.appendNode(lease, turn.id, agentNode("b"))).value;
     expect((await store.verify({})).problems).toEqual([]);
-    await store.endTurn(lease, turn.id, endedWell);
+    await store.endTurn(lease, turn.id, okTurnEnd);
     await store.release(lease);
     expect((await store.verify({})).problems).toMatchObject([{ kind: "transcript", message: expect.stringContaining(last.id) }]);
     transcript.append(last);
@@ -301,10 +301,10 @@ describe("several processes", () => {
 
   test("a turn does not end before it began when the clock goes backwards", async () => {
     const store = await openStore(place());
-    const { lease, turn } = await begin(store);
+    const { lease, turn } = await beginTurn(store);
     try {
       setSystemTime(turn.startedAt - 60_000);
-      const ended = (await store.endTurn(lease, turn.id, endedWell)).value;
+      const ended = (await store.endTurn(lease, turn.id, okTurnEnd)).value;
       expect(ended.endedAt).toBe(turn.startedAt);
     } finally {
       setSystemTime();
@@ -337,7 +337,7 @@ describe("several processes", () => {
     const stale = await one.acquire(session.id);
     const lease = await recycled.acquire(session.id);
     expect(lease.epoch).toBe(2);
-    expect(await faultCode(one.appendNode(stale, null, user("late")))).toBe("lease-lost");
+    expect(await faultCode(one.appendNode(stale, null, userNode("late")))).toBe("lease-lost");
     expect((await three.acquire(session.id)).epoch).toBe(3);
     await three.close();
     await two.acquire(session.id);
@@ -376,14 +376,14 @@ describe("several processes", () => {
     expect((await store.verify({})).problems).toEqual([]);
     const lease = await store.acquire(session!.id);
     const [open] = await store.openTurns(session!.id);
-    await store.endTurn(lease, open!.id, { ...endedWell, status: "killed" });
+    await store.endTurn(lease, open!.id, { ...okTurnEnd, status: "killed" });
     expect((await store.startTurn(lease, newTurn())).value.parent).toBe((await store.turn(open!.id))!.tip);
     await store.close();
   });
 
   test("a store in memory leaves no file behind", async () => {
     const store = await openStore({ path: ":memory:", outputsDir: null });
-    const { lease } = await begin(store);
+    const { lease } = await beginTurn(store);
     const output = store.openOutput(lease, "c", "bash");
     output.write(new Uint8Array(50_000));
     await output.close({}, 10);

@@ -3,23 +3,23 @@
 import { asks, closeAsk, findAsk, openAsk } from "./asks.ts";
 import { latestTurnsBy, subSessions } from "./below.ts";
 import { Db } from "./db.ts";
-import { description, saveDescription, stampOf } from "./descriptions.ts";
+import { description, saveDescription, sessionStamp } from "./descriptions.ts";
 import { events } from "./events.ts";
-import { faultOf } from "./faults.ts";
-import { importedSession, importNodes, importOutput, importSession, knownNodes } from "./imports.ts";
+import { storeFault } from "./faults.ts";
+import { importedSession, importNodes, importOutput, importSession, storedNodes } from "./imports.ts";
 import { dropInput, queue, queueInput, takeInputs } from "./inputs.ts";
-import { acquire, type Holder, livingHolder, release, thisProcess } from "./lease.ts";
+import { acquire, type LeaseHolder, activeHolder, release, currentProcess } from "./lease.ts";
 import { appendNode, children, findNode, node, path, sessionNodes, treeNodes } from "./nodes.ts";
 import { OutputFiles, readOutput } from "./output-files.ts";
-import { Output, type OutputBounds, outputBounds } from "./outputs.ts";
+import { StoredOutput, type OutputBounds, outputBounds } from "./outputs.ts";
 import { purge } from "./purge.ts";
-import { setState, turnRows } from "./running.ts";
+import { setState, listTurns } from "./running.ts";
 import { indexSome, search } from "./search.ts";
 import { sessionView } from "./session-view.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./sessions.ts";
-import type { Lease, PurgeWish, Store } from "./store.ts";
-import { noteTold, toldTo } from "./told.ts";
-import { drafts, endTurn, noteNative, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
+import type { Lease, PurgeRequest, Store } from "./store.ts";
+import { recordShownHits, shownHits } from "./told.ts";
+import { drafts, endTurn, recordNativeId, openTurns, saveDraft, startTurn, turn, turnsOf, usage } from "./turns.ts";
 import { saveTurnFiles, turnFiles } from "./turn-files.ts";
 import { verify } from "./verify.ts";
 
@@ -33,7 +33,7 @@ export type StoreOptions = {
   /** Where this process can be talked to while it holds a session. */
   socket?: () => string | null;
   /** Who writes; this process unless said otherwise. */
-  holder?: Partial<Holder>;
+  holder?: Partial<LeaseHolder>;
   bounds?: Partial<OutputBounds>;
 };
 
@@ -45,11 +45,11 @@ function storeOn(db: Db, options: StoreOptions): Store {
   const files = new OutputFiles(options.outputsDir);
   const bounds = { ...outputBounds, ...options.bounds };
   const leases = new Set<Lease>();
-  let self: Holder | null = null;
-  const holder = () => (self ??= { ...thisProcess(), ...options.holder, socket: options.socket?.() ?? null });
+  let self: LeaseHolder | null = null;
+  const holder = () => (self ??= { ...currentProcess(), ...options.holder, socket: options.socket?.() ?? null });
   const upkeep = new Upkeep(db);
 
-  const on = faultsOf(db);
+  const on = withFaults(db);
 
   return {
     ...controlOn(on, holder),
@@ -69,9 +69,9 @@ function storeOn(db: Db, options: StoreOptions): Store {
       release(db, lease);
       leases.delete(lease);
     }),
-    holder: on((_, wanted: string) => livingHolder(db, wanted, holder())),
+    holder: on((_, wanted: string) => activeHolder(db, wanted, holder())),
     startTurn: on(startTurn),
-    noteNative: on(noteNative),
+    noteNative: on(recordNativeId),
     appendNode: on(appendNode),
     endTurn: on((_, ...params: Parameters<Store["endTurn"]>) => {
       const written = endTurn(db, ...params);
@@ -80,10 +80,10 @@ function storeOn(db: Db, options: StoreOptions): Store {
     }),
     saveDraft: on(saveDraft),
     saveTurnFiles: on(saveTurnFiles),
-    openOutput: (lease, call, source) => new Output(db, files, lease, call, source, bounds),
+    openOutput: (lease, call, source) => new StoredOutput(db, files, lease, call, source, bounds),
     importSession: on(importSession),
     importedSession: on(importedSession),
-    knownNodes: on(knownNodes),
+    knownNodes: on(storedNodes),
     importNodes: on((_, ...params: Parameters<Store["importNodes"]>) => {
       const added = importNodes(db, ...params);
       upkeep.add(params[0].session);
@@ -104,13 +104,13 @@ function storeOn(db: Db, options: StoreOptions): Store {
     events: on(events),
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
     search: on(search),
-    toldTo: on(toldTo),
-    noteTold: on(noteTold),
-    stampOf: on(stampOf),
+    toldTo: on(shownHits),
+    noteTold: on(recordShownHits),
+    stampOf: on(sessionStamp),
     description: on(description),
     saveDescription: on(saveDescription),
     usage: on(usage),
-    purge: on((_, wish: PurgeWish) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, holder(), wish)),
+    purge: on((_, wish: PurgeRequest) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, holder(), wish)),
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
     close: on(() => {
       upkeep.close();
@@ -122,9 +122,9 @@ function storeOn(db: Db, options: StoreOptions): Store {
 }
 
 /** What is said to running turns, and by them. */
-function controlOn(on: ReturnType<typeof faultsOf>, holder: () => Holder) {
+function controlOn(on: ReturnType<typeof withFaults>, holder: () => LeaseHolder) {
   return {
-    turnRows: on((db, endedSince: number | null) => turnRows(db, holder(), endedSince)),
+    turnRows: on((db, endedSince: number | null) => listTurns(db, holder(), endedSince)),
     latestTurnsBy: on((db, ...params: Parameters<Store["latestTurnsBy"]>) => latestTurnsBy(db, holder(), ...params)),
     subSessions: on(subSessions),
     setState: on(setState),
@@ -140,13 +140,13 @@ function controlOn(on: ReturnType<typeof faultsOf>, holder: () => Holder) {
 }
 
 /** Runs on the database; what goes wrong there is told as a fault. */
-function faultsOf(db: Db) {
+function withFaults(db: Db) {
   return <Params extends unknown[], Result>(act: (db: Db, ...params: Params) => Result) =>
     async (...params: Params): Promise<Awaited<Result>> => {
       try {
         return await act(db, ...params);
       } catch (error) {
-        throw faultOf(error, db.path);
+        throw storeFault(error, db.path);
       }
     };
 }

@@ -1,15 +1,15 @@
 // The store as the rest of the house sees it: asynchronous, and without a word of the database behind it.
 // One conformance suite runs against every implementation.
-import type { PurgeReport, UsageKey, UsageRow, VerifyReport } from "../protocol/api.ts";
-import type { Ask, QueuedInput, TurnRow } from "../protocol/control.ts";
+import type { PurgeReport, UsageKey, UsageEntry, VerifyReport } from "../protocol/api.ts";
+import type { Ask, QueuedInput, TurnInfo } from "../protocol/control.ts";
 import type { TurnError, TurnStatus } from "../protocol/error.ts";
-import type { LastingEvent } from "../protocol/event.ts";
+import type { DurableEvent } from "../protocol/event.ts";
 import type { TurnFiles } from "../protocol/files.ts";
 import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
 import type { Handle } from "../protocol/handle.ts";
 import type { NewNode, Node } from "../protocol/node.ts";
-import type { AskWish, Limits, OutputSink } from "../protocol/ports.ts";
-import type { Enforced } from "../protocol/policy.ts";
+import type { AskRequest, Limits, OutputSink } from "../protocol/ports.ts";
+import type { EnforcedPolicy } from "../protocol/policy.ts";
 import type { Spent } from "../protocol/usage.ts";
 import type { SessionView } from "../protocol/tree-views.ts";
 import type { CliRecord, NativeStart, Session, Source, Turn } from "../protocol/turn.ts";
@@ -33,28 +33,28 @@ export type Store = {
   acquire: (session: string) => Promise<Lease>;
   release: (lease: Lease) => Promise<void>;
   /** The process that holds the session; null when nobody does, or a dead one. */
-  holder: (session: string) => Promise<LivingHolder | null>;
+  holder: (session: string) => Promise<ActiveHolder | null>;
   /** With `native`, also where the agent's own session goes on; that session is then this turn's, and no other's. */
-  startTurn: (lease: Lease, turn: NewTurn) => Promise<Written<Turn> & { native: NativeStart | null }>;
+  startTurn: (lease: Lease, turn: NewTurn) => Promise<WriteResult<Turn> & { native: NativeStart | null }>;
   /** The agent's own session, as soon as it is known. */
   noteNative: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that it completes. */
-  appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<Written<Node>>;
-  endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<Written<Turn>>;
+  appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<WriteResult<Node>>;
+  endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<WriteResult<Turn>>;
   /** Keeps what is streaming, so that a crash loses at most the time between two calls. */
   saveDraft: (lease: Lease, turn: string, draft: Draft) => Promise<void>;
   openOutput: (lease: Lease, call: string, source: string) => OutputSink;
   /** What the turn is doing, for those who list what runs. */
   setState: (lease: Lease, state: "running" | "paused" | "asking") => Promise<void>;
-  openAsk: (lease: Lease, turn: string, wish: AskWish & { expiresAt: number | null }) => Promise<Written<Ask>>;
+  openAsk: (lease: Lease, turn: string, wish: AskRequest & { expiresAt: number | null }) => Promise<WriteResult<Ask>>;
   /** Throws `ask-closed` when it was closed before. */
-  closeAsk: (lease: Lease, id: string, close: AskClose) => Promise<Written<Ask>>;
+  closeAsk: (lease: Lease, id: string, close: AskClose) => Promise<WriteResult<Ask>>;
   /** One with an id that was queued before is not queued again. */
-  queueInput: (lease: Lease, text: string, id?: string) => Promise<Written<QueuedInput>>;
+  queueInput: (lease: Lease, text: string, id?: string) => Promise<WriteResult<QueuedInput>>;
   /** Null when it does not wait any more. */
-  dropInput: (lease: Lease, id: string) => Promise<Written<QueuedInput | null>>;
+  dropInput: (lease: Lease, id: string) => Promise<WriteResult<QueuedInput | null>>;
   /** All that waits becomes nodes of this turn; each message is given once. */
-  takeInputs: (lease: Lease, turn: string) => Promise<Written<Node[]>>;
+  takeInputs: (lease: Lease, turn: string) => Promise<WriteResult<Node[]>>;
   /** Which states of the project's files surround a running turn. */
   saveTurnFiles: (lease: Lease, turn: string, files: TurnFiles) => Promise<void>;
 
@@ -85,9 +85,9 @@ export type Store = {
   openTurns: (session: string) => Promise<Turn[]>;
   drafts: (turn: string) => Promise<Draft[]>;
   /** What runs, and what has ended since then (null: nothing of that), the latest first. */
-  turnRows: (endedSince: number | null) => Promise<TurnRow[]>;
+  turnRows: (endedSince: number | null) => Promise<TurnInfo[]>;
   /** Of each session in which an agent took turns the latest of them, the latest first; archived sessions too. */
-  latestTurnsBy: (agent: string, filter: { project?: string | null; session?: string; limit?: number }) => Promise<TurnRow[]>;
+  latestTurnsBy: (agent: string, filter: { project?: string | null; session?: string; limit?: number }) => Promise<TurnInfo[]>;
   /** All below a session, at any depth, with what each has used so far. */
   subSessions: (session: string) => Promise<SubSession[]>;
   /** Those of one session with every outcome, or the open ones of all; the oldest first. */
@@ -98,7 +98,7 @@ export type Store = {
   queue: (session: string) => Promise<QueuedInput[]>;
   /** By turn; a turn that recorded none is missing. */
   turnFiles: (turns: string[]) => Promise<Map<string, TurnFiles>>;
-  events: (session: string, afterSeq: number) => Promise<LastingEvent[]>;
+  events: (session: string, afterSeq: number) => Promise<DurableEvent[]>;
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
   search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;
   /** What `asker` was given since then, and that it was given more; what is older than that is forgotten. */
@@ -108,9 +108,9 @@ export type Store = {
   stampOf: (session: string) => Promise<string>;
   description: (session: string, wish: string) => Promise<string | null>;
   saveDescription: (session: string, wish: string, made: { stamp: string; body: string }) => Promise<void>;
-  usage: (by: UsageKey, project: string | null) => Promise<UsageRow[]>;
+  usage: (by: UsageKey, project: string | null) => Promise<UsageEntry[]>;
   /** Takes archived sessions away for good, with every node that no other session needs. */
-  purge: (wish: PurgeWish) => Promise<PurgeReport>;
+  purge: (wish: PurgeRequest) => Promise<PurgeReport>;
   verify: (options: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport>;
   close: () => Promise<void>;
 };
@@ -141,13 +141,13 @@ export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom" | "cr
 export type ImportBatch = { turns: ImportedTurn[]; nodes: ImportedNode[]; endings: Set<string>; source: Source };
 
 /** One session by id, or all; only what was archived at that time or before. */
-export type PurgeWish = { session: string | null; archivedBefore: number; dryRun: boolean };
+export type PurgeRequest = { session: string | null; archivedBefore: number; dryRun: boolean };
 
 /** Proof that this process writes a session. */
 export type Lease = { session: string; epoch: number };
 
 /** `pid` is null when it can't be seen from here (another container); `namedPid` is its pid where it lives. */
-export type LivingHolder = {
+export type ActiveHolder = {
   pid: number | null;
   namedPid: number;
   started: string;
@@ -172,7 +172,7 @@ export type TurnClose = {
   status: TurnStatus;
   error: TurnError | null;
   nativeId: string | null;
-  enforced: Enforced | null;
+  enforced: EnforcedPolicy | null;
   cli?: CliRecord;
   /** Spent in this turn, and on no node. */
   rest?: Spent;
@@ -182,7 +182,7 @@ export type TurnClose = {
 export type Draft = { key: string; text: string };
 
 /** The value, with the events that its transaction recorded (a started turn may also add its prompt). */
-export type Written<T> = { value: T; events: LastingEvent[] };
+export type WriteResult<T> = { value: T; events: DurableEvent[] };
 
 /** `marks` are the hits, as [start, end) in the snippet. */
 export type SearchHit = { node: Node; session: string; snippet: string; marks: [number, number][]; rank: number };

@@ -1,13 +1,13 @@
 // What was found for someone and given to them, so that it is not given again too soon.
 import type { Db } from "./db.ts";
 
-export function toldTo(db: Db, asker: string, since: number): Set<string> {
+export function shownHits(db: Db, asker: string, since: number): Set<string> {
   const rows = db.query<{ hit: string }>("select hit from told where asker = ? and at >= ?").all(asker, since);
   return new Set(rows.map(({ hit }) => hit));
 }
 
 /** What was told to anyone before `since` is forgotten. */
-export function noteTold(db: Db, asker: string, hits: string[], since: number): void {
+export function recordShownHits(db: Db, asker: string, hits: string[], since: number): void {
   db.write(() => {
     db.query("delete from told where at < ?").run(since);
     db.query(

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Node } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
-import { everyKind, newSession } from "./fixtures/samples.ts";
+import { sampleNodes, newSession } from "./fixtures/samples.ts";
 import { catchUp, readTranscript, Transcript, transcriptPath } from "./transcript.ts";
-import { linesOf } from "../protocol/transcript-lines.ts";
+import { toTranscriptLines } from "../protocol/transcript-lines.ts";
 
 let root = "";
 beforeAll(() => {
@@ -25,7 +25,7 @@ const session: Session = {
   archivedAt: null,
 };
 
-const nodes: Node[] = everyKind.map((node, index) => ({
+const nodes: Node[] = sampleNodes.map((node, index) => ({
   ...node,
   id: `n${index}`,
   parent: index === 0 ? null : `n${index - 1}`,
@@ -130,7 +130,7 @@ test("a torn last line is read around, and taken away when the session goes on",
 test("nodes that a crash kept from the file are added", async () => {
   const path = written(2);
   const transcript = Transcript.open(path);
-  expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(linesOf).length);
+  expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(toTranscriptLines).length);
   expect(await catchUp(transcript, nodes)).toBe(0);
   transcript.close();
   expect(readFileSync(path, "utf8")).toBe(readFileSync(written(), "utf8"));
@@ -140,7 +140,7 @@ test("a last line that is no JSON does not make everything be written twice", as
   const path = written(2);
   appendFileSync(path, "garbage\n");
   const transcript = Transcript.open(path);
-  expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(linesOf).length);
+  expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(toTranscriptLines).length);
   transcript.close();
 });
 

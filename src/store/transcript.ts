@@ -5,8 +5,8 @@ import { basename, dirname, join } from "node:path";
 import { Fault, messageOf } from "../protocol/error.ts";
 import { type Node, shortId } from "../protocol/node.ts";
 import type { Session } from "../protocol/turn.ts";
-import { codeOf } from "./faults.ts";
-import { headerOf, linesOf, type TranscriptHeader, type TranscriptLine } from "../protocol/transcript-lines.ts";
+import { errorCode } from "./faults.ts";
+import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "../protocol/transcript-lines.ts";
 
 export class Transcript {
   readonly path: string;
@@ -27,7 +27,7 @@ export class Transcript {
       makeDirectory(dirname(path));
       const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND, 0o600);
       const transcript = new Transcript(path, fd, 0, null);
-      transcript.#put(`${JSON.stringify(headerOf(session, options.provider))}\n`);
+      transcript.#put(`${JSON.stringify(toTranscriptHeader(session, options.provider))}\n`);
       return transcript;
     });
   }
@@ -39,13 +39,13 @@ export class Transcript {
       const { wholeBytes, bytes, line } = lastLine(fd);
       if (wholeBytes < bytes) ftruncateSync(fd, wholeBytes);
       const transcript = new Transcript(path, fd, wholeBytes, lastPlace(line));
-      if (wholeBytes === 0 && start) transcript.#put(`${JSON.stringify(headerOf(start.session, start.provider))}\n`);
+      if (wholeBytes === 0 && start) transcript.#put(`${JSON.stringify(toTranscriptHeader(start.session, start.provider))}\n`);
       return transcript;
     });
   }
 
   append(node: Node): void {
-    this.appendLines(linesOf(node));
+    this.appendLines(toTranscriptLines(node));
   }
 
   appendLines(lines: TranscriptLine[]): void {
@@ -82,25 +82,25 @@ export async function catchUp(transcript: Transcript, nodes: Node[]): Promise<nu
   const last = transcript.last;
   const from = last ? nodes.findLastIndex((node) => node.id === last.id) : -1;
   if (last && from === -1) return await addAbsent(transcript, nodes);
-  const rest = from === -1 ? [] : linesOf(nodes[from]!).filter((line) => line.part > last!.part);
-  const missing = [...rest, ...nodes.slice(from + 1).flatMap(linesOf)];
+  const rest = from === -1 ? [] : toTranscriptLines(nodes[from]!).filter((line) => line.part > last!.part);
+  const missing = [...rest, ...nodes.slice(from + 1).flatMap(toTranscriptLines)];
   transcript.appendLines(missing);
   return missing.length;
 }
 
 async function addAbsent(transcript: Transcript, nodes: Node[]): Promise<number> {
-  const { places } = await placesIn(transcript.path);
-  const missing = nodes.flatMap(linesOf).filter((line) => !places.has(placeKey(line)));
+  const { places } = await readLineKeys(transcript.path);
+  const missing = nodes.flatMap(toTranscriptLines).filter((line) => !places.has(lineKey(line)));
   transcript.appendLines(missing);
   return missing.length;
 }
 
-export function placeKey(line: { id: string; part: number }): string {
+export function lineKey(line: { id: string; part: number }): string {
   return `${line.id} ${line.part}`;
 }
 
 /** Which parts of which nodes a file holds, read piece by piece; lines that are no JSON are only counted. */
-export async function placesIn(path: string): Promise<{ places: Set<string>; broken: number; torn: boolean }> {
+export async function readLineKeys(path: string): Promise<{ places: Set<string>; broken: number; torn: boolean }> {
   const places = new Set<string>();
   const decoder = new TextDecoder();
   let broken = 0;
@@ -111,8 +111,8 @@ export async function placesIn(path: string): Promise<{ places: Set<string>; bro
     for (const next of others) {
       const line = rest.join("");
       rest = [next];
-      const place = placeOf(line);
-      if (place) places.add(placeKey(place));
+      const place = parseLineId(line);
+      if (place) places.add(lineKey(place));
       else if (!isHeader(line)) broken += 1;
     }
   }
@@ -151,7 +151,7 @@ function makeDirectory(directory: string): void {
   try {
     writeFileSync(join(above, ".gitignore"), "sessions/\n", { flag: "wx" });
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    if (errorCode(error) !== "EEXIST") throw error;
   }
 }
 
@@ -175,10 +175,10 @@ function lastLine(fd: number): { bytes: number; wholeBytes: number; line: string
 
 /** Of a line that can't be told, a place that no node has: `catchUp` then compares everything. */
 function lastPlace(line: string): Transcript["last"] {
-  return line === "" || isHeader(line) ? null : (placeOf(line) ?? { id: "", part: 0 });
+  return line === "" || isHeader(line) ? null : (parseLineId(line) ?? { id: "", part: 0 });
 }
 
-export function placeOf(line: string): { id: string; part: number } | null {
+export function parseLineId(line: string): { id: string; part: number } | null {
   const { id, part } = fieldsOf(line);
   return typeof id === "string" && typeof part === "number" ? { id, part } : null;
 }
@@ -201,7 +201,7 @@ function unlessRefused<T>(path: string, act: () => T): T {
     return act();
   } catch (error) {
     if (error instanceof Fault) throw error;
-    const code = codeOf(error);
+    const code = errorCode(error);
     if (code === "ENOSPC" || code === "EDQUOT")
       throw new Fault("store-full", `The disk is full: ${path} can't be written.`, { cause: error });
     if (code === "ENOENT") throw new Fault("file-unreadable", `The transcript ${path} is not there.`, { cause: error });

@@ -1,21 +1,21 @@
 // Turns: who took up a prompt, what it used and how it ended; the drafts of what is still streaming; the bill.
-import type { UsageKey, UsageRow } from "../protocol/api.ts";
-import type { LastingEvent } from "../protocol/event.ts";
+import type { UsageKey, UsageEntry } from "../protocol/api.ts";
+import type { DurableEvent } from "../protocol/event.ts";
 import type { NativeStart, Turn } from "../protocol/turn.ts";
-import { nothingSpent, type Spent } from "../protocol/usage.ts";
+import { zeroSpent, type Spent } from "../protocol/usage.ts";
 import type { Db } from "./db.ts";
-import { eventOf, recordEvent } from "./events.ts";
+import { toEvent, recordEvent } from "./events.ts";
 import { takePrompt } from "./inputs.ts";
 import { requireLease } from "./lease.ts";
-import { claimed, nativeStart } from "./native.ts";
+import { claimedNativeId, findNativeStart } from "./native.ts";
 import { addNode, openTurn } from "./nodes.ts";
-import { asStarted, selectTurns, sessionRow, sessionThen, toSession, toTurn, type TurnRow } from "./rows.ts";
-import type { Draft, Lease, NewTurn, TurnClose, Written } from "./store.ts";
+import { asStarted, selectTurns, sessionRow, sessionAt, toSession, toTurn, type TurnRow } from "./rows.ts";
+import type { Draft, Lease, NewTurn, TurnClose, WriteResult } from "./store.ts";
 
-export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> & { native: NativeStart | null } {
+export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { native: NativeStart | null } {
   return db.writeThrough(() => {
     const ground = requireLease(db, lease);
-    const native = start.native === undefined ? null : nativeStart(db, ground, start.agent, start.native);
+    const native = start.native === undefined ? null : findNativeStart(db, ground, start.agent, start.native);
     const at = Date.now();
     const id = start.id ?? Bun.randomUUIDv7();
     const { lastInsertRowid } = db
@@ -30,7 +30,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
         start.agent,
         start.model,
         start.role ?? null,
-        claimed(native),
+        claimedNativeId(native),
         JSON.stringify(start.policy),
         json(start.enforced),
         json(start.budget ?? null),
@@ -44,13 +44,13 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): Written<Turn> &
     const prompt = start.prompt && addNode(db, lease.session, ground, { n, id }, start.prompt);
     const taken = start.fromQueue === undefined ? [] : [takePrompt(db, lease, ground, start.fromQueue)];
     const value = turnRow(db, n);
-    const session = sessionThen(toSession(sessionRow(db, lease.session)), value.parent, at);
-    const started = eventOf(startedSeq, lease.session, id, at, { type: "turn.started", turn: asStarted(value), session });
+    const session = sessionAt(toSession(sessionRow(db, lease.session)), value.parent, at);
+    const started = toEvent(startedSeq, lease.session, id, at, { type: "turn.started", turn: asStarted(value), session });
     return { value, native, events: [started, ...(prompt ? [prompt.event] : []), ...taken] };
   });
 }
 
-export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Written<Turn> {
+export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): WriteResult<Turn> {
   return db.writeThrough(() => {
     const ground = requireLease(db, lease);
     const { n } = openTurn(db, ground, turn);
@@ -65,13 +65,13 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
     db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(seq, at, ground.n);
     recordEvent(db, { session: ground.n, seq, kind: "turn.ended", turn: n, node: null, at });
     const value = turnRow(db, n);
-    const session = sessionThen(toSession(sessionRow(db, lease.session)), value.tip ?? value.parent, at);
-    const ended: LastingEvent = eventOf(seq, lease.session, turn, at, { type: "turn.ended", turn: value, session });
+    const session = sessionAt(toSession(sessionRow(db, lease.session)), value.tip ?? value.parent, at);
+    const ended: DurableEvent = toEvent(seq, lease.session, turn, at, { type: "turn.ended", turn: value, session });
     return { value, events: [ended] };
   });
 }
 
-export function noteNative(db: Db, lease: Lease, turn: string, nativeId: string): void {
+export function recordNativeId(db: Db, lease: Lease, turn: string, nativeId: string): void {
   db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
     db.query("update turns set native_id = ? where n = ?").run(nativeId, n);
@@ -128,7 +128,7 @@ type Sums = {
   unpriced: number;
 };
 
-export function usage(db: Db, by: UsageKey, project: string | null): UsageRow[] {
+export function usage(db: Db, by: UsageKey, project: string | null): UsageEntry[] {
   const rows = db
     .query<Sums>(
       `select ${usageKeys[by]} as key, count(*) as turns, sum(t.input) as input, sum(t.output) as output,
@@ -150,7 +150,7 @@ function turnRow(db: Db, n: number): Turn {
   return toTurn(db.query<TurnRow>(`${selectTurns} where t.n = ?`).get(n)!);
 }
 
-function restOf(rest: Spent = nothingSpent): number[] {
+function restOf(rest: Spent = zeroSpent): number[] {
   const { input, output, cacheRead, cacheWrite } = rest.usage;
   return [input, output, cacheRead, cacheWrite, rest.costUsd ?? 0, rest.costUsd === null ? 1 : 0];
 }

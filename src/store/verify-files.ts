@@ -4,14 +4,14 @@ import { messageOf } from "../protocol/error.ts";
 import { isHeld } from "./lease.ts";
 import { readOutputFile } from "./output-files.ts";
 import { type NodeRow, nodeColumns, toNodes } from "./rows.ts";
-import { placeKey, placesIn } from "./transcript.ts";
-import { linesOf } from "../protocol/transcript-lines.ts";
-import type { Inspection } from "./verify.ts";
+import { lineKey, readLineKeys } from "./transcript.ts";
+import { toTranscriptLines } from "../protocol/transcript-lines.ts";
+import type { VerifyContext } from "./verify.ts";
 
 type HandleRow = { identifier: string; kept_bytes: number; sha256: string };
 
 /** Outputs that were never closed belong to a call that still runs or was killed: there is nothing to compare. */
-export async function verifyHandles({ db, files, report, problem, advance }: Inspection): Promise<void> {
+export async function verifyHandles({ db, files, report, problem, advance }: VerifyContext): Promise<void> {
   const handles = db
     .query<HandleRow>(
       `select s.id || '/' || h.n as identifier, h.kept_bytes, h.sha256 from handles h join sessions s on s.n = h.session
@@ -44,7 +44,7 @@ async function outputFault(open: () => ReadableStream<Uint8Array>, handle: Handl
 type TranscriptRow = { n: number; id: string; seq: number; transcript: string };
 
 /** A session has no file before its first turn. */
-export async function verifyTranscripts(inspection: Inspection): Promise<void> {
+export async function verifyTranscripts(inspection: VerifyContext): Promise<void> {
   const { db, report, problem, advance } = inspection;
   const sessions = db.query<TranscriptRow>("select n, id, seq, transcript from sessions where transcript is not null order by n").all();
   for (const session of sessions) {
@@ -62,9 +62,9 @@ export async function verifyTranscripts(inspection: Inspection): Promise<void> {
 
 const batch = 500;
 
-async function verifyTranscript(inspection: Inspection, session: TranscriptRow): Promise<void> {
+async function verifyTranscript(inspection: VerifyContext, session: TranscriptRow): Promise<void> {
   const { db, problem } = inspection;
-  const { places, broken, torn } = await placesIn(session.transcript);
+  const { places, broken, torn } = await readLineKeys(session.transcript);
   if (broken > 0) problem("transcript", session.transcript, `The transcript ${session.transcript} has ${broken} lines that are no JSON.`);
   const columns = nodeColumns.replaceAll(/\w+/g, "c.$&");
   const page = db.query(
@@ -81,7 +81,7 @@ async function verifyTranscript(inspection: Inspection, session: TranscriptRow):
       db,
       rows.map((row) => row.slice(0, 7) as NodeRow),
     ).entries()) {
-      const parts = linesOf(node).filter((line) => !places.has(placeKey(line))).length;
+      const parts = toTranscriptLines(node).filter((line) => !places.has(lineKey(line))).length;
       if (parts > 0) absent.push({ id: node.id, isLast: index === rows.length - 1, parts });
     }
     await inspection.advance(0);
@@ -93,7 +93,7 @@ async function verifyTranscript(inspection: Inspection, session: TranscriptRow):
 }
 
 /** Whether the last node of a session may still be on its way to the transcript. */
-function mayLag({ db, self }: Inspection, session: number): boolean {
+function mayLag({ db, self }: VerifyContext, session: number): boolean {
   const open = db.query("select 1 from turns where session = ? and ended_at is null").get(session);
   return open !== null || isHeld(db, session, self);
 }

@@ -3,17 +3,17 @@
 import type { VerifyProblem, VerifyReport } from "../protocol/api.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { Db } from "./db.ts";
-import { kinds } from "./events.ts";
-import type { Holder } from "./lease.ts";
+import { eventKinds } from "./events.ts";
+import type { LeaseHolder } from "./lease.ts";
 import { nodesPerTree } from "./migrations.ts";
 import type { OutputFiles } from "./output-files.ts";
-import { repair, unindexed } from "./repair.ts";
+import { repair, countUnindexed } from "./repair.ts";
 import { verifyHandles, verifyTranscripts } from "./verify-files.ts";
 
-export type Inspection = {
+export type VerifyContext = {
   db: Db;
   files: OutputFiles;
-  self: Holder;
+  self: LeaseHolder;
   report: VerifyReport;
   problem: (kind: string, subject: string, message: string) => void;
   /** Counts what was looked at, and lets others run. */
@@ -23,12 +23,12 @@ export type Inspection = {
 export async function verify(
   db: Db,
   files: OutputFiles,
-  self: Holder,
+  self: LeaseHolder,
   options: { repair?: boolean; onProgress?: (checked: number) => void },
 ): Promise<VerifyReport> {
   const report: VerifyReport = { sessions: 0, nodes: 0, turns: 0, handles: 0, transcripts: 0, problems: [] };
   let checked = 0;
-  const inspection: Inspection = {
+  const inspection: VerifyContext = {
     db,
     files,
     self,
@@ -56,7 +56,7 @@ export async function verify(
 }
 
 /** A damaged page ends the step that comes to it, not the whole check. */
-const steps: readonly (readonly [string, (inspection: Inspection) => Promise<void>])[] = [
+const steps: readonly (readonly [string, (inspection: VerifyContext) => Promise<void>])[] = [
   ["database", verifyPages],
   ["node", verifyNodes],
   ["session", verifySessions],
@@ -66,15 +66,15 @@ const steps: readonly (readonly [string, (inspection: Inspection) => Promise<voi
   ["transcript", verifyTranscripts],
 ];
 
-async function verifyWords({ db, problem, advance }: Inspection): Promise<void> {
-  const off = unindexed(db);
+async function verifyWords({ db, problem, advance }: VerifyContext): Promise<void> {
+  const off = countUnindexed(db);
   if (off !== 0)
     problem("search", db.path, `The full-text index is off by ${Math.abs(off)} nodes; \`skein verify --repair\` makes it again.`);
   await advance(0);
 }
 
 /** The file itself, with the full-text index in it. */
-async function verifyPages({ db, problem, advance }: Inspection): Promise<void> {
+async function verifyPages({ db, problem, advance }: VerifyContext): Promise<void> {
   for (const row of db.query<{ quick_check: string }>("pragma quick_check(20)").all()) {
     if (row.quick_check !== "ok") problem("database", db.path, row.quick_check);
   }
@@ -85,7 +85,7 @@ const batch = 2000;
 
 type NodeFault = { n: number; id: string; parent: number | null; fault: string };
 
-async function verifyNodes({ db, report, problem, advance }: Inspection): Promise<void> {
+async function verifyNodes({ db, report, problem, advance }: VerifyContext): Promise<void> {
   const page = db.query<{ count: number; last: number | null }>(
     "select count(*) as count, max(n) as last from (select n from nodes where n > ? order by n limit ?)",
   );
@@ -116,7 +116,7 @@ async function verifyNodes({ db, report, problem, advance }: Inspection): Promis
 
 type SessionFault = { n: number; id: string; purged: number; tip: number | null; seq: number; fault: string | null };
 
-async function verifySessions(inspection: Inspection): Promise<void> {
+async function verifySessions(inspection: VerifyContext): Promise<void> {
   const { db, report, problem, advance } = inspection;
   const sessions = db
     .query<SessionFault>(
@@ -136,12 +136,12 @@ async function verifySessions(inspection: Inspection): Promise<void> {
   for (const row of lost) problem("lease", String(row.session), `A lease is held on session row ${row.session}, which is not there.`);
 }
 
-const { "node.added": added, "queue.changed": queued, "ask.opened": opened, "ask.closed": closed } = kinds;
+const { "node.added": added, "queue.changed": queued, "ask.opened": opened, "ask.closed": closed } = eventKinds;
 
 type EventFault = { seq: number; fault: string };
 
 /** Numbered without a gap, each telling of something that is there, each node told once. */
-function verifyEvents({ db, problem }: Inspection, session: SessionFault): number {
+function verifyEvents({ db, problem }: VerifyContext, session: SessionFault): number {
   const bad = db
     .query<EventFault>(
       `select e.seq, case
@@ -165,7 +165,7 @@ function verifyEvents({ db, problem }: Inspection, session: SessionFault): numbe
 
 type TurnFault = { n: number; id: string; fault: string | null };
 
-async function verifyTurns({ db, report, problem, advance }: Inspection): Promise<void> {
+async function verifyTurns({ db, report, problem, advance }: VerifyContext): Promise<void> {
   const page = db.query<TurnFault>(
     `select t.n, t.id, case
        when s.n is null then 'belongs to a session that is not there'

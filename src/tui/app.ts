@@ -2,40 +2,40 @@
 // terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
 import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Settings } from "../protocol/api.ts";
-import { asideOf } from "./aside.ts";
+import { createSuspender } from "./aside.ts";
 import { titleOf } from "./attention.ts";
-import { bindingsOf, type Bindings } from "./bindings.ts";
+import { checkBindings, type Bindings } from "./bindings.ts";
 import { keyOf } from "./canvas.ts";
-import { keeping, type UnsentPlace } from "./composer/unsent.ts";
-import type { Doing } from "./effects/doing.ts";
-import { doEffect } from "./effects/index.ts";
-import { leave } from "./effects/follow.ts";
-import { enter } from "./effects/turns.ts";
-import { firstState, type Message } from "./state.ts";
-import { takeTerminal, type Terminal, type TerminalParts } from "./terminal.ts";
+import { createDraftSaver, type UnsentStore } from "./composer/unsent.ts";
+import type { EffectContext } from "./effects/doing.ts";
+import { runEffect } from "./effects/index.ts";
+import { stopFollowing } from "./effects/follow.ts";
+import { enterSession } from "./effects/turns.ts";
+import { firstState, type UpdateMessage } from "./state.ts";
+import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
 import { update } from "./update.ts";
 
 /** What the screen itself brings is not asked for. */
-export type ScreenParts = Omit<Doing, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "away"> & {
+export type ScreenOptions = Omit<EffectContext, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "away"> & {
   color: boolean;
   home: string;
   bindings: Bindings;
   onStop: (stop: () => void) => void;
 } & Pick<Terminal, "surface" | "setTitle">;
 
-export type OpenParts = Omit<ScreenParts, "bindings" | "surface" | "notify" | "setTitle" | "copy"> &
-  Pick<TerminalParts, "env" | "isInline"> & { settings: Settings };
+export type OpenScreenOptions = Omit<ScreenOptions, "bindings" | "surface" | "notify" | "setTitle" | "copy"> &
+  Pick<TerminalOptions, "env" | "isInline"> & { settings: Settings };
 
 /** Signals besides those that end every command; the terminal that went away is one of them. */
-export type LastSignal = "SIGHUP" | "SIGQUIT";
+export type ExitSignal = "SIGHUP" | "SIGQUIT";
 
 /** Runs until the person leaves, or a signal comes; of those it sees itself it tells which. */
-export async function openScreen({ settings, env, isInline, ...rest }: OpenParts): Promise<LastSignal | null> {
-  const bindings = bindingsOf(settings.keys);
-  const terminal = await takeTerminal({ how: settings.notify, env, isInline });
-  let signal: LastSignal | null = null;
+export async function openScreen({ settings, env, isInline, ...rest }: OpenScreenOptions): Promise<ExitSignal | null> {
+  const bindings = checkBindings(settings.keys);
+  const terminal = await openTerminal({ how: settings.notify, env, isInline });
+  let signal: ExitSignal | null = null;
   let stop = () => {};
-  const stopBy = (by: LastSignal) => {
+  const stopBy = (by: ExitSignal) => {
     signal = by;
     stop();
   };
@@ -55,7 +55,7 @@ export async function openScreen({ settings, env, isInline, ...rest }: OpenParts
 }
 
 /** The same on any renderer: tests bring one without a terminal. */
-export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Promise<void> {
+export async function runScreen(parts: ScreenOptions, renderer: CliRenderer): Promise<void> {
   const over = Promise.withResolvers<void>();
   const size = () => ({ columns: renderer.width, rows: renderer.height });
   let state = firstState({
@@ -67,10 +67,10 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
   const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }), onImages: send });
-  const kept = keeping(parts.own.unsent, (text) => send({ type: "told", text, isError: true }));
+  const kept = createDraftSaver(parts.own.unsent, (text) => send({ type: "told", text, isError: true }));
   const stop = () => (kept.finish(), parts.toShell()); // no timer runs while it stands still
-  const aside = asideOf({ renderer, surface, stop, onFault: over.reject });
-  const doing: Doing = {
+  const aside = createSuspender({ renderer, surface, stop, onFault: over.reject });
+  const doing: EffectContext = {
     ...parts,
     pasted: new Map(),
     files: { isAsking: false, query: null },
@@ -83,14 +83,14 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   };
   let title = "";
 
-  function send(message: Message): void {
+  function send(message: UpdateMessage): void {
     try {
       const next = update(state, message);
       state = next.state;
       kept.note(state);
       surface.draw();
       if (titleOf(state) !== title) parts.setTitle((title = titleOf(state)));
-      for (const effect of next.effects) void doEffect(doing, effect);
+      for (const effect of next.effects) void runEffect(doing, effect);
     } catch (error) {
       over.reject(error);
     }
@@ -111,12 +111,12 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   parts.onStop(over.resolve);
   try {
     send({ type: "history", entries: parts.own.history.entries });
-    bringBack(parts.own.unsent, send);
-    await enter(doing, parts.session);
+    restoreUnsent(parts.own.unsent, send);
+    await enterSession(doing, parts.session);
     await over.promise;
   } finally {
     kept.finish();
-    leave(doing);
+    stopFollowing(doing);
     doing.isLost = false; // nobody looks for the hub any more
     surface.close();
     aside.close();
@@ -125,7 +125,7 @@ export async function runScreen(parts: ScreenParts, renderer: CliRenderer): Prom
   }
 }
 
-function bringBack(place: UnsentPlace, send: (message: Message) => void): void {
+function restoreUnsent(place: UnsentStore, send: (message: UpdateMessage) => void): void {
   const found = place.take();
   const problem = place.problem();
   if (found !== null) send({ type: "unsent", ...found });

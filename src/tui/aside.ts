@@ -3,7 +3,7 @@
 import type { CliRenderer } from "@opentui/core";
 import type { Surface } from "./surface.ts";
 
-export type Aside = {
+export type Suspender = {
   /** Gives the terminal back while this runs. */
   away: <T>(act: () => Promise<T>) => Promise<T>;
   /** Stops until the shell lets us go on. */
@@ -11,14 +11,14 @@ export type Aside = {
   close: () => void;
 };
 
-export type AsideParts = {
+export type SuspenderOptions = {
   renderer: CliRenderer;
   surface: Pick<Surface, "away" | "back">;
   stop: () => Promise<void>;
   onFault: (error: unknown) => void;
 };
 
-export function asideOf({ renderer, surface, stop, onFault }: AsideParts): Aside {
+export function createSuspender({ renderer, surface, stop, onFault }: SuspenderOptions): Suspender {
   let isAway = false;
 
   async function away<T>(act: () => Promise<T>): Promise<T> {

@@ -3,10 +3,10 @@ import { describe, expect, test } from "bun:test";
 import type { Ask } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Session } from "../protocol/turn.ts";
-import { noUsage } from "../protocol/usage.ts";
-import { firstState, type Effect, type Message, type State } from "./state.ts";
+import { zeroUsage } from "../protocol/usage.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "./state.ts";
 import { update } from "./update.ts";
-import { pictureOf } from "./views/screen.ts";
+import { renderFrame } from "./views/screen.ts";
 import { statusText } from "./views/status.ts";
 
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
@@ -39,7 +39,7 @@ describe("a question", () => {
     const closed = told(back, "ask.closed", colour);
     expect([closed.asks, statusText(closed).includes("[idle]")]).toEqual([[], true]);
     expect(press(closed, "space", "q").effects).toEqual([{ type: "list asks" }]);
-    const ended = { type: "turn.ended", turn: { usage: noUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
+    const ended = { type: "turn.ended", turn: { usage: zeroUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
     expect(told(asked, "turn.ended", ended).asks).toHaveLength(1);
   });
   test("is not answered by an Enter that came with it, nor by one that follows another answer", () => {
@@ -83,7 +83,7 @@ describe("a question", () => {
         const chosen = press(small, ...Array.from({ length: 30 }, () => "down")).state;
         expect([textOf(small), textOf(chosen)]).toEqual([expect.stringContaining("1. option 0"), expect.stringContaining("30. option 29")]);
         expect(textOf(chosen)).toContain("answer >");
-        expect(pictureOf(chosen).rows).toHaveLength(rows);
+        expect(renderFrame(chosen).rows).toHaveLength(rows);
       }
   });
 });
@@ -120,7 +120,7 @@ function told(state: State, type: Event["type"], body: object): State {
 }
 
 function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
-  const key = (pressed: string): Message => {
+  const key = (pressed: string): UpdateMessage => {
     const text = pressed === "space" ? " " : pressed.length === 1 ? pressed : "";
     return { type: "key", key: { name: pressed, text }, at: 0 };
   };
@@ -128,7 +128,7 @@ function press(state: State, ...names: string[]): { state: State; effects: Effec
 }
 
 function textOf(state: State): string {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.map((row) => row.map((run) => run.text).join(""))
     .join("\n");
 }

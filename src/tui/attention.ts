@@ -1,19 +1,19 @@
 // What a person who looks elsewhere is told: that a long turn is over, or that the agent asks. And the window's title.
-import { plainText } from "../kit/ansi.ts";
+import { stripAnsi } from "../kit/ansi.ts";
 import { formatDuration } from "../kit/duration.ts";
 import { oneLine } from "../kit/text.ts";
 import type { Event } from "../protocol/event.ts";
-import type { State, Step } from "./state.ts";
+import type { State, UpdateResult } from "./state.ts";
 
 const longMs = 10_000;
 
-export function withAttention(next: Step, event: Event): Step {
+export function withAttention(next: UpdateResult, event: Event): UpdateResult {
   const text = next.state.isInFront ? null : worthTelling(next.state, event);
   return text === null ? next : { ...next, effects: [...next.effects, { type: "notify", text }] };
 }
 
 function worthTelling(state: State, event: Event): string | null {
-  if (event.type === "ask.opened") return `${nameOf(state)} asks: ${oneLine(plainText(event.ask.question), 120)}`;
+  if (event.type === "ask.opened") return `${nameOf(state)} asks: ${oneLine(stripAnsi(event.ask.question), 120)}`;
   if (event.type !== "turn.ended" || event.sessionId !== state.session?.id) return null;
   const { startedAt, endedAt, status } = event.turn;
   const tookMs = (endedAt ?? startedAt) - startedAt;
@@ -26,5 +26,5 @@ export function titleOf(state: State): string {
 }
 
 function nameOf({ session }: State): string {
-  return session === null ? "new session" : oneLine(plainText(session.name ?? session.task ?? session.id.slice(-8)), 40);
+  return session === null ? "new session" : oneLine(stripAnsi(session.name ?? session.task ?? session.id.slice(-8)), 40);
 }

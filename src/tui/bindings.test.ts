@@ -1,13 +1,13 @@
 // Keys of one's own: how they are written, what they replace, and where they are told.
 import { expect, test } from "bun:test";
 import { Fault } from "../protocol/error.ts";
-import { bindingsOf } from "./bindings.ts";
+import { checkBindings } from "./bindings.ts";
 import { screenCommands } from "./commands.ts";
 import { helpLines } from "./help.ts";
 import { commandEverywhere, commandOfKey, commandOfLeader } from "./keymap.ts";
 
 test("keys are written as people write them, and come before those of the table", () => {
-  const bindings = bindingsOf({
+  const bindings = checkBindings({
     "Ctrl+T": "fork",
     "Space  g": "model",
     J: "page-down",
@@ -33,7 +33,7 @@ test("keys are written as people write them, and come before those of the table"
 });
 
 test("only a key that types nothing works while a message is typed", () => {
-  const bindings = bindingsOf({ "ctrl+t": "fork", J: "fork" });
+  const bindings = checkBindings({ "ctrl+t": "fork", J: "fork" });
   expect([commandEverywhere(bindings, "ctrl+t")?.name, commandEverywhere(bindings, "J"), commandEverywhere(bindings, "j")]).toEqual([
     "fork",
     undefined,
@@ -43,7 +43,7 @@ test("only a key that types nothing works while a message is typed", () => {
 
 test("the help tells the keys that hold", () => {
   const lines = Object.fromEntries(
-    helpLines(bindingsOf({ j: "row-up", "Space g": "fork", f: "fork" })).map(([keys, summary]) => [summary, keys]),
+    helpLines(checkBindings({ j: "row-up", "Space g": "fork", f: "fork" })).map(([keys, summary]) => [summary, keys]),
   );
   expect([lines["one row down"], lines["one row up"], lines["a new session from here; this one stays"]]).toEqual([
     "Down",
@@ -55,7 +55,7 @@ test("the help tells the keys that hold", () => {
 test("what is no key and no command is told with the nearest", () => {
   const told = (keys: Record<string, string>) => {
     try {
-      bindingsOf(keys);
+      checkBindings(keys);
     } catch (error) {
       if (error instanceof Fault) return [error.code, error.message, error.hint];
       throw error;

@@ -12,7 +12,7 @@ const namedKeys = new Set([
 ]);
 const fixed: Record<string, string> = { escape: "leaves what is open", space: "is the leader", "ctrl+c": "stops the turn" };
 
-export function bindingsOf(written: Readonly<Record<string, string>>): Bindings {
+export function checkBindings(written: Readonly<Record<string, string>>): Bindings {
   return Object.fromEntries(Object.entries(written).map(([key, name]) => [parsedKey(key), checkedName(key, name)]));
 }
 

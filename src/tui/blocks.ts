@@ -1,6 +1,6 @@
 // What the transcript is made of, and how nodes become it. A block never changes: a changed one is another object, so
 // that what was laid out for it can be kept with it. Texts are as they came; cards clean what they show.
-import { counted, oneLine } from "../kit/text.ts";
+import { pluralize, oneLine } from "../kit/text.ts";
 import type { HandlePart, ImageData, Node, Part } from "../protocol/node.ts";
 import type { SpawnedSession } from "../protocol/tree-views.ts";
 import type { Turn } from "../protocol/turn.ts";
@@ -10,7 +10,7 @@ export type Block = { id: string } & (
   | { kind: "user" | "text" | "thinking" | "note"; text: string; isLive?: boolean }
   | { kind: "tool"; name: string; input: Record<string, unknown> | string; output: string; span: Span; result: ToolResult | null }
   | { kind: "diff"; text: string }
-  | ({ kind: "session" } & SubSession)
+  | ({ kind: "session" } & SubSessionView)
   | { kind: "image"; image: ImageData }
   | { kind: "turn"; text: string }
   | { kind: "error"; text: string; hint: string | null }
@@ -20,7 +20,7 @@ export type Block = { id: string } & (
 type Span = { startedAt: number | null; tookMs: number | null };
 type ToolResult = { text: string; isError: boolean };
 /** A session below this one, as far as it told. */
-export type SubSession = Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current"> & {
+export type SubSessionView = Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current"> & {
   /** What it wrote or did last. */
   doing: string;
 };
@@ -44,7 +44,7 @@ export function* blocksOfPath({ nodes, turns, spawned }: Path): Generator<undefi
     if (at > 0 && at % pieceNodes === 0) yield;
     const begun = below.get(node.turn ?? "") ?? [];
     while (begun[0] !== undefined && begun[0].createdAt < node.at) blocks.push(sessionBlock(begun.shift()!));
-    placeParts(blocks, node, new Map());
+    addParts(blocks, node, new Map());
     const turn = node.turn !== null && nodes[at + 1]?.turn !== node.turn ? known.get(node.turn) : undefined;
     if (turn === undefined) continue;
     // Where the path leaves the turn early, what came later is on another branch.
@@ -59,7 +59,7 @@ function sessionBlock({ id, agent, task, state, spent, current, said }: SpawnedS
 }
 
 /** At the end of `blocks`; a result goes to its call, which may have changed since it was put there. */
-export function placeParts(blocks: Block[], node: Node, running: ReadonlyMap<string, Block>): void {
+export function addParts(blocks: Block[], node: Node, running: ReadonlyMap<string, Block>): void {
   node.parts.forEach((part, at) => place(blocks, `${node.id}.${at}`, node, part, running));
 }
 
@@ -129,7 +129,7 @@ export function turnBlocks(turn: Turn): Block[] {
   const line: Block = {
     id: `turn-${turn.id}`,
     kind: "turn",
-    text: `${turn.status ?? "open"} · ${counted(turn.steps, "step")} · ${tokensText(turn.usage)} · ${cost}`,
+    text: `${turn.status ?? "open"} · ${pluralize(turn.steps, "step")} · ${tokensText(turn.usage)} · ${cost}`,
   };
   if (turn.error === null || turn.status === "cancelled") return [line];
   return [{ id: `error-${turn.id}`, kind: "error", text: turn.error.message, hint: turn.error.hint ?? null }, line];

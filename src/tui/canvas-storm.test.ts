@@ -7,13 +7,13 @@ import type { Session } from "../protocol/turn.ts";
 import { clustersOf } from "./cards/cells.ts";
 import type { Row } from "./cards/wrap.ts";
 import { canvasSurface } from "./canvas.ts";
-import { misfits } from "./fixtures/pressing.ts";
+import { badRows } from "./fixtures/pressing.ts";
 import { randomOf } from "./fixtures/random.ts";
-import { drawsImages, pngOf, rested, terminalOf } from "./fixtures/terminal.ts";
+import { drawsImages, pngOf, waitUntilPainted, createTestTerminal } from "./fixtures/terminal.ts";
 import { Vt } from "./fixtures/vt.ts";
-import { firstState, type Message, type State } from "./state.ts";
+import { firstState, type UpdateMessage, type State } from "./state.ts";
 import { update } from "./update.ts";
-import { pictureOf } from "./views/screen.ts";
+import { renderFrame } from "./views/screen.ts";
 
 const session = { id: "s-1", name: "storm", tip: null, agent: "native", model: null } as Session;
 const batches = 10;
@@ -29,7 +29,7 @@ async function storm(seed: number): Promise<void> {
   const size = { columns: 80, rows: 24 };
   const vt = new Vt(size);
   const renderer = await createCliRenderer(
-    terminalOf(size, (bytes) => {
+    createTestTerminal(size, (bytes) => {
       vt.write(bytes);
       return bytes.includes("\x1b[c") ? drawsImages : "";
     }),
@@ -42,7 +42,7 @@ async function storm(seed: number): Promise<void> {
     onImages: (message) => (state = update(state, message).state),
   });
   try {
-    await rested(renderer);
+    await waitUntilPainted(renderer);
     for (let batch = 0; batch < batches; batch += 1) {
       for (let count = 0; count < perBatch; count += 1) {
         const message = messageOf(random, `${batch}-${count}`);
@@ -53,10 +53,10 @@ async function storm(seed: number): Promise<void> {
         state = update(state, message).state;
         surface.draw();
       }
-      expect(misfits(state)).toEqual([]);
-      await rested(renderer);
+      expect(badRows(state)).toEqual([]);
+      await waitUntilPainted(renderer);
       const left = vt.shown();
-      const wanted = pictureOf(state).rows.map(placesOf);
+      const wanted = renderFrame(state).rows.map(placesOf);
       expect(
         vt.cells().map((row, at) =>
           row
@@ -67,7 +67,7 @@ async function storm(seed: number): Promise<void> {
       ).toEqual(wanted.map((row) => row.join("").trimEnd()));
       vt.smear();
       surface.redraw();
-      await rested(renderer);
+      await waitUntilPainted(renderer);
       expect(left).toEqual(vt.shown());
     }
   } finally {
@@ -105,15 +105,15 @@ const texts = [
   "```ts\nconst x = 1;\n```\n",
 ];
 
-function messageOf(random: () => number, id: string): Message {
+function messageOf(random: () => number, id: string): UpdateMessage {
   const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
   const text = () => one(texts).repeat(1 + Math.floor(random() * 4));
-  const event = (body: object): Message => ({
+  const event = (body: object): UpdateMessage => ({
     type: "event",
     event: { seq: 1, n: 1, sessionId: session.id, turnId: "t", at: 0, ...body } as unknown as Event,
   });
   const node = (author: string, part: object) => event({ type: "node.added", node: { id, turn: "t", author, parts: [part], at: 0 } });
-  const kinds: [weight: number, make: () => Message][] = [
+  const kinds: [weight: number, make: () => UpdateMessage][] = [
     [50, () => ({ type: "key", key: keyNamed(one(keys)), at: random() * 1e6 })],
     [4, () => ({ type: "key", key: keyNamed("space"), at: 0 })],
     [4, () => ({ type: "tick", at: random() * 2000 })],

@@ -1,7 +1,7 @@
 // The picture in cells: whatever is in a row, what stands behind it is in the column where the picture has it.
 import { expect, test } from "bun:test";
 import { createTestRenderer } from "@opentui/core/testing";
-import { cellsOf, shownText } from "./cards/cells.ts";
+import { cellsOf, printableText } from "./cards/cells.ts";
 import type { Row } from "./cards/wrap.ts";
 import { Canvas } from "./canvas.ts";
 
@@ -23,7 +23,7 @@ const hard = [
 
 test("every row ends in the cell where the picture has its end, and none goes on below", async () => {
   const rows = hard.map((text): Row => [
-    { text: shownText(text), look: {} },
+    { text: printableText(text), look: {} },
     { text: "|", look: { bold: true } },
     { text: "x".repeat(columns), look: { strike: true } },
   ]);
@@ -37,6 +37,6 @@ test("every row ends in the cell where the picture has its end, and none goes on
   const found = renderer.currentRenderBuffer.withBuffers(({ char }) =>
     hard.map((_, y) => char.subarray(y * columns, (y + 1) * columns).findIndex((code) => code === bar)),
   );
-  expect(found).toEqual(hard.map((text) => cellsOf(shownText(text))));
+  expect(found).toEqual(hard.map((text) => cellsOf(printableText(text))));
   expect(setup.captureCharFrame().split("\n")[hard.length]?.trim()).toBe("");
 });

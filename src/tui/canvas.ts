@@ -1,31 +1,31 @@
 // Rows of the picture into OpenTUI's cells, and its key events as our keys. All that is known here is how things look
 // and what they are called, never what they mean.
 import { createTextAttributes, OptimizedBuffer, Renderable, RGBA, type CliRenderer, type KeyEvent, type MouseEvent } from "@opentui/core";
-import type { Look } from "../kit/ansi.ts";
+import type { TextStyle } from "../kit/ansi.ts";
 import { cellsOf, clustersOf } from "./cards/cells.ts";
 import type { Row } from "./cards/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
 import { emptyInk, Inks } from "./ink.ts";
 import type { Key, Size } from "./state.ts";
-import type { Shown, Surface } from "./surface.ts";
-import type { ShownImage } from "./views/images.ts";
-import { pictureOf, type WholePicture } from "./views/screen.ts";
+import type { SurfaceOptions, Surface } from "./surface.ts";
+import type { VisibleImage } from "./views/images.ts";
+import { renderFrame, type ScreenFrameWithImages } from "./views/screen.ts";
 
-type CanvasParts = Pick<Shown, "color" | "onWheel"> & {
+type CanvasOptions = Pick<SurfaceOptions, "color" | "onWheel"> & {
   /** Asked once for each frame that is really drawn. */
-  picture: () => WholePicture;
-  drawImages: (buffer: OptimizedBuffer, images: readonly ShownImage[]) => void;
+  picture: () => ScreenFrameWithImages;
+  drawImages: (buffer: OptimizedBuffer, images: readonly VisibleImage[]) => void;
 };
 
 const wheelRows = 3;
 const background = RGBA.defaultBackground();
 
 /** The whole terminal. */
-export function canvasSurface(renderer: CliRenderer, { state, onImages, ...rest }: Shown, size = () => sizeOf(renderer)): Surface {
+export function canvasSurface(renderer: CliRenderer, { state, onImages, ...rest }: SurfaceOptions, size = () => sizeOf(renderer)): Surface {
   const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
   const images = new Images(renderer, { onReady: draw, onProblem: (block, problem) => onImages({ type: "not drawn", block, problem }) });
-  const drawImages: CanvasParts["drawImages"] = (buffer, shown) => images.draw(buffer, shown);
-  const canvas = new Canvas(renderer, { ...rest, picture: () => pictureOf(state()), drawImages });
+  const drawImages: CanvasOptions["drawImages"] = (buffer, shown) => images.draw(buffer, shown);
+  const canvas = new Canvas(renderer, { ...rest, picture: () => renderFrame(state()), drawImages });
   renderer.root.add(canvas);
   const tellImages = () => {
     const canDraw = drawsImages(renderer);
@@ -54,7 +54,7 @@ function sizeOf({ width, height }: CliRenderer): Size {
 }
 
 export class Canvas extends Renderable {
-  private readonly parts: CanvasParts;
+  private readonly parts: CanvasOptions;
   private readonly parted = new Map<string, string>();
   private readonly inks: Inks;
   /** What was drawn stays here: a frame costs the rows that changed. */
@@ -62,7 +62,7 @@ export class Canvas extends Renderable {
   private drawn: Row[] = [];
   private readonly owner: CliRenderer["nativeScene"];
 
-  constructor(renderer: CliRenderer, parts: CanvasParts) {
+  constructor(renderer: CliRenderer, parts: CanvasOptions) {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
     this.parts = parts;
     this.owner = renderer.nativeScene;
@@ -146,7 +146,14 @@ function cellsTaken(buffer: OptimizedBuffer, text: string): number {
   return cells;
 }
 
-function attributesOf({ bold = false, dim = false, italic = false, underline = false, inverse = false, strike = false }: Look): number {
+function attributesOf({
+  bold = false,
+  dim = false,
+  italic = false,
+  underline = false,
+  inverse = false,
+  strike = false,
+}: TextStyle): number {
   return createTextAttributes({ bold, dim, italic, underline, inverse, strikethrough: strike });
 }
 

@@ -1,9 +1,9 @@
 // The keys and commands that were promised, each of them tried on a state: that it is there, and that it does its own thing.
 import { describe, expect, test } from "bun:test";
-import { apply, blocksOf, nodeOf, press, sessionNamed } from "./fixtures/pressing.ts";
+import { apply, blocksOf, nodeOf, press, sampleSession } from "./fixtures/pressing.ts";
 import { firstState, type Effect, type State } from "./state.ts";
 
-const session = sessionNamed("s-1", { tip: "n59" });
+const session = sampleSession("s-1", { tip: "n59" });
 const said = Array.from({ length: 60 }, (_, at) => nodeOf(`n${at}`, at === 0 ? null : `n${at - 1}`, "user", `line ${at}`));
 const opened = apply(firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), {
   type: "opened",

@@ -1,6 +1,6 @@
 // Every command of the screen, in one table: the keys, the colon commands, the leader, the help overlay and
 // docs/KEYS.md are read from it. A row does what it says to the state and asks for effects; it touches nothing else.
-import { edits, emptyLine } from "../kit/line-edit.ts";
+import { editActions, emptyEditLine } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { quit } from "./leaving.ts";
 import { goBack, openAgents, watchFocused } from "./overlays/agents.ts";
@@ -8,8 +8,8 @@ import { openSessions } from "./overlays/sessions.ts";
 import { openTree } from "./overlays/tree.ts";
 import { planCommands } from "./plan-commands.ts";
 import { focusedBlock, moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleAll, toggleFocused } from "./scroll.ts";
-import { beginSearch, searchOn } from "./search/search.ts";
-import { step, tell, type State, type Step } from "./state.ts";
+import { beginSearch, searchNext } from "./search/search.ts";
+import { step, withNotice, type State, type UpdateResult } from "./state.ts";
 
 export type ScreenCommand = {
   /** What bindings and the colon call it. */
@@ -23,7 +23,7 @@ export type ScreenCommand = {
   typed?: string;
   /** After Space. */
   leader?: string;
-  run: (state: State, argument: string) => Step;
+  run: (state: State, argument: string) => UpdateResult;
 };
 
 export const costsTitle = "costs of this session";
@@ -51,9 +51,14 @@ export const screenCommands: readonly ScreenCommand[] = [
   { name: "enter-block", summary: "the same; a sub-session is watched", keys: ["enter"], run: enterBlock },
   { name: "open-all", summary: "open or fold all blocks", keys: ["ctrl+o"], everywhere: true, run: (state) => step(toggleAll(state)) },
   { name: "search", summary: "find words in the transcript; Esc goes back", keys: ["/"], run: (state) => step(beginSearch(state)) },
-  { name: "search-next", summary: "to the next place that was found", keys: ["n"], run: (state) => step(searchOn(state, 1)) },
-  { name: "search-before", summary: "to the place found before", keys: ["N"], run: (state) => step(searchOn(state, -1)) },
-  { name: "command", summary: "type a command", keys: [":"], run: (state) => step({ ...state, mode: "command", commandLine: emptyLine }) },
+  { name: "search-next", summary: "to the next place that was found", keys: ["n"], run: (state) => step(searchNext(state, 1)) },
+  { name: "search-before", summary: "to the place found before", keys: ["N"], run: (state) => step(searchNext(state, -1)) },
+  {
+    name: "command",
+    summary: "type a command",
+    keys: [":"],
+    run: (state) => step({ ...state, mode: "command", commandLine: emptyEditLine }),
+  },
   {
     name: "net",
     summary: "network for the tools, from the next turn on",
@@ -85,13 +90,13 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "to a session, or this one to a node; files stay",
     typed: "<session|node>",
     run: (state, wanted) =>
-      wanted === "" ? step(tell(state, ":switch takes a session or a node", "error")) : step(state, { type: "switch", wanted }),
+      wanted === "" ? step(withNotice(state, ":switch takes a session or a node", "error")) : step(state, { type: "switch", wanted }),
   },
   {
     name: "rename",
     summary: "another name for this session",
     typed: "<name>",
-    run: (state, name) => (name === "" ? step(tell(state, ":rename takes a name", "error")) : step(state, { type: "rename", name })),
+    run: (state, name) => (name === "" ? step(withNotice(state, ":rename takes a name", "error")) : step(state, { type: "rename", name })),
   },
   {
     name: "model",
@@ -128,7 +133,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     keys: ["ctrl+p"],
     everywhere: true,
     typed: "",
-    run: (state) => step({ ...state, overlay: { kind: "picker", purpose: "palette", items: null, filter: emptyLine, at: 0 } }),
+    run: (state) => step({ ...state, overlay: { kind: "picker", purpose: "palette", items: null, filter: emptyEditLine, at: 0 } }),
   },
   {
     name: "history",
@@ -139,7 +144,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     run: openHistory,
   },
   { name: "cancel", summary: "stop the turn, whichever process runs it", typed: "", run: cancel },
-  { name: "continue", summary: "go on with what an interrupted turn left", typed: "", run: goOn },
+  { name: "continue", summary: "go on with what an interrupted turn left", typed: "", run: continueTurn },
   { name: "hub", summary: "start the hub that this screen has lost", typed: "", run: (state) => step(state, { type: "hub" }) },
   {
     name: "redraw",
@@ -169,28 +174,28 @@ export const fixedKeys: readonly { keys: string; summary: string }[] = [
 ];
 
 /** The list is looked up meanwhile. */
-function choose(state: State, purpose: "models" | "agents"): Step {
-  const overlay = { kind: "picker", purpose, items: null, filter: emptyLine, at: 0 } as const;
+function choose(state: State, purpose: "models" | "agents"): UpdateResult {
+  const overlay = { kind: "picker", purpose, items: null, filter: emptyEditLine, at: 0 } as const;
   return step({ ...state, overlay }, { type: "list", purpose });
 }
 
-function setBudget(state: State, wanted: string): Step {
+function setBudget(state: State, wanted: string): UpdateResult {
   if (wanted === "")
     return step({ ...state, overlay: { kind: "reader", title: costsTitle, lines: ["looking…"], top: 0 } }, { type: "read costs" });
   if (wanted === "off") return step(state, { type: "budget", usd: null });
   const usd = Number(wanted.replace(/^\$/, ""));
   if (Number.isFinite(usd) && usd > 0) return step(state, { type: "budget", usd });
-  return step(tell(state, `:budget takes dollars, as in 0.50, or off; not "${wanted}"`, "error"));
+  return step(withNotice(state, `:budget takes dollars, as in 0.50, or off; not "${wanted}"`, "error"));
 }
 
-function openHistory(state: State): Step {
+function openHistory(state: State): UpdateResult {
   const { history } = state.composer;
   const items = history
     .map((text, at) => ({ id: String(at), label: oneLine(text, 200), detail: "", preview: text }))
     .filter(({ preview }, at) => history.lastIndexOf(preview) === at)
     .toReversed();
-  if (items.length === 0) return step(tell(state, "nothing was sent yet in this project"));
-  return step({ ...state, overlay: { kind: "picker", purpose: "history", items, filter: emptyLine, at: 0 } });
+  if (items.length === 0) return step(withNotice(state, "nothing was sent yet in this project"));
+  return step({ ...state, overlay: { kind: "picker", purpose: "history", items, filter: emptyEditLine, at: 0 } });
 }
 
 function insertMode(state: State): State {
@@ -198,39 +203,40 @@ function insertMode(state: State): State {
 }
 
 function atEnd(state: State): State {
-  return { ...state, draft: edits.end({ ...state.draft, cursor: state.draft.text.length }) };
+  return { ...state, draft: editActions.end({ ...state.draft, cursor: state.draft.text.length }) };
 }
 
-function clear(state: State): Step {
+function clear(state: State): UpdateResult {
   const isEmpty = state.session?.tip === null && state.activity === null;
-  return isEmpty ? step(tell(state, "this branch is empty already")) : step(state, { type: "clear" });
+  return isEmpty ? step(withNotice(state, "this branch is empty already")) : step(state, { type: "clear" });
 }
 
-function cancel(state: State): Step {
+function cancel(state: State): UpdateResult {
   const { session, activity } = state;
-  if (session === null || activity === null) return step(tell(state, "nothing runs here"));
+  if (session === null || activity === null) return step(withNotice(state, "nothing runs here"));
   return step({ ...state, activity: "stopping" }, { type: "cancel", session: session.id });
 }
 
-export function goOn(state: State): Step {
+export function continueTurn(state: State): UpdateResult {
   if (state.session === null || state.activity !== null)
-    return step(tell(state, state.session === null ? "nothing was said yet" : "a turn runs already"));
+    return step(withNotice(state, state.session === null ? "nothing was said yet" : "a turn runs already"));
   const started: State = { ...state, isInterrupted: false, activity: "starting", top: "end" };
   return step(started, { type: "start", prompt: null, images: [] });
 }
 
-function openBlock(state: State): Step {
+function openBlock(state: State): UpdateResult {
   return step(state.focus === null ? insertMode(state) : toggleFocused(state));
 }
 
-function enterBlock(state: State): Step {
+function enterBlock(state: State): UpdateResult {
   return focusedBlock(state)?.kind === "session" ? watchFocused(state) : openBlock(state);
 }
 
-function switchNet(state: State, wanted: string): Step {
-  if (wanted !== "" && wanted !== "on" && wanted !== "off") return step(tell(state, `:net takes on or off, not "${wanted}"`, "error"));
+function switchNet(state: State, wanted: string): UpdateResult {
+  if (wanted !== "" && wanted !== "on" && wanted !== "off")
+    return step(withNotice(state, `:net takes on or off, not "${wanted}"`, "error"));
   const net = wanted === "" ? (state.net === "on" ? "off" : "on") : wanted;
   const told = `network ${net}: the next turn's tools start in a sandbox of their own`;
   const text = state.activity === null ? told : `${told}; this turn's stay as they are`;
-  return step(tell({ ...state, net }, text), { type: "net", net });
+  return step(withNotice({ ...state, net }, text), { type: "net", net });
 }

@@ -1,6 +1,6 @@
 // Prints docs/KEYS.md from the table of commands. A test holds the file to it.
 import { fixedKeys, screenCommands } from "./commands.ts";
-import { panelHelp, waysTo } from "./help.ts";
+import { panelHelp, keysText } from "./help.ts";
 
 const head = `# Keys of the screen
 
@@ -65,7 +65,7 @@ An image in the transcript is told by kind and size. Below that it is drawn, in 
 export function printKeysDocs(): string {
   const rows = [
     ...fixedKeys.map(({ keys, summary }) => row(keys, summary, "")),
-    ...screenCommands.map((command) => row(waysTo(command, {}), command.summary, `\`${command.name}\``)),
+    ...screenCommands.map((command) => row(keysText(command, {}), command.summary, `\`${command.name}\``)),
   ];
   const panels = panelHelp.map(
     ({ title, lines }) => `\n## ${title}\n\n| keys | what they do |\n|---|---|\n${lines.map(panelRow).join("\n")}\n`,

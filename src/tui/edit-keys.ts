@@ -1,33 +1,33 @@
 // The keys that edit a line being typed; any other key types itself.
-import { edits, insert, type Edit, type Line } from "../kit/line-edit.ts";
+import { editActions, insertText, type Edit, type EditLine } from "../kit/line-edit.ts";
 import type { Key } from "./state.ts";
 
 const editKeys: Record<string, Edit> = {
-  left: edits.left,
-  right: edits.right,
-  home: edits.home,
-  "ctrl+a": edits.home,
-  end: edits.end,
-  "ctrl+e": edits.end,
-  "ctrl+left": edits["word-left"],
-  "ctrl+right": edits["word-right"],
-  "alt+left": edits["word-left"],
-  "alt+right": edits["word-right"],
-  "alt+b": edits["word-left"],
-  "alt+f": edits["word-right"],
-  "alt+backspace": edits["kill-word"],
-  backspace: edits.backspace,
-  delete: edits.delete,
-  "ctrl+w": edits["kill-word"],
-  "ctrl+u": edits["kill-start"],
-  "ctrl+k": edits["kill-end"],
+  left: editActions.left,
+  right: editActions.right,
+  home: editActions.home,
+  "ctrl+a": editActions.home,
+  end: editActions.end,
+  "ctrl+e": editActions.end,
+  "ctrl+left": editActions["word-left"],
+  "ctrl+right": editActions["word-right"],
+  "alt+left": editActions["word-left"],
+  "alt+right": editActions["word-right"],
+  "alt+b": editActions["word-left"],
+  "alt+f": editActions["word-right"],
+  "alt+backspace": editActions["kill-word"],
+  backspace: editActions.backspace,
+  delete: editActions.delete,
+  "ctrl+w": editActions["kill-word"],
+  "ctrl+u": editActions["kill-start"],
+  "ctrl+k": editActions["kill-end"],
 };
 
 export function isEditKey(name: string): boolean {
   return name in editKeys;
 }
 
-export function edited(line: Line, key: Key): Line {
+export function applyEditKey(line: EditLine, key: Key): EditLine {
   const edit = editKeys[key.name];
-  return edit === undefined ? insert(line, key.text) : edit(line);
+  return edit === undefined ? insertText(line, key.text) : edit(line);
 }

@@ -2,19 +2,19 @@
 // behind. State, messages, state.
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
-import { usualPolicy, type Enforced } from "../protocol/policy.ts";
-import type { OpenRun } from "../protocol/tree-views.ts";
+import { defaultPolicy, type EnforcedPolicy } from "../protocol/policy.ts";
+import type { OpenTurnView } from "../protocol/tree-views.ts";
 import type { Turn } from "../protocol/turn.ts";
 import { session } from "./fixtures/scripted-api.ts";
-import { firstState, type Message, type Opened, type State } from "./state.ts";
+import { firstState, type UpdateMessage, type SessionOpened, type State } from "./state.ts";
 import { allBlocks } from "./transcript.ts";
 import { update } from "./update.ts";
-import { pictureOf } from "./views/screen.ts";
+import { renderFrame } from "./views/screen.ts";
 import { statusText } from "./views/status.ts";
 
 const fresh = firstState({ size: { columns: 100, rows: 24 }, net: "off", sandbox: "on" });
 const used = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0 };
-const walls: Enforced = {
+const walls: EnforcedPolicy = {
   policy: "workspace",
   tier: "landlock",
   fs: true,
@@ -25,32 +25,32 @@ const walls: Enforced = {
 };
 
 function turn(rest: Partial<Turn> = {}): Turn {
-  const ids = { id: "t-1", session: "s-1", parent: null, tip: null, nativeId: null, agent: "native", model: null, policy: usualPolicy };
+  const ids = { id: "t-1", session: "s-1", parent: null, tip: null, nativeId: null, agent: "native", model: null, policy: defaultPolicy };
   return { ...ids, enforced: null, usage: used, costUsd: 1, steps: 1, startedAt: 0, endedAt: 1, status: "ok", error: null, ...rest };
 }
 
-function opened(rest: Partial<Opened> = {}): Message {
+function opened(rest: Partial<SessionOpened> = {}): UpdateMessage {
   return { type: "opened", session: session("s-1"), blocks: [], turns: [], ...rest };
 }
 
-function after(state: State, ...messages: Message[]): State {
+function after(state: State, ...messages: UpdateMessage[]): State {
   return messages.reduce((now, message) => update(now, message).state, state);
 }
 
-function event(body: object, sessionId = "s-1"): Message {
+function event(body: object, sessionId = "s-1"): UpdateMessage {
   return { type: "event", event: { seq: 1, sessionId, turnId: "t-1", at: 0, ...body } as Event };
 }
 
 function textOf(state: State): string {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.map((row) => row.map((run) => run.text).join(""))
     .join("\n");
 }
 
-const key = (name: string): Message => ({ type: "key", key: { name, text: "" }, at: 0 });
+const key = (name: string): UpdateMessage => ({ type: "key", key: { name, text: "" }, at: 0 });
 
 describe("a session that is opened", () => {
-  const running: OpenRun = { turn: "t-1", state: "running", pid: 7, drafts: [] };
+  const running: OpenTurnView = { turn: "t-1", state: "running", pid: 7, drafts: [] };
   const open = turn({ endedAt: null, status: null, enforced: walls });
 
   test("while another process runs it says so, and is neither stopped by Ctrl+C nor by Esc", () => {
@@ -120,7 +120,7 @@ describe("a session that is followed", () => {
 
   test("hears nothing of others: not of one that was left, nor of what is below that one", () => {
     const ask = { type: "ask.opened", ask: { id: "a-1", session: "s-9", question: "Which?", options: [] } };
-    const { event: below } = event({ ...ask }, "s-9") as Extract<Message, { type: "event" }>;
+    const { event: below } = event({ ...ask }, "s-9") as Extract<UpdateMessage, { type: "event" }>;
     expect(after(shown, event({ n: 1, type: "text.delta", text: "old" }, "s-0"), event(ask, "s-0"))).toBe(shown);
     expect(after(shown, { type: "below", session: "s-0", event: below })).toBe(shown);
     expect(after(shown, { type: "below", session: "s-1", event: below }).asks).toHaveLength(1);

@@ -8,12 +8,12 @@ import { treeKeys } from "./overlays/tree.ts";
 
 /** `key  what it does`, for the help and docs/KEYS.md. */
 export function helpLines(bindings: Bindings): [keys: string, summary: string][] {
-  const ofCommands = screenCommands.map((command): [string, string] => [waysTo(command, bindings), command.summary]);
+  const ofCommands = screenCommands.map((command): [string, string] => [keysText(command, bindings), command.summary]);
   return [...fixedKeys.map(({ keys, summary }): [string, string] => [keys, summary]), ...ofCommands];
 }
 
 /** All ways to a command: `Space m, :model [vendor/id]`. */
-export function waysTo(command: ScreenCommand, bindings: Bindings): string {
+export function keysText(command: ScreenCommand, bindings: Bindings): string {
   const { name, typed } = command;
   const { keys, leaders } = keysOf(bindings, command);
   const ways = [...keys.map(keyName), ...leaders.map((key) => `Space ${keyName(key)}`)];

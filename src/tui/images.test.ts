@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import { createCliRenderer } from "@opentui/core";
 import { canvasSurface } from "./canvas.ts";
-import { blocksOf, nodeOf, sessionNamed, textOf } from "./fixtures/pressing.ts";
-import { drawsImages, pngOf, rested, terminalOf } from "./fixtures/terminal.ts";
-import { firstState, type Message, type State } from "./state.ts";
+import { blocksOf, nodeOf, sampleSession, textOf } from "./fixtures/pressing.ts";
+import { drawsImages, pngOf, waitUntilPainted, createTestTerminal } from "./fixtures/terminal.ts";
+import { firstState, type UpdateMessage, type State } from "./state.ts";
 import { update } from "./update.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -79,17 +79,17 @@ test.each([
   );
 });
 
-function shown(base64: string, after = "after it"): Message {
+function shown(base64: string, after = "after it"): UpdateMessage {
   const image = nodeOf("n-1", null, "user", [
     { kind: "text", text: "look" },
     { kind: "image", mime: "image/png", base64 },
   ]);
-  return { type: "opened", session: sessionNamed("s-1"), blocks: blocksOf([image, nodeOf("n-2", "n-1", "agent", after)]), turns: [] };
+  return { type: "opened", session: sampleSession("s-1"), blocks: blocksOf([image, nodeOf("n-2", "n-1", "agent", after)]), turns: [] };
 }
 
 type Placed = { row: number; rows: number; cut: number };
 type Walk = {
-  send: (message: Message) => Promise<void>;
+  send: (message: UpdateMessage) => Promise<void>;
   press: (...names: string[]) => Promise<void>;
   redraw: () => Promise<void>;
   /** What the terminal shows, when it is the wanted, or after some time. */
@@ -105,17 +105,17 @@ async function onTerminal(answer: string, walk: (parts: Walk) => Promise<void>, 
     written += bytes;
     return bytes.includes("\x1b[c") ? answer : "";
   };
-  const renderer = await createCliRenderer(terminalOf(size, write, environment));
+  const renderer = await createCliRenderer(createTestTerminal(size, write, environment));
   let state: State = firstState({ size, net: "off", sandbox: "on" });
-  const take = (message: Message) => {
+  const take = (message: UpdateMessage) => {
     state = update(state, message).state;
     surface.draw();
   };
   const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages: take });
-  const send = async (message: Message) => {
+  const send = async (message: UpdateMessage) => {
     if (message.type === "resized") renderer.resize(message.size.columns, message.size.rows);
     take(message);
-    await rested(renderer);
+    await waitUntilPainted(renderer);
   };
   try {
     await walk({
@@ -126,7 +126,7 @@ async function onTerminal(answer: string, walk: (parts: Walk) => Promise<void>, 
       },
       async redraw() {
         surface.redraw();
-        await rested(renderer);
+        await waitUntilPainted(renderer);
       },
       async placed(wanted) {
         for (let tries = 0; tries < 500 && !Bun.deepEquals(placedBy(written), wanted); tries += 1) await Bun.sleep(2);

@@ -3,10 +3,10 @@
 import { NativeImage, type CliRenderer, type OptimizedBuffer } from "@opentui/core";
 import type { ImageData } from "../protocol/node.ts";
 import { messageOf } from "../protocol/error.ts";
-import { usualCell, type ImageSize } from "./cards/image-size.ts";
-import type { ShownImage } from "./views/images.ts";
+import { defaultCellSize, type ImageSize } from "./cards/image-size.ts";
+import type { VisibleImage } from "./views/images.ts";
 
-type Told = {
+type ImagesOptions = {
   /** There is more to draw than in the last frame. */
   onReady: () => void;
   onProblem: (block: string, problem: string) => void;
@@ -27,15 +27,15 @@ export class Images {
   /** By block; null while it is being made. */
   private readonly known = new Map<string, NativeImage | null>();
   private readonly renderer: CliRenderer;
-  private readonly told: Told;
+  private readonly told: ImagesOptions;
   private isClosed = false;
 
-  constructor(renderer: CliRenderer, told: Told) {
+  constructor(renderer: CliRenderer, told: ImagesOptions) {
     this.renderer = renderer;
     this.told = told;
   }
 
-  draw(buffer: OptimizedBuffer, shown: readonly ShownImage[]): void {
+  draw(buffer: OptimizedBuffer, shown: readonly VisibleImage[]): void {
     if (this.isClosed) return;
     for (const each of shown) {
       const image = this.known.get(each.id);
@@ -63,7 +63,7 @@ export class Images {
     if (!this.isClosed) this.told.onReady();
   }
 
-  private place(buffer: OptimizedBuffer, image: NativeImage, { top, rows, first, seen }: ShownImage): void {
+  private place(buffer: OptimizedBuffer, image: NativeImage, { top, rows, first, seen }: VisibleImage): void {
     const cell = this.cell();
     const aspect = (image.width * cell.height) / (image.height * cell.width);
     const columns = Math.max(1, Math.min(Math.round(rows * aspect), buffer.width - leftColumn));
@@ -76,7 +76,7 @@ export class Images {
   /** In pixels, where the terminal tells. */
   private cell(): ImageSize {
     const { resolution, terminalWidth, terminalHeight } = this.renderer;
-    if (resolution === null || resolution.width < terminalWidth || resolution.height < terminalHeight) return usualCell;
+    if (resolution === null || resolution.width < terminalWidth || resolution.height < terminalHeight) return defaultCellSize;
     return { width: resolution.width / terminalWidth, height: resolution.height / terminalHeight };
   }
 

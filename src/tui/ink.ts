@@ -2,10 +2,10 @@
 // which writes only cells that differ from the frame before, takes for different. A row that changed in many places gets
 // the next shade and so is written in one piece, not with a jump of the cursor around every letter that happens to stay.
 import { RGBA } from "@opentui/core";
-import type { Look } from "../kit/ansi.ts";
+import type { TextStyle } from "../kit/ansi.ts";
 
 /** Cells from `restFrom` on have always been empty. */
-export type Ink = { of: (look: Look) => RGBA; restFrom: number };
+export type Ink = { of: (look: TextStyle) => RGBA; restFrom: number };
 
 /** A frame may be drawn and never written: the next but one must not look like the one that was. */
 const shadeCount = 4;
@@ -37,7 +37,7 @@ export class Inks {
     const shade = text !== last.text && changedPieces(last.text, text) > fewPieces ? (last.shade + 1) % shadeCount : last.shade;
     const restFrom = Math.max(cells, last.restFrom);
     this.before[y] = { text, restFrom, shade };
-    const of = ({ color }: Look) => (this.isColored && typeof color === "number" ? colored[color] : plain)?.[shade] ?? emptyInk;
+    const of = ({ color }: TextStyle) => (this.isColored && typeof color === "number" ? colored[color] : plain)?.[shade] ?? emptyInk;
     return { of, restFrom };
   }
 }

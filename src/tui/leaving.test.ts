@@ -1,9 +1,9 @@
 // Leaving while turns run in sessions that are not shown.
 import { expect, test } from "bun:test";
-import { apply, press, sessionNamed, textOf } from "./fixtures/pressing.ts";
+import { apply, press, sampleSession, textOf } from "./fixtures/pressing.ts";
 import { firstState, type Effect } from "./state.ts";
 
-const fresh = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session: sessionNamed("here") };
+const fresh = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session: sampleSession("here") };
 const quit: Effect[] = [{ type: "quit" }];
 const typed = [":", "q", "u", "i", "t", "enter"];
 

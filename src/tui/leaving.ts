@@ -1,7 +1,7 @@
 // Leaving the screen. Turns that it runs in sessions that are not shown end with it: nobody leaves without being told so.
-import { step, type State, type Step } from "./state.ts";
+import { step, type State, type UpdateResult } from "./state.ts";
 
-export function quit(state: State): Step {
+export function quit(state: State): UpdateResult {
   const left = state.running.filter((id) => id !== state.session?.id);
   if (left.every((id) => state.warned.includes(id))) return step(state, { type: "quit" });
   const turns = left.length === 1 ? "a turn in another session" : `${left.length} turns in other sessions`;

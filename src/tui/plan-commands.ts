@@ -1,7 +1,7 @@
 // The commands of plan mode and of questions, and those that leave the screen for a moment: rows of the one table in `commands.ts`.
 import { showAsks } from "./asks.ts";
 import type { ScreenCommand } from "./commands.ts";
-import { step, tell, type Effect, type State, type Step } from "./state.ts";
+import { step, withNotice, type Effect, type State, type UpdateResult } from "./state.ts";
 
 export const planCommands: readonly ScreenCommand[] = [
   {
@@ -53,7 +53,7 @@ export const planCommands: readonly ScreenCommand[] = [
   },
 ];
 
-function whileIdle(state: State, effect: Effect): Step {
+function whileIdle(state: State, effect: Effect): UpdateResult {
   if (state.activity === null) return step(state, effect);
-  return step(tell(state, "a turn is running here; Ctrl+C stops it", "error"));
+  return step(withNotice(state, "a turn is running here; Ctrl+C stops it", "error"));
 }

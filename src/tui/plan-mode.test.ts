@@ -1,23 +1,23 @@
 // State, keys, state of plan mode and of the network's badge, and what their effects ask of the Api.
 import { describe, expect, test } from "bun:test";
-import type { SessionOpen } from "../protocol/api.ts";
+import type { SessionOpenParams } from "../protocol/api.ts";
 import { createFeed } from "../kit/feed.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Node } from "../protocol/node.ts";
-import { usualPolicy, type Enforced, type Policy } from "../protocol/policy.ts";
+import { defaultPolicy, type EnforcedPolicy, type Policy } from "../protocol/policy.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
-import type { Doing } from "./effects/doing.ts";
-import { doEffect } from "./effects/index.ts";
-import { firstState, type Effect, type Message, type State } from "./state.ts";
+import type { EffectContext } from "./effects/doing.ts";
+import { runEffect } from "./effects/index.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "./state.ts";
 import { update } from "./update.ts";
-import { pictureOf } from "./views/screen.ts";
+import { renderFrame } from "./views/screen.ts";
 import { statusText } from "./views/status.ts";
 
 const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: "anthropic/one" } as Session;
 const executing = { ...session, id: "s-2", plan: "- [ ] count\n- [ ] name\n" };
-const planPolicy = { ...usualPolicy, name: "plan", sandbox: "required" } as const;
+const planPolicy = { ...defaultPolicy, name: "plan", sandbox: "required" } as const;
 
 describe("plan mode", () => {
   test("is asked for by Space p and left by it, and stands in the status bar", () => {
@@ -70,7 +70,7 @@ describe("a plan that is carried out", () => {
 });
 
 describe("the network's badge", () => {
-  const started = (asked: "on" | "off", net: Enforced["net"]) =>
+  const started = (asked: "on" | "off", net: EnforcedPolicy["net"]) =>
     apply(
       { ...fresh, session },
       {
@@ -82,7 +82,7 @@ describe("the network's badge", () => {
           at: 0,
           type: "turn.started",
           session,
-          turn: { policy: { ...usualPolicy, net: asked }, enforced: { net, missing: [] as string[] } } as Turn,
+          turn: { policy: { ...defaultPolicy, net: asked }, enforced: { net, missing: [] as string[] } } as Turn,
         },
       },
     );
@@ -106,22 +106,22 @@ describe("the network's badge", () => {
 describe("what is asked of the Api", () => {
   test("planning begins with no session, under a policy and a network of its own, and goes back to what was shown", async () => {
     const { doing, sent } = house({ session });
-    doing.policies.act = { ...usualPolicy, net: "on" };
-    await doEffect(doing, { type: "plan", isOn: true });
+    doing.policies.act = { ...defaultPolicy, net: "on" };
+    await runEffect(doing, { type: "plan", isOn: true });
     expect([doing.session, doing.turn.policy, doing.open.model]).toEqual([null, planPolicy, "anthropic/one"]);
     expect(sent).toMatchObject([
       { type: "planning", isOn: true, net: "off" },
       { type: "opened", session: null },
       { type: "steps", steps: [] },
     ]);
-    await doEffect(doing, { type: "net", net: "on" });
-    await doEffect(doing, { type: "plan", isOn: false });
+    await runEffect(doing, { type: "net", net: "on" });
+    await runEffect(doing, { type: "plan", isOn: false });
     expect([doing.session?.id, doing.turn.policy.name, doing.policies.plan.net]).toEqual(["s-1", "workspace", "on"]);
   });
   test("planning does not begin where it can't be held", async () => {
     const { doing, sent } = house({ session });
     doing.policies.plan = { ...planPolicy, net: "on" };
-    await doEffect(doing, { type: "plan", isOn: true });
+    await runEffect(doing, { type: "plan", isOn: true });
     expect([sent, doing.session, doing.turn.policy.name]).toMatchObject([
       [{ type: "failed", text: "no walls here" }],
       session,
@@ -130,10 +130,10 @@ describe("what is asked of the Api", () => {
   });
   test("a session goes on as its last turn was taken", async () => {
     const { doing, sent } = house({ session: null, policy: planPolicy });
-    await doEffect(doing, { type: "fork", name: null });
+    await runEffect(doing, { type: "fork", name: null });
     expect(doing.turn.policy.name).toBe("workspace");
     doing.session = session;
-    await doEffect(doing, { type: "fork", name: null });
+    await runEffect(doing, { type: "fork", name: null });
     expect([doing.turn.policy.name, sent.filter(({ type }) => type === "planning")]).toEqual([
       "plan",
       [{ type: "planning", isOn: true, net: "off" }],
@@ -141,31 +141,31 @@ describe("what is asked of the Api", () => {
   });
   test("without a plan nothing is carried out", async () => {
     const { doing, sent, opened } = house({ session });
-    await doEffect(doing, { type: "execute plan" });
+    await runEffect(doing, { type: "execute plan" });
     expect([sent, opened]).toEqual([[{ type: "told", text: "there is no plan yet: Space p plans one, Space e writes it" }], []]);
   });
   test("a plan is carried out in a new session, with the same agent and model, and asked to be ticked where it has steps", async () => {
     const { doing, sent, opened, prompts } = house({ session, plan: "- [ ] count\n" });
-    await doEffect(doing, { type: "execute plan" });
+    await runEffect(doing, { type: "execute plan" });
     const task = "Carry out the plan. As soon as a step is done, mark it with [x] in .skein/plan.md, in place.";
     expect(opened).toMatchObject([{ find: { by: "new" }, agent: "native", model: "anthropic/one", task, plan: { text: "- [ ] count\n" } }]);
     expect([prompts, sent.find(({ type }) => type === "opened")]).toMatchObject([[task], { session: { id: "s-2" } }]);
   });
   test("an editor that is missing is told before the screen is left, and how it ended is told after", async () => {
     const { doing, sent } = house({ session, plan: "one\ntwo\n" });
-    await doEffect(doing, { type: "edit plan" });
+    await runEffect(doing, { type: "edit plan" });
     expect(sent.at(-1)).toEqual({ type: "told", text: "ed ended with 3; the plan has 2 lines" });
     doing.away = () => Promise.reject(new Error("must not be left"));
     doing.editor.command = () => {
       throw new Error("no editor");
     };
-    await doEffect(doing, { type: "edit plan" });
+    await runEffect(doing, { type: "edit plan" });
     expect(sent.at(-1)).toMatchObject({ type: "failed", text: "no editor" });
   });
   test("policy full keeps its network", async () => {
     const { doing, sent } = house({ session });
-    doing.turn.policy = { ...usualPolicy, name: "full", net: "on" };
-    await doEffect(doing, { type: "net", net: "off" });
+    doing.turn.policy = { ...defaultPolicy, name: "full", net: "on" };
+    await runEffect(doing, { type: "net", net: "off" });
     expect([doing.turn.policy.net, sent[0]]).toEqual(["on", { type: "net", net: "on" }]);
   });
 });
@@ -173,14 +173,14 @@ describe("what is asked of the Api", () => {
 // --- how it is done ---------------------------------------------------------------------------------------
 
 function house({ session: shown, plan = "", policy }: { session: Session | null; plan?: string; policy?: Turn["policy"] }) {
-  const sent: Message[] = [];
-  const opened: SessionOpen[] = [];
+  const sent: UpdateMessage[] = [];
+  const opened: SessionOpenParams[] = [];
   const prompts: (string | null)[] = [];
   const turns = policy === undefined ? [] : [{ id: "t", endedAt: 1, policy }];
   const read = async () => ({ file: "/p/.skein/plan.md", text: plan });
   const api = {
     session: {
-      open: async (params: SessionOpen) => (opened.push(params), executing),
+      open: async (params: SessionOpenParams) => (opened.push(params), executing),
       find: async () => session,
       fork: async () => ({ ...session, id: "s-3", tip: "n" }),
       use: async () => {},
@@ -201,8 +201,8 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
   const doing = {
     api,
     directory: "/p",
-    turn: { policy: { ...usualPolicy }, agent: null, model: null },
-    policies: { act: { ...usualPolicy }, plan: planPolicy },
+    turn: { policy: { ...defaultPolicy }, agent: null, model: null },
+    policies: { act: { ...defaultPolicy }, plan: planPolicy },
     open: { find: { by: "new" }, agent: "native", model: null },
     session: shown,
     following: null,
@@ -210,12 +210,12 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
     editor: { command: () => "ed", edit: async () => 3 },
     away: (act: () => Promise<unknown>) => act(),
     onSession: () => {},
-    send: (message: Message) => void sent.push(message),
-  } as unknown as Doing;
+    send: (message: UpdateMessage) => void sent.push(message),
+  } as unknown as EffectContext;
   return { doing, sent, opened, prompts };
 }
 
-function apply(state: State, message: Message): State {
+function apply(state: State, message: UpdateMessage): State {
   return update(state, message).state;
 }
 
@@ -227,7 +227,7 @@ function press(state: State, ...names: string[]): { state: State; effects: Effec
 }
 
 function textOf(state: State): string {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.map((row) => row.map((run) => run.text).join(""))
     .join("\n");
 }

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "bun:test";
-import { progressOf, stepsOf, tickedSteps } from "./plan-steps.ts";
+import { progressText, parseSteps, tickedSteps } from "./plan-steps.ts";
 
 const plan = "# Birds\n\n- [ ] count them\n  - [ ] the small ones\n- [x] look\n```md\n- [ ] no step\n```\n1. and no box\n";
 
 describe("the steps of a plan", () => {
   test("are its boxes, wherever they stand but in code", () => {
-    expect(stepsOf(plan)).toEqual([
+    expect(parseSteps(plan)).toEqual([
       { text: "count them", isDone: false },
       { text: "the small ones", isDone: false },
       { text: "look", isDone: true },
     ]);
   });
   test("are its numbered lines where there is no box", () => {
-    expect(stepsOf("# Birds\r\n1. count\r\n   2. within\r\n2) name\r\n").map(({ text }) => text)).toEqual(["count", "name"]);
-    expect(stepsOf("just do it")).toEqual([]);
+    expect(parseSteps("# Birds\r\n1. count\r\n   2. within\r\n2) name\r\n").map(({ text }) => text)).toEqual(["count", "name"]);
+    expect(parseSteps("just do it")).toEqual([]);
   });
   test("are done when their box is ticked in the file, each box once", () => {
     const twice = "- [ ] test\n- [ ] test more\n- [ ] test\n";
@@ -26,7 +26,7 @@ describe("the steps of a plan", () => {
     expect(tickedSteps(plan, "- [x] something else\n").map(({ isDone }) => isDone)).toEqual([false, false, true]);
   });
   test("are told by how many are done, and the next one", () => {
-    expect(progressOf(stepsOf(plan))).toBe("plan 1/3: count them");
-    expect([progressOf(stepsOf("- [x] all\n")), progressOf([])]).toEqual(["plan 1/1: all done", null]);
+    expect(progressText(parseSteps(plan))).toBe("plan 1/3: count them");
+    expect([progressText(parseSteps("- [x] all\n")), progressText([])]).toEqual(["plan 1/1: all done", null]);
   });
 });

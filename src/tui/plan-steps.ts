@@ -6,7 +6,7 @@ export type PlanStep = { text: string; isDone: boolean };
 const box = /^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(.*\S)\s*$/;
 const numbered = /^\d+[.)]\s+(.*\S)\s*$/;
 
-export function stepsOf(plan: string): PlanStep[] {
+export function parseSteps(plan: string): PlanStep[] {
   const boxes = boxesIn(plan);
   if (boxes.length > 0) return boxes;
   return linesOf(plan).flatMap((line) => {
@@ -22,7 +22,7 @@ export function tickedSteps(plan: string, file: string): PlanStep[] {
     const at = boxes.findIndex(({ text }) => fits(text));
     return at === -1 ? undefined : boxes.splice(at, 1)[0];
   };
-  const exact = stepsOf(plan).map((step) => ({ step, found: take((text) => text === step.text) }));
+  const exact = parseSteps(plan).map((step) => ({ step, found: take((text) => text === step.text) }));
   return exact.map(({ step, found }) => {
     const { isDone } = found ?? take((text) => text.startsWith(step.text)) ?? step;
     return { ...step, isDone: step.isDone || isDone };
@@ -30,7 +30,7 @@ export function tickedSteps(plan: string, file: string): PlanStep[] {
 }
 
 /** `plan 2/5: the first that is not done`; null without steps. */
-export function progressOf(steps: readonly PlanStep[]): string | null {
+export function progressText(steps: readonly PlanStep[]): string | null {
   if (steps.length === 0) return null;
   const done = steps.filter(({ isDone }) => isDone).length;
   const next = steps.find(({ isDone }) => !isDone);

@@ -5,8 +5,8 @@ import { createFeed } from "../kit/feed.ts";
 import { Fault } from "../protocol/error.ts";
 import type { Turn } from "../protocol/turn.ts";
 import { canvasSurface } from "./canvas.ts";
-import type { Shown } from "./surface.ts";
-import { runScreen, type ScreenParts } from "./app.ts";
+import type { SurfaceOptions } from "./surface.ts";
+import { runScreen, type ScreenOptions } from "./app.ts";
 import { scriptedApi, session, type ScriptedApi } from "./fixtures/scripted-api.ts";
 
 test("a message is typed, its answer streams in, and :quit gives the session back", async () => {
@@ -168,7 +168,7 @@ async function onScreen(
   { api }: ScriptedApi,
   shown: string | null,
   walk: (setup: TestRendererSetup & { shows: Shows }) => Promise<void>,
-  reach: ScreenParts["reach"] = null,
+  reach: ScreenOptions["reach"] = null,
 ): Promise<void> {
   await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
   const parts = {
@@ -190,11 +190,11 @@ async function onScreen(
     notify: () => {},
     setTitle: () => {},
     copy: () => true,
-    surface: (of: Shown) => canvasSurface(setup.renderer, of),
+    surface: (of: SurfaceOptions) => canvasSurface(setup.renderer, of),
     running: new Map(),
     onSession: () => {},
     onStop: () => {},
-  } as unknown as ScreenParts;
+  } as unknown as ScreenOptions;
   const over = runScreen(parts, setup.renderer);
   const shows: Shows = async (isIt) => {
     for (;;) {

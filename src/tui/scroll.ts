@@ -3,10 +3,10 @@ import type { Block } from "./blocks.ts";
 import type { State } from "./state.ts";
 import { allBlocks, blockAt, blockCount } from "./transcript.ts";
 import { transcriptHeight } from "./views/layout.ts";
-import { beginning, isBefore, lastTop, moved, topPlace, type Place } from "./views/window.ts";
+import { startPosition, isBefore, lastTopPosition, moveBy, topPosition, type ScrollPosition } from "./views/window.ts";
 
 export function scrollBy(state: State, rows: number): State {
-  return scrollTo(state, moved(state, topPlace(state), rows));
+  return scrollTo(state, moveBy(state, topPosition(state), rows));
 }
 
 export function scrollPage(state: State, pages: number): State {
@@ -14,15 +14,15 @@ export function scrollPage(state: State, pages: number): State {
 }
 
 export function scrollToBeginning(state: State): State {
-  return scrollTo(state, beginning);
+  return scrollTo(state, startPosition);
 }
 
 export function scrollToEnd(state: State): State {
   return { ...state, top: "end" };
 }
 
-function scrollTo(state: State, place: Place): State {
-  return { ...state, top: isBefore(place, lastTop(state)) ? place : "end" };
+function scrollTo(state: State, place: ScrollPosition): State {
+  return { ...state, top: isBefore(place, lastTopPosition(state)) ? place : "end" };
 }
 
 /** The block before or after the one in focus; at first the last or first one in view. */
@@ -33,9 +33,9 @@ export function moveFocus(state: State, by: -1 | 1): State {
 }
 
 function firstInView(state: State, by: -1 | 1): number {
-  const top = topPlace(state);
+  const top = topPosition(state);
   if (by > 0) return top.strip === 0 && top.row === 0 ? top.block : top.block + 1;
-  return moved(state, top, transcriptHeight(state) - 1).block;
+  return moveBy(state, top, transcriptHeight(state) - 1).block;
 }
 
 /** Brings a block into view, and marks it. */
@@ -46,19 +46,19 @@ export function focusAt(state: State, wanted: number): State {
     { block: at, strip: 0, row: 0 },
     { block: at + 1, strip: 0, row: 0 },
   ];
-  const top = topPlace(state);
+  const top = topPosition(state);
   if (isBefore(start, top)) return scrollTo(focused, start);
-  const bottom = moved(state, top, transcriptHeight(state));
+  const bottom = moveBy(state, top, transcriptHeight(state));
   if (!isBefore(bottom, end)) return focused;
-  const fitting = moved(state, end, -transcriptHeight(state));
+  const fitting = moveBy(state, end, -transcriptHeight(state));
   return scrollTo(focused, isBefore(start, fitting) ? start : fitting);
 }
 
 /** A row that is not in view comes to the upper third. */
-export function bringIntoView(state: State, place: Place): State {
-  const top = topPlace(state);
-  if (!isBefore(place, top) && isBefore(place, moved(state, top, transcriptHeight(state)))) return state;
-  return scrollTo(state, moved(state, place, -Math.floor(transcriptHeight(state) / 3)));
+export function bringIntoView(state: State, place: ScrollPosition): State {
+  const top = topPosition(state);
+  if (!isBefore(place, top) && isBefore(place, moveBy(state, top, transcriptHeight(state)))) return state;
+  return scrollTo(state, moveBy(state, place, -Math.floor(transcriptHeight(state) / 3)));
 }
 
 export function focusedBlock({ transcript, focus }: State): Block | undefined {
@@ -70,7 +70,7 @@ export function toggleFocused(state: State): State {
   if (state.focus === null) return state;
   const toggled = new Set(state.toggled);
   if (!toggled.delete(state.focus)) toggled.add(state.focus);
-  return scrollTo({ ...state, toggled }, topPlace(state));
+  return scrollTo({ ...state, toggled }, topPosition(state));
 }
 
 export function toggleAll(state: State): State {

@@ -1,20 +1,20 @@
 // All that the screen shows, as data. Nothing in here is changed in place; `update` makes the next state from it.
-import { emptyLine, type Line } from "../kit/line-edit.ts";
+import { emptyEditLine, type EditLine } from "../kit/line-edit.ts";
 import type { Ask, QueuedInput } from "../protocol/control.ts";
 import type { Event } from "../protocol/event.ts";
-import type { Enforced } from "../protocol/policy.ts";
+import type { EnforcedPolicy } from "../protocol/policy.ts";
 import type { BranchComparison, SessionView } from "../protocol/tree-views.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
-import { nothingSpent, noUsage, type Spent, type Usage } from "../protocol/usage.ts";
+import { zeroSpent, zeroUsage, type Spent, type Usage } from "../protocol/usage.ts";
 import type { Bindings } from "./bindings.ts";
 import type { Block } from "./blocks.ts";
 import { emptyComposer, type Composer } from "./composer/composer.ts";
-import type { Unsent } from "./composer/unsent.ts";
-import type { Item } from "./overlays/picker.ts";
+import type { UnsentDraft } from "./composer/unsent.ts";
+import type { PickerItem } from "./overlays/picker.ts";
 import type { Search } from "./search/search.ts";
-import { noBlocks, type Transcript } from "./transcript.ts";
-import type { Places } from "./views/sentence.ts";
-import type { Place } from "./views/window.ts";
+import { noBlocks, type TranscriptBlocks } from "./transcript.ts";
+import type { PathPrefixes } from "./views/sentence.ts";
+import type { ScrollPosition } from "./views/window.ts";
 import type { Overlay, PanelMessage } from "./overlays/index.ts";
 import type { AgentsEffect, Visit } from "./overlays/agents.ts";
 import type { SessionsEffect } from "./overlays/sessions.ts";
@@ -25,14 +25,14 @@ export type Mode = "normal" | "insert" | "command" | "search";
 
 export type State = {
   size: Size;
-  places: Places;
+  places: PathPrefixes;
   bindings: Bindings;
   /** Whether the terminal has said that it is being looked at. */
   isInFront: boolean;
   mode: Mode;
   /** Null until the first message: a look around leaves nothing behind. */
   session: Session | null;
-  transcript: Transcript;
+  transcript: TranscriptBlocks;
   allOpen: boolean;
   /** Blocks that are not as `allOpen` and their kind would have them. */
   toggled: ReadonlySet<string>;
@@ -40,13 +40,13 @@ export type State = {
   images: { canDraw: boolean; failed: ReadonlySet<string> };
   focus: string | null;
   /** The first row of the transcript in view; "end" follows what is added. */
-  top: Place | "end";
-  draft: Line;
+  top: ScrollPosition | "end";
+  draft: EditLine;
   composer: Composer;
   /** What was searched for last. */
   search: Search | null;
   /** What follows the colon. */
-  commandLine: Line;
+  commandLine: EditLine;
   /** What the turn is doing; null when none runs. */
   activity: string | null;
   /** Who runs the turn, when it is not this screen. */
@@ -64,11 +64,11 @@ export type State = {
   /** What the next turn's tools are to have. */
   net: "on" | "off";
   /** What the latest turn's were to have, and what they really had. */
-  held: { asked: "on" | "off"; net: Enforced["net"] } | null;
+  held: { asked: "on" | "off"; net: EnforcedPolicy["net"] } | null;
   sandbox: "on" | "off" | "partly";
   asks: readonly Ask[];
-  answer: Line;
-  asking: Asking;
+  answer: EditLine;
+  asking: AskFocus;
   queue: readonly QueuedInput[];
   leader: { since: number; isShown: boolean } | null;
   /** The first key of a pair: `g` of `gg`. */
@@ -86,21 +86,21 @@ export type State = {
 };
 
 /** Which option is chosen of the first question: none at first; behind the last one an answer is typed. */
-export type Asking = {
+export type AskFocus = {
   at: number;
   isPutOff: boolean;
   /** Whether the person went to it: until then it takes no keys that may be meant for something else. */
   isTakenUp: boolean;
 };
 
-export const notAsking: Asking = { at: -1, isPutOff: false, isTakenUp: false };
+export const noAskFocus: AskFocus = { at: -1, isPutOff: false, isTakenUp: false };
 
 export type Size = { columns: number; rows: number };
 
 /** `name` is the key ("a", "G", "enter", "ctrl+c"), `text` what it types, if anything. */
 export type Key = { name: string; text: string };
 
-export type Message =
+export type UpdateMessage =
   | { type: "key"; key: Key; at: number }
   | { type: "paste"; text: string }
   | { type: "wheel"; by: number }
@@ -109,7 +109,7 @@ export type Message =
   | ImagesMessage
   /** Some time passed that an effect asked to be told of. */
   | { type: "tick"; at: number }
-  | Opened
+  | SessionOpened
   /** The first message opened it. */
   | { type: "begun"; session: Session }
   | { type: "event"; event: Event }
@@ -123,7 +123,7 @@ export type Message =
   /** What was sent in this project before. */
   | { type: "history"; entries: readonly string[] }
   /** What a screen that is gone left in its prompt. */
-  | { type: "unsent"; unsent: Unsent; more: number }
+  | { type: "unsent"; unsent: UnsentDraft; more: number }
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
   /** What a pasted path is: an image, or only text. */
   | { type: "attached"; path: string | null; text: string; problem: string | null }
@@ -134,7 +134,7 @@ export type Message =
   | { type: "net"; net: "on" | "off" }
   /** Null: the agent has it already. */
   | { type: "taken back"; input: string; text: string | null }
-  | { type: "listed"; purpose: "models" | "agents"; items: readonly Item[] }
+  | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
   | { type: "costs"; lines: readonly string[] }
   | { type: "told"; text: string; isError?: true }
   /** One is somewhere else now: what was chosen from is closed. */
@@ -155,7 +155,7 @@ export type Message =
 export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
 
 /** A session as it stands; shown again, the view stays where it was. */
-export type Opened = {
+export type SessionOpened = {
   type: "opened";
   session: Session | null;
   blocks: readonly Block[];
@@ -206,14 +206,14 @@ export type Effect =
   | { type: "redraw" }
   | { type: "quit" };
 
-export type Step = { state: State; effects: Effect[] };
+export type UpdateResult = { state: State; effects: Effect[] };
 
-export function step(state: State, ...effects: Effect[]): Step {
+export function step(state: State, ...effects: Effect[]): UpdateResult {
   return { state, effects };
 }
 
 /** Says something above the prompt, until the next key. */
-export function tell(state: State, text: string, how: "told" | "error" = "told"): State {
+export function withNotice(state: State, text: string, how: "told" | "error" = "told"): State {
   return { ...state, notice: { text, isError: how === "error" } };
 }
 
@@ -234,21 +234,21 @@ export function firstState(
     images: { canDraw: false, failed: new Set() },
     focus: null,
     top: "end",
-    draft: emptyLine,
+    draft: emptyEditLine,
     composer: emptyComposer,
     search: null,
-    commandLine: emptyLine,
+    commandLine: emptyEditLine,
     activity: null,
     runner: null,
     isInterrupted: false,
     isLost: false,
-    usage: noUsage,
-    total: nothingSpent,
+    usage: zeroUsage,
+    total: zeroSpent,
     steps: [],
     held: null,
     asks: [],
-    answer: emptyLine,
-    asking: notAsking,
+    answer: emptyEditLine,
+    asking: noAskFocus,
     queue: [],
     leader: null,
     pending: null,

@@ -3,12 +3,12 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
 import { screenCommands } from "./commands.ts";
-import { misfits, nodeOf, sessionNamed, turnOf } from "./fixtures/pressing.ts";
+import { badRows, nodeOf, sampleSession, turnOf } from "./fixtures/pressing.ts";
 import { randomOf } from "./fixtures/random.ts";
-import { firstState, type Effect, type Message, type State } from "./state.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "./state.ts";
 import { update } from "./update.ts";
 
-const session = sessionNamed("s-1");
+const session = sampleSession("s-1");
 const named = "enter escape tab up down left right home end backspace delete pageup pagedown newline space ctrl+c ctrl+_".split(" ");
 const texts = ["a", "日本", "👩‍👩‍👧", "é", "\t", "@", "/", "!", ":", "x y\nz", "مرحبا", "word ".repeat(30), "row\n".repeat(40), "/tmp/a.png"];
 
@@ -24,7 +24,7 @@ for (const seed of [1, 2])
       const next = update(state, message);
       state = next.state;
       waiting.push(...next.effects);
-      const bad = misfits(state);
+      const bad = badRows(state);
       if (bad.length > 0) throw new Error(`message ${at}, ${JSON.stringify(message)}, at ${JSON.stringify(state.size)}: ${bad.join("|")}`);
       expect(state.draft.cursor).toBeWithin(0, state.draft.text.length + 1);
     }
@@ -41,14 +41,14 @@ for (const seed of [1, 2])
 
 type Pick = <T>(list: readonly T[]) => T;
 
-function nextMessage(pick: Pick, at: number): Message {
+function nextMessage(pick: Pick, at: number): UpdateMessage {
   const keys = [...named, ...screenCommands.flatMap(({ keys = [], leader }) => [...keys, ...(leader === undefined ? [] : [leader])])];
-  const key = (name: string): Message => ({
+  const key = (name: string): UpdateMessage => ({
     type: "key",
     key: { name, text: name === "space" ? " " : [...new Intl.Segmenter().segment(name)].length === 1 ? name : "" },
     at: at * 50,
   });
-  return pick<() => Message>([
+  return pick<() => UpdateMessage>([
     () => key(pick(keys)),
     () => key(pick(keys)),
     () => key(pick(texts.slice(0, 9))),
@@ -86,11 +86,11 @@ function told(pick: Pick, at: number): Event {
 }
 
 /** What the outside might say to it. */
-function answerTo(effect: Effect | undefined, pick: Pick): Message | null {
+function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null {
   switch (effect?.type) {
     case "start":
     case "execute":
-      return pick<Message>([
+      return pick<UpdateMessage>([
         { type: "begun", session },
         { type: "refused", draft: "prompt" in effect ? (effect.prompt ?? "") : effect.draft, text: pick(texts), hint: null },
       ]);

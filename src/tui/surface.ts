@@ -12,11 +12,11 @@ export type Surface = {
   close: () => void;
 };
 
-export type Shown = {
+export type SurfaceOptions = {
   state: () => State;
   color: boolean;
   onWheel: (rows: number) => void;
   /** What becomes known of the images that it can draw. */
   onImages: (message: ImagesMessage) => void;
 };
-export type SurfaceOf = (shown: Shown) => Surface;
+export type CreateSurface = (shown: SurfaceOptions) => Surface;

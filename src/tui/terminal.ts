@@ -6,13 +6,13 @@ import { Fault, messageOf } from "../protocol/error.ts";
 import { canvasSurface } from "./canvas.ts";
 import { inlineSurface } from "./inline/surface.ts";
 import { notification } from "./notification.ts";
-import type { SurfaceOf } from "./surface.ts";
+import type { CreateSurface } from "./surface.ts";
 
-export type TerminalParts = { how: Settings["notify"]; env: Record<string, string | undefined>; isInline: boolean };
+export type TerminalOptions = { how: Settings["notify"]; env: Record<string, string | undefined>; isInline: boolean };
 export type Terminal = {
   /** Reads the keys; whether it also paints is the surface's affair. */
   renderer: CliRenderer;
-  surface: SurfaceOf;
+  surface: CreateSurface;
   /** Tells a person who looks elsewhere. */
   notify: (text: string) => void;
   setTitle: (title: string) => void;
@@ -25,7 +25,7 @@ export type Terminal = {
 const keepTitle = "\x1b[22;0t";
 const titleAsBefore = "\x1b[23;0t";
 
-export async function takeTerminal(parts: TerminalParts): Promise<Terminal> {
+export async function openTerminal(parts: TerminalOptions): Promise<Terminal> {
   writeSync(1, keepTitle);
   const output = parts.isInline ? null : new NativeSession(process.stdout);
   const renderer = await rendererOf(output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output });
@@ -55,9 +55,9 @@ export async function takeTerminal(parts: TerminalParts): Promise<Terminal> {
   };
 }
 
-type Told = Omit<Terminal, "renderer" | "giveBack">;
+type TerminalOutput = Omit<Terminal, "renderer" | "giveBack">;
 
-function wholeTerminal(renderer: CliRenderer, output: NativeSession, { how, env }: TerminalParts): Told {
+function wholeTerminal(renderer: CliRenderer, output: NativeSession, { how, env }: TerminalOptions): TerminalOutput {
   /** While someone else has the terminal, nothing is written to it. */
   const isOurs = () => !renderer.isDestroyed && renderer.controlState !== RendererControlState.EXPLICIT_SUSPENDED;
   return {
@@ -76,7 +76,7 @@ const inlineOn = "\x1b[?2004h\x1b[?1004h";
 const inlineOff = "\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h";
 
 /** Whoever reads the keys paints nothing, so all that is written is ours: no mouse, so that the terminal scrolls by itself. */
-function inlineTerminal(renderer: CliRenderer, { how, env }: TerminalParts): Told {
+function inlineTerminal(renderer: CliRenderer, { how, env }: TerminalOptions): TerminalOutput {
   const write = (bytes: string) => void process.stdout.write(bytes);
   const tell = (bytes: string) => (renderer.controlState === RendererControlState.EXPLICIT_SUSPENDED ? undefined : write(bytes));
   write(inlineOn);

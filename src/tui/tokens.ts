@@ -1,14 +1,14 @@
 // Token counts as the status bar and the line after a turn show them. Input is all that was sent, the cached part beside it.
 import type { Usage } from "../protocol/usage.ts";
 
-export function inputOf(usage: Usage): number {
+export function totalInput(usage: Usage): number {
   return usage.input + usage.cacheRead + usage.cacheWrite;
 }
 
 /** `i:1234(c:800) o:567` */
 export function tokensText(usage: Usage, count: (tokens: number) => string = String): string {
   const cached = usage.cacheRead > 0 ? `(c:${count(usage.cacheRead)})` : "";
-  return `i:${count(inputOf(usage))}${cached} o:${count(usage.output)}`;
+  return `i:${count(totalInput(usage))}${cached} o:${count(usage.output)}`;
 }
 
 /** `$?` where a price was not known. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
 import type { Node, Part } from "../protocol/node.ts";
-import { nothingSpent } from "../protocol/usage.ts";
+import { zeroSpent } from "../protocol/usage.ts";
 import type { SessionBlock } from "./blocks.ts";
 import { blocksOf, turnOf } from "./fixtures/pressing.ts";
 import {
@@ -9,7 +9,7 @@ import {
   blockAt,
   blockCount,
   noBlocks,
-  withBelow,
+  withSubSessionEvent,
   withBlocks,
   withDelta,
   withNode,
@@ -76,7 +76,7 @@ test("a sub-session's block lives with it", () => {
   const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0 };
   let transcript = withSpawned(noBlocks, { ...head, ...spawned });
   const tell = (body: object) => {
-    transcript = withBelow(transcript, { seq: 1, n: 1, sessionId: "s-2", turnId: "t", at: 0, ...body } as Event);
+    transcript = withSubSessionEvent(transcript, { seq: 1, n: 1, sessionId: "s-2", turnId: "t", at: 0, ...body } as Event);
     return blockAt(transcript, 0);
   };
   expect(tell({ type: "text.delta", text: "reading\nthe tests" })).toMatchObject({ doing: "reading\nthe tests" });
@@ -85,7 +85,7 @@ test("a sub-session's block lives with it", () => {
   expect(tell({ type: "turn.paused" })).toMatchObject({ state: "paused" });
   expect(tell({ type: "turn.resumed" })).toMatchObject({ state: "running" });
   expect(tell({ type: "node.added", node: { ...node("n1", "agent", []), usage, costUsd: 0.5 } })).toMatchObject({
-    spent: nothingSpent,
+    spent: zeroSpent,
     current: { usage, costUsd: 0.5 },
   });
   expect(tell({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
@@ -98,7 +98,7 @@ test("a sub-session's block lives with it", () => {
   expect(tell({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
     state: "ok",
     spent: { usage, costUsd: 1 },
-    current: nothingSpent,
+    current: zeroSpent,
   });
   transcript = withSpawned(transcript, { ...head, ...spawned, task: "look again" });
   expect([blockCount(transcript), blockAt(transcript, 0)]).toMatchObject([1, { state: "running", spent: { costUsd: 1 } }]);
@@ -106,7 +106,7 @@ test("a sub-session's block lives with it", () => {
     state: "network",
     spent: { costUsd: 3 },
   });
-  expect(withBelow(transcript, { sessionId: "s-3", type: "text.delta", text: "x" } as Event)).toBe(transcript);
+  expect(withSubSessionEvent(transcript, { sessionId: "s-3", type: "text.delta", text: "x" } as Event)).toBe(transcript);
 });
 
 test("a sub-session that is read back stands where it began, and not where the path left its turn before that", () => {
@@ -130,8 +130,8 @@ test("a sub-session that is read back stands where it began, and not where the p
     task: "count",
     seq: 4,
     state: "ok",
-    spent: nothingSpent,
-    current: nothingSpent,
+    spent: zeroSpent,
+    current: zeroSpent,
     said: "3",
   } as const;
   const spawned = [

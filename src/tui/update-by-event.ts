@@ -2,15 +2,15 @@
 import { formatDuration } from "../kit/duration.ts";
 import { oneLine } from "../kit/text.ts";
 import type { Event } from "../protocol/event.ts";
-import type { Enforced } from "../protocol/policy.ts";
+import type { EnforcedPolicy } from "../protocol/policy.ts";
 import type { Turn } from "../protocol/turn.ts";
-import { addSpent, addUsage, noUsage } from "../protocol/usage.ts";
+import { addSpent, addUsage, zeroUsage } from "../protocol/usage.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
 import { turnBlocks } from "./blocks.ts";
-import { step, tell, type State, type Step } from "./state.ts";
+import { step, withNotice, type State, type UpdateResult } from "./state.ts";
 import {
   blockCount,
-  withBelow,
+  withSubSessionEvent,
   withBlocks,
   withDelta,
   withDraft,
@@ -21,7 +21,7 @@ import {
   withoutWriting,
 } from "./transcript.ts";
 
-export function updateByEvent(state: State, event: Event): Step {
+export function updateByEvent(state: State, event: Event): UpdateResult {
   if (event.sessionId !== state.session?.id) return step(state);
   if (event.type === "ask.opened" || event.type === "ask.closed") return step(asking(state, event));
   if (event.type === "session.spawned")
@@ -46,8 +46,8 @@ function mayHaveTicked({ session }: State, event: Event): boolean {
 }
 
 /** A sub-session of the one that is shown: what it does goes to its block, and it may ask something, too. */
-export function updateBelow(state: State, event: Event): Step {
-  const transcript = withBelow(state.transcript, event);
+export function updateBySubSession(state: State, event: Event): UpdateResult {
+  const transcript = withSubSessionEvent(state.transcript, event);
   const told = transcript === state.transcript ? state : { ...state, transcript };
   return step(event.type === "ask.opened" || event.type === "ask.closed" ? asking(told, event) : told);
 }
@@ -68,7 +68,7 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
         session: event.session,
         activity: "waiting",
         isInterrupted: false,
-        usage: noUsage,
+        usage: zeroUsage,
       };
     case "node.added": {
       const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
@@ -86,9 +86,9 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
     case "tool.output":
       return { ...state, transcript: withOutput(transcript, event.call, event.text) };
     case "tool.denied":
-      return tell(state, oneLine(event.text, 300), "error");
+      return withNotice(state, oneLine(event.text, 300), "error");
     case "model.retried":
-      return tell(
+      return withNotice(
         { ...state, transcript: withoutWriting(transcript), activity: "retrying" },
         `attempt ${event.attempt + 1} in ${formatDuration(event.waitMs)}: ${oneLine(event.error.message, 300)}`,
         "error",
@@ -119,7 +119,7 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
         ),
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
-        total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: noUsage, costUsd: 0 }),
+        total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: zeroUsage, costUsd: 0 }),
         sandbox: held(state, event.turn).sandbox,
       };
   }
@@ -129,15 +129,15 @@ function asking(state: State, { type, ask }: Extract<Event, { type: "ask.opened"
   return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
 }
 
-export function heldIn({ policy, enforced }: Turn): State["held"] {
+export function netOfTurn({ policy, enforced }: Turn): State["held"] {
   return enforced === null ? null : { asked: policy.net, net: enforced.net };
 }
 
 function held(state: State, turn: Turn): Pick<State, "sandbox" | "held"> {
-  return { sandbox: turn.enforced === null ? state.sandbox : walls(turn.enforced), held: heldIn(turn) ?? state.held };
+  return { sandbox: turn.enforced === null ? state.sandbox : sandboxState(turn.enforced), held: netOfTurn(turn) ?? state.held };
 }
 
 /** What the kernel really holds in that turn. */
-export function walls({ tier, missing }: Enforced): State["sandbox"] {
+export function sandboxState({ tier, missing }: EnforcedPolicy): State["sandbox"] {
   return tier === "none" ? "off" : missing.length > 0 ? "partly" : "on";
 }

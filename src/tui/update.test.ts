@@ -2,14 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../protocol/event.ts";
 import type { Node, Part } from "../protocol/node.ts";
-import { usualPolicy } from "../protocol/policy.ts";
+import { defaultPolicy } from "../protocol/policy.ts";
 import type { Session, Turn } from "../protocol/turn.ts";
 import { screenCommands } from "./commands.ts";
 import { blocksOf } from "./fixtures/pressing.ts";
-import { firstState, type Effect, type Message, type State } from "./state.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "./state.ts";
 import { allBlocks } from "./transcript.ts";
 import { update } from "./update.ts";
-import { pictureOf } from "./views/screen.ts";
+import { renderFrame } from "./views/screen.ts";
 import { statusText } from "./views/status.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -167,7 +167,7 @@ describe("the view", () => {
     const more: Told = { type: "node.added", node: { ...node("user", [{ kind: "text", text: "more" }]), id: "x" } };
     expect(textOf(tell(full, more))).toContain("▌ more");
     const up = press(full, "k").state;
-    const rows = (state: State) => pictureOf(state).rows.slice(0, 20);
+    const rows = (state: State) => renderFrame(state).rows.slice(0, 20);
     expect(rows(tell(up, more))).toEqual(rows(up));
     expect(textOf(press(tell(up, more), "G").state)).toContain("▌ more");
   });
@@ -195,7 +195,7 @@ describe("the view", () => {
   test("is as high and never wider than the terminal, at every size", () => {
     for (const columns of [20, 40, 80, 200])
       for (const rows of [8, 24, 60]) {
-        const picture = pictureOf(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));
+        const picture = renderFrame(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));
         expect(picture.rows).toHaveLength(rows);
         expect(picture.rows.filter((row) => Bun.stringWidth(row.map((run) => run.text).join("")) > columns)).toEqual([]);
       }
@@ -206,7 +206,7 @@ describe("the view", () => {
 
 type Told = { [T in Event["type"]]: Omit<Extract<Event, { type: T }>, "seq" | "n" | "sessionId" | "turnId" | "at"> }[Event["type"]];
 
-function apply(state: State, message: Message): State {
+function apply(state: State, message: UpdateMessage): State {
   return update(state, message).state;
 }
 
@@ -218,7 +218,7 @@ function event(body: Told): Event {
   return { seq: 1, n: 1, sessionId: "s-1", turnId: "t-1", at: 0, ...body } as Event;
 }
 
-function key(name: string, at = 0): Message {
+function key(name: string, at = 0): UpdateMessage {
   return { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, at };
 }
 
@@ -227,7 +227,7 @@ function press(state: State, ...names: string[]): { state: State; effects: Effec
 }
 
 function textOf(state: State): string {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.map((row) =>
       row
         .map((run) => run.text)
@@ -245,5 +245,5 @@ function turn(rest: Partial<Turn>): Turn {
   const spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0, steps: 1 };
   const ids = { id: "t-1", session: "s-1", parent: null, tip: null, nativeId: null };
   const ended = { startedAt: 0, endedAt: 1, status: "ok" as const, error: null, enforced: null };
-  return { ...ids, agent: "native", model: null, policy: usualPolicy, ...spent, ...ended, ...rest };
+  return { ...ids, agent: "native", model: null, policy: defaultPolicy, ...spent, ...ended, ...rest };
 }

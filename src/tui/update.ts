@@ -1,35 +1,35 @@
 // What happens to the state: a message in, the next state and what is to be done outside. Pure: no clock, no Api, no screen.
-import { plainText } from "../kit/ansi.ts";
-import { insert } from "../kit/line-edit.ts";
+import { stripAnsi } from "../kit/ansi.ts";
+import { insertText } from "../kit/line-edit.ts";
 import { oneLine } from "../kit/text.ts";
 import { shortId } from "../protocol/node.ts";
-import { addSpent, nothingSpent, noUsage } from "../protocol/usage.ts";
-import { expanded } from "./composer/chips.ts";
+import { addSpent, zeroSpent, zeroUsage } from "../protocol/usage.ts";
+import { expandChips } from "./composer/chips.ts";
 import { costsTitle } from "./commands.ts";
 import { withFiles } from "./composer/menu.ts";
-import { attach, paste, takenBack } from "./composer/type.ts";
-import { broughtBack } from "./composer/unsent.ts";
-import { askInFront, pasteInAsk, withAskInFront, withAsks, withoutAsk } from "./asks.ts";
+import { attach, paste, restoreInput } from "./composer/type.ts";
+import { restoreDraft } from "./composer/unsent.ts";
+import { focusedAsk, handleAskPaste, withFocusedAsk, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
 import type { Block } from "./blocks.ts";
-import { comparing } from "./overlays/comparison.ts";
-import { pressInOverlay, slowOverlay, takeInOverlay, wheelInOverlay } from "./overlays/index.ts";
+import { showComparison } from "./overlays/comparison.ts";
+import { handleOverlayKey, markOverlaySlow, updateOverlay, handleOverlayWheel } from "./overlays/index.ts";
 import { withItems } from "./overlays/picker.ts";
 import { scrollBy } from "./scroll.ts";
-import { step, tell, type ImagesMessage, type Message, type Opened, type State, type Step } from "./state.ts";
+import { step, withNotice, type ImagesMessage, type UpdateMessage, type SessionOpened, type State, type UpdateResult } from "./state.ts";
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
-import { searchFor } from "./search/search.ts";
-import { heldIn, updateBelow, updateByEvent, walls } from "./update-by-event.ts";
+import { runSearch } from "./search/search.ts";
+import { netOfTurn, updateBySubSession, updateByEvent, sandboxState } from "./update-by-event.ts";
 import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
 
-export function update(state: State, message: Message): Step {
+export function update(state: State, message: UpdateMessage): UpdateResult {
   switch (message.type) {
     case "key":
       return pressKey(state, message.key, message.at);
     case "paste":
-      return pasted(endLeader(state), plainText(message.text));
+      return pasted(endLeader(state), stripAnsi(message.text));
     case "wheel":
-      return state.overlay === null ? step(scrollBy(state, message.by)) : wheelInOverlay(state, state.overlay, message.by);
+      return state.overlay === null ? step(scrollBy(state, message.by)) : handleOverlayWheel(state, state.overlay, message.by);
     case "resized":
       return step({ ...state, size: message.size });
     case "in front":
@@ -38,7 +38,7 @@ export function update(state: State, message: Message): Step {
     case "not drawn":
       return step(withImages(state, message));
     case "tick":
-      return step(leaderTick(slowOverlay(state), message.at));
+      return step(leaderTick(markOverlaySlow(state), message.at));
     case "opened":
       return step(opened(state, message));
     case "begun":
@@ -46,7 +46,7 @@ export function update(state: State, message: Message): Step {
     case "event":
       return withAttention(updateByEvent(state, message.event), message.event);
     case "below":
-      return message.session === state.session?.id ? withAttention(updateBelow(state, message.event), message.event) : step(state);
+      return message.session === state.session?.id ? withAttention(updateBySubSession(state, message.event), message.event) : step(state);
     case "runner":
       return step(state.session?.id === message.session ? { ...state, runner: message.runner } : state);
     case "running":
@@ -56,29 +56,29 @@ export function update(state: State, message: Message): Step {
     case "history":
       return step({ ...state, composer: { ...state.composer, history: message.entries } });
     case "unsent":
-      return broughtBack(state, message);
+      return restoreDraft(state, message);
     case "found files":
       return step(withFiles(state, message));
     case "attached":
-      return attach(message.problem === null ? state : tell(state, message.problem, "error"), message);
+      return attach(message.problem === null ? state : withNotice(state, message.problem, "error"), message);
     case "went":
-      return step(tell({ ...state, overlay: null, visit: null }, message.text));
+      return step(withNotice({ ...state, overlay: null, visit: null }, message.text));
     case "renamed":
       return step(state.session?.id === message.session.id ? { ...state, session: message.session } : state);
     case "compared":
-      return step(comparing(state, message.comparison));
+      return step(showComparison(state, message.comparison));
     case "visited":
       return step(visited(state, message.visit));
     case "asked":
-      return step(withAskInFront({ ...state, overlay: null }, message.ask));
+      return step(withFocusedAsk({ ...state, overlay: null }, message.ask));
     case "asks":
-      return step(message.asks.toReversed().reduce(withAskInFront, state));
+      return step(message.asks.toReversed().reduce(withFocusedAsk, state));
     case "answered":
       return step(withoutAsk(state, message.ask));
     case "agents":
     case "sessions":
     case "tree":
-      return takeInOverlay(state, message);
+      return updateOverlay(state, message);
     case "planning":
       return step({ ...state, isPlanning: message.isOn, net: message.net });
     case "steps":
@@ -88,13 +88,13 @@ export function update(state: State, message: Message): Step {
     case "net":
       return step({ ...state, net: message.net });
     case "taken back":
-      return takenBack(state, message);
+      return restoreInput(state, message);
     case "listed":
       return step(withItems(state, message.purpose, message.items));
     case "costs":
       return step(withCosts(state, message.lines));
     case "told":
-      return step(tell(state, oneLine(message.text, 300), message.isError === true ? "error" : "told"));
+      return step(withNotice(state, oneLine(message.text, 300), message.isError === true ? "error" : "told"));
     case "failed":
       return step(failed(state, message));
     case "refused":
@@ -106,25 +106,26 @@ function withImages(state: State, message: ImagesMessage): State {
   const { images } = state;
   if (message.type === "images") return { ...state, images: { ...images, canDraw: message.canDraw } };
   const failed = new Set(images.failed).add(message.block);
-  return tell({ ...state, images: { ...images, failed } }, `an image can't be drawn: ${oneLine(message.problem, 200)}`);
+  return withNotice({ ...state, images: { ...images, failed } }, `an image can't be drawn: ${oneLine(message.problem, 200)}`);
 }
 
 function visited(state: State, visit: State["visit"]): State {
   return { ...state, overlay: null, visit, mode: visit === null ? (state.visit?.mode ?? state.mode) : "normal" };
 }
 
-function pasted(state: State, text: string): Step {
+function pasted(state: State, text: string): UpdateResult {
   const line = text.replace(/\s+/g, " ");
-  if (state.overlay !== null) return pressInOverlay(state, state.overlay, { name: "paste", text: line });
-  const ask = askInFront(state);
-  if (ask !== null) return step(pasteInAsk(state, ask, text));
-  if (state.mode === "command") return step({ ...state, commandLine: insert(state.commandLine, line) });
-  if (state.mode === "search" && state.search !== null) return step(searchFor(state, state.search, insert(state.search.line, line.trim())));
+  if (state.overlay !== null) return handleOverlayKey(state, state.overlay, { name: "paste", text: line });
+  const ask = focusedAsk(state);
+  if (ask !== null) return step(handleAskPaste(state, ask, text));
+  if (state.mode === "command") return step({ ...state, commandLine: insertText(state.commandLine, line) });
+  if (state.mode === "search" && state.search !== null)
+    return step(runSearch(state, state.search, insertText(state.search.line, line.trim())));
   return paste(state, text);
 }
 
-function opened(state: State, message: Opened): State {
-  const { session, turns, open = null, asks = [], queue = [], below = nothingSpent } = message;
+function opened(state: State, message: SessionOpened): State {
+  const { session, turns, open = null, asks = [], queue = [], below = zeroSpent } = message;
   const ended = turns.filter((turn) => turn.endedAt !== null);
   const last = turns.at(-1);
   const isInterrupted = open === null ? last?.status === "killed" : open.state === "interrupted";
@@ -138,17 +139,17 @@ function opened(state: State, message: Opened): State {
     activity: isRunning ? (open.state === "paused" ? "paused" : "working") : isSame && state.activity === "starting" ? "starting" : null,
     runner: message.runner ?? null,
     isInterrupted,
-    held: (last === undefined ? null : heldIn(last)) ?? state.held,
-    sandbox: last?.enforced == null ? state.sandbox : walls(last.enforced),
+    held: (last === undefined ? null : netOfTurn(last)) ?? state.held,
+    sandbox: last?.enforced == null ? state.sandbox : sandboxState(last.enforced),
     queue,
     ...withAsks(state, asks),
-    usage: last?.usage ?? noUsage,
+    usage: last?.usage ?? zeroUsage,
     total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
   };
 }
 
 /** A plan that is being read changes while it is. */
-function withSteps(state: State, { session, steps, plan }: Extract<Message, { type: "steps" }>): State {
+function withSteps(state: State, { session, steps, plan }: Extract<UpdateMessage, { type: "steps" }>): State {
   if (session !== (state.session?.id ?? null)) return state;
   const { overlay } = state;
   return { ...state, steps, overlay: overlay?.kind === "plan" && plan !== undefined ? { ...overlay, text: plan } : overlay };
@@ -161,7 +162,7 @@ function withCosts(state: State, lines: readonly string[]): State {
 }
 
 /** The path, and what is being written; the feed of a turn that runs tells that once more. */
-function standing({ blocks, open = null }: Opened): State["transcript"] {
+function standing({ blocks, open = null }: SessionOpened): State["transcript"] {
   const path: State["transcript"] = { ...noBlocks, settled: blocks };
   const begun = (open?.drafts ?? []).reduce((shown, { key, text }) => withDraft(shown, key, text), path);
   if (open?.state !== "interrupted") return begun;
@@ -172,9 +173,9 @@ function standing({ blocks, open = null }: Opened): State["transcript"] {
 /** What went wrong in a session that is not shown any more is told without mixing it with this one. */
 function failed(state: State, { session, text, hint }: { session?: string; text: string; hint: string | null }): State {
   if (session !== undefined && state.session !== null && session !== state.session.id)
-    return tell(state, oneLine(`session ${shortId(session)}: ${text}`, 300), "error");
+    return withNotice(state, oneLine(`session ${shortId(session)}: ${text}`, 300), "error");
   if (state.overlay !== null || state.isLost)
-    return tell(state, oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), "error");
+    return withNotice(state, oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), "error");
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }
@@ -183,7 +184,7 @@ function failed(state: State, { session, text, hint }: { session?: string; text:
 function restored(state: State, text: string): State {
   const { draft, composer } = state;
   const { sent } = composer;
-  const isSame = sent !== null && expanded(sent.draft.text, sent.chips).trim() === text;
+  const isSame = sent !== null && expandChips(sent.draft.text, sent.chips).trim() === text;
   const typed = isSame ? sent.draft.text : text;
   const chips = isSame ? [...sent.chips, ...composer.chips] : composer.chips;
   return {

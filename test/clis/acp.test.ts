@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { installPeers, type PeerName } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { agentHouse, askedModel, countsIn, opencodeAcp, takeTurn, textIn } from "../support/agent-walk.ts";
-import { follow } from "../support/following.ts";
-import { leftOf, ownSign } from "../support/processes.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import { agentHome, askedModel, countsIn, opencodeAcp, takeTurn, textIn } from "../support/agent-walk.ts";
+import { readEvents } from "../support/following.ts";
+import { waitForNoProcesses, ownRlimitTag } from "../support/processes.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
-type Row = { name: PeerName; models: [string, string]; recipe: (house: TemporaryHouse) => Record<string, unknown> };
+type Row = { name: PeerName; models: [string, string]; recipe: (house: TemporaryHome) => Record<string, unknown> };
 
 const rows: Row[] = [
   {
@@ -39,12 +39,12 @@ beforeAll(() => installPeers(rows.map(({ name }) => name)), 300_000);
 
 describe.each(rows)("$name over ACP", ({ models, recipe }) => {
   let server: ModelServer;
-  let house: TemporaryHouse;
+  let house: TemporaryHome;
   const agent = "mine";
 
   beforeAll(() => {
     server = startModelServer({ steps: [], final: "" });
-    house = agentHouse(server);
+    house = agentHome(server);
     const folder = join(house.env["SKEIN_HOME"] as string, "config");
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents: { [agent]: recipe(house) } }));
@@ -100,19 +100,21 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
   }, 300_000);
 
   test("is stopped in the midst of a call, leaves nothing, and goes on afterwards", async () => {
-    const sign = ownSign();
+    const sign = ownRlimitTag();
     server.setScript(shellScript([`echo begun; sleep ${sign}`], "never"));
-    const run = follow(house.start(["run", "ask-five", "-a", agent, "-m", models[0], "--session", "stopped", "--output-format", "events"]));
+    const run = readEvents(
+      house.start(["run", "ask-five", "-a", agent, "-m", models[0], "--session", "stopped", "--output-format", "events"]),
+    );
     for (
       let tries = 0;
-      tries < 1_000 && (await leftOf(house.root, 0, { only: ({ command }) => command.includes(sign) })).length === 0;
+      tries < 1_000 && (await waitForNoProcesses(house.root, 0, { only: ({ command }) => command.includes(sign) })).length === 0;
       tries += 1
     )
       await Bun.sleep(100);
     run.child.kill("SIGINT");
     expect(await run.ended).toMatchObject({ code: 130 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled" });
-    expect(await leftOf(house.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
     server.setScript(shellScript([], "said-six"));
     const next = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--session", "stopped", "ask-six"]);
     expect({ code: next.ran.code, error: next.turn.error }).toEqual({ code: 0, error: undefined });
@@ -130,7 +132,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
       const taken = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--timeout", "100s", "ask-seven"]);
       server.setFault(null);
       expect({ status: taken.turn.status, code: taken.ran.code, error: taken.turn.error }).toMatchObject({ status: kind, code });
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
     },
     300_000,
   );
@@ -145,7 +147,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
       const taken = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--timeout", "15s", "ask-seven"]);
       // How often each tries again is its own business.
       expect(fault.type === "stall" ? ["timed-out"] : ["timed-out", "rate-limited"]).toContain(taken.turn.status ?? "");
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
     }
     server.setFault(null);
   }, 300_000);

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
-import type { Call } from "../../src/agents/contract/server/script.ts";
-import { agentHouse, agentModels, takeTurn } from "../support/agent-walk.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import type { ScriptCall } from "../../src/agents/contract/server/script.ts";
+import { agentHome, agentModels, takeTurn } from "../support/agent-walk.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 const question = {
   question: "Which colour?",
@@ -15,7 +15,7 @@ const question = {
     { label: "blue", description: "cold" },
   ],
 };
-const calls: Record<string, Call> = {
+const calls: Record<string, ScriptCall> = {
   claude: { name: "AskUserQuestion", input: { questions: [{ ...question, multiSelect: false }] } },
   gemini: { name: "ask_user", input: { questions: [{ ...question, type: "choice" }] } },
   opencode: { name: "question", input: { questions: [question] } },
@@ -23,12 +23,12 @@ const calls: Record<string, Call> = {
 };
 
 let server: ModelServer;
-let house: TemporaryHouse;
+let house: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(["claude", "gemini", "opencode", "codex"]);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHouse(server);
+  house = agentHome(server);
 }, 300_000);
 
 afterAll(async () => {
@@ -41,7 +41,7 @@ const script = (agent: string) =>
   server.setScript(({ position }) =>
     position.prompt.includes("blue")
       ? { steps: [], final: "blue it is" }
-      : { steps: [{ text: "I must ask.", calls: [calls[agent] as Call] }], final: "done" },
+      : { steps: [{ text: "I must ask.", calls: [calls[agent] as ScriptCall] }], final: "done" },
   );
 
 test.each(["claude", "gemini"])("a question of %s ends its turn, and its answer is the prompt of the next", async (agent) => {

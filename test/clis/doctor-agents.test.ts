@@ -5,16 +5,16 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { installPeers, peerNames, peersBin } from "../../bench/peers.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { contractNames } from "../../src/protocol/agents.ts";
+import { trialCheckNames } from "../../src/protocol/agents.ts";
 import { agent, agentsReport } from "../../src/protocol/schema/agent-records.ts";
 import { agentModels, takeTurn } from "../support/agent-walk.ts";
-import { leftOf } from "../support/processes.ts";
-import { type TemporaryHouse, temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv } from "../support/skein.ts";
 
 beforeAll(() => installPeers(peerNames), 300_000);
 
-function houseWith(wrappers: Record<string, string>, env: Record<string, string> = {}): TemporaryHouse {
-  const house = temporaryHouse(env);
+function houseWith(wrappers: Record<string, string>, env: Record<string, string> = {}): TemporaryHome {
+  const house = temporaryHome(env);
   const [bin, temp] = [join(house.root, "bin"), join(house.root, "temp")];
   for (const folder of [bin, temp]) mkdirSync(folder);
   for (const [name, script] of Object.entries(wrappers)) {
@@ -26,7 +26,7 @@ function houseWith(wrappers: Record<string, string>, env: Record<string, string>
 }
 
 /** A program of Node's that is asked for its version leaves a cache there. */
-const trialsIn = (house: TemporaryHouse) => readdirSync(join(house.root, "temp")).filter((name) => name.startsWith("skein-"));
+const trialsIn = (house: TemporaryHome) => readdirSync(join(house.root, "temp")).filter((name) => name.startsWith("skein-"));
 
 test("all five keep the contract, and nothing of it is left", async () => {
   using house = houseWith({});
@@ -35,13 +35,13 @@ test("all five keep the contract, and nothing of it is left", async () => {
   const failed = report.agents.flatMap((each) => each.checks.filter(({ outcome }) => outcome === "failed").map((one) => [each.agent, one]));
   expect({ failed, code: ran.code, err: ran.err, ok: report.ok }).toEqual({ failed: [], code: 0, err: "", ok: true });
   expect(report.agents.map((each) => [each.agent, each.checks.map(({ name }) => name)])).toEqual(
-    peerNames.map((name) => [name, [...contractNames]]),
+    peerNames.map((name) => [name, [...trialCheckNames]]),
   );
   const none = report.agents.flatMap((each) =>
     each.checks.filter(({ outcome }) => outcome === "none").map(({ name }) => [each.agent, name]),
   );
   expect(none).toEqual([["gemini", "fork"]]);
-  expect({ left: await leftOf(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
+  expect({ left: await waitForNoProcesses(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
   const listed = await house.run(["agents"]);
   for (const name of peerNames) expect(listed.out).toMatch(new RegExp(`${name} +\\d+\\.\\d+\\.\\d+ .* works, 20`));
 }, 300_000);
@@ -68,7 +68,7 @@ test("one that prints garbage, one that hangs, one that can't fork and one that 
   });
   const pi = report.agents.find((each) => each.agent === "pi");
   expect(pi?.checks.filter(({ outcome }) => outcome !== "ok")).toMatchObject([{ name: "fork", outcome: "failed" }]);
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
 
   const rows = (JSON.parse((await house.run(["agents", "--json"])).out) as unknown[]).map((row) => agent.parse(row));
   expect(rows.find((row) => row.name === "pi")).toMatchObject({ can: { resume: true, fork: false }, tried: { works: true } });

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { type Script, shellScript } from "../../src/agents/contract/server/script.ts";
-import { agentHouse, agentModels, type Taken, takeTurn, textIn } from "../support/agent-walk.ts";
-import { leftOf } from "../support/processes.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import { agentHome, agentModels, type TakenTurn, takeTurn, textIn } from "../support/agent-walk.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 const ten = shellScript(
   Array.from({ length: 10 }, (_, at) => `echo step-${at}`),
@@ -27,22 +27,22 @@ beforeAll(() => installPeers(peerNames), 300_000);
 
 describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   let server: ModelServer;
-  let house: TemporaryHouse;
+  let house: TemporaryHome;
   beforeAll(() => {
     server = startModelServer(ten);
-    house = agentHouse(server);
+    house = agentHome(server);
   });
   afterAll(async () => {
     await server.stop();
     house[Symbol.dispose]();
   });
 
-  function turn(script: Script, args: string[]): Promise<Taken> {
+  function turn(script: Script, args: string[]): Promise<TakenTurn> {
     server.setScript(script);
     return takeTurn(house, server, ["do it", "-a", agent, "-m", agentModels[agent]!, "--timeout", "100s", ...args]);
   }
 
-  const toolsIn = ({ nodes }: Taken) => nodes.filter(({ author }) => author === "tool").length;
+  const toolsIn = ({ nodes }: TakenTurn) => nodes.filter(({ author }) => author === "tool").length;
 
   test("is counted as the vendor counts, request by request", async () => {
     const taken = await turn(counted, []);
@@ -65,7 +65,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect(taken.turn.error?.hint).toMatch(/--max-tokens/);
     expect(toolsIn(taken)).toBeGreaterThanOrEqual(1);
     expect(taken.requests.length).toBeLessThan(6);
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     const next = await turn(shellScript([], "went on"), ["--session", "tokens"]);
     expect([next.ran.code, textIn(next.nodes.at(-1))]).toEqual([0, "went on"]);
   });

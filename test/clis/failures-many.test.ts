@@ -6,15 +6,15 @@ import { installPeers, peerNames, peersBin } from "../../bench/peers.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { agentModels } from "../support/agent-walk.ts";
-import { houseWithFakes } from "../support/fake-clis.ts";
-import { type Child, goOn, killAll, runAll } from "../support/many-agents.ts";
+import { homeWithFakeClis } from "../support/fake-clis.ts";
+import { type Child, resumeAll, killAll, runAll } from "../support/many-agents.ts";
 import { vendorEnv } from "../support/skein.ts";
 
 beforeAll(() => installPeers(peerNames), 300_000);
 
 test("twenty at once are shown in order, and all of them go on after a kill", async () => {
   const server = startModelServer(shellScript(["echo one", "echo two", "echo three"], "All three were said."));
-  using house = houseWithFakes(peerNames, vendorEnv(server.url));
+  using house = homeWithFakeClis(peerNames, vendorEnv(server.url));
   const real = { PATH: `${peersBin}${delimiter}${house.env["PATH"]}` };
   const children = Array.from({ length: 20 }, (_, at): Child => {
     const agent = peerNames[at % peerNames.length]!;
@@ -29,7 +29,9 @@ test("twenty at once are shown in order, and all of them go on after a kill", as
     server.setScript({ steps: [{ text: "I begin.", calls: [{ input: { command: "tail -f /dev/null" } }] }], final: "" });
     await killAll(house, shown, "more fake:hangs", ({ type }) => type === "text.delta");
     server.setScript(shellScript([], "went on"));
-    expect(await goOn(house, shown, "go on fake:good")).toEqual(shown.map(() => ({ agent: expect.any(String), code: 0, status: "ok" })));
+    expect(await resumeAll(house, shown, "go on fake:good")).toEqual(
+      shown.map(() => ({ agent: expect.any(String), code: 0, status: "ok" })),
+    );
   } finally {
     await server.stop();
   }

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
-import { type Fault, shellScript } from "../../src/agents/contract/server/script.ts";
+import { type ServerFault, shellScript } from "../../src/agents/contract/server/script.ts";
 import type { TurnError, TurnStatus } from "../../src/protocol/error.ts";
-import { agentHouse, agentModels, type Taken, takeTurn, textIn } from "../support/agent-walk.ts";
+import { agentHome, agentModels, type TakenTurn, takeTurn, textIn } from "../support/agent-walk.ts";
 import { watchArguments } from "../support/argument-lists.ts";
-import { around, keyVariableOf, marks, secret, withCanaries } from "../support/canaries.ts";
-import { belowOf, leftOf, type Living } from "../support/processes.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import { excerptAround, keyVariableOf, canaryPattern, secret, withCanaries } from "../support/canaries.ts";
+import { childrenOf, waitForNoProcesses, type LivingProcess } from "../support/processes.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
-type Row = { title: string; fault: Fault | "down" | "kill"; status: TurnStatus; code: number };
+type Row = { title: string; fault: ServerFault | "down" | "kill"; status: TurnStatus; code: number };
 
 const rows: Row[] = [
   { title: "a bad key", fault: { type: "status", status: 401, message: "invalid x-api-key" }, status: "auth", code: 4 },
@@ -34,7 +34,7 @@ const nowhere = "http://127.0.0.1:9";
 const down = { ANTHROPIC_BASE_URL: nowhere, OPENAI_BASE_URL: `${nowhere}/v1`, GOOGLE_GEMINI_BASE_URL: nowhere };
 const calling = shellScript(["echo begun; tail -f /dev/null"]);
 
-type Seen = { status: string | null; code: number; error: TurnError | undefined; left: Living[]; next: [number, string] };
+type Seen = { status: string | null; code: number; error: TurnError | undefined; left: LivingProcess[]; next: [number, string] };
 const seen = new Map<string, Seen | Error>();
 const leaks = new Map<string, string[]>();
 const bodies: string[] = [];
@@ -54,14 +54,14 @@ afterAll(() => watch.stop());
 
 async function walk(agent: string): Promise<void> {
   const server = startModelServer(shellScript([], "fine"));
-  using house = withCanaries(agentHouse(server));
+  using house = withCanaries(agentHome(server));
   for (const row of rows)
     seen.set(`${agent} ${row.title}`, await failAndGoOn(house, server, agent, row).catch((error: unknown) => error as Error));
   leaks.set(agent, await house.leaks());
   await server.stop();
 }
 
-async function failAndGoOn(house: TemporaryHouse, server: ModelServer, agent: string, { title, fault, status }: Row): Promise<Seen> {
+async function failAndGoOn(house: TemporaryHome, server: ModelServer, agent: string, { title, fault, status }: Row): Promise<Seen> {
   const args = ["--session", title, "-a", agent, "-m", agentModels[agent]!, "--timeout", "120s"];
   // A fresh start of the slowest is as silent for as long as that.
   const idle = agent === "opencode" ? "25s" : "15s";
@@ -71,7 +71,7 @@ async function failAndGoOn(house: TemporaryHouse, server: ModelServer, agent: st
   const over = new AbortController();
   if (fault === "kill") void killCli(house, over.signal);
   const failed = await takeTurn(house, server, [...args, "do it"], env).finally(() => over.abort());
-  const left = await leftOf(house.root);
+  const left = await waitForNoProcesses(house.root);
   server.setFault(null);
   server.setScript(shellScript([], "fine"));
   noteBodies(server);
@@ -81,24 +81,24 @@ async function failAndGoOn(house: TemporaryHouse, server: ModelServer, agent: st
 }
 
 /** As vendors do who repeat the key that they refuse. */
-function withKey(fault: Fault, agent: string): Fault {
+function withKey(fault: ServerFault, agent: string): ServerFault {
   return fault.type === "status" ? { ...fault, message: `${fault.message} (${secret(keyVariableOf(agent))})` } : fault;
 }
 
 function noteBodies({ requests }: ModelServer): void {
-  bodies.push(...requests.map(({ text }) => text).filter((text) => marks.test(text)));
+  bodies.push(...requests.map(({ text }) => text).filter((text) => canaryPattern.test(text)));
 }
 
-function answerOf({ nodes, turn }: Taken): string {
+function answerOf({ nodes, turn }: TakenTurn): string {
   return turn.error?.message ?? textIn(nodes.at(-1));
 }
 
 /** As soon as its call runs. Only the CLI itself is killed: the child of the shell that our walls put before it. */
-async function killCli(house: TemporaryHouse, over: AbortSignal): Promise<void> {
+async function killCli(house: TemporaryHome, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await Bun.sleep(50);
     const isOurs = (pid: number) => ancestorsOf(pid).some((above) => rootOf(above) === house.root);
-    const call = belowOf(process.pid).find(({ pid, command }) => command === "tail -f /dev/null" && isOurs(pid));
+    const call = childrenOf(process.pid).find(({ pid, command }) => command === "tail -f /dev/null" && isOurs(pid));
     if (call === undefined) continue;
     const line = ancestorsOf(call.pid);
     const keeper = line.findIndex((pid) => textOf(`/proc/${pid}/cmdline`).startsWith('/bin/sh\0-c\0"$@"; exit'));
@@ -148,5 +148,5 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
 
 test("no argument list and no request body held a key", () => {
   expect(watch.lists().some((list) => list.includes("__launch"))).toBe(true);
-  for (const texts of [bodies, watch.lists()]) expect(texts.filter((text) => marks.test(text)).map(around)).toEqual([]);
+  for (const texts of [bodies, watch.lists()]) expect(texts.filter((text) => canaryPattern.test(text)).map(excerptAround)).toEqual([]);
 });

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { installPeers } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import type { Script } from "../../src/agents/contract/server/script.ts";
-import { agentHouse, type NodeLine } from "../support/agent-walk.ts";
-import { endingItsHub, mcpClient } from "../support/mcp-clients.ts";
-import { leftOf } from "../support/processes.ts";
+import { agentHome, type NodeLine } from "../support/agent-walk.ts";
+import { stoppingHub, mcpClient } from "../support/mcp-clients.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
 
 const agents = ["claude", "codex"] as const;
 const model = "gemini/gemini-3-pro-preview";
@@ -29,7 +29,7 @@ function scriptFor(told: string): Script {
 }
 
 test("claude and codex look, speak and judge in a group with a model; nothing is written, all is counted", async () => {
-  await using house = endingItsHub(agentHouse(server));
+  await using house = stoppingHub(agentHome(server));
   writeFileSync(join(house.project, "notes.txt"), "the-word-in-the-notes");
   await using talk = await mcpClient(house, { name: "claude-code" });
   const done = await talk.call(
@@ -64,5 +64,5 @@ test("claude and codex look, speak and judge in a group with a model; nothing is
   for (const agent of agents) expect(later?.text).toContain(`${agent} has looked`);
   await talk.client.close();
   await house.run(["hub", "stop", "--wait", "0"]);
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
 }, 300_000);

@@ -7,18 +7,18 @@ import { join } from "node:path";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import {
-  agentHouse,
+  agentHome,
   agentModels,
   askedModel,
   countsIn,
   type NodeLine,
   opencodeAcp,
-  type Taken,
+  type TakenTurn,
   takeTurn,
   textIn,
   type TurnLine,
 } from "../support/agent-walk.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 const program = join(import.meta.dir, "..", "fixtures", "bin", "text-agent.ts");
 const words = [program, "{session}", "{model}", "{prompt}"];
@@ -29,12 +29,12 @@ const configured = {
 const everyone = [...Object.keys(configured), "native", "claude", "codex", "pi"];
 
 let server: ModelServer;
-let house: TemporaryHouse;
+let house: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(peerNames);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHouse(server);
+  house = agentHome(server);
   const folder = join(house.env["SKEIN_HOME"] as string, "config");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents: configured }));
@@ -99,7 +99,7 @@ function saidBy(who: string, at: number, calls = 1) {
   };
 }
 
-async function turn(agent: string, mine: Said, args: string[], title = `${agent}: ${mine.answer}`): Promise<Taken> {
+async function turn(agent: string, mine: Said, args: string[], title = `${agent}: ${mine.answer}`): Promise<TakenTurn> {
   const [first, ...more] = mine.commands.map((command) => ({ calls: [{ input: { command } }] }));
   server.setScript({ steps: [{ text: mine.before, ...first }, ...more], final: mine.answer });
   const model = agentModels[agent] ?? "claude-sonnet-4-5";
@@ -111,7 +111,7 @@ async function turn(agent: string, mine: Said, args: string[], title = `${agent}
 }
 
 /** The first request of a turn holds all that was said before, once; a call's word stands in the command and in what it printed. */
-function expectHeard({ requests: [request] }: Taken, { prompt }: Said, earlier: Said[]): void {
+function expectHeard({ requests: [request] }: TakenTurn, { prompt }: Said, earlier: Said[]): void {
   const once = [...earlier.flatMap((one) => [one.prompt, one.before, one.answer, ...one.results]), prompt];
   const twice = earlier.flatMap((one) => one.calls);
   expect({ prompt, ...countsIn(request, [...once, ...twice]) }).toEqual({

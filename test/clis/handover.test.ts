@@ -3,20 +3,20 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
-import { agentHouse, agentModels, askedModel, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../support/agent-walk.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import { agentHome, agentModels, askedModel, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../support/agent-walk.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 const everyone = ["native", ...peerNames];
 /** Agents that ask any vendor, in turn by each of the wires. */
 const anyVendor = ["claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview"];
 
 let server: ModelServer;
-let house: TemporaryHouse;
+let house: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(peerNames);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHouse(server);
+  house = agentHome(server);
 }, 300_000);
 
 afterAll(async () => {

@@ -5,11 +5,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, type RecordedRequest, startModelServer } from "../../src/agents/contract/server.ts";
-import type { Step } from "../../src/agents/contract/server/script.ts";
-import { agentHouse, type TurnLine } from "../support/agent-walk.ts";
-import { leftOf } from "../support/processes.ts";
+import type { ScriptStep } from "../../src/agents/contract/server/script.ts";
+import { agentHome, type TurnLine } from "../support/agent-walk.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
 import { askClient, installedIn, mcpClientNames, type McpClientName, toolName } from "../support/real-mcp-clients.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 let server: ModelServer;
 
@@ -22,7 +22,7 @@ afterAll(() => server.stop());
 
 /** Whom a prompt is for: of all that was said in the session, the last. */
 const nameIn = (prompt: string) => [...prompt.matchAll(/heron-(\w+)/g)].at(-1)?.[1] ?? "";
-const call = (client: McpClientName, tool: string, input: Record<string, string>): Step => ({
+const call = (client: McpClientName, tool: string, input: Record<string, string>): ScriptStep => ({
   calls: [{ name: toolName(client, tool), input }],
 });
 /** What the client asked its own model. */
@@ -50,7 +50,7 @@ test.each([...mcpClientNames])("%s gets the answers of two agents and a model, f
     if (name === "opinion") return { steps: [], final: "said-by-opinion" };
     return { steps: [{ calls: [{ input: { command: "expr 61000 + 300" } }] }], final: `said-by-${name}` };
   });
-  using house = agentHouse(server);
+  using house = agentHome(server);
   await installedIn(house, server, client);
   const ran = await askClient(house, client, "heron-conductor: go");
   expect([ran.code, ran.out.includes("all are heard")], ran.err).toEqual([0, true]);
@@ -71,7 +71,7 @@ test.each([...mcpClientNames])("%s is handed back what takes longer than it wait
   const waits = Array.from({ length: 60 }, () => call(client, "wait_session", { session_id: "long" }));
   const steps = [call(client, "work_with", { agent: "pi", task: "heron-work: until told", session_id: "long" }), ...waits];
   server.clear();
-  using house = agentHouse(server);
+  using house = agentHome(server);
   server.setScript(({ position: { prompt, step }, body }) => {
     if (nameIn(prompt) !== "conductor")
       return { steps: [{ calls: [{ input: { command: "until [ -e go ]; do sleep 0.1; done" } }] }], final: "said-by-work" };
@@ -94,8 +94,8 @@ function answersIn({ text }: RecordedRequest): string[] {
 }
 
 /** The client has ended with all it started; the hub goes on until it is told to stop, and leaves nothing. */
-async function expectHubAlone(house: TemporaryHouse): Promise<void> {
+async function expectHubAlone(house: TemporaryHome): Promise<void> {
   expect((await house.run(["hub", "status", "--json"])).json()).toMatchObject({ status: "running", turns: [] });
   expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
 }

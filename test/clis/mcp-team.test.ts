@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { installPeers } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import type { JsonObject } from "../../src/agents/contract/server/json.ts";
-import type { Step } from "../../src/agents/contract/server/script.ts";
-import { agentHouse } from "../support/agent-walk.ts";
-import { leftOf } from "../support/processes.ts";
+import type { ScriptStep } from "../../src/agents/contract/server/script.ts";
+import { agentHome } from "../support/agent-walk.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
 import { askClient, installedIn, toolName } from "../support/real-mcp-clients.ts";
 
 let server: ModelServer;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => server.stop());
 
-const call = (tool: string, input: JsonObject): Step => ({ calls: [{ name: toolName("claude", tool), input }] });
+const call = (tool: string, input: JsonObject): ScriptStep => ({ calls: [{ name: toolName("claude", tool), input }] });
 const held = 'while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done';
 
 function letGo(project: string): void {
@@ -27,7 +27,7 @@ function letGo(project: string): void {
 }
 
 test("claude lists roles, starts a team, writes to it, adds a member and reads how it ended", async () => {
-  using house = agentHouse(server);
+  using house = agentHome(server);
   const crew = { session_id: "crew" };
   const first = [
     call("list_roles", {}),
@@ -66,5 +66,5 @@ test("claude lists roles, starts a team, writes to it, adds a member and reads h
     ["qa", "completed"],
   ]);
   expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { agentHouse, agentModels, takeTurn } from "../support/agent-walk.ts";
+import { agentHome, agentModels, takeTurn } from "../support/agent-walk.ts";
 import { skeinCommand } from "../support/skein.ts";
 
 const command = `unset SKEIN_SESSION_ID; ${skeinCommand().join(" ")} run x`;
@@ -22,7 +22,7 @@ afterAll(() => server.stop());
 test.each([...peerNames.map((agent) => [agent, "workspace"] as const), ["codex", "full"] as const])(
   "%s under policy %s starts neither its own agents nor skein",
   async (agent, policy) => {
-    using house = agentHouse(server);
+    using house = agentHome(server);
     const sandbox = policy === "full" ? ["--sandbox", "off"] : [];
     const { turn, requests } = await takeTurn(house, server, [
       "go",

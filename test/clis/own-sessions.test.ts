@@ -5,11 +5,11 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers, peerNames, peerPackages, peerPrograms } from "../../bench/peers.ts";
 import { type ModelServer, type RecordedRequest, startModelServer } from "../../src/agents/contract/server.ts";
-import { field, type Json } from "../../src/agents/contract/server/json.ts";
+import { field, type JsonValue } from "../../src/agents/contract/server/json.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { externalAgents } from "../../src/agents/external/names.ts";
-import { agentHouse, askedModel, countsIn, type NodeLine, type Taken, takeTurn, textIn } from "../support/agent-walk.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import { externalAgentTable } from "../../src/agents/external/names.ts";
+import { agentHome, askedModel, countsIn, type NodeLine, type TakenTurn, takeTurn, textIn } from "../support/agent-walk.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 /** The model of the first turn and of those after it, and what low and high mean on its wire. */
 const asked: Record<string, { models: [string, string]; efforts: [string, string] }> = {
@@ -24,23 +24,23 @@ beforeAll(() => installPeers(peerNames), 300_000);
 
 describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   const { models, efforts } = asked[agent]!;
-  const canFork = externalAgents.find((row) => row.name === agent)!.canFork;
+  const canFork = externalAgentTable.find((row) => row.name === agent)!.canFork;
   const heard = Object.fromEntries(["one", "two", "three", "four", "five", "six", "seven"].map((name) => [name, `heard-${name}`]));
   let server: ModelServer;
-  let house: TemporaryHouse;
-  let first: Taken;
-  let second: Taken;
+  let house: TemporaryHome;
+  let first: TakenTurn;
+  let second: TakenTurn;
 
   beforeAll(() => {
     server = startModelServer({ steps: [], final: "" });
-    house = agentHouse(server);
+    house = agentHome(server);
   });
   afterAll(async () => {
     await server.stop();
     house[Symbol.dispose]();
   });
 
-  async function turn(words: string, args: string[]): Promise<Taken> {
+  async function turn(words: string, args: string[]): Promise<TakenTurn> {
     server.setScript({ steps: [], final: heard[words]! });
     const taken = await takeTurn(house, server, [...args, `ask-${words}`]);
     expect([taken.ran.code, taken.turn.error, textIn(taken.nodes.at(-1))]).toEqual([0, undefined, heard[words]!]);
@@ -128,7 +128,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   });
 
   /** Of the turns that were, those whose words the model heard; each must have been heard once, and whole. */
-  function heardIn({ requests }: Taken): string[] {
+  function heardIn({ requests }: TakenTurn): string[] {
     const last = requests.at(-1);
     const results = ["613000000301", "613000000302", "613000000303"];
     expect(countsIn(last, results)).toEqual(Object.fromEntries(results.map((result) => [result, 1])));
@@ -144,7 +144,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
 
 test("sessions of one tree take turns at once, each with its own role, on its own way out", async () => {
   const server = startModelServer({ steps: [], final: "heard" });
-  using house = agentHouse(server);
+  using house = agentHome(server);
   await takeTurn(house, server, ["-m", "claude-sonnet-4-5", "--session", "root", "ask-root"]);
   server.clear();
   const agents = ["pi", "pi", "claude", "codex", "pi"];
@@ -163,7 +163,7 @@ test("sessions of one tree take turns at once, each with its own role, on its ow
 
 test("an agent that asks another model than the one that was named is told of, and so is that model", async () => {
   const server = startModelServer({ steps: [], final: "heard" });
-  using house = agentHouse(server);
+  using house = agentHome(server);
   // This version of Gemini CLI asks the latest of that kind, whatever its settings say.
   const { requests, nodes, warnings } = await takeTurn(house, server, ["-a", "gemini-3.5-flash", "ask"]);
   await server.stop();
@@ -172,7 +172,7 @@ test("an agent that asks another model than the one that was named is told of, a
   expect(warnings).toEqual(["gemini was told to ask gemini-3.5-flash and asked gemini-3.8-flash instead"]);
 });
 
-function about({ turn, requests, warnings }: Taken) {
+function about({ turn, requests, warnings }: TakenTurn) {
   return { started: turn.cli?.started, brief: requests.some((request) => request.text.includes("<conversation>")), warnings };
 }
 
@@ -184,7 +184,7 @@ function shapeOf(nodes: NodeLine[]): string[] {
   });
 }
 
-function effortIn({ body }: RecordedRequest): Json | undefined {
+function effortIn({ body }: RecordedRequest): JsonValue | undefined {
   const thinking = field(field(body, "generationConfig"), "thinkingConfig");
   return field(field(body, "output_config"), "effort") ?? field(field(body, "reasoning"), "effort") ?? field(thinking, "thinkingLevel");
 }

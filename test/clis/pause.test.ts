@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { paused } from "../../src/protocol/schema/records.ts";
-import { agentHouse, agentModels } from "../support/agent-walk.ts";
-import { follow } from "../support/following.ts";
-import { leftOf } from "../support/processes.ts";
+import { pauseReport } from "../../src/protocol/schema/records.ts";
+import { agentHome, agentModels } from "../support/agent-walk.ts";
+import { readEvents } from "../support/following.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
 import { quietestSecond, until } from "../support/standing.ts";
 
 const loop = "while [ ! -e end ]; do date +%s%N >> written; sleep 0.05; done; echo whole";
@@ -19,12 +19,12 @@ beforeAll(() => installPeers(peerNames), 600_000);
 for (const agent of peerNames) {
   test(`${agent} stands still in the middle of a command, and goes on to its answer`, async () => {
     const server = startModelServer(shellScript([loop], "went on"));
-    using house = agentHouse(server);
+    using house = agentHome(server);
     const size = () => statSync(join(house.project, "written"), { throwIfNoEntry: false })?.size ?? 0;
-    const stateAfter = async (verb: string) => paused.parse((await house.run([verb, "long", "--json"])).json()).state;
+    const stateAfter = async (verb: string) => pauseReport.parse((await house.run([verb, "long", "--json"])).json()).state;
     try {
       const words = ["--session", "long", "-a", agent, "-m", agentModels[agent]!, "--output-format", "events"];
-      const run = follow(house.start(["run", "do it", ...words]));
+      const run = readEvents(house.start(["run", "do it", ...words]));
       await until(() => size() > 0, "the command runs", 60_000);
       expect(await stateAfter("pause")).toBe("paused");
       const before = [size(), server.requests.length];
@@ -35,7 +35,7 @@ for (const agent of peerNames) {
       await Bun.write(join(house.project, "end"), "");
       expect(await run.ended).toMatchObject({ code: 0 });
       expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
     } finally {
       await server.stop();
     }

@@ -7,20 +7,20 @@ import { installPeers, peerNames, peersBin } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { persons } from "../escape/person.ts";
-import { agentHouse, agentModels, type Taken, takeTurn } from "../support/agent-walk.ts";
+import { agentHome, agentModels, type TakenTurn, takeTurn } from "../support/agent-walk.ts";
 import { watchArguments } from "../support/argument-lists.ts";
 import {
-  around,
-  type CanaryHouse,
+  excerptAround,
+  type CanaryHome,
   configOf,
   keyFiles as files,
   keyVariableOf,
-  marks,
+  canaryPattern,
   secret,
   withCanaries,
   writeIn,
 } from "../support/canaries.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 /** Root, and another user where the programs can be read by all. */
 const people = persons().filter(
@@ -32,7 +32,7 @@ const people = persons().filter(
 describe.each(people.map((person) => [person.name, person] as const))("as %s", (_, person) => {
   let server: ModelServer;
   let outside: Bun.TCPSocketListener;
-  let house: CanaryHouse<TemporaryHouse>;
+  let house: CanaryHome<TemporaryHome>;
   let watch: ReturnType<typeof watchArguments>;
   const printed: string[] = [];
   const bodies: string[] = [];
@@ -43,7 +43,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     await installPeers(peerNames);
     server = startModelServer({ steps: [], final: "" });
     outside = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { open: () => void (reached += 1), data: () => {} } });
-    house = withCanaries(agentHouse(server, {}, person.words));
+    house = withCanaries(agentHome(server, {}, person.words));
     writeIn(join(house.project, "probe.sh"), probe(house, [new URL(server.url).port, String(outside.port)]));
     if (!person.isRoot) Bun.spawnSync(["chown", "-R", `${person.uid}:${person.uid}`, house.root]);
     watch = watchArguments();
@@ -56,7 +56,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     house[Symbol.dispose]();
   });
 
-  async function turn(agent: string, prompt: string): Promise<Taken> {
+  async function turn(agent: string, prompt: string): Promise<TakenTurn> {
     const taken = await takeTurn(house, server, ["-a", agent, "-m", agentModels[agent]!, prompt]);
     printed.push(taken.ran.out, taken.ran.err);
     bodies.push(...server.requests.map((request) => request.text));
@@ -71,7 +71,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     expect(foundIn(said).filter((line) => line.startsWith("READ"))).toEqual([...files, "config.jsonc"].map((file) => `READ ${file}`));
     expect(foundIn(said).filter((line) => line.startsWith("REACHED"))).toHaveLength(2);
     expect(foundIn(said).filter((line) => line.startsWith("HOLDS")).length).toBeGreaterThan(files.length);
-    expect(said).toMatch(marks);
+    expect(said).toMatch(canaryPattern);
     expect(reached).toBe(1);
     reached = 0;
   });
@@ -108,7 +108,8 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
 
     test("no stream, no request body and no argument list held a key", () => {
       expect(watch.lists().some((list) => list.includes("__launch"))).toBe(true);
-      for (const texts of [printed, bodies, watch.lists()]) expect(texts.filter((text) => marks.test(text)).map(around)).toEqual([]);
+      for (const texts of [printed, bodies, watch.lists()])
+        expect(texts.filter((text) => canaryPattern.test(text)).map(excerptAround)).toEqual([]);
     });
 
     test("no file holds a key, besides those that people keep them in", async () => {
@@ -122,7 +123,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
 });
 
 /** Says what it finds, and never what it looks for. */
-function probe(house: TemporaryHouse, open: string[]): string {
+function probe(house: TemporaryHome, open: string[]): string {
   return `
 for file in ${files.join(" ")}; do cat "${house.home}/$file" >/dev/null 2>&1 && echo "READ $file"; done
 cat "${configOf(house)}" >/dev/null 2>&1 && echo "READ config.jsonc"

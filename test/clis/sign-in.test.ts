@@ -5,15 +5,15 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { installPeers, peersBin } from "../../bench/peers.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, type TemporaryHouse } from "../support/skein.ts";
-import { startVendorStand, type VendorStand } from "../support/vendor-stand.ts";
+import { temporaryHome, type TemporaryHome } from "../support/skein.ts";
+import { startVendorStandIn, type VendorStandIn } from "../support/vendor-stand.ts";
 
 const agents = ["claude", "codex", "gemini"] as const;
 type Agent = (typeof agents)[number];
 
 beforeAll(() => installPeers(agents), 300_000);
 
-const open: VendorStand[] = [];
+const open: VendorStandIn[] = [];
 afterEach(async () => {
   for (const stand of open.splice(0)) await stand.close();
 });
@@ -58,8 +58,8 @@ const signIns: Record<Agent, { path: string; held: unknown; token: string; hosts
   },
 };
 
-function houseOf(agent: Agent, stand: VendorStand): TemporaryHouse {
-  const house = temporaryHouse({ ...stand.env });
+function houseOf(agent: Agent, stand: VendorStandIn): TemporaryHome {
+  const house = temporaryHome({ ...stand.env });
   house.env["PATH"] = `${peersBin}:${house.env["PATH"]}`;
   const file = join(house.home, signIns[agent].path);
   mkdirSync(dirname(file), { recursive: true });
@@ -75,7 +75,7 @@ describe.each(agents)("%s", (agent) => {
   const { token, hosts, model, path } = signIns[agent];
 
   test("takes turns with its own sign-in, and goes on in its own session", async () => {
-    const stand = await startVendorStand(shellScript(["expr 61000 + 301", around], "All was said."), jwt);
+    const stand = await startVendorStandIn(shellScript(["expr 61000 + 301", around], "All was said."), jwt);
     open.push(stand);
     using house = houseOf(agent, stand);
     const before = statSync(join(house.home, path)).ino;
@@ -99,7 +99,7 @@ describe.each(agents)("%s", (agent) => {
   }, 300_000);
 
   test("is not let in: the turn ends as auth", async () => {
-    const stand = await startVendorStand(null);
+    const stand = await startVendorStandIn(null);
     open.push(stand);
     using house = houseOf(agent, stand);
     const ran = await house.run(["run", "-a", agent, "-m", model, "--json", "look around"]);

@@ -5,11 +5,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers, peerNames } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
-import { type Call, shellScript } from "../../src/agents/contract/server/script.ts";
+import { type ScriptCall, shellScript } from "../../src/agents/contract/server/script.ts";
 import type { ResultRecord } from "../../src/protocol/records.ts";
-import { agentHouse, agentModels } from "../support/agent-walk.ts";
-import { follow } from "../support/following.ts";
-import { leftOf } from "../support/processes.ts";
+import { agentHome, agentModels } from "../support/agent-walk.ts";
+import { readEvents } from "../support/following.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
 
 const children = [
   ...Array.from({ length: 10 }, (_, at) => ({ task: `native-task-${at}` })),
@@ -31,9 +31,9 @@ test("ten native and five real agents work at once below one turn", async () => 
       ? child
       : { steps: [{ calls: children.map((input) => ({ name: "spawn_session", input })) }], final: "all are back" },
   );
-  using house = agentHouse(server);
+  using house = agentHome(server);
   const words = ["run", "everything", "-m", "anthropic/claude-opus-4-5", "--output-format", "events"];
-  const { printed, ended } = follow(house.start(words));
+  const { printed, ended } = readEvents(house.start(words));
   expect(await ended).toMatchObject({ code: 0 });
   const [parent, spawned] = [printed[0]!.session_id, printed.filter(({ type }) => type === "session.spawned")];
   expect(spawned).toHaveLength(children.length);
@@ -58,15 +58,15 @@ test("ten native and five real agents work at once below one turn", async () => 
   const request = server.main().findLast(({ text }) => text.includes("claude-opus-4-5"))!.text;
   for (const { spawned_session_id: id } of spawned) for (const text of [ours, request]) expect(text).toContain(`[session ${id}, ok, `);
   expect((await house.run(["verify"])).code).toBe(0);
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
 });
 
 test("a budget stops native and foreign sub-sessions within one request of it, and counts each token of both", async () => {
   const hungry = shellScript(Array.from({ length: 6 }, () => "head -c 6000 /dev/zero | tr '\\0' x"));
   const pi = { agent: "pi", model: agentModels["pi"]! };
   const inputs = [
-    ...["pi-task-1", "pi-task-2", "pi-task-3"].map((task): Call["input"] => ({ task, ...pi })),
-    ...["native-task-4", "native-task-5"].map((task): Call["input"] => ({ task })),
+    ...["pi-task-1", "pi-task-2", "pi-task-3"].map((task): ScriptCall["input"] => ({ task, ...pi })),
+    ...["native-task-4", "native-task-5"].map((task): ScriptCall["input"] => ({ task })),
   ];
   server.clear();
   server.setScript(({ position: { prompt } }) =>
@@ -74,7 +74,7 @@ test("a budget stops native and foreign sub-sessions within one request of it, a
       ? hungry
       : { steps: [{ calls: inputs.map((input) => ({ name: "spawn_session", input })) }], final: "never said" },
   );
-  using house = agentHouse(server);
+  using house = agentHome(server);
   const ran = await house.run(["run", "all", "-m", "anthropic/claude-opus-4-5", "--max-tokens", "30000", "--json"]);
   expect(ran.json()).toMatchObject({ status: "budget", error: { limit: "tokens" }, budget: { tokens_left: 0 } });
   const counts = server.main().map(({ usage }) => usage!.input + usage!.output);
@@ -83,5 +83,5 @@ test("a budget stops native and foreign sub-sessions within one request of it, a
   expect(usage.input + usage.output).toBe(total);
   expect(total).toBeGreaterThanOrEqual(30_000);
   expect(total).toBeLessThan(30_000 + Math.max(...counts));
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
 });

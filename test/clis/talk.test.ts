@@ -5,16 +5,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers } from "../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
-import { agentHouse, askedModel, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../support/agent-walk.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import { agentHome, askedModel, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../support/agent-walk.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 
 let server: ModelServer;
-let house: TemporaryHouse;
+let house: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(["claude", "codex", "pi"]);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHouse(server);
+  house = agentHome(server);
 }, 300_000);
 
 afterAll(async () => {

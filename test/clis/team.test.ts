@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { installPeers } from "../../bench/peers.ts";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { builtInRoles } from "../../src/roles/built-in.ts";
-import { agentHouse } from "../support/agent-walk.ts";
-import { leftOf } from "../support/processes.ts";
-import { git, played, repositoryIn, teamIn, the, type Player } from "../support/team-walk.ts";
+import { agentHome } from "../support/agent-walk.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { git, scriptFromPlayer, repositoryIn, teamIn, the, type Player } from "../support/team-walk.ts";
 
 const model = ["-m", "anthropic/claude-sonnet-4-5"];
 const agents = ["claude", "codex"] as const;
@@ -41,9 +41,9 @@ const builders: Player = ({ role, instance }) => {
 test.each(agents)(
   "an architect, a native engineer, one by %s, and a reviewer: the repository's tests pass at the end",
   async (agent) => {
-    server.setScript(played(builders));
+    server.setScript(scriptFromPlayer(builders));
     server.clear();
-    using house = agentHouse(server);
+    using house = agentHome(server);
     repositoryIn(house.project);
     const ran = await house.run(["team", "run", "sum and product", "--agents", `architect,engineer,engineer:${agent},reviewer`, ...model]);
     expect([ran.code, /skein: [^]*/.exec(ran.err)?.[0]]).toEqual([0, undefined]);
@@ -61,15 +61,15 @@ test.each(agents)(
     expect(Bun.spawnSync(["sh", "check.sh"], { cwd: house.project }).stdout.toString()).toBe("tests pass\n");
     expect(git(house.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
     expect((await house.run(["verify"])).code).toBe(0);
-    expect(await leftOf(house.root, 20_000)).toEqual([]);
+    expect(await waitForNoProcesses(house.root, 20_000)).toEqual([]);
   },
   300_000,
 );
 
 test("every role runs by pi, and finds its place in its environment", async () => {
   const look = 'mkdir -p "$SKEIN_SHARED_CONTEXT/env"; env > "$SKEIN_SHARED_CONTEXT/env/$MAOS_AGENT_ID"';
-  server.setScript(played(() => ({ run: look })));
-  using house = agentHouse(server);
+  server.setScript(scriptFromPlayer(() => ({ run: look })));
+  using house = agentHome(server);
   repositoryIn(house.project);
   const members = builtInRoles.map(({ name }, at) => ({ key: `m${at}`, role: name, agent: "pi", task: "look around", workspace: "plain" }));
   const phases = [0, 4, 8, 12].map((at) => ({ name: `from ${at}`, members: members.slice(at, at + 4) }));

@@ -3,12 +3,12 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { follow, type Following } from "../support/following.ts";
+import { readEvents, type EventReader } from "../support/following.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import type { Script } from "../../src/agents/contract/server/script.ts";
-import { belowOf, leftOf, processesOf, type Living } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
-import { type Place, ways, type Way } from "./ways.ts";
+import { childrenOf, waitForNoProcesses, processesOf, type LivingProcess } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
+import { type EscapeContext, ways, type EscapeWay } from "./ways.ts";
 
 const unwalled = "full without a sandbox";
 const policies: Record<string, string[]> = {
@@ -17,13 +17,13 @@ const policies: Record<string, string[]> = {
   [unwalled]: ["--policy", "full", "--sandbox", "off"],
 };
 
-type Batch = { run: Following; placed: readonly Placed[]; session: string };
+type Batch = { run: EventReader; placed: readonly Placed[]; session: string };
 type Stop = {
   name: string;
   flags?: (seconds: number) => string[];
   /** Given to each call. */
   toolSeconds?: (seconds: number) => number;
-  act: (house: TemporaryHouse, batch: Batch) => Promise<void>;
+  act: (house: TemporaryHome, batch: Batch) => Promise<void>;
   /** How the run ends, or null when it goes on. */
   code: number | null;
 };
@@ -40,7 +40,7 @@ const stops: readonly Stop[] = [
  * Against the process that should end it all. In a pid namespace nothing in it can signal that process; without one, what
  * is not covered is listed here and in docs/SANDBOX.md.
  */
-const turningOn: readonly { way: Way; stop: Stop; notCovered: Record<string, string> }[] = [
+const turningOn: readonly { way: EscapeWay; stop: Stop; notCovered: Record<string, string> }[] = [
   {
     way: {
       name: "a command that kills the executor leaves nothing",
@@ -104,13 +104,13 @@ describe.each(Object.keys(policies))("under the policy %s", (policy) => {
 });
 
 /** What is left is looked at after `limitMs`. */
-type Trial = { ways: readonly Way[]; stop: Stop; flags: string[]; seconds: number; limitMs?: number };
+type Trial = { ways: readonly EscapeWay[]; stop: Stop; flags: string[]; seconds: number; limitMs?: number };
 
 async function leftAfter({ ways: all, stop, flags, seconds, limitMs = 20_000 }: Trial): Promise<string[] | "not begun"> {
   const base = 80_000_000 + Math.floor(Math.random() * 9_000_000);
   const server = startModelServer(({ position }) => scripts[Number(/\d+/.exec(position.prompt)?.[0])] as Script);
   cleanups.push(() => server.stop());
-  const house = temporaryHouse(vendorEnv(server.url));
+  const house = temporaryHome(vendorEnv(server.url));
   cleanups.push(() => house[Symbol.dispose]());
   for (const folder of ["ready", "beat", "own"]) mkdirSync(join(house.project, folder));
   const placed = all.map((way, at) => placeOf(house, way, at, base));
@@ -118,40 +118,40 @@ async function leftAfter({ ways: all, stop, flags, seconds, limitMs = 20_000 }: 
   const scripts = halves.map((some) => scriptOf(house, some, stop.toolSeconds?.(seconds)));
   const batches = halves.map((some, at) => {
     const words = ["-m", wireModels.anthropic, "--session", `batch-${at}`, ...flags, ...(stop.flags?.(seconds) ?? [])];
-    const run = follow(house.start(["run", `batch ${at}`, ...words, "--output-format", "events"]));
+    const run = readEvents(house.start(["run", `batch ${at}`, ...words, "--output-format", "events"]));
     cleanups.push(() => run.child.kill("SIGKILL"));
     return { run, placed: some, session: `batch-${at}` };
   });
   cleanups.push(() => endAll(house, `${base}.`));
   const begun = await Promise.all(batches.map(hasBegun));
-  const family = batches.flatMap(({ run }) => belowOf(run.child.pid).filter(({ command }) => command.includes(`${base}.`)));
+  const family = batches.flatMap(({ run }) => childrenOf(run.child.pid).filter(({ command }) => command.includes(`${base}.`)));
   const hasLimit = stop.flags !== undefined || stop.toolSeconds !== undefined;
   if (begun.includes(false) || (hasLimit && batches.some(isPast))) return "not begun";
 
   expect(family.length).toBeGreaterThanOrEqual(all.length - 1);
   const problems = (await Promise.all(batches.map((batch) => stopped(house, stop, batch)))).flat();
-  const told = (left: Living[]) => left.map(({ command }) => `${nameOf(command, placed)}: ${command.slice(0, 120)}`);
-  const isSigned = ({ command }: Living) => command.includes(`${base}.`);
+  const told = (left: LivingProcess[]) => left.map(({ command }) => `${nameOf(command, placed)}: ${command.slice(0, 120)}`);
+  const isSigned = ({ command }: LivingProcess) => command.includes(`${base}.`);
   const wanted = { family, sign: `${base}.` };
-  problems.push(...told(await leftOf(house.root, limitMs, stop.code === null ? { ...wanted, only: isSigned } : wanted)));
+  problems.push(...told(await waitForNoProcesses(house.root, limitMs, stop.code === null ? { ...wanted, only: isSigned } : wanted)));
   problems.push(...(await stillWriting(house, placed)));
   writeFileSync(join(house.project, "go"), "");
   if (stop.code === null) {
     await Promise.all(batches.map(({ run }) => run.ended));
-    problems.push(...told(await leftOf(house.root, limitMs, wanted)));
+    problems.push(...told(await waitForNoProcesses(house.root, limitMs, wanted)));
   }
   return [...new Set(problems)];
 }
 
-type Placed = Place & { way: Way; begun: string };
+type Placed = EscapeContext & { way: EscapeWay; begun: string };
 
-function placeOf(house: TemporaryHouse, way: Way, at: number, base: number): Placed {
+function placeOf(house: TemporaryHome, way: EscapeWay, at: number, base: number): Placed {
   const [begun, beat, file] = ["ready", "beat", "own"].map((folder) => join(house.project, folder, String(at))) as [string, string, string];
   return { way, begun, beat, file, ready: `echo > ${begun}`, sign: `${base}.${String(at).padStart(3, "0")}` };
 }
 
 /** All ways of a batch as calls of one answer; then a call that waits for the test. */
-function scriptOf(house: TemporaryHouse, placed: readonly Placed[], seconds: number | undefined): Script {
+function scriptOf(house: TemporaryHome, placed: readonly Placed[], seconds: number | undefined): Script {
   const calls = placed.map((place) => {
     const command = `${place.way.script(place)}\nsleep ${place.sign}`;
     return { input: { command, ...(seconds === undefined ? {} : { timeout: seconds }) } };
@@ -178,29 +178,29 @@ function isPast({ run }: Batch): boolean {
   return run.child.exitCode !== null || resultsIn(run).length > 0;
 }
 
-function resultsIn({ printed }: Following) {
+function resultsIn({ printed }: EventReader) {
   return printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
 }
 
-async function stopped(house: TemporaryHouse, stop: Stop, batch: Batch): Promise<string[]> {
+async function stopped(house: TemporaryHome, stop: Stop, batch: Batch): Promise<string[]> {
   await stop.act(house, batch);
   if (stop.code === null) return [];
   const { code, err } = await batch.run.ended;
   return code === stop.code ? [] : [`exit code ${code}: ${err}`];
 }
 
-async function killed(house: TemporaryHouse, { session }: Batch): Promise<void> {
+async function killed(house: TemporaryHome, { session }: Batch): Promise<void> {
   const ran = await house.run(["kill", session]);
   expect({ code: ran.code, out: ran.out }).toEqual({ code: 0, out: `stopped ${session}\n` });
 }
 
 /** Until every call of the batch has its result. */
-async function timedOut(_house: TemporaryHouse, { run, placed }: Batch): Promise<void> {
+async function timedOut(_house: TemporaryHome, { run, placed }: Batch): Promise<void> {
   await run.until(() => resultsIn(run).length >= placed.length);
   for (const { text } of resultsIn(run)) expect(text).toContain("timed out after");
 }
 
-async function stillWriting(house: TemporaryHouse, placed: readonly Placed[]): Promise<string[]> {
+async function stillWriting(house: TemporaryHome, placed: readonly Placed[]): Promise<string[]> {
   const folder = join(house.project, "beat");
   const sizes = () => readdirSync(folder).map((name) => [name, statSync(join(folder, name)).size] as const);
   const before = new Map(sizes());
@@ -212,7 +212,7 @@ function nameOf(command: string, placed: readonly Placed[]): string {
   return placed.find(({ sign }) => command.includes(sign))?.way.name ?? "unknown";
 }
 
-function endAll(house: TemporaryHouse, sign: string): void {
+function endAll(house: TemporaryHome, sign: string): void {
   for (const { pid } of processesOf(house.root, { sign })) {
     try {
       process.kill(pid, "SIGKILL");

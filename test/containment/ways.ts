@@ -1,13 +1,13 @@
 // The ways in which a command may try to outlive its end: what every Debian can run (bash, coreutils, util-linux,
 // perl-base). Every process that a way leaves carries its sign in its arguments, so that the test finds it from outside.
 
-export type Way = {
+export type EscapeWay = {
   name: string;
   /** Starts what should outlive it and says so by `${ready}`; after it the command waits in the foreground. */
-  script: (at: Place) => string;
+  script: (at: EscapeContext) => string;
 };
 
-export type Place = {
+export type EscapeContext = {
   /** A duration for sleep that no other process has. */
   sign: string;
   /** A command that says that the way has begun. */
@@ -18,13 +18,13 @@ export type Place = {
   file: string;
 };
 
-const beating = ({ beat, sign }: Place, pause = "0.1") => `while :; do echo >> ${beat}; sleep ${pause}; done # ${sign}`;
+const beating = ({ beat, sign }: EscapeContext, pause = "0.1") => `while :; do echo >> ${beat}; sleep ${pause}; done # ${sign}`;
 
 /** Each leaves as soon as it has a child, within a millisecond or two; after fifty thousand it is over anyway. */
 const hopping = (sign: string, beat: string, then = "") =>
   `$0 = "hop ${sign}"; for (1 .. 50000) { exit if fork; ${then} open B, ">>", "${beat}"; print B "."; close B; select undef, undef, undef, 0.001 }`;
 
-export const ways: readonly Way[] = [
+export const ways: readonly EscapeWay[] = [
   { name: "the shell itself", script: ({ ready, sign }) => `${ready}; exec sleep ${sign}` },
   { name: "a background job", script: ({ ready, sign }) => `sleep ${sign} & ${ready}` },
   { name: "jobs with groups of their own", script: ({ ready, sign }) => `set -m; sleep ${sign} & sleep ${sign} & ${ready}` },

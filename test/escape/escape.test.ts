@@ -2,10 +2,10 @@
 // our executor and as a foreign program, under every policy, in every tier. And the same without walls, to show that
 // the attempts are good ones.
 import { afterAll, describe, expect, test } from "bun:test";
-import { excuseWithoutWalls, expectationOf, namesOf, notCovered, notWorking } from "./expected.ts";
+import { excuseWithoutSandbox, expectationOf, namesOf, notCovered, notWorking } from "./expected.ts";
 import { attempts } from "./inside/attempts.ts";
 import { persons } from "./person.ts";
-import { type Behind, type Ended, runAttempts } from "./runs.ts";
+import { type SandboxCase, type AttemptResult, runAttempts } from "./runs.ts";
 
 const seenThrough = new Set<string>();
 const ways = ["executor", "foreign"] as const;
@@ -30,7 +30,7 @@ const behinds = persons().flatMap((person) =>
 describe.each(persons())("without walls, as $name,", (person) => {
   test.each([...ways])("every attempt of the %s succeeds, so that none is stopped by its own mistake", async (way) => {
     const ended = await runAttempts({ person, way, tier: "none", policy: "full", net: "on" });
-    expect(listed(ended.filter((one) => !one.isThrough && excuseWithoutWalls(one.name, { person, way }) === null))).toEqual([]);
+    expect(listed(ended.filter((one) => !one.isThrough && excuseWithoutSandbox(one.name, { person, way }) === null))).toEqual([]);
   });
 });
 
@@ -42,7 +42,7 @@ describe.each(behinds)("as $who, $tier, $policy, network $net:", ({ who: _, ...b
   });
 });
 
-async function surprises(behind: Behind): Promise<string[]> {
+async function surprises(behind: SandboxCase): Promise<string[]> {
   const ended = await runAttempts(behind);
   for (const one of ended) if (one.isThrough) seenThrough.add(`${behind.tier} ${one.name}`);
   const wrong = ended.filter((one) => {
@@ -72,6 +72,6 @@ afterAll(() => {
   if (stale.length > 0) process.stderr.write(`escape: listed as not covered, and yet stopped on this kernel: ${stale.join(" ")}\n`);
 });
 
-function listed(ended: Ended[]): string[] {
+function listed(ended: AttemptResult[]): string[] {
   return ended.map((one) => `${one.name} ${one.isThrough ? "got through" : "was stopped"}: ${one.text}`);
 }

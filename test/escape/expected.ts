@@ -1,16 +1,16 @@
 // What is expected of each attempt, as tables: everything is stopped, and all honest work goes on, but for these rows.
 // The rows of `notCovered` stand in docs/SANDBOX.md too; what is in neither place is a bug.
 import type { Attempt } from "./inside/world.ts";
-import type { Behind } from "./runs.ts";
+import type { SandboxCase } from "./runs.ts";
 
-type Tiers = readonly Behind["tier"][];
+type Tiers = readonly SandboxCase["tier"][];
 type Row = { names: string; tiers: Tiers; why: string };
 
 const both: Tiers = ["namespaces", "landlock"];
 const landlock: Tiers = ["landlock"];
 
 /** Gets through where nothing of ours can stop it. `who` where it holds for one of them alone. */
-export const notCovered: readonly (Row & { who?: Behind["person"]["name"] })[] = [
+export const notCovered: readonly (Row & { who?: SandboxCase["person"]["name"] })[] = [
   {
     names: "write-hard-link-before read-key-hard-link-before",
     tiers: both,
@@ -74,7 +74,7 @@ const inProject = /^(git|skein)-/;
 
 export type Expectation = "through" | "stopped" | "either";
 
-export function expectationOf({ name, kind }: Pick<Attempt, "name" | "kind">, behind: Behind): Expectation {
+export function expectationOf({ name, kind }: Pick<Attempt, "name" | "kind">, behind: SandboxCase): Expectation {
   const { tier, policy, net, person } = behind;
   const writes = policy === "workspace";
   if (name === "work-write-plan") return policy === "readonly" ? "stopped" : "through";
@@ -109,12 +109,12 @@ const withoutWalls: Record<string, string> = {
 };
 
 /** Null where it must succeed. */
-export function excuseWithoutWalls(name: string, { person, way }: Pick<Behind, "person" | "way">): string | null {
+export function excuseWithoutSandbox(name: string, { person, way }: Pick<SandboxCase, "person" | "way">): string | null {
   const found = Object.entries(withoutWalls).filter(([why, names]) => namesOf(names).includes(name) && holds(why, person.isRoot, way));
   return found[0]?.[0] ?? null;
 }
 
-function holds(why: string, isRoot: boolean, way: Behind["way"]): boolean {
+function holds(why: string, isRoot: boolean, way: SandboxCase["way"]): boolean {
   if (why === "root") return !isRoot;
   if (why === "user") return isRoot || process.getuid?.() !== 0;
   return why !== "the runtime closes it first" || way === "executor";
@@ -124,6 +124,6 @@ export function namesOf(names: string): string[] {
   return names.split(" ");
 }
 
-function listedIn(rows: readonly Row[], name: string, tier: Behind["tier"]): boolean {
+function listedIn(rows: readonly Row[], name: string, tier: SandboxCase["tier"]): boolean {
   return rows.some((row) => namesOf(row.names).includes(name) && row.tiers.includes(tier));
 }

@@ -3,15 +3,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { field, type Json, listOf, textOf } from "../../src/agents/contract/server/json.ts";
-import type { Call, Script } from "../../src/agents/contract/server/script.ts";
+import { field, type JsonValue, listOf, textOf } from "../../src/agents/contract/server/json.ts";
+import type { ScriptCall, Script } from "../../src/agents/contract/server/script.ts";
 import { type ModelServer, startModelServer } from "../../src/agents/contract/server.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
 import { type FileCall, fileCalls, inputOf, linksOnTheWay, widerTask } from "./file-calls.ts";
 import type { World } from "./inside/world.ts";
 import { buildOutside, type Outside } from "./outside.ts";
 import { type Person, persons } from "./person.ts";
-import { type Behind, lookOf, outputOf, policyFlags } from "./runs.ts";
+import { type SandboxCase, lookOf, outputOf, policyFlags } from "./runs.ts";
 
 let server: ModelServer;
 beforeAll(() => {
@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => server.stop());
 
 const people = persons().filter((person) => person.uid === person.projectOwner);
-type Bounds = Pick<Behind, "tier" | "policy" | "net">;
+type Bounds = Pick<SandboxCase, "tier" | "policy" | "net">;
 const free: Bounds = { tier: "none", policy: "full", net: "on" };
 const tiers = ["namespaces", "landlock"] as const;
 const behinds = people.flatMap((person) =>
@@ -68,7 +68,7 @@ test("the whole output of another session can't be read by its name, and that of
     await skein("new", "other", "-m", wireModels.anthropic);
     await skein("exec", "other", `echo ${outside.world.token}`);
     const id = (JSON.parse(await skein("list", "--json")) as { id: string }[])[0]!.id;
-    const read: Call = { name: "read", input: { path: `bash:${id}/1` } };
+    const read: ScriptCall = { name: "read", input: { path: `bash:${id}/1` } };
     server.setScript({ steps: [{ calls: [read] }], final: "done" });
     for (const [session, isTold] of [
       ["mine", false],
@@ -89,7 +89,7 @@ async function callAll(person: Person, bounds: Bounds, calls: FileCall[]): Promi
   const { world } = outside;
   try {
     const before = new Map(calls.map((call) => [call.name, lookOf(call.target(world))]));
-    const played: Call[] = calls.map((call) => ({ name: call.tool, input: inputOf(call, world) }));
+    const played: ScriptCall[] = calls.map((call) => ({ name: call.tool, input: inputOf(call, world) }));
     server.clear();
     server.setScript(({ body }) => scriptFor(body, world, played));
     const run = [...outside.skein, "run", "the main task", "-m", wireModels.anthropic, "--json", ...policyFlags(bounds)];
@@ -104,11 +104,14 @@ async function callAll(person: Person, bounds: Bounds, calls: FileCall[]): Promi
   }
 }
 
-function scriptFor(body: Json, world: World, played: Call[]): Script {
+function scriptFor(body: JsonValue, world: World, played: ScriptCall[]): Script {
   const first = JSON.stringify(listOf(field(body, "messages"))[0]);
   if (first.includes("the main task"))
     return { steps: [{ calls: [{ input: { command: linksOnTheWay(world) } }] }, { calls: played }], final: "done" };
-  const wider: Call = { name: "write", input: { path: join(world.outside, "rename-in/victim"), content: "changed by a sub-session" } };
+  const wider: ScriptCall = {
+    name: "write",
+    input: { path: join(world.outside, "rename-in/victim"), content: "changed by a sub-session" },
+  };
   return { steps: first.includes(widerTask) ? [{ calls: [wider] }] : [], final: "the answer" };
 }
 
@@ -135,7 +138,7 @@ const handles = (world: World): Record<string, string[]> => ({
 });
 
 /** Names of the sources by which the session came to a secret. */
-async function addAll(outside: Outside, tier: Behind["tier"]): Promise<string[]> {
+async function addAll(outside: Outside, tier: SandboxCase["tier"]): Promise<string[]> {
   const { world } = outside;
   const bin = join(world.project, "bin");
   mkdirSync(bin, { recursive: true });

@@ -3,12 +3,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy } from "../../src/protocol/policy.ts";
-import { makeGuardable } from "../../src/sandbox/git-places.ts";
-import { probeMachine } from "../../src/sandbox/probe.ts";
-import { type Tier, walledCommand } from "../../src/sandbox/start.ts";
-import { wallsFor } from "../../src/sandbox/walls.ts";
+import { createGitPlaceholders } from "../../src/sandbox/git-places.ts";
+import { probeSandbox } from "../../src/sandbox/probe.ts";
+import { type Tier, sandboxCommand } from "../../src/sandbox/start.ts";
+import { createSandboxRules } from "../../src/sandbox/walls.ts";
 
-export type ForeignOrder = {
+export type ForeignRequest = {
   policy: Policy;
   best: Tier;
   project: string;
@@ -22,14 +22,14 @@ export type ForeignOrder = {
 };
 
 async function main(): Promise<void> {
-  const order = JSON.parse(process.argv[2]!) as ForeignOrder;
+  const order = JSON.parse(process.argv[2]!) as ForeignRequest;
   const { policy, project, home, own } = order;
   const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "../../src/main.ts")];
-  const machine = await probeMachine({ self, path: process.env["PATH"] ?? "", best: order.best });
+  const machine = await probeSandbox({ self, path: process.env["PATH"] ?? "", best: order.best });
   if (machine.tier !== order.best) throw new Error(`asked for ${order.best}, found ${machine.tier}: ${machine.why}`);
   const [temp, copies] = ["files", "copies"].map((name) => join(own.data, "tmp/foreign", name)) as [string, string];
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
-  makeGuardable(project);
+  createGitPlaceholders(project);
   const isRoot = process.getuid?.() === 0;
   const places = {
     project,
@@ -41,9 +41,9 @@ async function main(): Promise<void> {
     isRoot,
     unixSockets: order.unixSockets ?? false,
   };
-  const found = wallsFor(policy, places);
+  const found = createSandboxRules(policy, places);
   const walls = { ...found, maxProcesses: order.maxProcesses ?? found.maxProcesses };
-  const words = walledCommand({ command: order.command, cwd: project, walls, machine, self });
+  const words = sandboxCommand({ command: order.command, cwd: project, walls, machine, self });
   const child = Bun.spawn(["/bin/bash", "-c", 'exec 9<>"$0"; exec "$@"', order.held, ...words], {
     cwd: project,
     env: { ...process.env, TMPDIR: temp },

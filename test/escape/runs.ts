@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { Policy, PolicyName } from "../../src/protocol/policy.ts";
 import type { Tier } from "../../src/sandbox/start.ts";
 import { attempts } from "./inside/attempts.ts";
-import type { Attempt, Said, World } from "./inside/world.ts";
-import type { ForeignOrder } from "./foreign.ts";
+import type { Attempt, AttemptReport, World } from "./inside/world.ts";
+import type { ForeignRequest } from "./foreign.ts";
 import { buildOutside, type Outside } from "./outside.ts";
 import type { Person } from "./person.ts";
 
-export type Behind = {
+export type SandboxCase = {
   person: Person;
   /** `executor`: bash as the agent's tool. `foreign`: a program of its own, as an agent's command line. */
   way: "executor" | "foreign";
@@ -19,9 +19,9 @@ export type Behind = {
   net: "on" | "off";
 };
 
-export type Ended = { name: string; kind: Attempt["kind"]; isThrough: boolean; text: string };
+export type AttemptResult = { name: string; kind: Attempt["kind"]; isThrough: boolean; text: string };
 
-export async function runAttempts(behind: Behind): Promise<Ended[]> {
+export async function runAttempts(behind: SandboxCase): Promise<AttemptResult[]> {
   const outside = await buildOutside(behind.person, behind.tier !== "none");
   try {
     const before = new Map(attempts.map(({ name }) => [name, stateOf(outside.world, name)]));
@@ -29,7 +29,7 @@ export async function runAttempts(behind: Behind): Promise<Ended[]> {
     await outside.listen();
     const line = output.split("\n").find((text) => text.startsWith("SAID "));
     if (line === undefined) throw new Error(`the program inside said nothing:\n${output}`);
-    const said = JSON.parse(line.slice("SAID ".length)) as Said[];
+    const said = JSON.parse(line.slice("SAID ".length)) as AttemptReport[];
     return attempts.map(({ name, kind }) => {
       const one = said.find((candidate) => candidate.name === name)!;
       const hasChanged = stateOf(outside.world, name) !== before.get(name);
@@ -47,27 +47,27 @@ export async function runAttempts(behind: Behind): Promise<Ended[]> {
   }
 }
 
-async function throughExecutor(outside: Outside, { tier, ...rest }: Behind): Promise<string> {
+async function throughExecutor(outside: Outside, { tier, ...rest }: SandboxCase): Promise<string> {
   const flags = policyFlags({ tier, ...rest });
   await outputOf(outside, [...outside.skein, "new", "main", "-m", "ollama/none"], tier);
   return outputOf(outside, [...outside.skein, "exec", "main", outside.inside.join(" "), ...flags], tier);
 }
 
-async function asForeign(outside: Outside, { tier, policy, net }: Behind): Promise<string> {
+async function asForeign(outside: Outside, { tier, policy, net }: SandboxCase): Promise<string> {
   if (tier === "none") return outputOf(outside, [...outside.person.words, ...outside.inside], tier);
   return outputOf(outside, foreignWords(outside, { tier, policy, net }), tier);
 }
 
 export function foreignWords(
   outside: Outside,
-  { tier, policy, net }: Omit<Behind, "person" | "way">,
-  more: Partial<ForeignOrder> = {},
+  { tier, policy, net }: Omit<SandboxCase, "person" | "way">,
+  more: Partial<ForeignRequest> = {},
 ): string[] {
   const { project, home, own } = outside.world;
   const asked: Policy = { name: policy, sandbox: "required", net, allowWrite: [], addDirs: [] };
   // The first process of a namespace gets no signals that it does not wait for: a shell stays in front.
   const command = ["/bin/bash", "-c", '"$@"; exit $?', "bash", ...outside.inside];
-  const order: ForeignOrder = { policy: asked, best: tier, project, home, own, command, held: heldFile(outside.world), ...more };
+  const order: ForeignRequest = { policy: asked, best: tier, project, home, own, command, held: heldFile(outside.world), ...more };
   return [...outside.foreign, JSON.stringify(order)];
 }
 
@@ -75,7 +75,7 @@ export function foreignWords(
 export async function outputOf(
   { world, env }: Outside,
   command: string[],
-  tier: Behind["tier"],
+  tier: SandboxCase["tier"],
   more: Record<string, string> = {},
 ): Promise<string> {
   const terminal = world.terminal === null ? null : openSync(world.terminal, constants.O_RDWR | constants.O_NOCTTY);
@@ -95,7 +95,7 @@ function heldFile({ outside }: World): string {
 }
 
 /** The flags that make the walls. */
-export function policyFlags({ tier, policy, net }: Pick<Behind, "tier" | "policy" | "net">): string[] {
+export function policyFlags({ tier, policy, net }: Pick<SandboxCase, "tier" | "policy" | "net">): string[] {
   return tier === "none" ? ["--policy", "full", "--sandbox", "off"] : ["--policy", policy, "--net", net];
 }
 

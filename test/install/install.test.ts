@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { model, walk } from "../support/chat-walk.ts";
+import { model, runChatJourney } from "../support/chat-walk.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
 
@@ -132,7 +132,7 @@ describe("installed globally from the tarball", () => {
 
 describe("the screen of the package", () => {
   test("opens, takes a message and leaves", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house, { columns: 80, rows: 24 }, [at("global", "bin", "skein")]);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");

@@ -1,7 +1,7 @@
 // Questions in a chat that is typed into a real terminal. Needs tmux, so it is run by .ci/run and is no part of npm test.
 import { expect, test } from "bun:test";
 import { startModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
 const colour = { name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } };
@@ -13,9 +13,9 @@ const script: ScriptSource = ({ position: { prompt } }) => {
   return { steps: [{ calls: [colour, { input: { command: "echo painted" } }, size] }], final: "thanks" };
 };
 
-async function talking(check: (terminal: Terminal, house: TemporaryHouse) => Promise<void>): Promise<void> {
+async function talking(check: (terminal: Terminal, house: TemporaryHome) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await using terminal = await openTerminal(house);
     await terminal.press(`skein chat -m ${wireModels.anthropic}`, "Enter");

@@ -4,9 +4,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { follow } from "../support/following.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { readEvents } from "../support/following.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
 
 const lines = "for n in 1 2 3; do echo line $n; sleep 0.05; done";
@@ -14,10 +14,10 @@ const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
 
 test("what happened, what happens, a line typed in between, and the way out", async () => {
   const server = startModelServer(shellScript([lines, waitFor("go-on"), waitFor("end")], "All done."), { count: "requests" });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const args = ["run", "count the lines", "--session", "count", "-m", wireModels.anthropic, "--output-format", "events"];
-    const run = follow(house.start(args));
+    const run = readEvents(house.start(args));
     await run.until((event) => event.type === "node.added" && event.node?.parts[0]?.kind === "result");
     await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
     const { press, until } = terminal;
@@ -41,7 +41,7 @@ test("what happened, what happens, a line typed in between, and the way out", as
     expect(whole).toContain("> be quick, please\n  given to the agent: be quick, please");
     expect((await run.ended).code).toBe(0);
     await terminal[Symbol.asyncDispose]();
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   } finally {
     await server.stop();
   }

@@ -2,14 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { list, main, model, utils, walk } from "../support/chat-walk.ts";
-import { leftOf } from "../support/processes.ts";
-import type { TemporaryHouse } from "../support/skein.ts";
+import { list, main, model, utils, runChatJourney } from "../support/chat-walk.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import type { TemporaryHome } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
 
 describe("in a terminal", () => {
   test("the sample is typed with the keys of a keyboard", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
@@ -42,7 +42,7 @@ describe("in a terminal", () => {
   });
 
   test("Ctrl-C stops the turn and all it started, and the conversation goes on", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
@@ -56,12 +56,12 @@ describe("in a terminal", () => {
       await press("C-d");
       await until("Session saved.");
       await terminal[Symbol.asyncDispose]();
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
     });
   });
 
   test("a paste of several lines is one message, and a resize keeps the line", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
@@ -83,7 +83,7 @@ describe("in a terminal", () => {
   });
 });
 
-function history(house: TemporaryHouse): unknown[] {
+function history(house: TemporaryHome): unknown[] {
   const folder = join(house.root, "skein", "state", "history");
   const [file = ""] = readdirSync(folder);
   return readFileSync(join(folder, file), "utf8")

@@ -8,7 +8,7 @@ import { codex } from "../../src/agents/external/codex.ts";
 import type { RecordedRequest } from "../../src/agents/contract/server.ts";
 import { field, listOf, textOf } from "../../src/agents/contract/server/json.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { nativeIdOf, takeCliSeat, type CliSeat } from "../support/record-cli.ts";
+import { nativeIdOf, openCliSite, type CliSite } from "../support/record-cli.ts";
 
 const agents: [string, Adapter, { model: string; other: string; agentTools: string[] }][] = [
   ["claude", claude, { model: "claude-opus-5-5", other: "claude-opus-4-5", agentTools: ["Agent", "Task", "Workflow", "SendMessage"] }],
@@ -19,7 +19,7 @@ beforeAll(() => installPeers(["claude", "codex"]), 300_000);
 
 describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
   test("resumes and forks from the same configuration directory, and a fork holds nothing of what came after it", async () => {
-    await using seat = takeCliSeat(adapter, model, shellScript([], "heard"));
+    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
     const first = await turn(seat, adapter, { prompt: "remember the heron" });
     const fork = await turn(seat, adapter, { prompt: "on the fork", start: { how: "fork", id: first.id, forkId: crypto.randomUUID() } });
     const trunk = await turn(seat, adapter, { prompt: "on the trunk", start: { how: "resume", id: first.id } });
@@ -33,7 +33,7 @@ describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
   });
 
   test("asks the model that is named, with the effort, the role and the token, also when they change", async () => {
-    await using seat = takeCliSeat(adapter, model, shellScript([], "heard"));
+    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
     const first = await turn(seat, adapter, { effort: "high", role: "You are the first." });
     const second = await turn(seat, adapter, {
       model: other,
@@ -49,14 +49,14 @@ describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
   });
 
   test("has no tool that starts an agent", async () => {
-    await using seat = takeCliSeat(adapter, model, shellScript([], "heard"));
+    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
     const { requests } = await turn(seat, adapter, {});
     const declared = JSON.stringify([field(requests[0]!.body, "tools"), listOf(field(requests[0]!.body, "input"))]);
     expect(agentTools.filter((name) => declared.includes(`"name":"${name}"`))).toEqual([]);
   });
 
   test("reads the project's AGENTS.md, and lets no setting of the project move its requests or run a command", async () => {
-    await using seat = takeCliSeat(adapter, model, shellScript(["echo in"], "heard"));
+    await using seat = openCliSite(adapter, model, shellScript(["echo in"], "heard"));
     const { directory } = seat.launch({});
     const hooks = { PreToolUse: [{ matcher: "*", hooks: [{ type: "command", command: "touch hooked" }] }] };
     const servers = { mcpServers: { evil: { command: "touch", args: ["hooked"] } } };
@@ -74,7 +74,7 @@ describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
   });
 
   test("takes a prompt that begins like an option or a command, and one that no argument could hold", async () => {
-    await using seat = takeCliSeat(adapter, model, shellScript([], "heard"));
+    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
     const long = `begin ${"word ".repeat(60_000)} end`;
     for (const prompt of ["--help me", "/compact this", long]) {
       const { requests, answer } = await turn(seat, adapter, { prompt });
@@ -84,7 +84,7 @@ describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
   });
 
   test("says that a session is not there", async () => {
-    await using seat = takeCliSeat(adapter, model, shellScript([], "heard"));
+    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
     const ran = await seat.run(seat.launch({ start: { how: "resume", id: crypto.randomUUID() } }));
     expect(ran.exitCode).toBe(1);
     expect(adapter.isSessionLost?.(ran.stderr)).toBe(true);
@@ -92,7 +92,7 @@ describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
   });
 });
 
-async function turn(seat: CliSeat, adapter: Adapter, changes: Partial<CliLaunch>) {
+async function turn(seat: CliSite, adapter: Adapter, changes: Partial<CliLaunch>) {
   seat.server.clear();
   const launch = seat.launch(changes);
   const ran = await seat.run(launch);
@@ -112,7 +112,7 @@ function askedFor({ body }: RecordedRequest): { model: string; effort: string } 
   return { model: textOf(field(body, "model")), effort: textOf(effort) };
 }
 
-function transcriptsOf(seat: CliSeat, adapter: Adapter, id: string): Promise<string[]> {
+function transcriptsOf(seat: CliSite, adapter: Adapter, id: string): Promise<string[]> {
   const { configDir, directory } = seat.launch({});
   return Array.fromAsync(new Bun.Glob(adapter.transcript(id, directory)).scan({ cwd: configDir, dot: true }));
 }

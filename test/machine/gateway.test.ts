@@ -11,7 +11,7 @@ import { opencode } from "../../src/agents/external/opencode.ts";
 import { pi } from "../../src/agents/external/pi.ts";
 import { priceOf } from "../../src/models/catalog.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { takeCliSeat, type CliSeat } from "../support/record-cli.ts";
+import { openCliSite, type CliSite } from "../support/record-cli.ts";
 
 const agents: [string, Adapter, string][] = [
   ["claude", claude, "claude-sonnet-4-5"],
@@ -26,7 +26,7 @@ const three = shellScript(["echo one-11", "echo two-12", "echo three-13"], "All 
 beforeAll(() => installPeers(peerNames), 300_000);
 
 /** Lets so many answers through. */
-function gatewayTo(seat: CliSeat, adapter: Adapter, most: number): Gateway {
+function gatewayTo(seat: CliSite, adapter: Adapter, most: number): Gateway {
   const { wire, vendor } = adapter;
   const baseUrl = seat.server.url + (wire === "openai-responses" ? "/v1" : "");
   let asked = 0;
@@ -41,7 +41,7 @@ function gatewayTo(seat: CliSeat, adapter: Adapter, most: number): Gateway {
 
 describe.each(agents)("%s", (_, adapter, model) => {
   test("works through the gateway, which counts every request and shows it no key", async () => {
-    await using seat = takeCliSeat(adapter, model, three);
+    await using seat = openCliSite(adapter, model, three);
     const gateway = gatewayTo(seat, adapter, Infinity);
     const ran = await seat.run(seat.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
     await gateway.close();
@@ -58,7 +58,7 @@ describe.each(agents)("%s", (_, adapter, model) => {
   });
 
   test("ends by itself when the budget is used up after its first tool call", async () => {
-    await using seat = takeCliSeat(adapter, model, three);
+    await using seat = openCliSite(adapter, model, three);
     const gateway = gatewayTo(seat, adapter, 1);
     const ran = await seat.run(seat.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
     await gateway.close();

@@ -8,9 +8,9 @@ import { gemini } from "../../src/agents/external/gemini.ts";
 import { opencode } from "../../src/agents/external/opencode.ts";
 import { pi } from "../../src/agents/external/pi.ts";
 import type { RecordedRequest } from "../../src/agents/contract/server.ts";
-import { modelOf } from "../../src/agents/contract/server/side.ts";
+import { requestedModel } from "../../src/agents/contract/server/side.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { type CliRun, type CliSeat, nativeIdOf, takeCliSeat } from "../support/record-cli.ts";
+import { type CliRun, type CliSite, nativeIdOf, openCliSite } from "../support/record-cli.ts";
 
 setDefaultTimeout(300_000);
 
@@ -30,14 +30,14 @@ const rows: Row[] = [
 beforeAll(() => installPeers(["gemini", "opencode", "pi"]));
 
 describe.each(rows)("$adapter.name with $model", ({ adapter, model, effort }) => {
-  let seat: CliSeat;
+  let seat: CliSite;
   let first = "";
   beforeAll(() => {
-    seat = takeCliSeat(adapter, model, shellScript([], "answered"));
+    seat = openCliSite(adapter, model, shellScript([], "answered"));
   });
   afterAll(() => seat[Symbol.asyncDispose]());
 
-  async function ask(launch: Parameters<CliSeat["launch"]>[0]): Promise<{ ran: CliRun; id: string; request: RecordedRequest }> {
+  async function ask(launch: Parameters<CliSite["launch"]>[0]): Promise<{ ran: CliRun; id: string; request: RecordedRequest }> {
     seat.server.clear();
     const ran = await seat.run(seat.launch(launch));
     const request = seat.server.main().at(-1);
@@ -49,12 +49,12 @@ describe.each(rows)("$adapter.name with $model", ({ adapter, model, effort }) =>
     const own = crypto.randomUUID();
     const role = "You are called Rolly.";
     const { id, request, ran } = await ask({ start: { how: "new", id: own }, prompt: "remember the blue whale", effort: "high", role });
-    expect(modelOf(request.path, request.body)).toBe(model);
+    expect(requestedModel(request.path, request.body)).toBe(model);
     expect(request.text).toMatch(effort);
     expect(request.text).toContain(role);
     expect(request.text).toContain("remember the blue whale");
     expect(Object.values(request.headers).join(" ")).toContain("throw-away-token");
-    expect(seat.server.requests.every((each) => each.method !== "POST" || modelOf(each.path, each.body) === model)).toBeTrue();
+    expect(seat.server.requests.every((each) => each.method !== "POST" || requestedModel(each.path, each.body) === model)).toBeTrue();
     if (adapter.ids === "ours") expect(id).toBe(own);
     expect(id).not.toBe("");
     expect(ran.exitCode).toBe(0);
@@ -112,7 +112,7 @@ function serverOf(touch: string): object {
 
 test.each([gemini, opencode, pi])("$name starts no server and no hook of the project or of the user's home", async (adapter) => {
   const model = adapter.vendor === "gemini" ? "gemini-3-pro-preview" : "claude-sonnet-4-5";
-  await using seat = takeCliSeat(adapter, model, shellScript(["echo ran"], "answered"));
+  await using seat = openCliSite(adapter, model, shellScript(["echo ran"], "answered"));
   for (const place of ["project", "home"]) {
     for (const [path, text] of Object.entries(strangers)) {
       await Bun.write(join(seat.root, place, path), text(`touch ${seat.root}/started-${place}-${path.replaceAll("/", "-")}`));

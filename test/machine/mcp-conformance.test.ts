@@ -8,9 +8,9 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { peerPrograms } from "../../bench/peers.ts";
-import { endingItsHub } from "../support/mcp-clients.ts";
+import { stoppingHub } from "../support/mcp-clients.ts";
 import { npmTool } from "../support/npm-tool.ts";
-import { skeinCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { skeinCommand, temporaryHome, vendorEnv, type TemporaryHome } from "../support/skein.ts";
 
 const nowhere = vendorEnv("http://127.0.0.1:9");
 
@@ -54,7 +54,7 @@ test("every scenario of the conformance suite that is about any server passes ov
   const servers = listed.slice(listed.indexOf("Server scenarios"), listed.indexOf("Client scenarios"));
   const scenarios = [...servers.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name!);
   expect(scenarios.toSorted()).toEqual([...applying, ...Object.keys(others)].toSorted());
-  await using house = endingItsHub(temporaryHouse(nowhere));
+  await using house = stoppingHub(temporaryHome(nowhere));
   await using server = await httpServer(house);
   // The suite can't send a token: who stands between adds it, and changes nothing else.
   await using open = withToken(server);
@@ -66,7 +66,7 @@ test("every scenario of the conformance suite that is about any server passes ov
 
 test("the inspector lists and calls over stdio and over HTTP", async () => {
   const inspector = await npmTool("inspector", "@modelcontextprotocol/inspector@2.12.0", ".bin/mcp-inspector");
-  await using house = endingItsHub(temporaryHouse(nowhere));
+  await using house = stoppingHub(temporaryHome(nowhere));
   await house.run(["new", "alpha"]);
   await using server = await httpServer(house);
   const overHttp = [server.url, "--transport", "http", "--header", `Authorization: Bearer ${server.token}`];
@@ -88,7 +88,7 @@ test("the inspector lists and calls over stdio and over HTTP", async () => {
 });
 
 /** As one word and with its environment: the inspector takes flags before the command for its own, and passes little on. */
-function programOf(house: TemporaryHouse): string {
+function programOf(house: TemporaryHome): string {
   const file = join(house.root, "skein-here");
   const exports = Object.entries(house.env).map(([name, value]) => `export ${name}='${value}'\n`);
   writeFileSync(file, `#!/bin/sh\n${exports.join("")}exec ${skeinCommand().join(" ")} "$@"\n`, { mode: 0o755 });
@@ -97,7 +97,7 @@ function programOf(house: TemporaryHouse): string {
 
 type HttpServer = { url: string; token: string } & AsyncDisposable;
 
-async function httpServer(house: TemporaryHouse): Promise<HttpServer> {
+async function httpServer(house: TemporaryHome): Promise<HttpServer> {
   const child = house.start(["mcp", "--http"]);
   const url = new TextDecoder().decode((await child.stdout.getReader().read()).value).trim();
   const token = readFileSync(join(house.env["SKEIN_HOME"]!, "state", "mcp.token"), "utf8").trim();
@@ -124,7 +124,7 @@ function withToken({ url, token }: HttpServer): { url: string } & AsyncDisposabl
   return { url: `http://127.0.0.1:${between.port}/mcp`, [Symbol.asyncDispose]: () => between.stop(true) };
 }
 
-async function outputOf(words: string[], house?: TemporaryHouse): Promise<{ code: number; out: string }> {
+async function outputOf(words: string[], house?: TemporaryHome): Promise<{ code: number; out: string }> {
   const env = { ...(house?.env ?? process.env), PATH: `${dirname(peerPrograms.node)}:${process.env["PATH"] ?? ""}` };
   const child = Bun.spawn(words, {
     ...(house === undefined ? {} : { cwd: house.project }),

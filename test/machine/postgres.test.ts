@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-postgres-"));
 const isRoot = process.getuid?.() === 0;
@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 test("a query's answer is kept and sent as it was, and a query that would write is refused", async () => {
-  using house = temporaryHouse({ ...vendorEnv(model.url), ...connection });
+  using house = temporaryHome({ ...vendorEnv(model.url), ...connection });
   await house.run(["config", "set", "tool_env", JSON.stringify(Object.keys(connection))]);
   await house.run(["run", "hello", "--session", "main", "-m", wireModels.anthropic]);
   const added = await house.run(["add", "main", "--postgres", "select name from birds order by name", "--net", "on", "--json"]);

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { list, model, walk } from "../support/chat-walk.ts";
+import { list, model, runChatJourney } from "../support/chat-walk.ts";
 import { openTerminal } from "../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -11,7 +11,7 @@ const ready = /\[INSERT\] \[idle\]/;
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 test("a message is written with all that helps: files, a shell, pastes, images, and what was sent before", async () => {
-  await walk(async ({ house, server }) => {
+  await runChatJourney(async ({ house, server }) => {
     writeFileSync(join(house.project, "shot.png"), Buffer.from(pixel, "base64"));
     await using terminal = await openTerminal(house, size);
     const { press, paste, until } = terminal;
@@ -55,7 +55,7 @@ test("a message is written with all that helps: files, a shell, pastes, images, 
 });
 
 test("Esc stops the turn, / finds words, Space m a model, Space b what it cost", async () => {
-  await walk(async ({ house }) => {
+  await runChatJourney(async ({ house }) => {
     await using terminal = await openTerminal(house, size);
     const { press, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");

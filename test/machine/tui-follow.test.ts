@@ -2,10 +2,10 @@
 // screen, the hub. Real processes in real terminals; needs tmux, so it is run by .ci/run and is no part of npm test.
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import type { Call, Script } from "../../src/agents/contract/server/script.ts";
-import { leftOf, theOneOf } from "../support/processes.ts";
+import type { ScriptCall, Script } from "../../src/agents/contract/server/script.ts";
+import { waitForNoProcesses, findProcess } from "../support/processes.ts";
 import { longRunModel, startLongRun } from "../support/long-run.ts";
-import { skeinCommand, temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -126,7 +126,7 @@ describe("the screen follows", () => {
 });
 
 test("a session that is opened again has its sub-sessions, also those that were killed with it, what they used, and the question it waits with", async () => {
-  const script = (call: Call, final: string): Script => ({ steps: [{ calls: [call] }], final });
+  const script = (call: ScriptCall, final: string): Script => ({ steps: [{ calls: [call] }], final });
   const known: Record<string, Script> = {
     delegate: script({ name: "spawn_session", input: { task: "count the files" } }, "It is done."),
     wait: script({ name: "spawn_session", input: { task: "sleep on it" } }, "It is over."),
@@ -134,7 +134,7 @@ test("a session that is opened again has its sub-sessions, also those that were 
     "ask me": script({ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }, "Thanks."),
   };
   const server = startModelServer(({ position: { prompt } }) => known[prompt] ?? { steps: [], final: "3 files" });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await using terminal = await openTerminal(house, { columns: 120, rows: 24 });
     const { press, until } = terminal;
@@ -181,15 +181,15 @@ test("a session that is opened again has its sub-sessions, also those that were 
   }
 }, 300_000);
 
-async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal, model: Model) => Promise<void>): Promise<void> {
+async function inHouse(walk: (house: TemporaryHome, terminal: Terminal, model: Model) => Promise<void>): Promise<void> {
   const model = { isHeld: true };
   const server = startLongRun({ ...answer, isHeldAt: (at) => at === half && model.isHeld });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await using terminal = await openTerminal(house, size);
     await walk(house, terminal, model);
     await terminal[Symbol.asyncDispose]();
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   } finally {
     model.isHeld = false;
     await house.run(["hub", "stop", "--wait", "0"]);
@@ -197,8 +197,8 @@ async function inHouse(walk: (house: TemporaryHouse, terminal: Terminal, model: 
   }
 }
 
-async function kill(house: TemporaryHouse, words: string): Promise<void> {
-  process.kill((await theOneOf(house.root, (command) => command.includes(words))).pid, "SIGKILL");
+async function kill(house: TemporaryHome, words: string): Promise<void> {
+  process.kill((await findProcess(house.root, (command) => command.includes(words))).pid, "SIGKILL");
 }
 
 /** Without how long a call took, which only who watched it knows. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import type { Script } from "../../src/agents/contract/server/script.ts";
 import { model } from "../support/chat-walk.ts";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
 const usage = { input: 100, output: 20, cacheRead: 800, cacheWrite: 0 };
@@ -117,7 +117,7 @@ for (const size of [
 ])
   test(`every key does at ${size.columns} × ${size.rows} what the help says`, async () => {
     const server = startModelServer(({ position }) => scripts[position.prompt] ?? { steps: [], final: `You said: ${position.prompt}` });
-    using house = temporaryHouse({ ...vendorEnv(server.url), EDITOR: "true" });
+    using house = temporaryHome({ ...vendorEnv(server.url), EDITOR: "true" });
     await Bun.write(join(house.project, "src", "a.ts"), "const a = 1;\n");
     try {
       await using terminal = await openTerminal(house, size);

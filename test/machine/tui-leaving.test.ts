@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { model, walk } from "../support/chat-walk.ts";
+import { model, runChatJourney } from "../support/chat-walk.ts";
 import { processesOf } from "../support/processes.ts";
 import { skeinCommand } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
@@ -12,7 +12,7 @@ const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
 
 test("what was typed and not sent is there again after a kill -9 and after leaving, and two screens keep theirs apart", async () => {
-  await walk(async ({ house, server }) => {
+  await runChatJourney(async ({ house, server }) => {
     await using one = await openTerminal(house, size);
     await using other = await openTerminal(house, size, skeinCommand(), "beside");
     await one.press(`skein tui ${model.join(" ")}`, "Enter");
@@ -58,7 +58,7 @@ test("what was typed and not sent is there again after a kill -9 and after leavi
 });
 
 test("a turn that was left running elsewhere is not stopped without a word, and the branch that left it has a name of its own", async () => {
-  await walk(async ({ house }) => {
+  await runChatJourney(async ({ house }) => {
     await using terminal = await openTerminal(house, size);
     const { press, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");

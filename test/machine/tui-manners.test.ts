@@ -3,11 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
-import { model, walk } from "../support/chat-walk.ts";
-import { isAtWork, leftOf, theOneOf, type Living } from "../support/processes.ts";
+import { model, runChatJourney } from "../support/chat-walk.ts";
+import { isAtWork, waitForNoProcesses, findProcess, type LivingProcess } from "../support/processes.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
-import { skeinCommand, sourceCommand, temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
-import { typing, type Typing } from "../support/typing.ts";
+import { skeinCommand, sourceCommand, temporaryHome, vendorEnv, type TemporaryHome } from "../support/skein.ts";
+import { startInPty, type PtyProgram } from "../support/typing.ts";
 
 const ready = /\[INSERT\] \[idle\]/;
 /** What is between words may have been there before, and is not sent again. */
@@ -18,7 +18,7 @@ const preload = join(import.meta.dir, "..", "fixtures", "preload", "throw-when-t
 const shell = ["sh", "-c", '"$@"; echo "code $?"; stty -a; echo over', "sh"];
 const inShell = [...shell, ...skeinCommand()];
 
-const endings: { how: string; end: (screen: Typing, house: TemporaryHouse) => Promise<void>; code: number }[] = [
+const endings: { how: string; end: (screen: PtyProgram, house: TemporaryHome) => Promise<void>; code: number }[] = [
   {
     how: ":quit",
     async end({ type, until }) {
@@ -31,7 +31,7 @@ const endings: { how: string; end: (screen: Typing, house: TemporaryHouse) => Pr
   { how: "Ctrl+C twice", end: async ({ type }) => type("\x03\x03"), code: 0 },
   ...Object.entries({ SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 }).map(([signal, code]) => ({
     how: signal,
-    end: async (_: Typing, house: TemporaryHouse) => void process.kill((await screenIn(house)).pid, signal),
+    end: async (_: PtyProgram, house: TemporaryHome) => void process.kill((await screenIn(house)).pid, signal),
     code,
   })),
 ];
@@ -39,8 +39,8 @@ const endings: { how: string; end: (screen: Typing, house: TemporaryHouse) => Pr
 describe("the terminal", () => {
   for (const { how, end, code } of endings)
     test(`is as it was after ${how}, with a turn running, and the way back is told`, async () => {
-      await walk(async ({ house }) => {
-        await using screen = typing(house, words, { program: inShell });
+      await runChatJourney(async ({ house }) => {
+        await using screen = startInPty(house, words, { program: inShell });
         await screen.until(ready);
         screen.type("take your time\r");
         await screen.until(running);
@@ -49,7 +49,7 @@ describe("the terminal", () => {
         expect(shown).toMatch(new RegExp(`Resume with: skein tui [0-9a-f]{8}\\ncode ${code}\\n`));
         expect(shown).toMatch(/ icanon [^]* echo /);
         expect(modesLeft(screen.written())).toEqual([]);
-        expect(await leftOf(house.root)).toEqual([]);
+        expect(await waitForNoProcesses(house.root)).toEqual([]);
         expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
       });
     });
@@ -57,10 +57,10 @@ describe("the terminal", () => {
   test.each([[[]], [["--inline"]]])(
     "is as it was after a fault that nobody foresaw, which is told in short, %p",
     async (more: string[]) => {
-      await walk(async ({ house }) => {
+      await runChatJourney(async ({ house }) => {
         const file = join(house.root, "throw-now");
         const program = [...shell, ...sourceCommand("--preload", preload)];
-        await using screen = typing(house, [...words, ...more], { program, env: { NO_COLOR: "1", THROW_WHEN: file } });
+        await using screen = startInPty(house, [...words, ...more], { program, env: { NO_COLOR: "1", THROW_WHEN: file } });
         await screen.until(ready);
         screen.type("take your time\r");
         await screen.until(running);
@@ -72,7 +72,7 @@ describe("the terminal", () => {
         );
         expect(after).toMatch(/^1\n[^]* icanon [^]* echo /);
         expect(modesLeft(screen.written())).toEqual([]);
-        expect(await leftOf(house.root)).toEqual([]);
+        expect(await waitForNoProcesses(house.root)).toEqual([]);
         expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
         const [report] = await Array.fromAsync(new Bun.Glob("**/crashes.log").scan({ cwd: house.root, dot: true, absolute: true }));
         expect(await Bun.file(report!).text()).toMatch(/skein \S+\nTypeError: nobody foresaw this\n +at .*throw-when-told\.ts/);
@@ -81,20 +81,20 @@ describe("the terminal", () => {
   );
 
   test.each([[[]], [["--inline"]]])("that goes away ends the turn with it, and nothing is left %p", async (more: string[]) => {
-    await walk(async ({ house }) => {
-      await using screen = typing(house, [...words, ...more]);
+    await runChatJourney(async ({ house }) => {
+      await using screen = startInPty(house, [...words, ...more]);
       await screen.until(ready);
       screen.type("take your time\r");
       await screen.until(running);
       screen.hangUp();
       expect(await screen.exited).toBe(129);
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
       expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
     });
   });
 
   test("keeps all that was finished in its scrollback with --inline, and what lay over it is gone", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
       const { press, until } = terminal;
       await press(`echo before; skein ${words.join(" ")} --inline`, "Enter");
@@ -142,9 +142,9 @@ describe("the terminal", () => {
   test("is only written on line by line for those who listen, and asks in words", async () => {
     const calls = [{ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }];
     const server = startModelServer({ steps: [{ calls }], final: "Thanks." });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
-      await using screen = typing(house, words, { env: { ACCESSIBLE: "1", NO_COLOR: "1" } });
+      await using screen = startInPty(house, words, { env: { ACCESSIBLE: "1", NO_COLOR: "1" } });
       await screen.until(/New session .*\nYou: /);
       screen.type("go\r");
       await screen.until(
@@ -166,7 +166,7 @@ describe("the terminal", () => {
     const seed = 8;
     const random = randomOf(seed);
     const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
       const { press, until } = terminal;
       await press(`EDITOR=true skein ${words.join(" ")}`, "Enter");
@@ -193,9 +193,9 @@ describe("the terminal", () => {
   test("tells who looks elsewhere that the agent asks, and nobody who looks; its title says so", async () => {
     const ask = (question: string) => ({ calls: [{ name: "ask_user", input: { question, options: ["red", "blue"] } }] });
     const server = startModelServer({ steps: [ask("First?"), ask("Second?")], final: "Thanks." });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
-      await using screen = typing(house, words, { env: { NO_COLOR: "1", SKEIN_NOTIFY: "osc" } });
+      await using screen = startInPty(house, words, { env: { NO_COLOR: "1", SKEIN_NOTIFY: "osc" } });
       await screen.until(ready);
       screen.type("go\r");
       await asked(screen, 1);
@@ -211,9 +211,9 @@ describe("the terminal", () => {
   });
 
   test("gets its own sixteen colours and no others, and none where none are wanted", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       const sent = async (env: Record<string, string>) => {
-        await using screen = typing(house, words, { env });
+        await using screen = startInPty(house, words, { env });
         await screen.until(ready);
         screen.type("hello\r");
         await screen.until(/You ?said: ?hello[^]*── ?ok/);
@@ -231,8 +231,8 @@ describe("the terminal", () => {
   });
 });
 
-function screenIn(house: TemporaryHouse): Promise<Living> {
-  return theOneOf(house.root, (command) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "));
+function screenIn(house: TemporaryHome): Promise<LivingProcess> {
+  return findProcess(house.root, (command) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "));
 }
 
 /** Whatever leaves, runs a shell or stops is not among them. */
@@ -242,7 +242,7 @@ const stormKeys = [
 ];
 
 /** The screen, as soon as it does not change any more, no turn runs, and its process has nothing to do, which a busy machine may not let it. */
-async function still({ screen }: Terminal, house: TemporaryHouse): Promise<string> {
+async function still({ screen }: Terminal, house: TemporaryHome): Promise<string> {
   const { pid } = await screenIn(house);
   for (let before = ""; ;) {
     const now = await screen();
@@ -253,7 +253,7 @@ async function still({ screen }: Terminal, house: TemporaryHouse): Promise<strin
 }
 
 /** All that was written, when the title has said so often that the agent asks, and a moment later. */
-async function asked({ written }: Typing, times: number): Promise<string> {
+async function asked({ written }: PtyProgram, times: number): Promise<string> {
   while (written().split("· asks\x07").length <= times) await Bun.sleep(10);
   await Bun.sleep(100);
   return written();

@@ -3,15 +3,15 @@
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { list, main, model, utils, walk } from "../support/chat-walk.ts";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { list, main, model, utils, runChatJourney } from "../support/chat-walk.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 
 describe("the tree and the sessions", () => {
   test("are walked, forked, compared, grafted, renamed, archived and found again", async () => {
-    await walk(async ({ house, chat }) => {
+    await runChatJourney(async ({ house, chat }) => {
       await chat([list, main, "/fork other", utils]);
       await using terminal = await openTerminal(house, size);
       const { press, until } = terminal;
@@ -85,7 +85,7 @@ describe("the agents", () => {
         ? shellScript(["echo begun; sleep 300"], "done")
         : { steps: [{ text: "Delegating.", calls }], final: "all back" };
     });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
       await using terminal = await openTerminal(house, size);
       const { press, until } = terminal;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
 import { model } from "../support/chat-walk.ts";
-import { theOneOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { findProcess } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "../support/skein.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
 const written = "- [ ] count them\n- [ ] name them\n";
@@ -32,9 +32,9 @@ function answerTo(prompt: string): Script {
   return { steps: [], final: `You said: ${prompt}` };
 }
 
-async function onScreen(walk: (house: TemporaryHouse, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
+async function onScreen(walk: (house: TemporaryHome, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position }) => answerTo(position.prompt));
-  using house = temporaryHouse({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
+  using house = temporaryHome({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
   // As many editors save: a new file, moved over the old one. The second time it fails after that.
   const editor = join(house.project, "editor");
   const lines = [
@@ -143,7 +143,7 @@ test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves 
     await press("fg", "Enter");
     const first = await until(/> bash\(readlink \S+\) -- net:\[\d+\][^]*── ok[^]*\[idle\] /);
     expect(first.split("\n")).toHaveLength(21);
-    process.kill((await theOneOf(house.root, (command) => command.includes(" tui -m "))).pid, "SIGTSTP");
+    process.kill((await findProcess(house.root, (command) => command.includes(" tui -m "))).pid, "SIGTSTP");
     expect(await until(/fg\n[^]*Stopped[^]*\n\$\s*$/)).not.toContain("[NET:");
     await press("fg", "Enter");
     await until(/▌ where[^]*── ok[^]*\[idle\]/);

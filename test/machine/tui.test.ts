@@ -1,9 +1,9 @@
 // The full screen in a real terminal of 80 × 24. Needs tmux, so it is run by .ci/run and is no part of npm test.
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { list, main, model, walk } from "../support/chat-walk.ts";
-import { leftOf, theOneOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { list, main, model, runChatJourney } from "../support/chat-walk.ts";
+import { waitForNoProcesses, findProcess } from "../support/processes.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 import { openTerminal } from "../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
@@ -11,7 +11,7 @@ const ready = /\[INSERT\] \[idle\]/;
 
 describe("the screen", () => {
   test("takes a message, shows what comes of it, and leaves the terminal as it was", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
@@ -39,7 +39,7 @@ describe("the screen", () => {
   });
 
   test("Ctrl+C stops the turn, and the conversation goes on", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
@@ -60,17 +60,17 @@ describe("the screen", () => {
       await press("C-c", "C-c");
       await until(/Resume with: skein tui .*\n\$/);
       await terminal[Symbol.asyncDispose]();
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
     });
   });
 
   test("a signal ends it, and the terminal is given back", async () => {
-    await walk(async ({ house }) => {
+    await runChatJourney(async ({ house }) => {
       await using terminal = await openTerminal(house, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}; echo "code $?"`, "Enter");
       await until(ready);
-      process.kill((await theOneOf(house.root, (command) => command.includes(` tui ${model.join(" ")}`))).pid, "SIGTERM");
+      process.kill((await findProcess(house.root, (command) => command.includes(` tui ${model.join(" ")}`))).pid, "SIGTERM");
       await until("code 143");
       await press("clear; stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
@@ -81,7 +81,7 @@ describe("the screen", () => {
     const cells = ["日本語", "👩‍👩‍👧", "👍🏽", "🇩🇪", "⚠️", "e\u0301", "שלום", "\u202eabc", "ก็", "a\u200bb\u00adc", "\u0301x"];
     const final = ["| what | n |", "|---|---|", ...cells.map((cell, at) => `| ${cell} | ${at} |`)].join("\n");
     const server = startModelServer({ steps: [], final });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
       await using terminal = await openTerminal(house, size);
       const { press, until } = terminal;
@@ -99,7 +99,7 @@ describe("the screen", () => {
   test("a question is answered where it is asked, and by no key that was pressed for something else", async () => {
     const ask = (question: string) => ({ calls: [{ name: "ask_user", input: { question, options: ["red", "blue"] } }] });
     const server = startModelServer({ steps: [ask("Which colour?"), ask("And the other?")], final: "Thanks." });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
       await using terminal = await openTerminal(house, size);
       const { press, until } = terminal;

@@ -3,15 +3,15 @@
 import { delimiter } from "node:path";
 import { peersBin } from "../../bench/peers.ts";
 import type { ModelServer, RecordedRequest } from "../../src/agents/contract/server.ts";
-import { modelOf } from "../../src/agents/contract/server/side.ts";
+import { requestedModel } from "../../src/agents/contract/server/side.ts";
 import type { eventRecord, nodeRecord, turnRecord } from "../../src/protocol/records.ts";
-import { type Ran, type TemporaryHouse, temporaryHouse, vendorEnv } from "./skein.ts";
+import { type RunResult, type TemporaryHome, temporaryHome, vendorEnv } from "./skein.ts";
 
 export type TurnLine = ReturnType<typeof turnRecord>;
 export type NodeLine = ReturnType<typeof nodeRecord>;
 
-export type Taken = {
-  ran: Ran;
+export type TakenTurn = {
+  ran: RunResult;
   turn: TurnLine;
   nodes: NodeLine[];
   warnings: string[];
@@ -19,18 +19,18 @@ export type Taken = {
   requests: RecordedRequest[];
 };
 
-export function agentHouse(server: Pick<ModelServer, "url">, env: Record<string, string> = {}, words: string[] = []): TemporaryHouse {
+export function agentHome(server: Pick<ModelServer, "url">, env: Record<string, string> = {}, words: string[] = []): TemporaryHome {
   const path = `${peersBin}${delimiter}${process.env["PATH"] ?? ""}`;
-  return temporaryHouse({ ...vendorEnv(server.url), PATH: path, ...env }, words);
+  return temporaryHome({ ...vendorEnv(server.url), PATH: path, ...env }, words);
 }
 
 /** `skein run` with these words; the record of the server begins anew. */
 export async function takeTurn(
-  house: TemporaryHouse,
+  house: TemporaryHome,
   server: ModelServer,
   args: string[],
   env: Record<string, string> = {},
-): Promise<Taken> {
+): Promise<TakenTurn> {
   server.clear();
   const ran = await house.run(["run", ...args, "--output-format", "events"], { env });
   const events = ran.out
@@ -54,7 +54,7 @@ export function countsIn(request: Pick<RecordedRequest, "text"> | undefined, wor
 }
 
 export function askedModel(request: Pick<RecordedRequest, "path" | "body">): string {
-  return modelOf(request.path, request.body);
+  return requestedModel(request.path, request.body);
 }
 
 export function textIn(node: NodeLine | undefined): string {

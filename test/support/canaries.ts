@@ -2,11 +2,11 @@
 // children leave behind. Neither the search nor a fake has such a key among its arguments.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { environment } from "../../src/config/env.ts";
+import { environmentVariables } from "../../src/config/env.ts";
 import { vendors } from "../../src/models/providers.ts";
-import type { TemporaryHouse } from "./skein.ts";
+import type { TemporaryHome } from "./skein.ts";
 
-export const marks = /loose-lips|sink-ships/;
+export const canaryPattern = /loose-lips|sink-ships/;
 
 /** Either half, so that a key that is cut in two is found as well. */
 const pattern = "loose[-]lips|sink[-]ships";
@@ -19,7 +19,7 @@ const more = ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY"
 
 export const keyVariables = [
   ...new Set([
-    ...environment.filter((row) => row.group === "keys").map((row) => row.name),
+    ...environmentVariables.filter((row) => row.group === "keys").map((row) => row.name),
     ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name)),
     ...more,
   ]),
@@ -44,13 +44,13 @@ export function keyVariableOf(agent: string): string {
   return { codex: "CODEX_API_KEY", gemini: "GEMINI_API_KEY" }[agent] ?? "ANTHROPIC_API_KEY";
 }
 
-export type CanaryHouse<House extends TemporaryHouse> = House & {
+export type CanaryHome<House extends TemporaryHome> = House & {
   /** Where a key stands that should not: files besides those that people keep them in, and what `run` printed. */
   leaks: () => Promise<string[]>;
 };
 
 /** Puts a key wherever there can be one; `providers` are those of the person's config. */
-export function withCanaries<House extends TemporaryHouse>(house: House, providers: Record<string, unknown> = {}): CanaryHouse<House> {
+export function withCanaries<House extends TemporaryHome>(house: House, providers: Record<string, unknown> = {}): CanaryHome<House> {
   for (const name of keyVariables) house.env[name] = secret(name);
   for (const file of keyFiles) writeIn(join(house.home, file), JSON.stringify((shapes[file] ?? ((key) => ({ key })))(secret(file))));
   const acme = { base_url: "http://127.0.0.1:9", api_key: secret("acme") };
@@ -61,14 +61,14 @@ export function withCanaries<House extends TemporaryHouse>(house: House, provide
   return Object.assign(house, {
     async run(...words: Parameters<typeof run>) {
       const ran = await run(...words);
-      streams.push(...[ran.out, ran.err].filter((text) => marks.test(text)).map(around));
+      streams.push(...[ran.out, ran.err].filter((text) => canaryPattern.test(text)).map(excerptAround));
       return ran;
     },
     leaks: async () => [...streams, ...(await filesWithMarks(house.root)).filter((path) => !own.has(path))],
   });
 }
 
-export function configOf(house: TemporaryHouse): string {
+export function configOf(house: TemporaryHome): string {
   return join(house.env["SKEIN_HOME"]!, "config", "config.jsonc");
 }
 
@@ -86,7 +86,7 @@ export function writeIn(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-export function around(text: string): string {
-  const at = text.search(marks);
+export function excerptAround(text: string): string {
+  const at = text.search(canaryPattern);
   return text.slice(Math.max(0, at - 80), at + 60);
 }

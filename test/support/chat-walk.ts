@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "./skein.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "./skein.ts";
 
 export const model = ["-m", "anthropic/claude-sonnet-4-5"];
 export const list = "list the python files in src/";
@@ -17,23 +17,23 @@ const answers: [string, Script][] = [
   ["take your time", shellScript(["sleep 300"], "slept")],
 ];
 
-export type Walked = {
-  house: TemporaryHouse;
+export type ChatJourney = {
+  house: TemporaryHome;
   server: ModelServer;
-  chat: (lines: string[], session?: string) => ReturnType<TemporaryHouse["run"]>;
+  chat: (lines: string[], session?: string) => ReturnType<TemporaryHome["run"]>;
 };
 
-export async function walk(check: (walked: Walked) => Promise<void>): Promise<void> {
+export async function runChatJourney(check: (walked: ChatJourney) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position: { prompt } }) => {
     const known = answers.find(([asked]) => asked === prompt);
     return known?.[1] ?? { steps: [], final: `You said: ${prompt}` };
   });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   mkdirSync(join(house.project, "src"));
   for (const name of ["main", "utils", "config"])
     writeFileSync(join(house.project, "src", `${name}.py`), `import utils # ${name}\nprint()\n`);
   try {
-    const chat: Walked["chat"] = (lines, session) =>
+    const chat: ChatJourney["chat"] = (lines, session) =>
       house.run(["chat", ...(session === undefined ? [] : [session]), ...model], { stdin: lines.map((line) => `${line}\n`).join("") });
     await check({ house, server, chat });
   } finally {

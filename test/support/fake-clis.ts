@@ -2,21 +2,21 @@
 // and what those fakes wrote down.
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { temporaryHouse, type TemporaryHouse, vendorEnv } from "./skein.ts";
+import { temporaryHome, type TemporaryHome, vendorEnv } from "./skein.ts";
 
 const fake = join(import.meta.dir, "..", "fixtures", "bin", "fake");
 
 /** `told` is all that it was told, by arguments and stdin. */
 export type FakeStart = { name: string; how: "new" | "resume" | "fork"; from: string; id: string; word: string; told: string };
 
-export type FakeHouse = TemporaryHouse & {
+export type FakeCliHome = TemporaryHome & {
   /** How the fakes were started, in order. */
   started: () => FakeStart[];
 };
 
 /** Nothing listens at the vendors' addresses unless `env` says where. */
-export function houseWithFakes(names: readonly string[], env: Record<string, string> = {}): FakeHouse {
-  const house = temporaryHouse();
+export function homeWithFakeClis(names: readonly string[], env: Record<string, string> = {}): FakeCliHome {
+  const house = temporaryHome();
   const bin = join(house.root, "bin");
   mkdirSync(bin);
   for (const name of names) symlinkSync(fake, join(bin, name));

@@ -1,8 +1,8 @@
 // Reads what a running skein prints as events while it runs, until its end; a line torn by a kill is left out.
-import type { TemporaryHouse } from "./skein.ts";
+import type { TemporaryHome } from "./skein.ts";
 
 /** Fields are checked by the walks that hold records to their schemas; here they are only read. */
-export type Printed = {
+export type PrintedEvent = {
   type: string;
   session_id: string;
   at: string;
@@ -15,18 +15,18 @@ export type Printed = {
   error?: { kind: string; message: string; limit?: string };
 };
 
-export type Following = {
-  child: ReturnType<TemporaryHouse["start"]>;
-  printed: Printed[];
+export type EventReader = {
+  child: ReturnType<TemporaryHome["start"]>;
+  printed: PrintedEvent[];
   /** Resolves with the first event that fits, or with null when the process ended before one came. */
-  until: (fits: (event: Printed) => boolean) => Promise<Printed | null>;
+  until: (fits: (event: PrintedEvent) => boolean) => Promise<PrintedEvent | null>;
   /** Everything was read and the process has ended. */
   ended: Promise<{ code: number; err: string }>;
 };
 
-export function follow(child: ReturnType<TemporaryHouse["start"]>): Following {
-  const printed: Printed[] = [];
-  let waiting: { fits: (event: Printed) => boolean; tell: (event: Printed | null) => void }[] = [];
+export function readEvents(child: ReturnType<TemporaryHome["start"]>): EventReader {
+  const printed: PrintedEvent[] = [];
+  let waiting: { fits: (event: PrintedEvent) => boolean; tell: (event: PrintedEvent | null) => void }[] = [];
 
   async function read(): Promise<void> {
     const decoder = new TextDecoder();
@@ -34,12 +34,12 @@ export function follow(child: ReturnType<TemporaryHouse["start"]>): Following {
     for await (const chunk of child.stdout) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) take(JSON.parse(line) as Printed);
+      for (const line of lines) take(JSON.parse(line) as PrintedEvent);
     }
     for (const { tell } of waiting) tell(null);
     waiting = [];
   }
-  function take(event: Printed): void {
+  function take(event: PrintedEvent): void {
     printed.push(event);
     waiting = waiting.filter(({ fits, tell }) => {
       if (!fits(event)) return true;
@@ -56,7 +56,7 @@ export function follow(child: ReturnType<TemporaryHouse["start"]>): Following {
     until: (fits) => {
       const already = printed.find(fits);
       if (already !== undefined) return Promise.resolve(already);
-      return Promise.race([new Promise<Printed | null>((tell) => waiting.push({ fits, tell })), ended.then(() => null)]);
+      return Promise.race([new Promise<PrintedEvent | null>((tell) => waiting.push({ fits, tell })), ended.then(() => null)]);
     },
   };
 }

@@ -1,13 +1,13 @@
 // A real hub in a temporary house, and the plainest talk with it: raw frames, as any program would send them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TemporaryHouse } from "./skein.ts";
+import type { TemporaryHome } from "./skein.ts";
 
 export type HubFile = { url: string; socket: string; token_file: string; pid: number };
 export type Answer = { result?: unknown; error?: { code: number; message: string; data?: { code?: string; hint?: string } } };
 export type Item = Record<string, unknown>;
 
-export type Talk = {
+export type HubClient = {
   ask: (method: string, params?: unknown) => Promise<Answer>;
   /** The items of a feed to its end, and the error it ended with, if any. */
   follow: (method: string, params: unknown) => Promise<{ items: Item[]; error?: Answer["error"] }>;
@@ -20,12 +20,12 @@ export type Talk = {
   close: () => void;
 };
 
-export function hubFile(house: TemporaryHouse): string {
+export function hubFile(house: TemporaryHome): string {
   return join(house.env["SKEIN_HOME"]!, "state", "hub.json");
 }
 
 /** Started as people start it; `await using` stops it, and waits until it is gone. */
-export async function startHub(house: TemporaryHouse): Promise<HubFile & AsyncDisposable> {
+export async function startHub(house: TemporaryHome): Promise<HubFile & AsyncDisposable> {
   const ran = await house.run(["hub", "start"]);
   if (ran.code !== 0) throw new Error(`the hub did not start: ${ran.err}`);
   const file = JSON.parse(readFileSync(hubFile(house), "utf8")) as HubFile;
@@ -39,7 +39,7 @@ export async function startHub(house: TemporaryHouse): Promise<HubFile & AsyncDi
 
 export const hello = { protocol: 1, client: "walk" };
 
-export async function talkOver(transport: "web" | "unix", hub: HubFile, greeting: unknown = hello): Promise<Talk> {
+export async function connectToHub(transport: "web" | "unix", hub: HubFile, greeting: unknown = hello): Promise<HubClient> {
   const talk = new Frames();
   if (transport === "web") await talk.overWeb(hub);
   else await talk.overUnix(hub);
@@ -51,7 +51,7 @@ export async function talkOver(transport: "web" | "unix", hub: HubFile, greeting
 
 type Feed = { items: Item[]; ended: PromiseWithResolvers<Answer["error"]> };
 
-class Frames implements Talk {
+class Frames implements HubClient {
   readonly loose: Answer[] = [];
   readonly frames: string[] = [];
   readonly #answers = new Map<number, (answer: Answer) => void>();

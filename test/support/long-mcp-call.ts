@@ -2,8 +2,8 @@
 // `bun test/support/long-mcp-call.ts [client] [seconds]`, codex and 360 if not said. Prints what the client was given, and when.
 import { installPeers } from "../../bench/peers.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { agentHouse } from "./agent-walk.ts";
-import { leftOf } from "./processes.ts";
+import { agentHome } from "./agent-walk.ts";
+import { waitForNoProcesses } from "./processes.ts";
 import { askClient, installedIn, mcpClientNames, toolName } from "./real-mcp-clients.ts";
 
 async function main(client: (typeof mcpClientNames)[number], seconds: number): Promise<void> {
@@ -22,7 +22,7 @@ async function main(client: (typeof mcpClientNames)[number], seconds: number): P
         : { steps: [{ calls: [{ input: { command: `sleep ${seconds}; expr 61000 + 300` } }] }], final: "the long work is done" },
     { marker: "heron-" },
   );
-  using house = agentHouse(server);
+  using house = agentHome(server);
   await installedIn(house, server, client);
   const startedAt = performance.timeOrigin + performance.now();
   const ran = await askClient(house, client, "heron-conductor: go");
@@ -33,7 +33,7 @@ async function main(client: (typeof mcpClientNames)[number], seconds: number): P
   }
   console.log(`${client} ended with ${ran.code} after ${((performance.timeOrigin + performance.now() - startedAt) / 1000).toFixed(1)} s`);
   await house.run(["hub", "stop"]);
-  console.log("left running:", await leftOf(house.root));
+  console.log("left running:", await waitForNoProcesses(house.root));
   await server.stop();
 }
 

@@ -1,7 +1,7 @@
 // A model that makes a run of many events: so many steps, each with some words and so many calls at once, on the wire of
 // Chat Completions. It goes on when it is told to, so that others can come while it runs.
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { field, listOf, type Json } from "../../src/agents/contract/server/json.ts";
+import { field, listOf, type JsonValue } from "../../src/agents/contract/server/json.ts";
 
 export type LongRun = {
   steps: number;
@@ -18,7 +18,7 @@ export const longRunModel = "ollama/qwen3:8b";
 
 export function startLongRun({ steps, calls, words = 10, pauseMs = 1, beforeStep, isHeldAt }: LongRun): ModelServer {
   const answer = async (request: Request): Promise<Response> => {
-    const body = (await request.json()) as Json;
+    const body = (await request.json()) as JsonValue;
     const step = listOf(field(body, "messages")).filter((message) => field(message, "role") === "tool").length / calls;
     await beforeStep?.(step);
     const pieces = step < steps ? callsOf(step, calls) : [line({ content: "done" }, "stop")];

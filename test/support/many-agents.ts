@@ -1,9 +1,9 @@
 // Many turns at once, each by an agent's CLI: watched while they run, killed with skein in the middle, and gone on with.
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { follow, type Printed } from "./following.ts";
-import { leftOf, processesOf } from "./processes.ts";
-import type { TemporaryHouse } from "./skein.ts";
+import { readEvents, type PrintedEvent } from "./following.ts";
+import { waitForNoProcesses, processesOf } from "./processes.ts";
+import type { TemporaryHome } from "./skein.ts";
 
 export type Child = {
   agent: string;
@@ -13,10 +13,10 @@ export type Child = {
 };
 
 /** What one of them showed, as words: who spoke, in order. */
-export type Shown = { child: Child; id: string; code: number; authors: string[]; answer: string };
+export type ChildResult = { child: Child; id: string; code: number; authors: string[]; answer: string };
 
 /** All at once, to their ends. Who waits until it was seen (a fake's `stepwise`) is told after each result and first word. */
-export function runAll(house: TemporaryHouse, children: Child[], prompt: string): Promise<Shown[]> {
+export function runAll(house: TemporaryHome, children: Child[], prompt: string): Promise<ChildResult[]> {
   return Promise.all(
     children.map(async (child) => {
       const id = Bun.randomUUIDv7();
@@ -35,10 +35,10 @@ export function runAll(house: TemporaryHouse, children: Child[], prompt: string)
 
 /** All at once in their sessions again; when each is in the middle of its turn, skein is killed, and nothing may be left. */
 export async function killAll(
-  house: TemporaryHouse,
-  shown: Shown[],
+  house: TemporaryHome,
+  shown: ChildResult[],
   prompt: string,
-  isInTheMiddle: (event: Printed) => boolean,
+  isInTheMiddle: (event: PrintedEvent) => boolean,
 ): Promise<void> {
   const runs = shown.map(({ child, id }) => start(house, child, [prompt, "--resume", id]));
   const seen = await Promise.all(runs.map((run) => run.until(isInTheMiddle)));
@@ -46,13 +46,13 @@ export async function killAll(
   expect(processesOf(house.root).length).toBeGreaterThan(2 * runs.length);
   for (const { child } of runs) child.kill("SIGKILL");
   await Promise.all(runs.map(({ ended }) => ended));
-  expect(await leftOf(house.root, 20_000)).toEqual([]);
+  expect(await waitForNoProcesses(house.root, 20_000)).toEqual([]);
 }
 
 /** The session of each goes on. */
-export async function goOn(
-  house: TemporaryHouse,
-  shown: Shown[],
+export async function resumeAll(
+  house: TemporaryHome,
+  shown: ChildResult[],
   prompt: string,
 ): Promise<{ agent: string; code: number; status: unknown }[]> {
   const waiting = [...shown];
@@ -70,12 +70,12 @@ export async function goOn(
   return ended;
 }
 
-function start(house: TemporaryHouse, { agent, args, env }: Child, words: string[]) {
-  return follow(house.start(["run", ...words, "-a", agent, ...args, "--output-format", "events", "--timeout", "200s"], { env }));
+function start(house: TemporaryHome, { agent, args, env }: Child, words: string[]) {
+  return readEvents(house.start(["run", ...words, "-a", agent, ...args, "--output-format", "events", "--timeout", "200s"], { env }));
 }
 
 /** Each result of a call and the first words of each answer, as they are printed. */
-async function* shownBy(run: ReturnType<typeof follow>): AsyncGenerator<void> {
+async function* shownBy(run: ReturnType<typeof readEvents>): AsyncGenerator<void> {
   for (let seen = 0; ;) {
     const shown = run.printed.filter(({ type, node }) => type === "text.delta" || node?.author === "tool").length;
     if (shown > seen) {
@@ -85,6 +85,6 @@ async function* shownBy(run: ReturnType<typeof follow>): AsyncGenerator<void> {
   }
 }
 
-function textIn(event: Printed | undefined): string {
+function textIn(event: PrintedEvent | undefined): string {
   return (event?.node?.parts ?? []).map(({ text }) => text ?? "").join("");
 }

@@ -4,10 +4,10 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import { skeinCommand, type TemporaryHouse } from "./skein.ts";
+import { skeinCommand, type TemporaryHome } from "./skein.ts";
 
 /** Its hub, if there is one, ends with it. */
-export function endingItsHub<House extends TemporaryHouse>(house: House): House & AsyncDisposable {
+export function stoppingHub<House extends TemporaryHome>(house: House): House & AsyncDisposable {
   return Object.assign(house, {
     async [Symbol.asyncDispose]() {
       await house.run(["hub", "stop", "--wait", "0"]);
@@ -22,7 +22,7 @@ export function serverWith(script: ScriptSource): ModelServer & AsyncDisposable 
   return Object.assign(server, { [Symbol.asyncDispose]: () => server.stop() });
 }
 
-export type McpTalk = AsyncDisposable & {
+export type McpTestClient = AsyncDisposable & {
   client: Client;
   pid: number;
   /** What the server said on stderr. */
@@ -43,7 +43,7 @@ export type McpOptions = {
   prepare?: (client: Client) => void;
 };
 
-export async function mcpClient(house: TemporaryHouse, options: McpOptions = {}): Promise<McpTalk> {
+export async function mcpClient(house: TemporaryHome, options: McpOptions = {}): Promise<McpTestClient> {
   const { name = "walk", era = "legacy", capabilities = {} } = options;
   const mode = era === "legacy" ? "legacy" : { pin: "2026-07-28" };
   const client = new Client({ name, version: "1.0.0" }, { capabilities, versionNegotiation: { mode } });
@@ -62,13 +62,13 @@ export async function mcpClient(house: TemporaryHouse, options: McpOptions = {})
 }
 
 /** The first SDK, which most clients are still built with. */
-export async function oldMcpClient(house: TemporaryHouse, options: McpOptions = {}): Promise<OldClient & AsyncDisposable> {
+export async function oldMcpClient(house: TemporaryHome, options: McpOptions = {}): Promise<OldClient & AsyncDisposable> {
   const client = new OldClient({ name: options.name ?? "walk", version: "1.0.0" });
   await client.connect(new OldTransport(startWords(house, options)));
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-function startWords(house: TemporaryHouse, { args = [], cwd = house.project, env = {} }: McpOptions) {
+function startWords(house: TemporaryHome, { args = [], cwd = house.project, env = {} }: McpOptions) {
   const [command, ...words] = skeinCommand();
   return { command: command!, args: [...words, "mcp", ...args], cwd, env: { ...house.env, ...env }, stderr: "pipe" as const };
 }

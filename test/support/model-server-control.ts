@@ -1,9 +1,9 @@
 // Steers a model server that runs in another process: its script, its faults and its record, over HTTP under /_control.
 // Both ends are here: the routes and the client.
 import type { ModelServer, RecordedRequest } from "../../src/agents/contract/server.ts";
-import type { Fault, Script } from "../../src/agents/contract/server/script.ts";
+import type { ServerFault, Script } from "../../src/agents/contract/server/script.ts";
 
-type FaultOrder = { fault: Fault | null; request?: number };
+type FaultOrder = { fault: ServerFault | null; request?: number };
 
 /** Null for any path that is not ours. */
 export function controlRoute(server: () => ModelServer): (request: Request, path: string) => Promise<Response | null> | null {
@@ -14,7 +14,7 @@ export type RemoteModelServer = {
   url: string;
   pid: number;
   setScript: (script: Script) => Promise<void>;
-  setFault: (fault: Fault | null, request?: number) => Promise<void>;
+  setFault: (fault: ServerFault | null, request?: number) => Promise<void>;
   /** The record so far, oldest first. */
   requests: () => Promise<RecordedRequest[]>;
   /** Forgets the record and starts numbering anew. */

@@ -1,8 +1,8 @@
 // Runs a shell script in a mount namespace of its own, where "$@" is skein: for full and read-only disks.
 // What it mounts ends with it.
-import { skeinCommand, type TemporaryHouse } from "./skein.ts";
+import { skeinCommand, type TemporaryHome } from "./skein.ts";
 
-export async function inOwnMounts(house: TemporaryHouse, script: string): Promise<{ code: number; out: string; err: string }> {
+export async function inOwnMounts(house: TemporaryHome, script: string): Promise<{ code: number; out: string; err: string }> {
   const asRoot = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
   const child = Bun.spawn(["unshare", ...asRoot, "--mount", "bash", "-ec", script, "bash", ...skeinCommand()], {
     cwd: house.project,

@@ -2,17 +2,17 @@
 // working directory or an open file, and whoever descends from one. It ends none of them.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-export type Living = { pid: number; command: string; started: string };
+export type LivingProcess = { pid: number; command: string; started: string };
 
 /** More ways to belong: a word in the arguments, which nobody else on the machine may have (`ownSign`). */
-export type Signs = { sign?: string };
+export type ProcessTags = { sign?: string };
 
 /** A duration for sleep, of about a day, that no other test and no other run of it has. */
-export function ownSign(): string {
+export function ownRlimitTag(): string {
   return `86395.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
 }
 
-export function processesOf(root: string, { sign }: Signs = {}): Living[] {
+export function processesOf(root: string, { sign }: ProcessTags = {}): LivingProcess[] {
   return table().filter(({ pid, command }) => {
     if (pid === process.pid || command === "") return false;
     if (command.includes(root) || (sign !== undefined && command.includes(sign))) return true;
@@ -21,7 +21,7 @@ export function processesOf(root: string, { sign }: Signs = {}): Living[] {
 }
 
 /** The only one with such a command line. A child that has not become its own program yet has its parent's for a moment. */
-export async function theOneOf(root: string, isIt: (command: string) => boolean): Promise<Living> {
+export async function findProcess(root: string, isIt: (command: string) => boolean): Promise<LivingProcess> {
   const giveUpAt = performance.now() + 60_000;
   for (;;) {
     const found = processesOf(root).filter(({ command }) => isIt(command));
@@ -32,7 +32,7 @@ export async function theOneOf(root: string, isIt: (command: string) => boolean)
 }
 
 /** Every living process below this one. */
-export function belowOf(pid: number): Living[] {
+export function childrenOf(pid: number): LivingProcess[] {
   const rows = table();
   const found = new Set([pid]);
   for (const each of found) for (const row of rows) if (row.parent === each) found.add(row.pid);
@@ -45,14 +45,14 @@ export function isAtWork(pid: number): boolean {
   return threads.some((thread) => /\) [RD] /.test(readText(`/proc/${pid}/task/${thread}/stat`)));
 }
 
-export type Wanted = Signs & {
+export type WaitOptions = ProcessTags & {
   /** Processes that were seen before. */
-  family?: Living[];
-  only?: (living: Living) => boolean;
+  family?: LivingProcess[];
+  only?: (living: LivingProcess) => boolean;
 };
 
 /** What is still there after `limitMs`; nothing, as soon as nothing is left. */
-export async function leftOf(root: string, limitMs = 20_000, wanted: Wanted = {}): Promise<Living[]> {
+export async function waitForNoProcesses(root: string, limitMs = 20_000, wanted: WaitOptions = {}): Promise<LivingProcess[]> {
   const giveUpAt = performance.now() + limitMs;
   const { family = [], only = () => true } = wanted;
   for (;;) {
@@ -64,7 +64,7 @@ export async function leftOf(root: string, limitMs = 20_000, wanted: Wanted = {}
   }
 }
 
-type Row = Living & { parent: number };
+type Row = LivingProcess & { parent: number };
 
 /** Without zombies. */
 function table(): Row[] {

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { peersBin } from "../../bench/peers.ts";
 import type { ModelServer } from "../../src/agents/contract/server.ts";
-import type { TemporaryHouse } from "./skein.ts";
+import type { TemporaryHome } from "./skein.ts";
 
 export const mcpClientNames = ["claude", "codex", "gemini", "opencode"] as const;
 export type McpClientName = (typeof mcpClientNames)[number];
@@ -110,7 +110,7 @@ export function toolName(client: McpClientName, name: string): string {
 }
 
 /** Its own files, then ours by `skein mcp install` with these words. */
-export async function installedIn(house: TemporaryHouse, server: ModelServer, client: McpClientName, words: string[] = []): Promise<void> {
+export async function installedIn(house: TemporaryHome, server: ModelServer, client: McpClientName, words: string[] = []): Promise<void> {
   for (const [path, text] of Object.entries(rows[client].files(server.url))) {
     mkdirSync(dirname(join(house.home, path)), { recursive: true });
     writeFileSync(join(house.home, path), text);
@@ -121,7 +121,7 @@ export async function installedIn(house: TemporaryHouse, server: ModelServer, cl
 
 export type ClientRan = { code: number; out: string; err: string };
 
-export async function askClient(house: TemporaryHouse, client: McpClientName, prompt: string): Promise<ClientRan> {
+export async function askClient(house: TemporaryHome, client: McpClientName, prompt: string): Promise<ClientRan> {
   const { env, words } = rows[client];
   const child = Bun.spawn([join(peersBin, client), ...words(prompt)], {
     cwd: house.project,

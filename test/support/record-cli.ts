@@ -7,12 +7,12 @@ import { peersBin, peersDir } from "../../bench/peers.ts";
 import type { Adapter, CliLaunch } from "../../src/agents/external/adapter.ts";
 import { endFamily } from "../../src/kit/processes.ts";
 import { type ModelServer, type ScriptSource, startModelServer } from "../../src/agents/contract/server.ts";
-import { type Fault, type Script, shellScript } from "../../src/agents/contract/server/script.ts";
+import { type ServerFault, type Script, shellScript } from "../../src/agents/contract/server/script.ts";
 
 export type CliRun = { stdout: string; stderr: string; exitCode: number | null; signal: string | null; args: string[] };
 
 /** A place of one tree: its own configuration directory and project, the same for every run in it. */
-export type CliSeat = {
+export type CliSite = {
   root: string;
   server: ModelServer;
   launch: (changes: Partial<CliLaunch>) => CliLaunch;
@@ -21,7 +21,7 @@ export type CliSeat = {
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export function takeCliSeat(adapter: Adapter, model: string, script: ScriptSource): CliSeat {
+export function openCliSite(adapter: Adapter, model: string, script: ScriptSource): CliSite {
   const root = mkdtempSync(join(tmpdir(), "skein-cli-"));
   const [configDir, directory, home] = ["config", "project", "home"].map((name) => join(root, name)) as [string, string, string];
   for (const each of [configDir, join(directory, ".git"), home]) mkdirSync(each, { recursive: true, mode: 0o700 });
@@ -96,7 +96,7 @@ export type Scenario = {
   script: ScriptSource;
   /** What is run; only the last is kept. A resume or fork takes the session of the first. */
   starts: ("new" | "resume" | "fork" | "unknown")[];
-  fault?: Fault;
+  fault?: ServerFault;
   /** No server is there. */
   isDown?: boolean;
   killAt?: RegExp;
@@ -164,7 +164,7 @@ export async function recordScenario(adapter: Adapter, model: string, name: stri
   if (scenario === undefined) throw new Error(`no scenario ${name}; there are ${Object.keys(scenarios).join(", ")}`);
   const { edit = (args) => args } = scenario;
   const edited: Adapter = { ...adapter, args: (launch) => edit(adapter.args(launch)) };
-  await using seat = takeCliSeat(edited, scenario.model ?? model, scenario.script);
+  await using seat = openCliSite(edited, scenario.model ?? model, scenario.script);
   if (scenario.fault !== undefined) seat.server.setFault(scenario.fault);
   let id = crypto.randomUUID() as string;
   let ran: CliRun | null = null;
@@ -195,7 +195,7 @@ export function nativeIdOf(adapter: Adapter, stdout: string): string | null {
 }
 
 /** The same text on every machine and in every run: paths, ports, times and ids become placeholders, ids distinct ones. */
-function normaliser(seat: CliSeat): (text: string) => string {
+function normaliser(seat: CliSite): (text: string) => string {
   const ids = new Map<string, string>();
   const placeholder = (id: string, make: (number: number) => string): string => {
     const known = ids.get(id) ?? make(ids.size + 1);

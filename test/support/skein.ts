@@ -6,21 +6,21 @@ import { join } from "node:path";
 
 const root = join(import.meta.dir, "..", "..");
 
-export type TemporaryHouse = {
+export type TemporaryHome = {
   root: string;
   home: string;
   project: string;
   env: Record<string, string>;
-  run: (args: string[], options?: RunOptions) => Promise<Ran>;
+  run: (args: string[], options?: RunOptions) => Promise<RunResult>;
   start: (args: string[], options?: RunOptions) => ReturnType<typeof Bun.spawn<"ignore" | "pipe", "pipe", "pipe">>;
   [Symbol.dispose]: () => void;
 };
 
 export type RunOptions = { env?: Record<string, string>; cwd?: string; stdin?: string };
-export type Ran = { code: number; out: string; err: string; lines: () => unknown[]; json: () => Record<string, unknown> };
+export type RunResult = { code: number; out: string; err: string; lines: () => unknown[]; json: () => Record<string, unknown> };
 
 /** `using house = temporaryHouse()` cleans up behind itself. `words` stand before the program: they may make it another user's. */
-export function temporaryHouse(env: Record<string, string> = {}, words: string[] = []): TemporaryHouse {
+export function temporaryHome(env: Record<string, string> = {}, words: string[] = []): TemporaryHome {
   const base = mkdtempSync(join(tmpdir(), "skein-walk-"));
   const home = join(base, "home");
   const project = join(base, "project");
@@ -43,7 +43,7 @@ export function temporaryHouse(env: Record<string, string> = {}, words: string[]
       stdin: options.stdin === undefined ? "ignore" : new Blob([options.stdin]),
       stdout: "pipe",
       stderr: "pipe",
-    }) as ReturnType<TemporaryHouse["start"]>;
+    }) as ReturnType<TemporaryHome["start"]>;
   }
   return {
     root: base,

@@ -69,7 +69,7 @@ function validText(schema: Json, random: Random, pool: Pool): string {
 }
 
 /** Valid params in which one thing was replaced, left out or added, at the top or in an object below; some are valid still. */
-export function spoilt(schema: Json, random: Random, pool: Pool): unknown[] {
+export function invalidParams(schema: Json, random: Random, pool: Pool): unknown[] {
   const valid = () => validParams(schema, random, pool) as Record<string, unknown>;
   const fields = Object.entries(schema.properties ?? {});
   const stranger = random.of(["sesion", "__proto__", "constructor", "", "a\u0000b", "x".repeat(5_000), "toString"]);
@@ -79,7 +79,7 @@ export function spoilt(schema: Json, random: Random, pool: Pool): unknown[] {
     ...fields.map(([name]) => without(valid(), name)),
     ...fields.flatMap(([name]) => hostile(random).map((value) => ({ ...valid(), [name]: value }))),
     ...fields.flatMap(([name, field]) =>
-      field.properties === undefined ? [] : spoilt(field, random, pool).map((value) => ({ ...valid(), [name]: value })),
+      field.properties === undefined ? [] : invalidParams(field, random, pool).map((value) => ({ ...valid(), [name]: value })),
     ),
   ];
 }

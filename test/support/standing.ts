@@ -1,13 +1,13 @@
 // What a family of processes does while it should do nothing: the processor time that all of them have used.
 import { readFileSync } from "node:fs";
-import { belowOf, type Living } from "./processes.ts";
+import { childrenOf, type LivingProcess } from "./processes.ts";
 
 /** Clock ticks (10 ms) by all processes of a skein, itself included. */
 function ticksOf(pid: number): number {
-  return [{ pid }, ...belowOf(pid)].reduce((sum, each) => sum + ownTicks(each), 0);
+  return [{ pid }, ...childrenOf(pid)].reduce((sum, each) => sum + ownTicks(each), 0);
 }
 
-function ownTicks({ pid }: Pick<Living, "pid">): number {
+function ownTicks({ pid }: Pick<LivingProcess, "pid">): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
     return Number(fields[11]) + Number(fields[12]);

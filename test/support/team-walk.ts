@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import type { Script } from "../../src/agents/contract/server/script.ts";
 import type { TeamEvent } from "../../src/protocol/team.ts";
-import { fromWire } from "../../src/protocol/wire-case.ts";
-import { leftOf } from "./processes.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "./skein.ts";
+import { fromJsonCase } from "../../src/protocol/wire-case.ts";
+import { waitForNoProcesses } from "./processes.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "./skein.ts";
 
 export const model = ["-m", "anthropic/claude-sonnet-4-5"];
 
@@ -20,7 +20,7 @@ export type Player = (who: {
   tries: number;
 }) => string | { run: string; say?: string } | Script;
 
-export function played(player: Player) {
+export function scriptFromPlayer(player: Player) {
   const tries = new Map<string, number>();
   return ({ position: { prompt } }: { position: { prompt: string } }): Script => {
     const role = /You are the (.+?) in a team/.exec(prompt)?.[1] ?? (prompt.startsWith("Plan the next") ? "planner" : "again");
@@ -34,13 +34,16 @@ export function played(player: Player) {
   };
 }
 
-export async function onTeam(player: Player, walk: (at: { house: TemporaryHouse; server: ModelServer }) => Promise<void>): Promise<void> {
-  const server = startModelServer(played(player));
-  using house = temporaryHouse(vendorEnv(server.url));
+export async function runTeamJourney(
+  player: Player,
+  walk: (at: { house: TemporaryHome; server: ModelServer }) => Promise<void>,
+): Promise<void> {
+  const server = startModelServer(scriptFromPlayer(player));
+  using house = temporaryHome(vendorEnv(server.url));
   repositoryIn(house.project);
   try {
     await walk({ house, server });
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   } finally {
     await server.stop();
   }
@@ -69,7 +72,7 @@ export function filled(names: string, directory: string): number {
   return found.filter((path) => Bun.file(path).size > 0).length;
 }
 
-export function teamIn(house: TemporaryHouse): { id: string; root: string; log: TeamEvent[] } {
+export function teamIn(house: TemporaryHome): { id: string; root: string; log: TeamEvent[] } {
   const folder = join(house.project, ".skein", "teams");
   const id = readdirSync(folder).find((name) => !name.startsWith(".")) ?? "";
   const lines = readFileSync(join(folder, id, "session.log"), "utf8")
@@ -77,7 +80,7 @@ export function teamIn(house: TemporaryHouse): { id: string; root: string; log: 
     .split("\n");
   const log = lines.map((line) => {
     const { event, data } = JSON.parse(line) as { event: string; data: object };
-    return { event, ...(fromWire(data) as object) } as TeamEvent;
+    return { event, ...(fromJsonCase(data) as object) } as TeamEvent;
   });
   return { id, root: join(folder, id), log };
 }

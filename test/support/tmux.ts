@@ -1,6 +1,6 @@
 // A real terminal for a walk: a tmux server of its own, with one pane, that is ended with the walk.
 import { join } from "node:path";
-import { skeinCommand, type TemporaryHouse } from "./skein.ts";
+import { skeinCommand, type TemporaryHome } from "./skein.ts";
 
 export type Terminal = {
   /** Keys by tmux's names ("Enter", "C-c"); anything else is typed as it is. */
@@ -17,7 +17,7 @@ export type Terminal = {
 
 /** Runs a shell in the house's project, in which `skein` is the program. A second one beside it needs a name of its own. */
 export async function openTerminal(
-  house: TemporaryHouse,
+  house: TemporaryHome,
   size = { columns: 80, rows: 50 },
   program = skeinCommand(),
   name = "walk",

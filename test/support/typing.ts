@@ -1,7 +1,7 @@
 // The real program in a terminal of its own: what it writes is remembered as it comes, with its escape sequences.
-import { skeinCommand, type TemporaryHouse } from "./skein.ts";
+import { skeinCommand, type TemporaryHome } from "./skein.ts";
 
-export type Typing = {
+export type PtyProgram = {
   type: (text: string) => void;
   /** All that was written so far, as it was written. */
   written: () => string;
@@ -16,7 +16,7 @@ export type Typing = {
 
 type TypingOptions = { env?: Record<string, string>; program?: string[]; size?: { columns: number; rows: number } };
 
-export function typing(house: TemporaryHouse, args: string[], options: TypingOptions = {}): Typing {
+export function startInPty(house: TemporaryHome, args: string[], options: TypingOptions = {}): PtyProgram {
   const { env = { NO_COLOR: "1" }, program = skeinCommand(), size = { columns: 80, rows: 24 } } = options;
   const decoder = new TextDecoder();
   let written = "";

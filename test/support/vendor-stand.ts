@@ -7,25 +7,25 @@ import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import type { Script } from "../../src/agents/contract/server/script.ts";
 
-export type StoodRequest = { method: string; host: string; path: string; authorization: string; body: string };
+export type StandInRequest = { method: string; host: string; path: string; authorization: string; body: string };
 
-export type VendorStand = {
+export type VendorStandIn = {
   /** What a person's environment holds to get here. */
   env: Record<string, string>;
   /** Hosts that a tunnel was asked for. */
   asked: string[];
-  requests: StoodRequest[];
+  requests: StandInRequest[];
   close: () => Promise<void>;
 };
 
 const names = ["*.anthropic.com", "platform.claude.com", "chatgpt.com", "*.chatgpt.com", "*.openai.com", "*.googleapis.com"];
 
 /** Without a script every request is refused with 401. */
-export async function startVendorStand(script: Script | null, idToken = ""): Promise<VendorStand> {
+export async function startVendorStandIn(script: Script | null, idToken = ""): Promise<VendorStandIn> {
   const folder = mkdtempSync(join(tmpdir(), "skein-stand-"));
   const { cert, key, authority } = makeCertificates(folder);
   const model = startModelServer(script ?? { steps: [], final: "" });
-  const requests: StoodRequest[] = [];
+  const requests: StandInRequest[] = [];
   const asked: string[] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",

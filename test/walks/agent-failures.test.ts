@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
 import { watchArguments } from "../support/argument-lists.ts";
-import { marks, withCanaries } from "../support/canaries.ts";
-import { houseWithFakes, type FakeHouse } from "../support/fake-clis.ts";
-import { leftOf } from "../support/processes.ts";
+import { canaryPattern, withCanaries } from "../support/canaries.ts";
+import { homeWithFakeClis, type FakeCliHome } from "../support/fake-clis.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
 
 let watch: ReturnType<typeof watchArguments>;
@@ -18,7 +18,7 @@ afterAll(() => watch.stop());
 const agents = ["claude", "codex", "gemini", "opencode", "pi"] as const;
 const said = "All three were said.";
 
-async function turn(house: FakeHouse, args: string[], env: Record<string, string> = {}) {
+async function turn(house: FakeCliHome, args: string[], env: Record<string, string> = {}) {
   const { code, out, err } = await house.run(["run", ...args, "--output-format", "events"], { env });
   const events = out
     .trim()
@@ -114,10 +114,10 @@ describe("an agent's CLI", () => {
   });
 
   async function failAndGoOn(agent: string, row: Row): Promise<void> {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const first = await turn(house, [`do it fake:${row.word}`, "-a", agent, ...(row.args ?? [])], row.env);
     expectEnd(agent, first, row);
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     if (!row.word.startsWith("long-line") && row.word !== "flood") expectLogs(agent, first);
     const next = await turn(house, ["go on fake:good", "--resume", first.result.session_id]);
     expect({ agent, code: next.code, status: next.result.status, error: next.result.error }).toEqual({
@@ -159,7 +159,7 @@ function expectLogs(agent: string, { result }: Turned): void {
 
 describe.each(agents)("%s", (agent) => {
   test("goes on in its last good session after a turn that failed, and is told what it may have missed", async () => {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const first = await turn(house, ["remember the heron", "-a", agent]);
     const second = await turn(house, ["fish at dawn fake:fails", "--resume", first.result.session_id]);
     const third = await turn(house, ["and now? fake:good", "--resume", first.result.session_id]);
@@ -179,7 +179,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("begins anew with a brief, and says so, when its own session is gone", async () => {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const first = await turn(house, ["remember the heron", "-a", agent]);
     for await (const folder of new Bun.Glob("**/fake-sessions").scan({ cwd: house.root, onlyFiles: false, absolute: true, dot: true }))
       rmSync(folder, { recursive: true });
@@ -197,7 +197,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("tells everything again when the turn that failed had begun another session", async () => {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const first = await turn(house, ["remember the heron", "-a", agent]);
     await turn(house, ["fish at dawn fake:fails-elsewhere", "--resume", first.result.session_id]);
     const third = await turn(house, ["and now? fake:good", "--resume", first.result.session_id]);
@@ -208,7 +208,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("is shown as it prints: each result and the first words before what follows them", async () => {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const id = Bun.randomUUIDv7();
     const child = house.start([
       "run",
@@ -230,13 +230,13 @@ describe.each(agents)("%s", (agent) => {
       for (; steps < seen; steps += 1) await Bun.write(join(house.project, `seen-${id}-${steps + 1}`), "");
     }
     expect(await child.exited).toBe(0);
-    expect([steps, marks.test(text)]).toEqual([4, false]);
+    expect([steps, canaryPattern.test(text)]).toEqual([4, false]);
     expect(await house.leaks()).toEqual([]);
   });
 
   test("killed in mid-call leaves a session that the native agent can take up", async () => {
     const server = startModelServer({ steps: [], final: "I take it up." });
-    using house = withCanaries(houseWithFakes([agent], vendorEnv(server.url)));
+    using house = withCanaries(homeWithFakeClis([agent], vendorEnv(server.url)));
     try {
       const { result } = await turn(house, ["do it fake:dies-calling", "-a", agent]);
       expect(result.status).toBe("killed");
@@ -246,7 +246,7 @@ describe.each(agents)("%s", (agent) => {
       const ids = (pattern: RegExp) => [...asked.matchAll(pattern)].map(([, id]) => id);
       expect(ids(/"tool_use","id":"([^"]+)"/g)).toHaveLength(1);
       expect(ids(/"tool_use_id":"([^"]+)"/g)).toEqual(ids(/"tool_use","id":"([^"]+)"/g));
-      expect(server.requests.filter(({ text }) => marks.test(text))).toEqual([]);
+      expect(server.requests.filter(({ text }) => canaryPattern.test(text))).toEqual([]);
       expect(await house.leaks()).toEqual([]);
     } finally {
       await server.stop();
@@ -254,7 +254,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("gets a prompt whole that would be too long for an argument once it is quoted", async () => {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const prompt = `${'"\n'.repeat(45_000)}fake:good`;
     const { code, result } = await turn(house, [prompt, "-a", agent]);
     expect({ code, error: result.error }).toEqual({ code: 0, error: undefined });
@@ -263,7 +263,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("that is not installed ends with 3 and says how to install it", async () => {
-    using house = withCanaries(houseWithFakes([]));
+    using house = withCanaries(homeWithFakeClis([]));
     const ran = await house.run(["run", "do it", "-a", agent, "--output-format", "json"], { env: { PATH: "/usr/bin:/bin" } });
     expect(ran.code).toBe(3);
     expect(`${ran.out}${ran.err}`).toMatch(/is not installed[^]*npm install -g/);
@@ -272,14 +272,14 @@ describe.each(agents)("%s", (agent) => {
 });
 
 test.each(["one-object", "one-array"])("Claude's JSON is read when it comes as %s", async (word) => {
-  using house = withCanaries(houseWithFakes(["claude"]));
+  using house = withCanaries(homeWithFakeClis(["claude"]));
   const { code, result } = await turn(house, [`do it fake:${word}`, "-a", "claude"]);
   expect({ code, answer: result.result }).toEqual({ code: 0, answer: said });
   expect(await house.leaks()).toEqual([]);
 });
 
 test("earlier turns that a resumed Codex prints again are stored once", async () => {
-  using house = withCanaries(houseWithFakes(["codex"]));
+  using house = withCanaries(homeWithFakeClis(["codex"]));
   const first = await turn(house, ["do it", "-a", "codex"]);
   const second = await turn(house, ["once more fake:replays", "--resume", first.result.session_id]);
   expect({ nodes: second.nodes, answer: second.result.result }).toEqual({
@@ -294,7 +294,7 @@ test("silence while its vendor answers is no stall", async () => {
     { steps: [], final: "A long answer, word by word, of which the CLI shows nothing." },
     { chunkDelayMs: 700 },
   );
-  using house = withCanaries(houseWithFakes(["claude"], vendorEnv(server.url)));
+  using house = withCanaries(homeWithFakeClis(["claude"], vendorEnv(server.url)));
   try {
     const { code, result } = await turn(house, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "6s" });
     expect({ code, error: result.error, asked: server.main().length }).toEqual({ code: 0, error: undefined, asked: 1 });
@@ -306,14 +306,14 @@ test("silence while its vendor answers is no stall", async () => {
 });
 
 test.each(["landlock", "none"])("its daemons end with the turn also where there is no namespace of processes (%s)", async (best) => {
-  using house = withCanaries(houseWithFakes(["claude"], { SKEIN_SANDBOX_BEST: best }));
+  using house = withCanaries(homeWithFakeClis(["claude"], { SKEIN_SANDBOX_BEST: best }));
   const ran = await house.run(["run", "do it fake:daemon", "-a", "claude", "--output-format", "json"]);
   expect(ran.json()).toMatchObject({ status: "ok", enforced: { tier: best, processes: false } });
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
   expect(await house.leaks()).toEqual([]);
 });
 
 test("afterwards no argument list has held a key", () => {
   expect(watch.lists().some((list) => list.includes("fake-cli.ts"))).toBe(true);
-  expect(watch.lists().filter((list) => marks.test(list))).toEqual([]);
+  expect(watch.lists().filter((list) => canaryPattern.test(list))).toEqual([]);
 });

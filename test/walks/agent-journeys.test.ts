@@ -18,25 +18,25 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { houseWithFakes, type FakeHouse } from "../support/fake-clis.ts";
+import { homeWithFakeClis, type FakeCliHome } from "../support/fake-clis.ts";
 import { vendorEnv, wireModels } from "../support/skein.ts";
 
 type Session = { nodes: { author: string; parts: { kind: string; text?: string }[] }[] };
 
-async function run(house: FakeHouse, words: string[]): Promise<string> {
+async function run(house: FakeCliHome, words: string[]): Promise<string> {
   const ran = await house.run(["run", ...words, "--output-format", "json"]);
   expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
   return String(ran.json()["result"]);
 }
 
-async function talkOf(house: FakeHouse, session: string): Promise<string[]> {
+async function talkOf(house: FakeCliHome, session: string): Promise<string[]> {
   const { nodes } = (await house.run(["show", session, "--json"])).json() as unknown as Session;
   const texts = nodes.map(({ author, parts }) => [author, parts.flatMap(({ kind, text }) => (kind === "text" ? [text] : [])).join("")]);
   return texts.filter(([author, text]) => author !== "tool" && text !== "").map(([author, text]) => `${author}: ${text}`);
 }
 
 test("full work_with flow with Claude: a task by a model's name, with role and effort, to an answer in the tree", async () => {
-  using house = houseWithFakes(["claude"]);
+  using house = homeWithFakeClis(["claude"]);
   const answer = await run(house, [
     "do the work",
     "-a",
@@ -55,7 +55,7 @@ test("full work_with flow with Claude: a task by a model's name, with role and e
 });
 
 test("environment isolation: a configuration directory of its own below skein's, which only the user can open", async () => {
-  using house = houseWithFakes(["claude", "codex"]);
+  using house = homeWithFakeClis(["claude", "codex"]);
   await run(house, ["one", "-a", "claude", "--session", "tree"]);
   await run(house, ["two", "-a", "codex", "--session", "tree"]);
   const data = join(house.env["SKEIN_HOME"]!, "data", "agents");
@@ -66,7 +66,7 @@ test("environment isolation: a configuration directory of its own below skein's,
 });
 
 test("resume same CLI session: the second turn goes on in it, and only the new words are sent", async () => {
-  using house = houseWithFakes(["claude"]);
+  using house = homeWithFakeClis(["claude"]);
   await run(house, ["remember the heron", "-a", "claude", "--session", "work"]);
   expect(await run(house, ["and then?", "--session", "work"])).toBe("Only this.");
   const [first, second] = house.started();
@@ -76,7 +76,7 @@ test("resume same CLI session: the second turn goes on in it, and only the new w
 
 test("cross-CLI handoff (consult_with → work_with): what an API model said is told to the CLI, and back", async () => {
   const server = startModelServer(shellScript([], "Ask the heron."));
-  using house = houseWithFakes(["codex", "gemini"], vendorEnv(server.url));
+  using house = homeWithFakeClis(["codex", "gemini"], vendorEnv(server.url));
   try {
     await run(house, ["whom do I ask?", "-m", wireModels.anthropic, "--tool-level", "none", "--session", "work"]);
     await run(house, ["then do it", "-a", "codex", "--session", "work"]);
@@ -102,7 +102,7 @@ test("cross-CLI handoff (consult_with → work_with): what an API model said is 
 
 test("consult_with multi-turn: an API model without tools is asked again with what was said before", async () => {
   const server = startModelServer(shellScript([], "Twelve."));
-  using house = houseWithFakes([], vendorEnv(server.url));
+  using house = homeWithFakeClis([], vendorEnv(server.url));
   try {
     await run(house, ["how many herons?", "-m", wireModels.gemini, "--tool-level", "none", "--session", "consult"]);
     expect(await run(house, ["are you sure?", "--tool-level", "none", "--session", "consult"])).toBe("Twelve.");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { keyFiles, keyVariables, secret, withCanaries } from "../support/canaries.ts";
-import { type FakeHouse, houseWithFakes } from "../support/fake-clis.ts";
+import { type FakeCliHome, homeWithFakeClis } from "../support/fake-clis.ts";
 
 const agents = ["claude", "codex", "gemini", "opencode", "pi"] as const;
 
@@ -17,7 +17,7 @@ const inConfig: Record<string, Record<string, unknown>> = {
   gemini: { gemini: { api_key: secret("config gemini") } },
 };
 
-async function echo(house: FakeHouse, agent: string, word: string) {
+async function echo(house: FakeCliHome, agent: string, word: string) {
   const ran = await house.run(["run", `look fake:${word}`, "-a", agent, "--output-format", "json"]);
   const logs = readdirSync(house.root, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(`.${agent}.stdout.log`) || path.endsWith(`.${agent}.stderr.log`))
@@ -27,7 +27,7 @@ async function echo(house: FakeHouse, agent: string, word: string) {
 }
 
 test("a fake that stands behind no walls tells every key, and the search finds what it told", async () => {
-  using house = withCanaries(houseWithFakes(["claude"]));
+  using house = withCanaries(homeWithFakeClis(["claude"]));
   const child = Bun.spawn(["claude", "fake:echoes"], { cwd: house.project, env: house.env, stdout: "pipe", stderr: "ignore" });
   const said = await new Response(child.stdout).text();
   const keys = [...keyVariables, ...keyFiles, "acme"].map(secret);
@@ -40,7 +40,7 @@ test("a fake that stands behind no walls tells every key, and the search finds w
 
 describe.each(agents)("%s", (agent) => {
   test("tells no key though it tells all that it sees", async () => {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const { code, result, logs } = await echo(house, agent, "echoes");
     expect({ code, status: result.status }).toEqual({ code: 0, status: "ok" });
     // It did look, and what it saw is in the logs and in its answer.
@@ -50,7 +50,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("tells no key when it fails", async () => {
-    using house = withCanaries(houseWithFakes([agent]));
+    using house = withCanaries(homeWithFakeClis([agent]));
     const { code, result, logs } = await echo(house, agent, "echoes-fails");
     expect([code, result.status]).not.toEqual([0, "ok"]);
     expect(logs).toContain("PATH");
@@ -58,7 +58,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("tells no key that lies in a file alone", async () => {
-    using house = withCanaries(houseWithFakes([agent]), inConfig[agent]);
+    using house = withCanaries(homeWithFakeClis([agent]), inConfig[agent]);
     for (const name of keyVariables) delete house.env[name];
     const { code, result, logs } = await echo(house, agent, "echoes");
     expect({ code, status: result.status }).toEqual({ code: 0, status: "ok" });
@@ -67,7 +67,7 @@ describe.each(agents)("%s", (agent) => {
   });
 
   test("tells no key where Landlock is all there is", async () => {
-    using house = withCanaries(houseWithFakes([agent], { SKEIN_SANDBOX_BEST: "landlock" }));
+    using house = withCanaries(homeWithFakeClis([agent], { SKEIN_SANDBOX_BEST: "landlock" }));
     const { result, logs } = await echo(house, agent, "echoes");
     expect([result.status, result.enforced.tier]).toEqual(["ok", "landlock"]);
     expect(logs).toContain("PATH");

@@ -3,14 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { agent, agentsReport } from "../../src/protocol/schema/agent-records.ts";
-import { leftOf } from "../support/processes.ts";
-import { type TemporaryHouse, temporaryHouse } from "../support/skein.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, temporaryHome } from "../support/skein.ts";
 
 const names = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /** Every agent is a small script, so that none of this machine's is found. */
-function houseWith(scripts: Record<string, string>, env: Record<string, string> = {}): TemporaryHouse {
-  const house = temporaryHouse(env);
+function houseWith(scripts: Record<string, string>, env: Record<string, string> = {}): TemporaryHome {
+  const house = temporaryHome(env);
   const bin = join(house.root, "bin");
   mkdirSync(bin);
   for (const name of names) {
@@ -23,7 +23,7 @@ function houseWith(scripts: Record<string, string>, env: Record<string, string> 
   return house;
 }
 
-const trialsIn = (house: TemporaryHouse) => readdirSync(join(house.root, "temp"));
+const trialsIn = (house: TemporaryHome) => readdirSync(join(house.root, "temp"));
 
 describe("agents", () => {
   test("names the credential and never its value, and asks no program twice for its version", async () => {
@@ -78,7 +78,7 @@ describe("agents", () => {
   });
 
   test("says how to install what is not there", async () => {
-    using house = temporaryHouse({ PATH: "/nowhere" });
+    using house = temporaryHome({ PATH: "/nowhere" });
     const { out, code } = await house.run(["agents"]);
     expect(code).toBe(0);
     expect(out).toContain("codex: not installed; npm install -g @openai/codex\n");
@@ -109,7 +109,7 @@ describe("doctor --agents", () => {
       pi: expect.stringMatching(/pi was killed|pi: .*killed/i),
     });
     for (const each of report.agents) expect(each.checks.map(({ outcome }) => outcome)).toEqual(["failed", ...Array(6).fill("untried")]);
-    expect({ left: await leftOf(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
+    expect({ left: await waitForNoProcesses(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
     expect(existsSync(join(house.env["SKEIN_HOME"] as string, "data"))).toBe(false);
 
     const shown = await house.run(["agents"]);
@@ -132,7 +132,7 @@ describe("doctor --agents", () => {
     while (trialsIn(house).filter((name) => name.startsWith("skein-trial-")).length < names.length) await Bun.sleep(20);
     child.kill("SIGINT");
     expect({ code: await child.exited, out: await new Response(child.stdout).text() }).toEqual({ code: 130, out: "" });
-    expect({ left: await leftOf(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
+    expect({ left: await waitForNoProcesses(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
     expect(existsSync(join(house.env["SKEIN_HOME"] as string, "state", "agents.json"))).toBe(false);
   });
 });

@@ -4,23 +4,23 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import type { Call } from "../../src/agents/contract/server/script.ts";
+import type { ScriptCall } from "../../src/agents/contract/server/script.ts";
 import { connectApi } from "../../src/hub/client.ts";
 import type { HubFile } from "../../src/hub/hub-file.ts";
-import type { Api, TurnStart } from "../../src/protocol/api.ts";
+import type { Api, TurnStartParams } from "../../src/protocol/api.ts";
 import type { Event } from "../../src/protocol/event.ts";
-import { usualPolicy } from "../../src/protocol/policy.ts";
-import { plainTurn } from "../../src/protocol/turn-start.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { defaultPolicy } from "../../src/protocol/policy.ts";
+import { bareTurn } from "../../src/protocol/turn-start.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
-type Hub = { house: TemporaryHouse; server: ModelServer; api: Api; pid: number };
+type Hub = { house: TemporaryHome; server: ModelServer; api: Api; pid: number };
 type Asked = { id: string; session_id: string; question: string; waiting: boolean };
 
-const question: Call = { name: "ask_user", input: { question: "Which?", options: ["red", "blue"] } };
+const question: ScriptCall = { name: "ask_user", input: { question: "Which?", options: ["red", "blue"] } };
 
 async function withHub(script: ScriptSource, check: (hub: Hub) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await house.run(["hub", "start"]);
     const { socket, pid } = JSON.parse(readFileSync(join(house.env["SKEIN_HOME"] as string, "state", "hub.json"), "utf8")) as HubFile;
@@ -33,7 +33,7 @@ async function withHub(script: ScriptSource, check: (hub: Hub) => Promise<void>)
   }
 }
 
-async function start({ api, house }: Hub, limitMs: number | null, change: Partial<TurnStart> = {}): Promise<AsyncIterator<Event>> {
+async function start({ api, house }: Hub, limitMs: number | null, change: Partial<TurnStartParams> = {}): Promise<AsyncIterator<Event>> {
   const { id } = await api.session.open({
     find: { by: "new" },
     directory: house.project,
@@ -45,7 +45,7 @@ async function start({ api, house }: Hub, limitMs: number | null, change: Partia
     transcriptDir: null,
   });
   const turn = {
-    ...plainTurn(id, usualPolicy),
+    ...bareTurn(id, defaultPolicy),
     toolLevel: "orchestrator" as const,
     prompt: "paint it",
     asks: { how: "wait" as const, limitMs },
@@ -59,7 +59,7 @@ async function until(events: AsyncIterator<Event>, fits: (event: Event) => boole
 }
 
 /** As soon as one is open. */
-async function waiting(house: TemporaryHouse): Promise<Asked> {
+async function waiting(house: TemporaryHome): Promise<Asked> {
   for (;;) {
     const [asked] = JSON.parse((await house.run(["asks", "--json"])).out) as Asked[];
     if (asked?.waiting === true) return asked;

@@ -2,18 +2,18 @@
 import { describe, expect, test } from "bun:test";
 import { openAsk, result } from "../../src/protocol/schema/records.ts";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import type { Call, Script } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import type { ScriptCall, Script } from "../../src/agents/contract/server/script.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];
-const question = (words: string, options: string[] = []): Call => ({ name: "ask_user", input: { question: words, options } });
-const asking = (...calls: Call[]): Script => ({ steps: [{ calls }], final: "thanks" });
+const question = (words: string, options: string[] = []): ScriptCall => ({ name: "ask_user", input: { question: words, options } });
+const asking = (...calls: ScriptCall[]): Script => ({ steps: [{ calls }], final: "thanks" });
 
 type Asked = { id: string; session_id: string; question: string; options: string[]; waiting: boolean };
 
-async function inHouse(script: ScriptSource, check: (house: TemporaryHouse, server: ModelServer) => Promise<void>): Promise<void> {
+async function inHouse(script: ScriptSource, check: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await check(house, server);
   } finally {
@@ -22,7 +22,7 @@ async function inHouse(script: ScriptSource, check: (house: TemporaryHouse, serv
 }
 
 /** A run that ends with its question; gives back the session and what is open. */
-async function ask(house: TemporaryHouse, ...args: string[]): Promise<{ session: string; asks: Asked[] }> {
+async function ask(house: TemporaryHome, ...args: string[]): Promise<{ session: string; asks: Asked[] }> {
   const ran = await house.run(["run", "paint it", "--json", ...model, ...args]);
   expect(ran.code).toBe(8);
   const { session_id: session, status } = result.parse(ran.json());
@@ -30,7 +30,7 @@ async function ask(house: TemporaryHouse, ...args: string[]): Promise<{ session:
   return { session, asks: await open(house) };
 }
 
-async function open(house: TemporaryHouse): Promise<Asked[]> {
+async function open(house: TemporaryHome): Promise<Asked[]> {
   const ran = await house.run(["asks", "--json"]);
   expect(ran.code).toBe(0);
   return openAsk.array().parse(JSON.parse(ran.out));
@@ -173,7 +173,7 @@ describe("a headless run that asks", () => {
 });
 
 describe("a chat whose lines come from a pipe", () => {
-  const chat = (house: TemporaryHouse, lines: string[], ...args: string[]) =>
+  const chat = (house: TemporaryHome, lines: string[], ...args: string[]) =>
     house.run(["chat", ...args, ...model], { stdin: lines.map((line) => `${line}\n`).join("") });
 
   test("takes the next line as the answer", async () => {

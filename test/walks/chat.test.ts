@@ -3,12 +3,12 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { list, main, model, utils, walk } from "../support/chat-walk.ts";
+import { list, main, model, utils, runChatJourney } from "../support/chat-walk.ts";
 import type { ModelServer } from "../../src/agents/contract/server.ts";
 
 describe("the sample conversation", () => {
   test("has the tree, the fork and the branches that its reader expects", async () => {
-    await walk(async ({ chat }) => {
+    await runChatJourney(async ({ chat }) => {
       const ran = await chat([list, main, "/tree", "/fork", utils, "/branches", "/quit", "never said"]);
       expect(ran.code).toBe(0);
       expect(ran.out).toContain("I found 3 Python files in the src directory:\n- main.py");
@@ -32,7 +32,7 @@ describe("the sample conversation", () => {
   });
 
   test("is gone on with by name, and each branch is sent its own path", async () => {
-    await walk(async ({ chat, server }) => {
+    await runChatJourney(async ({ chat, server }) => {
       await chat([list, main], "talk");
       const ran = await chat(["/fork other", utils, "/leaves", "/switch talk", "hello", "/leaves", "/switch 2", "again"], "talk");
       expect(ran.err).toContain("Session talk, 4 messages");
@@ -48,7 +48,7 @@ describe("the sample conversation", () => {
   });
 
   test("is walked back by messages, to the beginning and no further, and files stay", async () => {
-    await walk(async ({ chat, house, server }) => {
+    await runChatJourney(async ({ chat, house, server }) => {
       const ran = await chat([
         list,
         main,
@@ -81,7 +81,7 @@ describe("the sample conversation", () => {
 });
 
 test("a branch's conclusion is grafted into another, and its next turn is sent it", async () => {
-  await walk(async ({ chat, server }) => {
+  await runChatJourney(async ({ chat, server }) => {
     await chat([list], "talk");
     const ran = await chat(["/fork other", utils, "/switch talk", "/graft other", "hello", "/graft talk", "/graft"], "talk");
     expect(ran.code).toBe(2);
@@ -92,7 +92,7 @@ test("a branch's conclusion is grafted into another, and its next turn is sent i
 });
 
 test("the branch one is in is exported, and no other", async () => {
-  await walk(async ({ chat, house }) => {
+  await runChatJourney(async ({ chat, house }) => {
     await chat([list], "talk");
     const ran = await chat(
       ["/fork other", utils, "/switch talk", main, "/export", "/export branch.md", "/switch other", "/export branch.jsonl"],
@@ -113,7 +113,7 @@ test("the branch one is in is exported, and no other", async () => {
 
 describe("lines from a pipe", () => {
   test("go on after a backslash and in a fence; a path or a blank first makes a message", async () => {
-    await walk(async ({ chat, server }) => {
+    await runChatJourney(async ({ chat, server }) => {
       const ran = await chat(["one \\", "two", "```", "/tree", "```", "/etc/hosts is what?", " /tree"]);
       expect(ran.code).toBe(0);
       const prompts = server.main().map((request) => /"text":"((?:[^"\\]|\\.)*)"[^[]*$/.exec(request.text)?.[1]);
@@ -126,7 +126,7 @@ describe("lines from a pipe", () => {
   });
 
   test("that fail are told, the rest goes on, and the exit code is the first one's", async () => {
-    await walk(async ({ chat, house }) => {
+    await runChatJourney(async ({ chat, house }) => {
       const ran = await chat(["/tree", "/swich 1", "/switch 1", "/switch nobody", "/back x", "/tree now", "hello"]);
       expect(ran.code).toBe(2);
       for (const line of [
@@ -144,7 +144,7 @@ describe("lines from a pipe", () => {
   });
 
   test("without a message leave no session behind", async () => {
-    await walk(async ({ chat, house }) => {
+    await runChatJourney(async ({ chat, house }) => {
       expect((await chat(["/help", "/model", "/agent", "/agent nobody"])).code).toBe(3);
       const listed = await house.run(["list", "--json"]);
       expect(listed.out.trim() === "" ? [] : JSON.parse(listed.out)).toEqual([]);
@@ -152,7 +152,7 @@ describe("lines from a pipe", () => {
   });
 
   test("of two processes do not meet in one session; a stopped one leaves it whole", async () => {
-    await walk(async ({ chat, house }) => {
+    await runChatJourney(async ({ chat, house }) => {
       await chat(["hello"], "talk");
       const first = house.start(["chat", "talk", ...model], { stdin: "take your time\n" });
       await untilTold(first.stderr, "• bash sleep 300");
@@ -170,7 +170,7 @@ describe("lines from a pipe", () => {
   });
 
   test("change the model from one turn to the next", async () => {
-    await walk(async ({ chat, server }) => {
+    await runChatJourney(async ({ chat, server }) => {
       await chat(["one", "/model openai/gpt-5.2", "two"]);
       expect(server.main().map((request) => request.protocol)).toEqual(["anthropic", "responses"]);
       expect(server.main()[1]?.text).toContain("You said: one");

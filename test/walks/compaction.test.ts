@@ -6,15 +6,15 @@ import { join } from "node:path";
 import type { Node } from "../../src/protocol/node.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { field, listOf, textOf, type Json } from "../../src/agents/contract/server/json.ts";
-import type { Fault, Script } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { field, listOf, textOf, type JsonValue } from "../../src/agents/contract/server/json.ts";
+import type { ServerFault, Script } from "../../src/agents/contract/server/script.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "../support/skein.ts";
 
 const model = "anthropic/claude-sonnet-4-5";
 const session = "0190aaaa-bbbb-7ccc-8ddd-eeeeffff0002";
 const task = 'Count the "things",\n  keep <tags> & 👩‍🚀 e\u0301 as they are.';
 const window = 6000;
-const tooLong: Fault = { type: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" };
+const tooLong: ServerFault = { type: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" };
 
 /** Each prints about 400 tokens, between marks of its own. */
 const work = Array.from(
@@ -115,13 +115,13 @@ describe("a result that is larger than the window", () => {
 
 // --- the walk ---------------------------------------------------------------------------------------------
 
-type Options = { window?: number; faults?: Record<number, Fault>; failSummaries?: boolean; commands?: string[] };
-type Walked = { house: TemporaryHouse; server: ModelServer; run: (args: string[], code?: number) => ReturnType<TemporaryHouse["run"]> };
+type Options = { window?: number; faults?: Record<number, ServerFault>; failSummaries?: boolean; commands?: string[] };
+type Walked = { house: TemporaryHome; server: ModelServer; run: (args: string[], code?: number) => ReturnType<TemporaryHome["run"]> };
 
 async function walk(options: Options, check: (walked: Walked) => Promise<void>): Promise<void> {
   let made = 0;
   const commands = options.commands ?? work;
-  const script = ({ position, body }: { position: { step: number }; body: Json }): Script => {
+  const script = ({ position, body }: { position: { step: number }; body: JsonValue }): Script => {
     if (!isSummary(body)) return { steps: placed(position.step, commands[position.step - made]), final: "all counted" };
     if (options.failSummaries === true)
       server.setFault({ type: "status", status: 400, message: "no summaries here" }, server.main().length + 1);
@@ -129,7 +129,7 @@ async function walk(options: Options, check: (walked: Walked) => Promise<void>):
     return { steps: [], final: `SUMMARY ${made} of the work` };
   };
   const server = startModelServer(script, { count: "requests", faults: options.faults ?? {} });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const config = join(house.root, "skein", "config");
     mkdirSync(config, { recursive: true });
@@ -151,11 +151,11 @@ function placed(step: number, command: string | undefined): Script["steps"] {
   return Array.from({ length: step + 1 }, () => ({ calls: [{ input: { command } }] }));
 }
 
-function isSummary(body: Json): boolean {
+function isSummary(body: JsonValue): boolean {
   return userTexts(body).at(-1)?.startsWith("Stop working for a moment") === true;
 }
 
-function summaries(server: ModelServer): Json[] {
+function summaries(server: ModelServer): JsonValue[] {
   return server
     .main()
     .map((request) => request.body)
@@ -175,7 +175,7 @@ function checkAfterEachSummary(server: ModelServer): void {
 }
 
 /** Every result follows the message with its call, and every call has its result. */
-function checkPairs(body: Json): void {
+function checkPairs(body: JsonValue): void {
   const messages = listOf(field(body, "messages"));
   const ids = (at: number, type: string, key: string) =>
     listOf(field(messages[at] ?? null, "content")).flatMap((block) => (field(block, "type") === type ? [textOf(field(block, key))] : []));
@@ -184,26 +184,26 @@ function checkPairs(body: Json): void {
   });
 }
 
-function userTexts(body: Json): string[] {
+function userTexts(body: JsonValue): string[] {
   return listOf(field(body, "messages"))
     .filter((message) => field(message, "role") === "user")
     .flatMap((message) => blocksOf(message))
     .flatMap((block) => (field(block, "type") === "text" ? [textOf(field(block, "text"))] : []));
 }
 
-function resultTexts(body: Json): string[] {
+function resultTexts(body: JsonValue): string[] {
   return listOf(field(body, "messages"))
     .flatMap((message) => blocksOf(message))
     .filter((block) => field(block, "type") === "tool_result")
     .map((block) => contentText(field(block, "content")));
 }
 
-function blocksOf(message: Json): Json[] {
+function blocksOf(message: JsonValue): JsonValue[] {
   const content = field(message, "content");
   return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
 }
 
-function contentText(content: Json | undefined): string {
+function contentText(content: JsonValue | undefined): string {
   return typeof content === "string"
     ? content
     : listOf(content)
@@ -211,7 +211,7 @@ function contentText(content: Json | undefined): string {
         .join("");
 }
 
-async function pathOf(house: TemporaryHouse): Promise<Node[]> {
+async function pathOf(house: TemporaryHome): Promise<Node[]> {
   const data = join(house.root, "skein", "data");
   const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
   try {

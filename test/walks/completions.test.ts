@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { skeinCommand, temporaryHouse } from "../support/skein.ts";
+import { skeinCommand, temporaryHome } from "../support/skein.ts";
 
 test("the shell completes the names of this project's sessions, teams and roles, where one is named", async () => {
-  using house = temporaryHouse({ ANTHROPIC_API_KEY: "key" });
+  using house = temporaryHome({ ANTHROPIC_API_KEY: "key" });
   // Nothing may be asked of a model: it stops before its first request, and is a team.
   expect((await house.run(["team", "run", "x", "--name", "crew", "--agents", "qa", "--max-tokens", "1"])).code).not.toBe(0);
   for (const name of ["main", "my idea"]) expect((await house.run(["new", name])).code).toBe(0);

@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { follow } from "../support/following.ts";
-import { leftOf, ownSign } from "../support/processes.ts";
-import { type Ran, temporaryHouse, type TemporaryHouse, vendorEnv } from "../support/skein.ts";
+import { readEvents } from "../support/following.ts";
+import { waitForNoProcesses, ownRlimitTag } from "../support/processes.ts";
+import { type RunResult, temporaryHome, type TemporaryHome, vendorEnv } from "../support/skein.ts";
 
 const nowhere = vendorEnv("http://127.0.0.1:9");
 const acp = join(import.meta.dir, "..", "fixtures", "bin", "acp-agent.ts");
-const sign = ownSign();
+const sign = ownRlimitTag();
 
 /** What each prints; `$P` is its last argument. */
 const programs: Record<string, string> = {
@@ -27,10 +27,10 @@ const programs: Record<string, string> = {
   sleeper: `echo begun; (setsid sleep ${sign} &); sleep ${sign}`,
 };
 
-let house: TemporaryHouse;
+let house: TemporaryHome;
 
 beforeAll(() => {
-  house = temporaryHouse({ ...nowhere, MINE: "value-of-mine", HIDDEN: "value-of-hidden" });
+  house = temporaryHome({ ...nowhere, MINE: "value-of-mine", HIDDEN: "value-of-hidden" });
   const bin = join(house.root, "bin");
   mkdirSync(bin);
   for (const [name, script] of Object.entries(programs)) writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -51,7 +51,7 @@ beforeAll(() => {
 
 afterAll(() => house[Symbol.dispose]());
 
-function configure(where: TemporaryHouse, agents: Record<string, unknown>): void {
+function configure(where: TemporaryHome, agents: Record<string, unknown>): void {
   const folder = join(where.env["SKEIN_HOME"] as string, "config");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents }));
@@ -61,7 +61,7 @@ async function ask(
   agent: string,
   prompt: string,
   more: string[] = [],
-): Promise<{ ran: Ran; result: string; status: string; error: string }> {
+): Promise<{ ran: RunResult; result: string; status: string; error: string }> {
   const ran = await house.run(["run", prompt, "-a", agent, "--json", ...more]);
   const record = (ran.out === "" ? {} : ran.json()) as { result?: string; status?: string; error?: { message: string } };
   return { ran, result: record.result ?? "", status: record.status ?? "", error: record.error?.message ?? ran.err };
@@ -100,11 +100,11 @@ describe("a program that prints text", () => {
   });
 
   test("is ended with all that it started", async () => {
-    const run = follow(house.start(["run", "x", "-a", "my-sleeper", "--session", "asleep", "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "x", "-a", "my-sleeper", "--session", "asleep", "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     await house.run(["kill", "asleep"]);
     expect(await run.ended).toMatchObject({ code: 130 });
-    expect(await leftOf(house.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
   });
 });
 
@@ -163,7 +163,7 @@ describe("an agent that speaks ACP", () => {
     const asked = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
     expect({ word, status: asked.status, code: asked.ran.code }).toEqual({ word, status, code });
     if (word === "half") expect(asked.result).toBe("half of ");
-    expect(await leftOf(house.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
   });
 
   test("goes on after all of that", async () => {
@@ -171,12 +171,12 @@ describe("an agent that speaks ACP", () => {
   });
 
   test.each(["hang", "stubborn"])("that does %s is stopped, and what it said is kept", async (word) => {
-    const run = follow(house.start(["run", `do ${word}`, "-a", "my-acp", "--session", word, "--output-format", "events"]));
+    const run = readEvents(house.start(["run", `do ${word}`, "-a", "my-acp", "--session", word, "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     await house.run(["kill", word]);
     expect(await run.ended).toMatchObject({ code: 130 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled", result: expect.stringMatching(/^I (wait|stay)\.$/) });
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   });
 });
 
@@ -207,7 +207,7 @@ describe("wrong use", () => {
     [{ mine: { args: ["x"] } }, /agents\.mine\.command: there is none/],
     [{ mine: { command: "x", resume_args: ["-c"] } }, /agents\.mine\.resume_args: they hold no \{session\}/],
   ])("the configuration %j is a fault, and can be mended", async (agents, says) => {
-    using other = temporaryHouse(nowhere);
+    using other = temporaryHome(nowhere);
     configure(other, agents);
     const ran = await other.run(["run", "x"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 3, out: "" });
@@ -219,7 +219,7 @@ describe("wrong use", () => {
   });
 
   test("an agent of a project that nobody trusts does not exist", async () => {
-    using other = temporaryHouse(nowhere);
+    using other = temporaryHome(nowhere);
     mkdirSync(join(other.project, ".skein"));
     const made = join(other.project, "made");
     const agents = { evil: { command: "/bin/sh", args: ["-c", `touch ${made}`, "{prompt}"] } };

@@ -4,22 +4,22 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { offeredTools } from "../../src/agents/native/tools.ts";
-import { levelTools } from "../../src/protocol/policy.ts";
+import { toolsByLevel } from "../../src/protocol/policy.ts";
 import { event as eventSchema, result as resultSchema, transcriptHeader } from "../../src/protocol/schema/records.ts";
 import { startModelServer, type ModelServer, type ModelServerOptions, type ScriptSource } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const anthropic = wireModels.anthropic;
 const everyWire = Object.entries(wireModels);
 
 async function inHouse(
   script: ScriptSource,
-  act: (house: TemporaryHouse, server: ModelServer) => Promise<void>,
+  act: (house: TemporaryHome, server: ModelServer) => Promise<void>,
   options?: ModelServerOptions,
 ): Promise<void> {
   const server = startModelServer(script, options);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await act(house, server);
   } finally {
@@ -78,13 +78,13 @@ describe("the tools of a request", () => {
     await inHouse(talk, async (house, server) => {
       await house.run(["run", "hello", "-m", model]);
       const text = server.main()[0]?.text ?? "";
-      for (const name of levelTools.orchestrator) expect(text).toContain(`"name":"${name}"`);
+      for (const name of toolsByLevel.orchestrator) expect(text).toContain(`"name":"${name}"`);
     });
   });
 });
 
 describe("context files", () => {
-  function furnish(house: TemporaryHouse): string {
+  function furnish(house: TemporaryHome): string {
     const deep = join(house.project, "sub", "deep");
     const config = join(house.env["SKEIN_HOME"] as string, "config");
     for (const folder of [deep, config]) mkdirSync(folder, { recursive: true });

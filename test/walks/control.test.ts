@@ -6,26 +6,26 @@ import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
 import { connectApi } from "../../src/hub/client.ts";
 import { eventRecord } from "../../src/protocol/records.ts";
-import { detached, event as eventSchema, killed, running } from "../../src/protocol/schema/records.ts";
-import { follow, type Printed } from "../support/following.ts";
+import { detachedTurn, event as eventSchema, killReport, turnInfo } from "../../src/protocol/schema/records.ts";
+import { readEvents, type PrintedEvent } from "../support/following.ts";
 import { longRunModel, startLongRun } from "../support/long-run.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
-import { typing } from "../support/typing.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
+import { startInPty } from "../support/typing.ts";
 
 const model = ["-m", wireModels.anthropic];
 const events = ["--output-format", "events"];
 
 /** A command that waits until the walk has made this file. */
 const waitFor = (name: string) => `echo begun; until [ -e ${name} ]; do sleep 0.02; done`;
-const letGo = (house: TemporaryHouse, name: string) => writeFileSync(join(house.project, name), "");
+const letGo = (house: TemporaryHome, name: string) => writeFileSync(join(house.project, name), "");
 
-type Walk = { house: TemporaryHouse; requests: () => string[] };
+type Walk = { house: TemporaryHome; requests: () => string[] };
 
 async function walk(script: Script, check: (walk: Walk) => Promise<void>): Promise<void> {
   // A message in between begins the script anew for one that reads its place from the conversation.
   const server = startModelServer(script, { count: "requests" });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await check({ house, requests: () => server.main().map((request) => request.text) });
   } finally {
@@ -33,24 +33,27 @@ async function walk(script: Script, check: (walk: Walk) => Promise<void>): Promi
   }
 }
 
-const begun = (event: Printed) => event.type === "tool.output";
-const isLasting = (printed: Printed) => !("n" in printed);
+const begun = (event: PrintedEvent) => event.type === "tool.output";
+const isLasting = (printed: PrintedEvent) => !("n" in printed);
 
 test("what runs is listed, shown and stopped from another terminal, and nothing of it is left", async () => {
   await walk(shellScript(["echo begun; setsid sleep 86395 & sleep 86395"]), async ({ house }) => {
-    const run = follow(house.start(["run", "wait long", "--session", "long", ...model, ...events]));
+    const run = readEvents(house.start(["run", "wait long", "--session", "long", ...model, ...events]));
     await run.until(begun);
     const rows = (await house.run(["ps", "--json"])).json() as unknown as unknown[];
-    expect(rows.map((row) => running.parse(row))).toMatchObject([{ state: "running", pid: run.child.pid, session: { name: "long" } }]);
+    expect(rows.map((row) => turnInfo.parse(row))).toMatchObject([{ state: "running", pid: run.child.pid, session: { name: "long" } }]);
     expect((await house.run(["ps"])).out).toMatch(/^[0-9a-f]{8} +long +running /m);
     expect((await house.run(["logs", "long"])).out).toMatch(/^native · .*\n> wait long\n• bash echo begun; setsid sleep 86395/);
 
-    const watching = follow(house.start(["attach", "long", "--json"]));
+    const watching = readEvents(house.start(["attach", "long", "--json"]));
     await watching.until((event) => event.type === "node.added" && event.node?.author === "agent");
-    expect(killed.parse((await house.run(["kill", "long", "--json"])).json())).toMatchObject({ outcome: "stopped", status: "cancelled" });
+    expect(killReport.parse((await house.run(["kill", "long", "--json"])).json())).toMatchObject({
+      outcome: "stopped",
+      status: "cancelled",
+    });
     expect((await watching.ended).code).toBe(130);
     await run.ended;
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     expect((await house.run(["ps"])).out).toBe("nothing runs (--all shows what has ended)\n");
     expect((await house.run(["ps", "--all"])).out).toMatch(/long +cancelled /);
     expect(watching.printed.filter(isLasting)).toEqual(run.printed.filter((printed) => isLasting(printed) && printed.type !== "result"));
@@ -59,31 +62,31 @@ test("what runs is listed, shown and stopped from another terminal, and nothing 
 
 test("by force the process that runs it is killed without being asked, and whoever watches is told", async () => {
   await walk(shellScript(["echo begun; setsid sleep 86394 & sleep 86394"]), async ({ house }) => {
-    const run = follow(house.start(["run", "wait long", "--session", "long", ...model, ...events]));
+    const run = readEvents(house.start(["run", "wait long", "--session", "long", ...model, ...events]));
     await run.until(begun);
     const watching = house.start(["attach", "long"]);
     await watching.stdout.getReader().read();
-    const report = killed.parse((await house.run(["kill", "long", "--force", "--json"])).json());
+    const report = killReport.parse((await house.run(["kill", "long", "--force", "--json"])).json());
     expect(report).toMatchObject({ outcome: "killed", pid: run.child.pid, status: "killed" });
     await run.ended;
     expect(run.child.signalCode).toBe("SIGKILL");
     expect(await watching.exited).toBe(1);
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   });
 });
 
 describe("from any moment on", () => {
   test("watchers that come at random moments of a run of 10,000 events see what an early one saw", async () => {
     const server = startLongRun({ steps: 80, calls: 40 });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     writeFileSync(join(house.project, "note.txt"), "a note\n");
     try {
-      const run = follow(house.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
+      const run = readEvents(house.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
       await run.until((event) => event.type === "turn.started");
-      const watchers = [follow(house.start(["attach", "long", "--json"]))];
+      const watchers = [readEvents(house.start(["attach", "long", "--json"]))];
       for (const args of [["attach"], ["logs", "-f", "--limit", "1000000"], ["attach"]]) {
         await Bun.sleep(Math.random() * 1200);
-        watchers.push(follow(house.start([args[0] as string, "long", "--json", ...args.slice(1)])));
+        watchers.push(readEvents(house.start([args[0] as string, "long", "--json", ...args.slice(1)])));
       }
       expect((await run.ended).code).toBe(0);
       expect(run.printed.length).toBeGreaterThan(10_000);
@@ -108,10 +111,10 @@ describe("from any moment on", () => {
   test("a connection that is dropped again and again goes on by seq, without loss and without repeating", async () => {
     const enough = Promise.withResolvers<void>();
     const server = startLongRun({ steps: 40, calls: 10, beforeStep: (step) => (step < 30 ? undefined : enough.promise) });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     writeFileSync(join(house.project, "note.txt"), "a note\n");
     try {
-      const run = follow(house.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
+      const run = readEvents(house.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
       const begun = await run.until((event) => event.type === "tool.started");
       const session = begun?.session_id ?? "";
       const folder = join(house.env["SKEIN_HOME"] as string, "state", "run");
@@ -159,15 +162,15 @@ describe("from any moment on", () => {
       });
     const route = (_request: Request, path: string) => (path.endsWith("/chat/completions") ? Promise.resolve(new Response(body())) : null);
     const server = startModelServer({ steps: [], final: "" }, { route });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
-      const run = follow(house.start(["run", "talk", "--session", "talk", "-m", longRunModel, ...events]));
+      const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", longRunModel, ...events]));
       await run.until((event) => event.type === "text.delta");
-      const late = [0, 1].map(() => follow(house.start(["attach", "talk", "--json"])));
+      const late = [0, 1].map(() => readEvents(house.start(["attach", "talk", "--json"])));
       await Promise.all(late.map((watcher) => watcher.until((event) => event.type === "draft.shown")));
       rest.resolve();
       await run.ended;
-      const words = (printed: Printed[]) =>
+      const words = (printed: PrintedEvent[]) =>
         printed.flatMap(({ type, text = "" }) => (/^(text\.delta|draft\.shown)$/.test(type) ? [text] : []));
       for (const watcher of late) {
         await watcher.ended;
@@ -206,10 +209,10 @@ function inOrder(some: string[], all: string[]): boolean {
 describe("in a terminal", () => {
   test("a line reaches the agent at its next step, everyone sees it, and Ctrl-C leaves the turn running", async () => {
     await walk(shellScript([waitFor("go-on"), waitFor("end")], "As you wish."), async ({ house, requests }) => {
-      const run = follow(house.start(["run", "work", "--session", "work", ...model, ...events]));
+      const run = readEvents(house.start(["run", "work", "--session", "work", ...model, ...events]));
       await run.until(begun);
-      await using one = typing(house, ["attach", "work"]);
-      await using other = typing(house, ["attach", "work"]);
+      await using one = startInPty(house, ["attach", "work"]);
+      await using other = startInPty(house, ["attach", "work"]);
       await Promise.all([one.until("• bash echo begun; until [ -e go-on ]"), other.until("• bash echo begun; until [ -e go-on ]")]);
       one.type("please be quick\r");
       await Promise.all([one, other].map((each) => each.until("waits for the agent's next step: please be quick")));
@@ -228,9 +231,9 @@ describe("in a terminal", () => {
 
   test("a turn is paused, let go on and stopped by typing, and a wrong command says so", async () => {
     await walk(shellScript([waitFor("never")], "not reached"), async ({ house }) => {
-      const run = follow(house.start(["run", "work", "--session", "work", ...model, ...events]));
+      const run = readEvents(house.start(["run", "work", "--session", "work", ...model, ...events]));
       await run.until(begun);
-      await using attached = typing(house, ["attach", "work"]);
+      await using attached = startInPty(house, ["attach", "work"]);
       await attached.until("• bash echo begun");
       attached.type("/puase\r");
       await attached.until("did you mean /pause?");
@@ -244,7 +247,7 @@ describe("in a terminal", () => {
       expect(await attached.exited).toBe(130);
       expect(run.printed.length).toBeGreaterThan(0);
       await run.ended;
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
     });
   });
 });
@@ -258,7 +261,7 @@ describe("run --detach", () => {
       } finally {
         await walked.house.run(["hub", "stop"]);
       }
-      expect(await leftOf(walked.house.root)).toEqual([]);
+      expect(await waitForNoProcesses(walked.house.root)).toEqual([]);
     });
   }
 
@@ -266,12 +269,12 @@ describe("run --detach", () => {
     await walkWithHub(shellScript([waitFor("end")], "Done without you."), async ({ house }) => {
       const ran = await house.run(["run", "work", "--detach", "--session", "work", ...model, "--json"]);
       expect(ran).toMatchObject({ code: 0, err: "" });
-      const left = detached.parse(ran.json());
+      const left = detachedTurn.parse(ran.json());
       const rows = (await house.run(["ps", "--json"])).json() as unknown as unknown[];
-      expect(rows.map((row) => running.parse(row))).toMatchObject([
+      expect(rows.map((row) => turnInfo.parse(row))).toMatchObject([
         { state: "running", pid: left.hub.pid, session: { id: left.session_id }, turn: { id: left.turn_id } },
       ]);
-      const logs = follow(house.start(["logs", "work", "-f", "--json"]));
+      const logs = readEvents(house.start(["logs", "work", "-f", "--json"]));
       await logs.until((event) => event.type === "node.added" && event.node?.author === "agent");
       const attached = house.start(["attach", "work"]);
       letGo(house, "end");
@@ -290,7 +293,7 @@ describe("run --detach", () => {
       const ran = await house.run(["run", "work", "--detach", ...model]);
       expect(ran.err).toMatch(/^runs in the hub \(process \d+\)\n {2}skein attach [0-9a-f]{8} /);
       const session = ran.out.trim();
-      expect(killed.parse((await house.run(["kill", session, "--json"])).json())).toMatchObject({ outcome: "stopped", session });
+      expect(killReport.parse((await house.run(["kill", session, "--json"])).json())).toMatchObject({ outcome: "stopped", session });
       expect((await house.run(["hub", "status"])).code).toBe(0);
     });
   });
@@ -299,7 +302,7 @@ describe("run --detach", () => {
     const ask = { name: "ask_user", input: { question: "Which one?", options: ["this", "that"] } };
     await walkWithHub({ steps: [{ calls: [ask] }], final: "As you say." }, async ({ house, requests }) => {
       await house.run(["run", "choose", "--detach", "--session", "choose", ...model]);
-      await using attached = typing(house, ["attach", "choose"]);
+      await using attached = startInPty(house, ["attach", "choose"]);
       await attached.until("the next line is the answer");
       expect((await house.run(["ps"])).out).toMatch(/choose +asking /);
       attached.type("2\r");

@@ -6,11 +6,11 @@ import { textOf } from "../../src/protocol/node.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { readTranscript } from "../../src/store/transcript.ts";
-import { follow, type Printed } from "../support/following.ts";
+import { readEvents, type PrintedEvent } from "../support/following.ts";
 import { startModelServer, type ModelServer, type RecordedRequest } from "../../src/agents/contract/server.ts";
 import { shellScript, type Script } from "../../src/agents/contract/server/script.ts";
-import { leftOf, processesOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { waitForNoProcesses, processesOf } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = wireModels.anthropic;
 const kills = 50;
@@ -40,7 +40,7 @@ test("what was printed before any of fifty kills is kept, and the resumed turn t
   }));
   const seen = { resumed: 0, told: 0 };
   const lane = async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     for (let next = moments.pop(); next !== undefined; next = moments.pop()) {
       const { id, printed } = await killAfter(house, next);
       killed.add(next.task);
@@ -62,19 +62,19 @@ test("what was printed before any of fifty kills is kept, and the resumed turn t
 /** So long after so many events. */
 type Moment = { task: string; events: number; ms: number };
 
-async function killAfter(house: TemporaryHouse, { task, events, ms }: Moment): Promise<{ id: string; printed: Printed[] }> {
+async function killAfter(house: TemporaryHome, { task, events, ms }: Moment): Promise<{ id: string; printed: PrintedEvent[] }> {
   const id = Bun.randomUUIDv7();
-  const run = follow(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
+  const run = readEvents(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
   if (events > 0) await run.until(() => run.printed.length >= events);
   await Bun.sleep(ms);
   run.child.kill("SIGKILL");
   await run.ended;
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
   return { id, printed: run.printed };
 }
 
 /** True when a turn was left that can be gone on with. */
-async function checkKept(house: TemporaryHouse, id: string, printed: Printed[]): Promise<boolean> {
+async function checkKept(house: TemporaryHome, id: string, printed: PrintedEvent[]): Promise<boolean> {
   return withStore(house, async (store) => {
     const shown = printed.flatMap((event) => (event.node === undefined ? [] : [event.node.id]));
     const stored = await Promise.all(shown.map((node) => store.node(node)));
@@ -91,7 +91,7 @@ async function checkKept(house: TemporaryHouse, id: string, printed: Printed[]):
 }
 
 /** Goes on without a task; returns the first request that it sent. */
-async function resume(house: TemporaryHouse, server: ModelServer, id: string, task: string): Promise<RecordedRequest> {
+async function resume(house: TemporaryHome, server: ModelServer, id: string, task: string): Promise<RecordedRequest> {
   const before = server.requests.length;
   const ran = await house.run(["run", "--resume", id, "--json"]);
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
@@ -100,7 +100,7 @@ async function resume(house: TemporaryHouse, server: ModelServer, id: string, ta
 }
 
 /** True when a call was running, as far as the printed events say. */
-function checkTold(request: RecordedRequest, printed: Printed[]): boolean {
+function checkTold(request: RecordedRequest, printed: PrintedEvent[]): boolean {
   const { called, results } = callsIn(request);
   expect(called.filter((call) => !results.has(call))).toEqual([]);
   const answered = new Set(printed.flatMap((event) => event.node?.parts.map((part) => (part.kind === "result" ? part.call : "")) ?? []));
@@ -114,14 +114,14 @@ test("a streaming answer is kept up to the last moments before the kill", async 
   const words = Array.from({ length: 1200 }, (_, at) => `word${at}`).join(" ");
   let script: Script = { steps: [], final: words };
   const server = startModelServer(() => script, { chunkDelayMs: 8 });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     for (let round = 0; round < 4; round += 1) {
       script = { steps: [], final: words };
       const id = Bun.randomUUIDv7();
       const task = `tell a long story, round ${round}`;
-      const run = follow(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
-      const isTold = ({ type }: Printed) => type === "text.delta";
+      const run = readEvents(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
+      const isTold = ({ type }: PrintedEvent) => type === "text.delta";
       const begunAt = Date.parse((await run.until(isTold))!.at);
       const until = begunAt + 300 + random() * 400;
       await run.until((event) => isTold(event) && Date.parse(event.at) > until);
@@ -157,14 +157,14 @@ test("a kill during compaction loses nothing, and the resumed turn compacts agai
   );
   const summary = (): Script => ({ steps: [{ text: "it was bulk", delayMs: isKilled ? 0 : 60_000 }], final: "" });
   const server = startModelServer(({ position }) => (position.prompt.startsWith("Stop working") ? summary() : isKilled ? atOnce : bulk));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   mkdirSync(join(house.root, "skein", "config"), { recursive: true });
   writeFileSync(
     join(house.root, "skein", "config", "config.jsonc"),
     JSON.stringify({ providers: { anthropic: { context_window: 9000 } } }),
   );
   try {
-    const run = follow(house.start(["run", "see the bulk", "-m", model, "--session", "bulk", "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "see the bulk", "-m", model, "--session", "bulk", "--output-format", "events"]));
     expect(await run.until((event) => event.type === "warning.raised")).not.toBeNull();
     run.child.kill("SIGKILL");
     await run.ended;
@@ -175,7 +175,7 @@ test("a kill during compaction loses nothing, and the resumed turn compacts agai
       (await store.sessionNodes(String(ran.json()["session_id"]))).filter((node) => node.note?.about === "compaction"),
     );
     expect(notes.map(textOf)).toEqual(["[Earlier work, summarised]\nit was bulk"]);
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     await checkVerified(house);
   } finally {
     await server.stop();
@@ -184,9 +184,9 @@ test("a kill during compaction loses nothing, and the resumed turn compacts agai
 
 test("a killed executor settles its call as an error, and the run goes on with another", async () => {
   const server = startModelServer(shellScript(["echo before; setsid sleep 60 & sleep 60", "echo after"], "went on"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
-    const run = follow(house.start(["run", "outlive the executor", "-m", model, "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "outlive the executor", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
     // Behind the one that keeps its namespace, where there is one.
     const executor = processesOf(house.root).findLast(({ command }) => command.includes("__executor"));
@@ -199,7 +199,7 @@ test("a killed executor settles its call as an error, and the run goes on with a
       { is_error: false, text: "after" },
     ]);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     await checkVerified(house);
   } finally {
     await server.stop();
@@ -223,12 +223,12 @@ function callsIn(request: RecordedRequest): { called: string[]; results: Map<str
   return { called, results };
 }
 
-async function checkVerified(house: TemporaryHouse): Promise<void> {
+async function checkVerified(house: TemporaryHome): Promise<void> {
   const verified = await house.run(["verify", "--json"]);
   expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [] });
 }
 
-async function withStore<T>(house: TemporaryHouse, read: (store: Store) => Promise<T>): Promise<T> {
+async function withStore<T>(house: TemporaryHome, read: (store: Store) => Promise<T>): Promise<T> {
   const data = join(house.root, "skein", "data");
   const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
   try {

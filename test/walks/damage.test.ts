@@ -7,13 +7,13 @@ import { result } from "../../src/protocol/schema/records.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { inOwnMounts } from "../support/mounts.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = wireModels.anthropic;
 
-async function inHouse(walk: (house: TemporaryHouse, ran: { transcript: string; store: string }) => Promise<void>): Promise<void> {
+async function inHouse(walk: (house: TemporaryHome, ran: { transcript: string; store: string }) => Promise<void>): Promise<void> {
   const server = startModelServer(shellScript(["echo one", "echo two", "echo three"]));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const { transcript_path } = result.parse((await house.run(["run", "work", "--session", "mine", "-m", model, "--json"])).json());
     await walk(house, { transcript: transcript_path as string, store: storeOf(house) });
@@ -22,7 +22,7 @@ async function inHouse(walk: (house: TemporaryHouse, ran: { transcript: string; 
   }
 }
 
-function storeOf(house: TemporaryHouse): string {
+function storeOf(house: TemporaryHome): string {
   return [...new Bun.Glob("**/skein.db").scanSync({ cwd: house.root, absolute: true })][0]!;
 }
 

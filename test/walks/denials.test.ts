@@ -4,13 +4,13 @@ import { expect, test } from "bun:test";
 import { event as eventSchema } from "../../src/protocol/schema/records.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 type Line = Record<string, unknown> & { type: string };
 
 async function walk(command: string, flags: string[]) {
   const server = startModelServer(() => shellScript([command], "done"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const ran = await house.run(["run", "go", "-m", wireModels.anthropic, ...flags]);
     const sent = server.main().at(-1)?.text ?? "";

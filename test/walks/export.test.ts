@@ -3,12 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NewNode } from "../../src/protocol/node.ts";
-import { comparison, exportHeader, exportLine, found } from "../../src/protocol/schema/tree-records.ts";
+import { comparison, exportHeader, exportLine, foundNode } from "../../src/protocol/schema/tree-records.ts";
 import { nodeOfLines, type TreeHeader, type TreeLine } from "../../src/protocol/tree-lines.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const key = "sk-ant-api03-Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY";
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY52fTcuYAAAAAElFTkSuQmCC";
@@ -32,7 +32,7 @@ const call = (id: string, command: string): NewNode => ({
 });
 
 /** main: a question, a tool, an answer; side: forked after the tool. */
-async function plantTree(house: TemporaryHouse): Promise<{ whole: Buffer; tree: string; home: string }> {
+async function plantTree(house: TemporaryHome): Promise<{ whole: Buffer; tree: string; home: string }> {
   const home = house.home;
   mkdirSync(join(house.root, "skein", "data"), { recursive: true });
   const store = await storedIn(house);
@@ -106,21 +106,21 @@ async function plantTree(house: TemporaryHouse): Promise<{ whole: Buffer; tree: 
   return { whole, tree: main.tree, home };
 }
 
-const storedIn = (house: TemporaryHouse) => {
+const storedIn = (house: TemporaryHome) => {
   const data = join(house.root, "skein", "data");
   return openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
 };
 
 describe("search", () => {
   test("shows where a word was said, and what stood around it", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     await plantTree(house);
     const ran = await house.run(["search", "zucchini", "green"]);
     expect(ran.code).toBe(0);
     expect(ran.out).toContain("[side]");
     expect(ran.out).toContain("[zucchini] is *[green]*");
     const records = JSON.parse((await house.run(["search", "zucchini", "--json"])).out) as unknown[];
-    expect(records.map((record) => found.parse(record).session.name)).toEqual(["side", "side"]);
+    expect(records.map((record) => foundNode.parse(record).session.name)).toEqual(["side", "side"]);
     const none = await house.run(["search", "nowhere"]);
     expect({ code: none.code, out: none.out }).toEqual({ code: 1, out: "" });
     expect((await house.run(["search", "zucchini", "--limit", "x"])).code).toBe(2);
@@ -131,7 +131,7 @@ describe("search", () => {
 describe("diff", () => {
   test("tells which files each branch changed", async () => {
     const server = startModelServer(shellScript(["true"]));
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     rmSync(join(house.project, ".git"), { recursive: true });
     Bun.spawnSync(["git", "init", "-q"], { cwd: house.project });
     const run = async (command: string, ...args: string[]) => {
@@ -153,7 +153,7 @@ describe("diff", () => {
   });
 
   test("tells where two branches part, and what each did", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     await plantTree(house);
     const record = comparison.parse((await house.run(["diff", "main", "side", "--json"])).json());
     expect(record).toMatchObject({
@@ -173,7 +173,7 @@ describe("diff", () => {
 
 describe("export", () => {
   test("text and Markdown have every branch, and nothing that steers a terminal", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     await plantTree(house);
     for (const format of ["text", "md"]) {
       const { code, out } = await house.run(["export", "main", "--format", format]);
@@ -187,7 +187,7 @@ describe("export", () => {
   });
 
   test("a page holds pictures and colours, and runs nothing", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     await plantTree(house);
     const file = join(house.root, "page.html");
     expect(await house.run(["export", "main", "--format", "html", "--output", file])).toMatchObject({ code: 0, out: "" });
@@ -207,7 +207,7 @@ describe("export", () => {
   });
 
   test("lines give the same nodes and outputs back", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const { whole, tree } = await plantTree(house);
     const { out } = await house.run(["export", "side", "--format", "jsonl"]);
     const [header, ...lines] = out
@@ -228,8 +228,8 @@ describe("export", () => {
   });
 
   test("lines that are imported elsewhere are the same tree", async () => {
-    using house = temporaryHouse();
-    using other = temporaryHouse();
+    using house = temporaryHome();
+    using other = temporaryHome();
     const { tree } = await plantTree(house);
     const file = join(house.root, "tree.jsonl");
     writeFileSync(file, (await house.run(["export", "main", "--format", "jsonl"])).out);
@@ -242,8 +242,8 @@ describe("export", () => {
   });
 
   test("an archived branch is exported too", async () => {
-    using house = temporaryHouse();
-    using other = temporaryHouse();
+    using house = temporaryHome();
+    using other = temporaryHome();
     const { tree } = await plantTree(house);
     expect(await house.run(["delete", "side"])).toMatchObject({ code: 0 });
     expect((await house.run(["export", "main"])).out).toContain("[side (archived)]");
@@ -257,7 +257,7 @@ describe("export", () => {
   });
 
   test("a document of records holds sessions, turns, nodes and outputs", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     await plantTree(house);
     const record = (await house.run(["export", "main", "--json"])).json();
     expect(record).toMatchObject({ sessions: [{}, {}], turns: [{}, {}], outputs: [{ source: "bash" }] });
@@ -265,7 +265,7 @@ describe("export", () => {
   });
 
   test("redacted, no format holds a key, an address or a home", async () => {
-    using house = temporaryHouse({ MY_API_KEY: "zucchini-is-the-key" });
+    using house = temporaryHome({ MY_API_KEY: "zucchini-is-the-key" });
     const { home } = await plantTree(house);
     for (const format of ["text", "md", "html", "json", "jsonl"]) {
       const { code, out } = await house.run(["export", "main", "--format", format, "--redact", "--whole"]);
@@ -277,7 +277,7 @@ describe("export", () => {
   });
 
   test("a session that is not there is said to be so", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     expect(await house.run(["export", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
     expect(await house.run(["export", "x", "--format", "pdf"])).toMatchObject({ code: 2 });
   });

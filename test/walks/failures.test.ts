@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
 import { startModelServer, type ModelServerOptions, type ScriptSource } from "../../src/agents/contract/server.ts";
-import { shellScript, type Fault, type Script } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { shellScript, type ServerFault, type Script } from "../../src/agents/contract/server/script.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 const anthropic = wireModels.anthropic;
 const longText = "The first half of the answer is here, and the second half follows after a while, if all goes well.";
@@ -15,7 +15,7 @@ const everyWire = Object.entries(wireModels);
 type Given = {
   model?: string;
   script?: ScriptSource;
-  fault?: Fault;
+  fault?: ServerFault;
   options?: ModelServerOptions;
   env?: Record<string, string>;
   args?: string[];
@@ -25,7 +25,7 @@ type Given = {
 async function walk(given: Given) {
   const server = startModelServer(given.script ?? talk, given.options);
   if (given.fault !== undefined) server.setFault(given.fault);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const args = ["run", "do it", "-m", given.model ?? anthropic, "--output-format", "events", ...(given.args ?? [])];
     const ran = await house.run(args, given.env === undefined ? {} : { env: given.env });
@@ -213,7 +213,7 @@ test("a prompt that is too long for the model ends as too-long", async () => {
 test("as text, the failure is one line on stderr with what to do below it, and a partial answer still goes to stdout", async () => {
   const server = startModelServer(talk, { chunkDelayMs: 20 });
   server.setFault({ type: "drop" });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const ran = await house.run(["run", "do it", "-m", anthropic]);
     expect(ran.code).toBe(6);

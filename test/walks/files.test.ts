@@ -6,19 +6,19 @@ import { join } from "node:path";
 import { filesDiff, filesRestore, result } from "../../src/protocol/schema/records.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const server = startModelServer(shellScript(["true"]), { chunkDelayMs: 0 });
 afterAll(() => server.stop());
 
-async function ran(house: TemporaryHouse, commands: string[], args: string[]) {
+async function ran(house: TemporaryHome, commands: string[], args: string[]) {
   server.setScript(shellScript(commands));
   const done = await house.run(["run", "-m", wireModels.anthropic, "--json", ...args]);
   expect({ code: done.code, err: done.err }).toEqual({ code: 0, err: "" });
   return result.parse(done.json());
 }
 
-function repository(house: TemporaryHouse): (...args: string[]) => string {
+function repository(house: TemporaryHome): (...args: string[]) => string {
   rmSync(join(house.project, ".git"), { recursive: true });
   const env = { PATH: house.env["PATH"] ?? "", HOME: house.home };
   const git = (...args: string[]) =>
@@ -30,7 +30,7 @@ function repository(house: TemporaryHouse): (...args: string[]) => string {
 const changed = (found: { changes: { path: string; kind: string }[] }) => found.changes.map(({ kind, path }) => `${kind} ${path}`);
 
 test("a file changed only by bash appears in the diff, comes back, and the restore is undone", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   const git = repository(house);
   const at = (name: string) => join(house.project, name);
   writeFileSync(at("a.txt"), "one\n");
@@ -78,7 +78,7 @@ test("a file changed only by bash appears in the diff, comes back, and the resto
 });
 
 test("the state before a prompt is the prompt's own, and a turn without tools keeps what was before it", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   writeFileSync(join(house.project, "a"), "1\n");
   const first = await ran(house, ["echo 2 > a"], ["first", "--session", "s"]);
   const talk = await ran(house, [], ["talk", "--session", "s", "--tool-level", "none"]);
@@ -94,7 +94,7 @@ test("the state before a prompt is the prompt's own, and a turn without tools ke
 });
 
 test("a graft tells what its branch did to files, also what only bash did", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   writeFileSync(join(house.project, "a.txt"), "one\n");
   await ran(house, ["true"], ["first", "--session", "main"]);
   const branch = await ran(house, ["echo grafted-line > a.txt"], ["try", "--resume", "main", "--fork"]);
@@ -106,7 +106,7 @@ test("a graft tells what its branch did to files, also what only bash did", asyn
 });
 
 test("without git a turn runs as ever and says once that files are not recorded", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   server.setScript(shellScript(["true"]));
   const done = await house.run(["run", "-m", wireModels.anthropic, "--json", "go"], { env: { PATH: "/nonexistent" } });
   expect(done.err).toMatch(/^skein: (warning: )?the files of .* are not recorded: git is not installed\n$/);
@@ -114,7 +114,7 @@ test("without git a turn runs as ever and says once that files are not recorded"
 });
 
 test("nodes that are not there, and nodes without recorded files, are told in one line", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   const nobody = await house.run(["files", "diff", "nobody"]);
   expect({ code: nobody.code, out: nobody.out }).toEqual({ code: 2, out: "" });
   const talk = await ran(house, [], ["talk", "--tool-level", "none"]);

@@ -4,14 +4,14 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from
 import { isAbsolute, join } from "node:path";
 import { result as resultSchema } from "../../src/protocol/schema/records.ts";
 import { startModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import { temporaryHouse, vendorEnv, wireModels, type RunOptions, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type RunOptions, type TemporaryHome } from "../support/skein.ts";
 
 const anthropic = wireModels.anthropic;
 
 /** Runs one command against a server; the house is given to `prepare` first. */
-async function walk(args: string[], options: RunOptions & { script?: ScriptSource; prepare?: (house: TemporaryHouse) => void } = {}) {
+async function walk(args: string[], options: RunOptions & { script?: ScriptSource; prepare?: (house: TemporaryHome) => void } = {}) {
   const server = startModelServer(options.script ?? { steps: [], final: "fine" });
-  const house = temporaryHouse(vendorEnv(server.url));
+  const house = temporaryHome(vendorEnv(server.url));
   try {
     options.prepare?.(house);
     const given = { ...options, ...(options.cwd === undefined ? {} : { cwd: join(house.project, options.cwd) }) };
@@ -71,7 +71,7 @@ describe("paths", () => {
     ["~/work", "home/work"],
     ["~", "home"],
   ])("--cd %s arrives absolute", async (given, wanted) => {
-    const prepare = (house: TemporaryHouse) => {
+    const prepare = (house: TemporaryHome) => {
       mkdirSync(join(house.project, "sub"));
       mkdirSync(join(house.home, "work"));
     };
@@ -111,14 +111,14 @@ describe("paths", () => {
     ["XDG_DATA_HOME", "share", "project/share/skein"],
     ["XDG_DATA_HOME", "~/share", "home/share/skein"],
   ])("%s=%s counts from where skein was started", async (variable, given, wanted) => {
-    const prepare = (house: TemporaryHouse) => mkdirSync(join(house.project, "sub"));
+    const prepare = (house: TemporaryHome) => mkdirSync(join(house.project, "sub"));
     using walked = await walk(["run", "x", "-m", anthropic, "--cd", "sub"], { prepare, env: { SKEIN_HOME: "", [variable]: given } });
     expect(walked.ran.code).toBe(0);
     expect(walked.has(`${wanted}/skein.db`)).toBe(true);
   });
 
   test("XDG_CONFIG_HOME is found, and paths in the config arrive absolute", async () => {
-    const prepare = (house: TemporaryHouse) => {
+    const prepare = (house: TemporaryHome) => {
       mkdirSync(join(house.project, "xdg", "skein"), { recursive: true });
       writeFileSync(
         join(house.project, "xdg", "skein", "config.jsonc"),
@@ -136,7 +136,7 @@ describe("paths", () => {
   });
 
   test("a schema and an image are found from the directory skein was started in", async () => {
-    const prepare = (house: TemporaryHouse) => {
+    const prepare = (house: TemporaryHome) => {
       mkdirSync(join(house.project, "sub"));
       writeFileSync(join(house.home, "schema.json"), '{"type":"array"}');
       writeFileSync(join(house.project, "dot.png"), onePixel);
@@ -151,7 +151,7 @@ const onePixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADU
 
 describe.each(Object.entries(wireModels))("over %s", (wire, model) => {
   test("an image reaches the request", async () => {
-    const prepare = (house: TemporaryHouse) => writeFileSync(join(house.project, "dot.png"), onePixel);
+    const prepare = (house: TemporaryHome) => writeFileSync(join(house.project, "dot.png"), onePixel);
     using walked = await walk(["run", "what is it", "-m", model, "--image", "dot.png"], { prepare });
     expect(walked.ran.code).toBe(0);
     const text = walked.requests[0]?.text ?? "";
@@ -177,7 +177,7 @@ const effortIn = {
 
 describe("a JSON schema", () => {
   const schema = { type: "object", properties: { count: { type: "integer" } }, required: ["count"], additionalProperties: false };
-  const prepare = (house: TemporaryHouse) => writeFileSync(join(house.project, "schema.json"), JSON.stringify(schema));
+  const prepare = (house: TemporaryHome) => writeFileSync(join(house.project, "schema.json"), JSON.stringify(schema));
   const args = ["run", "count", "-m", anthropic, "--json-schema", "schema.json", "--json"];
   const answers = (...texts: string[]): ScriptSource => {
     let at = 0;

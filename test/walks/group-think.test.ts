@@ -7,8 +7,8 @@ import { startModelServer, type ModelServer } from "../../src/agents/contract/se
 import type { Script } from "../../src/agents/contract/server/script.ts";
 import { groupThinkOutput } from "../../src/protocol/schema/mcp.ts";
 import { hubFile } from "../support/hub-talk.ts";
-import { endingItsHub, mcpClient } from "../support/mcp-clients.ts";
-import { temporaryHouse, type TemporaryHouse, vendorEnv } from "../support/skein.ts";
+import { stoppingHub, mcpClient } from "../support/mcp-clients.ts";
+import { temporaryHome, type TemporaryHome, vendorEnv } from "../support/skein.ts";
 
 const gpt = "openai/gpt-5.2";
 const sonnet = "anthropic/claude-sonnet-4-5";
@@ -50,8 +50,8 @@ function vendors(reply: Reply): ModelServer & AsyncDisposable {
   return Object.assign(server, { [Symbol.asyncDispose]: () => server.stop() });
 }
 
-function houseFor(server: ModelServer): TemporaryHouse & AsyncDisposable {
-  const house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+function houseFor(server: ModelServer): TemporaryHome & AsyncDisposable {
+  const house = stoppingHub(temporaryHome(vendorEnv(server.url)));
   const program = join(house.root, "looker");
   writeFileSync(program, `#!/bin/sh\n${lookerScript}\n`, { mode: 0o755 });
   writeFileSync(join(house.project, "notes.txt"), "use a table");
@@ -73,7 +73,7 @@ const input = (change: Record<string, unknown> = {}) => ({
 
 type Said = { who: string; tries: number; cost_usd: number };
 
-async function saidIn(house: TemporaryHouse): Promise<Said[]> {
+async function saidIn(house: TemporaryHome): Promise<Said[]> {
   const tree = (await house.run(["show", "queue", "--json"])).json() as { nodes: { said?: Said }[] };
   return tree.nodes.flatMap((node) => node.said ?? []);
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { event, result, streamLine, transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 const commands = Array.from({ length: 20 }, (_, at) => `echo line-${at}; echo ${at} >> counted.txt`);
 const formats = ["text", "json", "stream-json", "events"] as const;
@@ -14,7 +14,7 @@ for (const [wire, model] of Object.entries(wireModels)) {
     for (const format of formats) {
       test(`come out right as ${format}`, async () => {
         const server = startModelServer(shellScript(commands, "all twenty are done"));
-        using house = temporaryHouse(vendorEnv(server.url));
+        using house = temporaryHome(vendorEnv(server.url));
         try {
           const ran = await house.run(["run", "count to twenty", "-m", model, "--output-format", format]);
           expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });

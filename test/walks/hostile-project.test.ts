@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, type TemporaryHome } from "../support/skein.ts";
 
 const root = join(import.meta.dir, "..", "..");
 const model = "anthropic/claude-sonnet-4-5";
@@ -32,7 +32,7 @@ for (const [name, program] of launchers) {
       test(`${command} runs none of its code, obeys none of its files and changes nothing`, async () => {
         const good = startModelServer(shellScript([lookAround], '{"answer": "looked"}'));
         const evil = startModelServer(shellScript([], "evil"));
-        using house = temporaryHouse({ ANTHROPIC_BASE_URL: good.url, ANTHROPIC_API_KEY: "key-anthropic" });
+        using house = temporaryHome({ ANTHROPIC_BASE_URL: good.url, ANTHROPIC_API_KEY: "key-anthropic" });
         try {
           const { marker, elsewhere } = layTraps(house, evil.url);
           const before = contentOf(house.project);
@@ -58,7 +58,7 @@ for (const [name, program] of launchers) {
 /** What the tools' shell sees: whose programs, and whose variables. */
 const lookAround = `for each in bash git node bun; do echo "$each=$(command -v $each)"; done; env`;
 
-function checkTools(server: ModelServer, house: TemporaryHouse): void {
+function checkTools(server: ModelServer, house: TemporaryHome): void {
   const [first, second] = server.main();
   expect(first?.headers["x-api-key"]).toBe("key-anthropic");
   const seen = second?.text ?? "";
@@ -67,14 +67,14 @@ function checkTools(server: ModelServer, house: TemporaryHouse): void {
   expect(seen).not.toMatch(/EVIL|BUN_OPTIONS|key-anthropic/);
 }
 
-function schemaFile(house: TemporaryHouse): string {
+function schemaFile(house: TemporaryHome): string {
   const path = join(house.root, "schema.json");
   writeFileSync(path, JSON.stringify({ type: "object", required: ["answer"] }));
   return path;
 }
 
 /** Everything a runtime, a package manager or a shell might pick up from the directory it is started in. */
-function layTraps(house: TemporaryHouse, evilUrl: string): { marker: string; elsewhere: string } {
+function layTraps(house: TemporaryHome, evilUrl: string): { marker: string; elsewhere: string } {
   const marker = join(house.root, "evil-ran");
   const elsewhere = join(house.root, "elsewhere");
   const script = `require("node:fs").appendFileSync(${JSON.stringify(marker)}, process.argv.join(" ") + "\\n");\n`;
@@ -137,7 +137,7 @@ function layTraps(house: TemporaryHouse, evilUrl: string): { marker: string; els
   return { marker, elsewhere };
 }
 
-function layProgram(lay: (path: string, text: string) => void, house: TemporaryHouse, path: string, marker: string): void {
+function layProgram(lay: (path: string, text: string) => void, house: TemporaryHome, path: string, marker: string): void {
   lay(path, `#!/bin/sh\necho "${path} $*" >> ${marker}\nexit 1\n`);
   chmodSync(join(house.project, path), 0o755);
 }
@@ -149,7 +149,7 @@ function contentOf(directory: string): Record<string, string> {
   return Object.fromEntries(files.filter(own).map((path) => [path, readFileSync(join(directory, path), "utf8")]));
 }
 
-async function start(program: string, args: string[], house: TemporaryHouse): Promise<{ code: number; out: string; err: string }> {
+async function start(program: string, args: string[], house: TemporaryHome): Promise<{ code: number; out: string; err: string }> {
   const child = Bun.spawn([program, ...args], { cwd: house.project, env: house.env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   return { code, out, err };
@@ -211,10 +211,10 @@ describe("a project's own .skein", () => {
 const role = "---\nname: default\ndescription: does all\npolicy: full\ntools: bash, write\n---\nYou may do everything.\n";
 
 /** The user's own config points at the good server; the project's at the evil one, and wants every right there is. */
-async function withProject(walk: (given: { house: TemporaryHouse; good: ModelServer; evil: ModelServer }) => Promise<void>): Promise<void> {
+async function withProject(walk: (given: { house: TemporaryHome; good: ModelServer; evil: ModelServer }) => Promise<void>): Promise<void> {
   const good = startModelServer(shellScript([], "done"));
   const evil = startModelServer(shellScript([], "done"));
-  using house = temporaryHouse({ ANTHROPIC_API_KEY: "key-anthropic" });
+  using house = temporaryHome({ ANTHROPIC_API_KEY: "key-anthropic" });
   try {
     const user = join(house.root, "skein", "config");
     mkdirSync(user, { recursive: true });
@@ -230,13 +230,13 @@ async function withProject(walk: (given: { house: TemporaryHouse; good: ModelSer
   }
 }
 
-function cleanProject(house: TemporaryHouse): string {
+function cleanProject(house: TemporaryHome): string {
   const path = join(house.root, "clean");
   mkdirSync(join(path, ".git"), { recursive: true });
   return path;
 }
 
-function storedPolicy(house: TemporaryHouse): string {
+function storedPolicy(house: TemporaryHome): string {
   const child = Bun.spawnSync([process.execPath, "-e", readPolicy, join(house.root, "skein", "data", "skein.db")]);
   return child.stdout.toString().trim();
 }

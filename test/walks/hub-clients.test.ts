@@ -3,11 +3,11 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { hubFile, startHub, talkOver } from "../support/hub-talk.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { hubFile, startHub, connectToHub } from "../support/hub-talk.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 const server = startModelServer({ steps: [], final: "Hello from the hub." });
-const house = temporaryHouse({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
+const house = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
 const hub = await startHub(house);
 
 afterAll(async () => {
@@ -44,7 +44,7 @@ test("what a client leaves out of a turn is what is configured where it works, a
   mkdirSync(join(house.project, ".skein"), { recursive: true });
   writeFileSync(join(house.project, ".skein", "config.jsonc"), '{ "policy": "readonly", "max_steps": 7 }');
   const started = async (directory: string, more: object) => {
-    const talk = await talkOver("unix", hub, { protocol: 1, client: "walk", directory });
+    const talk = await connectToHub("unix", hub, { protocol: 1, client: "walk", directory });
     const { result } = await talk.ask("session.open", { directory });
     const session = (result as { id: string }).id;
     const { items } = await talk.follow("turn.start", { session, prompt: "greet me", ...more });

@@ -3,15 +3,15 @@
 import { expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { connectApi, type Address } from "../../src/hub/client.ts";
+import { connectApi, type ApiAddress } from "../../src/hub/client.ts";
 import type { HubFile } from "../../src/hub/hub-file.ts";
-import { talkOver } from "../support/hub-talk.ts";
-import { belowOf } from "../support/processes.ts";
-import { temporaryHouse, type TemporaryHouse } from "../support/skein.ts";
+import { connectToHub } from "../support/hub-talk.ts";
+import { childrenOf } from "../support/processes.ts";
+import { temporaryHome, type TemporaryHome } from "../support/skein.ts";
 import { until } from "../support/standing.ts";
 
-async function withHub(visit: (hub: HubFile, house: TemporaryHouse) => Promise<void>): Promise<void> {
-  using house = temporaryHouse();
+async function withHub(visit: (hub: HubFile, house: TemporaryHome) => Promise<void>): Promise<void> {
+  using house = temporaryHome();
   try {
     await house.run(["hub", "start"]);
     await visit(JSON.parse(readFileSync(join(house.env["SKEIN_HOME"]!, "state", "hub.json"), "utf8")), house);
@@ -26,7 +26,7 @@ const askFrame = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "turn.nothing" 
 const words = ["", helloFrame.slice(0, 20), "rubbish\n", `${helloFrame}\n`, `${helloFrame}\n${askFrame}\n`];
 
 /** Opens a connection and leaves it. */
-async function comeAndGo(address: Address, nth: number): Promise<void> {
+async function comeAndGo(address: ApiAddress, nth: number): Promise<void> {
   const said = words[nth % words.length]!;
   const closed = Promise.withResolvers<void>();
   if ("socket" in address) {
@@ -45,7 +45,7 @@ async function comeAndGo(address: Address, nth: number): Promise<void> {
 }
 
 /** By the hundred: one more is let in, and welcomed, only when those before it were. */
-async function crowd(address: Address, count: number): Promise<void> {
+async function crowd(address: ApiAddress, count: number): Promise<void> {
   for (let at = 0; at < count; at += 100) {
     await Promise.all(Array.from({ length: 100 }, (_, nth) => comeAndGo(address, at + nth)));
     await (await connectApi(address, { client: "the next one" })).close();
@@ -119,8 +119,8 @@ test("another user of the machine can neither open the socket nor read the token
 
 test("a client that stays and uses many sessions leaves no process behind for each, and can go on in the first", async () => {
   await withHub(async (hub, house) => {
-    const talk = await talkOver("unix", hub, { protocol: 1, client: "stays", directory: house.project });
-    const executors = () => belowOf(hub.pid).filter(({ command }) => command.includes("__executor"));
+    const talk = await connectToHub("unix", hub, { protocol: 1, client: "stays", directory: house.project });
+    const executors = () => childrenOf(hub.pid).filter(({ command }) => command.includes("__executor"));
     const open = async () =>
       ((await talk.ask("session.open", { directory: house.project, model: "ollama/none" })).result as { id: string }).id;
     const say = async (session: string, word: string) => {

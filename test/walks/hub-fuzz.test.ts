@@ -5,27 +5,27 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { apiRows, type RowName } from "../../src/protocol/api-rows.ts";
-import { paramsOf } from "../../src/protocol/schema/api.ts";
-import { rowOfWire, rowOnWire } from "../../src/protocol/wire-case.ts";
-import { startHub, talkOver, type Answer, type Item, type Talk } from "../support/hub-talk.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
-import { randomOf, spoilt, validParams, type Json, type Random } from "../support/spoil.ts";
+import { apiMethods, type MethodName } from "../../src/protocol/api-rows.ts";
+import { methodParamSchemas } from "../../src/protocol/schema/api.ts";
+import { findMethod, toMethodName } from "../../src/protocol/wire-case.ts";
+import { startHub, connectToHub, type Answer, type Item, type HubClient } from "../support/hub-talk.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
+import { randomOf, invalidParams, validParams, type Json, type Random } from "../support/spoil.ts";
 
 const seed = Number(process.env["SKEIN_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`seed ${seed}`);
-const rows = Object.keys(apiRows) as RowName[];
+const rows = Object.keys(apiMethods) as MethodName[];
 const transports = ["web", "unix"] as const;
 
 const server = startModelServer({ steps: [{ calls: [{ input: { command: "seq 20000" } }] }], final: "done" });
-const house = temporaryHouse({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
+const house = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
 const hub = await startHub(house);
-const talks = {} as Record<(typeof transports)[number], Talk>;
+const talks = {} as Record<(typeof transports)[number], HubClient>;
 /** Ids and places that exist, so that valid params mean something. */
 const pool = { names: ["nobody"], paths: [house.project, "/nowhere"] };
 
 beforeAll(async () => {
-  for (const transport of transports) talks[transport] = await talkOver(transport, hub, greeting);
+  for (const transport of transports) talks[transport] = await connectToHub(transport, hub, greeting);
   const { result } = await talks.unix.ask("session.open", { directory: house.project, find: { by: "name", wanted: "main" } });
   const session = (result as { id: string }).id;
   const { items } = await talks.unix.follow("turn.start", { session, prompt: "go" });
@@ -50,27 +50,27 @@ const reading = rows.filter((row) =>
   ),
 );
 
-function schemaOf(row: RowName): Json {
-  return z.toJSONSchema(paramsOf[row], { io: "input", unrepresentable: "any" }) as Json;
+function schemaOf(row: MethodName): Json {
+  return z.toJSONSchema(methodParamSchemas[row], { io: "input", unrepresentable: "any" }) as Json;
 }
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 /** What another validator refuses, too. */
-function wrongParams(row: RowName, random: Random): unknown[] {
+function wrongParams(row: MethodName, random: Random): unknown[] {
   const isValid = ajv.compile(schemaOf(row));
-  return spoilt(schemaOf(row), random, pool).filter((params) => !isValid(params));
+  return invalidParams(schemaOf(row), random, pool).filter((params) => !isValid(params));
 }
 
 /** A result, or an error in words; never one of our own mistakes. A feed is closed and ends. */
-async function survives(talk: Talk, method: string, params: unknown): Promise<Answer> {
+async function survives(talk: HubClient, method: string, params: unknown): Promise<Answer> {
   const answer = await talk.ask(method, params);
   const sent = JSON.stringify(params)?.slice(0, 300);
   if (answer.error !== undefined) {
     const { code, message, data } = answer.error;
     const isKnown = [-32600, -32601, -32602, -32000].includes(code) && data?.code !== "internal";
     expect(isKnown && message !== "" && !message.includes("\n") ? "" : `${method} ${sent}: ${JSON.stringify(answer.error)}`).toBe("");
-  } else if (apiRows[rowOfWire(method)!] === "feed") talk.notify("feed.close", { feed: (answer.result as { feed: number }).feed });
+  } else if (apiMethods[findMethod(method)!] === "feed") talk.notify("feed.close", { feed: (answer.result as { feed: number }).feed });
   return answer;
 }
 
@@ -78,14 +78,14 @@ function memoryOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
 }
 
-async function isWell(talk: Talk): Promise<void> {
+async function isWell(talk: HubClient): Promise<void> {
   expect((await talk.ask("health.check")).result).toMatchObject({ status: "healthy", pid: hub.pid });
 }
 
 describe.each(transports)("over %s", (transport) => {
   test.each(rows)("%s refuses spoilt params and stays well", async (row) => {
     const random = randomOf(`${seed} ${row}`);
-    const method = rowOnWire(row);
+    const method = toMethodName(row);
     for (const params of wrongParams(row, random)) {
       const { error } = await survives(talks[transport], method, params);
       expect(error?.code === -32602 ? "" : `${method} ${JSON.stringify(params)?.slice(0, 300)}: ${JSON.stringify(error)}`).toBe("");
@@ -97,7 +97,8 @@ describe.each(transports)("over %s", (transport) => {
   test.each(reading)("%s answers random params that are valid", async (row) => {
     const random = randomOf(`${seed} valid ${row}`);
     const rounds = Object.keys(schemaOf(row).properties ?? {}).length === 0 ? 1 : 20;
-    for (let round = 0; round < rounds; round++) await survives(talks[transport], rowOnWire(row), validParams(schemaOf(row), random, pool));
+    for (let round = 0; round < rounds; round++)
+      await survives(talks[transport], toMethodName(row), validParams(schemaOf(row), random, pool));
     await isWell(talks[transport]);
   });
 
@@ -110,8 +111,8 @@ describe.each(transports)("over %s", (transport) => {
     for (const row of rows.filter((each) => !reading.includes(each) && !harmful.has(each)))
       for (let round = 0; round < 10; round++) {
         const params = validParams(schemaOf(row), random, strangers);
-        const method = rowOnWire(row);
-        if (apiRows[row] === "feed") {
+        const method = toMethodName(row);
+        if (apiMethods[row] === "feed") {
           const { items, error } = await talks[transport].follow(method, params);
           expect({ method, items, code: error?.code, isOurs: error?.data?.code === "internal" }).toEqual({
             method,
@@ -141,7 +142,7 @@ describe.each(transports)("over %s", (transport) => {
     const more = [{ env: { A: 1 } }, { env: [] }, { trust: "yes" }, { nobody: 1 }, JSON.parse('{"__proto__": 1}') as object];
     for (const each of [...wrong, ...more]) {
       const isWhole = typeof each === "object" && each !== null && !Array.isArray(each) && Object.keys(each).length > 0;
-      await expect(talkOver(transport, hub, isWhole ? { ...greeting, ...each } : each)).rejects.toThrow(/^hub\.hello: \S/);
+      await expect(connectToHub(transport, hub, isWhole ? { ...greeting, ...each } : each)).rejects.toThrow(/^hub\.hello: \S/);
     }
     await isWell(talks[transport]);
   });
@@ -155,7 +156,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("what is no request is refused, and what follows is answered", async () => {
-    const talk = await talkOver(transport, hub, greeting);
+    const talk = await connectToHub(transport, hub, greeting);
     const frames = [
       "{",
       "null",
@@ -191,7 +192,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("a text that is too long is refused, and a frame that is too large ends the connection", async () => {
-    const talk = await talkOver(transport, hub, greeting);
+    const talk = await connectToHub(transport, hub, greeting);
     const { error } = await talk.ask("turn.steer", { session: "main", text: "x".repeat(10_000_001) });
     expect(error).toMatchObject({ code: -32602, message: "turn.steer: text must have at most 10000000 characters" });
     expect((await talk.ask("turn.steer", { session: "main", text: "x".repeat(17 << 20) })).error!.message).toContain(
@@ -206,7 +207,7 @@ function chunked<Item>(items: Item[], size: number): Item[][] {
 }
 
 /** Takes minutes, or does what it is told with any words: it has walks of its own. */
-const harmful = new Set<RowName>(["doctor.tryAgents", "session.open", "config.set", "trust.grant", "session.purge", "store.verify"]);
+const harmful = new Set<MethodName>(["doctor.tryAgents", "session.open", "config.set", "trust.grant", "session.purge", "store.verify"]);
 
 test("after three times as much, the hub has not grown", async () => {
   const rounds = async (count: number, name: string) => {
@@ -214,7 +215,7 @@ test("after three times as much, the hub has not grown", async () => {
       for (const row of rows) {
         const random: Random = randomOf(`${seed} ${name} ${round} ${row}`);
         for (const some of chunked(wrongParams(row, random), 32))
-          await Promise.all(some.map((params) => survives(talks.web, rowOnWire(row), params)));
+          await Promise.all(some.map((params) => survives(talks.web, toMethodName(row), params)));
       }
   };
   await rounds(2, "warm");

@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { shellScript, type Fault } from "../../src/agents/contract/server/script.ts";
+import { shellScript, type ServerFault } from "../../src/agents/contract/server/script.ts";
 import { watchArguments } from "../support/argument-lists.ts";
-import { around, marks, secret, withCanaries } from "../support/canaries.ts";
-import { hello, hubFile, startHub, talkOver, type Item, type Talk } from "../support/hub-talk.ts";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { excerptAround, canaryPattern, secret, withCanaries } from "../support/canaries.ts";
+import { hello, hubFile, startHub, connectToHub, type Item, type HubClient } from "../support/hub-talk.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 
 const server = startModelServer({ steps: [], final: "nothing to see" });
 const config = { mine: { base_url: `${server.url}/v1`, api_key: secret("config"), wire: "openai-chat" } };
-const house = withCanaries(temporaryHouse(vendorEnv(server.url)), config);
+const house = withCanaries(temporaryHome(vendorEnv(server.url)), config);
 const watch = watchArguments();
 const hub = await startHub(house);
 
@@ -35,9 +35,9 @@ const ways: Record<string, { transport: "web" | "unix"; greeting: object; model:
 };
 
 const heard: string[] = [];
-let talk: Talk;
+let talk: HubClient;
 
-beforeAll(() => expect(Object.values(callers).filter((value) => marks.test(value)).length).toBeGreaterThan(10));
+beforeAll(() => expect(Object.values(callers).filter((value) => canaryPattern.test(value)).length).toBeGreaterThan(10));
 
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
@@ -57,7 +57,7 @@ const leaks = ["env; set; export -p", "cat /proc/self/environ /proc/$PPID/enviro
 
 describe.each(Object.entries(ways))("with %s", (_title, { transport, greeting, model, key }) => {
   beforeAll(async () => {
-    talk = await talkOver(transport, hub, { ...greeting, directory: house.project });
+    talk = await connectToHub(transport, hub, { ...greeting, directory: house.project });
   });
 
   afterAll(() => {
@@ -75,7 +75,7 @@ describe.each(Object.entries(ways))("with %s", (_title, { transport, greeting, m
 
   test("a vendor that repeats it is not repeated", async () => {
     server.setScript({ steps: [], final: "a long answer that will never be whole" });
-    const faults: Fault[] = [
+    const faults: ServerFault[] = [
       { type: "status", status: 401, message: `the key is wrong: ${key}` },
       { type: "status", status: 400, message: `failed for ${key}, Bearer ${key}` },
       { type: "error-event", message: `in the middle of ${key}` },
@@ -120,16 +120,16 @@ describe("afterwards", () => {
 
   test("no feed and no answer held a key", () => {
     expect(heard.length).toBeGreaterThan(100);
-    expect(heard.filter((frame) => marks.test(frame)).map(around)).toEqual([]);
+    expect(heard.filter((frame) => canaryPattern.test(frame)).map(excerptAround)).toEqual([]);
   });
 
   test("no argument list held a key", () => {
     expect(watch.lists().some((list) => list.includes("__executor"))).toBe(true);
-    expect(watch.lists().filter((list) => marks.test(list))).toEqual([]);
+    expect(watch.lists().filter((list) => canaryPattern.test(list))).toEqual([]);
   });
 
   test("no request body held a key", () => {
-    expect(server.requests.filter(({ text }) => marks.test(text)).map(({ text }) => around(text))).toEqual([]);
+    expect(server.requests.filter(({ text }) => canaryPattern.test(text)).map(({ text }) => excerptAround(text))).toEqual([]);
   });
 
   test("no file holds a key", async () => {

@@ -5,23 +5,23 @@ import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { connectApi } from "../../src/hub/client.ts";
-import { connectHub } from "../../src/hub/find-hub.ts";
+import { connectHubApi } from "../../src/hub/find-hub.ts";
 import type { HubFile } from "../../src/hub/hub-file.ts";
 import type { Api } from "../../src/protocol/api.ts";
 import { Fault } from "../../src/protocol/error.ts";
 import type { Event } from "../../src/protocol/event.ts";
-import { usualPolicy } from "../../src/protocol/policy.ts";
-import { plainTurn } from "../../src/protocol/turn-start.ts";
+import { defaultPolicy } from "../../src/protocol/policy.ts";
+import { bareTurn } from "../../src/protocol/turn-start.ts";
 import { hubStarted, hubStatus, hubStopped } from "../../src/protocol/schema/hub-records.ts";
-import { belowOf, leftOf } from "../support/processes.ts";
-import { skeinCommand, temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { childrenOf, waitForNoProcesses } from "../support/processes.ts";
+import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = wireModels.anthropic;
 const longCommand = "echo begun; sleep 86396";
 
 /** A house whose hub, if there is one, ends with it. */
 function houseWithHub(env: Record<string, string> = {}) {
-  const house = temporaryHouse(env);
+  const house = temporaryHome(env);
   const state = join(house.env["SKEIN_HOME"]!, "state");
   return {
     ...house,
@@ -34,7 +34,7 @@ function houseWithHub(env: Record<string, string> = {}) {
   };
 }
 
-function callerOf(house: TemporaryHouse, env: Record<string, string>) {
+function callerOf(house: TemporaryHome, env: Record<string, string>) {
   return { client: "walk", directory: house.project, env: { ...house.env, ...env } };
 }
 
@@ -47,7 +47,7 @@ async function open(api: Api, directory: string, name: string): Promise<string> 
 /** Until the command that a scripted model asks for is running. */
 async function startLong(api: Api, directory: string, name: string): Promise<string> {
   const session = await open(api, directory, name);
-  for await (const event of api.turn.start({ ...plainTurn(session, usualPolicy), prompt: "wait" })) {
+  for await (const event of api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "wait" })) {
     if (event.type === "tool.output") return session;
   }
   throw new Error(`the turn of ${name} ended before its command ran`);
@@ -75,7 +75,7 @@ test("the hub is started once however often, found, and stopped", async () => {
   expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub runs already, at ${place.url}`) });
 
   expect(hubStopped.parse((await house.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
   for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(house.state, name))).toBe(false);
   expect(existsSync(place.socket)).toBe(false);
   expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
@@ -89,7 +89,7 @@ test("a hub that was stopped like any process is said to be, is not started a se
   expect(await house.run(["hub", "status"])).toMatchObject(asleep);
   expect(await house.run(["hub", "start"])).toMatchObject(asleep);
   expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "the hub is stopped\n" });
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
 });
 
 test("two clients: a turn begun with one's own keys goes on when its client leaves, and the other sees all of it", async () => {
@@ -101,7 +101,7 @@ test("two clients: a turn begun with one's own keys goes on when its client leav
     const one = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
     const session = await open(one, house.project, "counting");
     const seen: Event[] = [];
-    for await (const event of one.turn.start({ ...plainTurn(session, usualPolicy), prompt: "count" })) {
+    for await (const event of one.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "count" })) {
       if (!("n" in event)) seen.push(event);
       if (event.type === "tool.started") break;
     }
@@ -128,7 +128,7 @@ test("a stop lets a turn finish that does so in time, and stops and records one 
     await house.run(["hub", "start"]);
     const quick = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
     const session = await open(quick, house.project, "quick");
-    const turn = quick.turn.start({ ...plainTurn(session, usualPolicy), prompt: "sleep" })[Symbol.asyncIterator]();
+    const turn = quick.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "sleep" })[Symbol.asyncIterator]();
     expect(await turn.next()).toMatchObject({ value: { type: "turn.started" } });
     const ended = Array.fromAsync({ [Symbol.asyncIterator]: () => turn });
     expect(hubStopped.parse((await house.run(["hub", "stop", "--json", "--wait", "30s"])).json())).toMatchObject({ outcome: "stopped" });
@@ -143,7 +143,7 @@ test("a stop lets a turn finish that does so in time, and stops and records one 
     // Also when nobody is connected any more.
     await long.close();
     await house.run(["hub", "stop", "--wait", "0"]);
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     expect((await house.run(["kill", "long", "--json"])).json()).toMatchObject({ outcome: "not-running", status: "cancelled" });
   } finally {
     await Promise.all([server.stop(), silent.stop()]);
@@ -175,7 +175,7 @@ test("a second signal does not wait for the turns that the first one lets finish
     expect(await api.health.check()).toMatchObject({ running: 1 });
     hub.kill("SIGTERM");
     expect(await hub.exited).toBe(143);
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   } finally {
     await server.stop();
   }
@@ -221,7 +221,7 @@ test("killed with -9 among its runs, it leaves nothing running, and the next one
     const api = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
     const sessions = await Promise.all(Array.from({ length: 10 }, (_, nth) => startLong(api, house.project, `run-${nth}`)));
     process.kill(pid, "SIGKILL");
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     await expect(api.health.check()).rejects.toMatchObject({ code: "connection-lost" });
     expect((await house.run(["hub", "status"])).code).toBe(1);
 
@@ -247,15 +247,15 @@ test("a hub that was started on the way has no keys in its environment, and take
   try {
     const env = { ...house.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
     const seeker = { state: house.state, home: house.home, self: skeinCommand(), version: "0.0.0", env };
-    await expect(connectHub(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
-    const api = await connectHub(seeker, { directory: house.project }, { start: true });
+    await expect(connectHubApi(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
+    const api = await connectHubApi(seeker, { directory: house.project }, { start: true });
     const own = readFileSync(`/proc/${house.file().pid}/environ`, "utf8");
     expect(own).toContain(`SKEIN_HOME=${house.env["SKEIN_HOME"]}`);
     expect(own).not.toContain("key-");
     // Nobody's child: programs that end all below the one that started it do not end the hub.
-    expect(belowOf(process.pid).map(({ pid }) => pid)).not.toContain(house.file().pid);
+    expect(childrenOf(process.pid).map(({ pid }) => pid)).not.toContain(house.file().pid);
     const session = await open(api, house.project, "brief");
-    const events = await Array.fromAsync(api.turn.start({ ...plainTurn(session, usualPolicy), prompt: "hello" }));
+    const events = await Array.fromAsync(api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "hello" }));
     expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
     await api.close();
     const said = readFileSync(join(house.state, "hub.log"), "utf8") + readFileSync(join(house.state, "hub.json"), "utf8");

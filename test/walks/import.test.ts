@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { imported } from "../../src/protocol/schema/records.ts";
+import { importReport } from "../../src/protocol/schema/records.ts";
 import { treeHeader, treeLines } from "../../src/protocol/tree-lines.ts";
 import type { Session } from "../../src/protocol/turn.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 
 const fixture = (agent: string) => join(import.meta.dir, "../fixtures/transcripts", agent, "session.jsonl");
 const agents = ["claude", "codex", "gemini", "pi"] as const;
@@ -22,13 +22,13 @@ afterAll(() => server.stop());
 describe("import", () => {
   for (const agent of agents) {
     test(`a transcript of ${agent} comes in once, is gone on with, and forked in the middle`, async () => {
-      using house = temporaryHouse(vendorEnv(server.url));
+      using house = temporaryHome(vendorEnv(server.url));
       const first = await house.run(["import", fixture(agent), "--name", "old", "--json"]);
       expect(first.err).toBe("");
-      const report = imported.parse(first.json());
+      const report = importReport.parse(first.json());
       expect(report).toMatchObject({ format: agent, unreadable: 0, torn: false, branches: agent === "claude" ? 2 : 1 });
       expect(report.nodes).toEqual({ added: agent === "claude" ? 15 : 11, known: 0 });
-      const again = imported.parse((await house.run(["import", fixture(agent), "--json"])).json());
+      const again = importReport.parse((await house.run(["import", fixture(agent), "--json"])).json());
       expect(again.nodes).toEqual({ added: 0, known: report.nodes.added });
       expect(again.session.id).toBe(report.session.id);
 
@@ -56,15 +56,15 @@ describe("import", () => {
   }
 
   test("a longer version of a file adds only what is new, and the tip goes with it", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const lines = readFileSync(fixture("pi"), "utf8").split("\n");
     const file = join(house.root, "growing.jsonl");
     writeFileSync(file, `${lines.slice(0, 9).join("\n")}\n${lines[9]!.slice(0, 40)}`);
     const part = await house.run(["import", file, "--json"]);
-    const before = imported.parse(part.json());
+    const before = importReport.parse(part.json());
     expect(before).toMatchObject({ torn: true, nodes: { added: 5, known: 0 } });
     writeFileSync(file, lines.join("\n"));
-    const after = imported.parse((await house.run(["import", file, "--json"])).json());
+    const after = importReport.parse((await house.run(["import", file, "--json"])).json());
     expect(after.nodes).toEqual({ added: 6, known: 5 });
     expect(after.session.id).toBe(before.session.id);
     expect(after.session.tip).not.toBe(before.session.tip);
@@ -72,27 +72,27 @@ describe("import", () => {
   });
 
   test("our own transcript comes back in another house with the same ids, and adds nothing at home", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const ran = (await house.run(["run", "hello", "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"])).json();
     const path = ran["transcript_path"] as string;
-    const home = imported.parse((await house.run(["import", path, "--json"])).json());
+    const home = importReport.parse((await house.run(["import", path, "--json"])).json());
     expect(home).toMatchObject({ format: "skein", nodes: { added: 0, known: 2 }, session: { id: ran["session_id"] } });
-    using other = temporaryHouse(vendorEnv(server.url));
+    using other = temporaryHome(vendorEnv(server.url));
     const piped = await other.run(["import", "-", "--json"], { stdin: readFileSync(path, "utf8") });
-    const away = imported.parse(piped.json());
+    const away = importReport.parse(piped.json());
     expect(away).toMatchObject({ nodes: { added: 2, known: 0 }, session: { id: ran["session_id"], tip: ran["node_id"] } });
     expect((await other.run(["verify"])).code).toBe(0);
   });
 
   test("who went on from an imported session keeps the tip when a longer version comes", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const lines = readFileSync(fixture("codex"), "utf8").split("\n");
     const file = join(house.root, "growing.jsonl");
     writeFileSync(file, lines.slice(0, 26).join("\n"));
     await house.run(["import", file, "--name", "mine"]);
     const ran = (await house.run(["run", "--session", "mine", "my own way", "-m", "ollama/qwen3:8b", "--output-format", "json"])).json();
     writeFileSync(file, lines.join("\n"));
-    const after = imported.parse((await house.run(["import", file, "--json"])).json());
+    const after = importReport.parse((await house.run(["import", file, "--json"])).json());
     expect(after.nodes.added).toBeGreaterThan(3);
     expect(after.session.tip).toBe(ran["node_id"] as string);
     const shown = await house.run(["show", "mine"]);
@@ -102,7 +102,7 @@ describe("import", () => {
   });
 
   test("a big result is kept whole behind a handle, and the request holds an excerpt", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const file = join(house.root, "big.jsonl");
     writeFileSync(file, readFileSync(fixture("pi"), "utf8").replace("2 a.txt\\n", `${"line of output\\n".repeat(20_000)}the end`));
     await house.run(["import", file, "--name", "big"]);
@@ -117,7 +117,7 @@ describe("import", () => {
   });
 
   test("a whole tree with forks, turns and a big output comes back as it was, once", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [{ thinking: "hm", calls: [{ input: { command: "seq 20000" } }] }], final: "counted" });
     const model = ["-m", "anthropic/claude-sonnet-4-5"];
     const ran = (await house.run(["run", "count", "--session", "trunk", ...model, "--output-format", "json"])).json();
@@ -129,12 +129,12 @@ describe("import", () => {
     const file = join(house.root, "tree.jsonl");
     writeFileSync(file, whole.lines.map((line) => JSON.stringify(line)).join("\n"));
 
-    using other = temporaryHouse(vendorEnv(server.url));
+    using other = temporaryHome(vendorEnv(server.url));
     const fork = whole.view.sessions.find((each) => each.forkedFrom !== null)!;
     const loose = await other.run(["import", fork.transcript!]);
     expect(loose.err).toContain("import the session it was forked from first");
     expect((await other.run(["list"])).out).not.toContain("and again");
-    const report = imported.parse((await other.run(["import", file, "--json"])).json());
+    const report = importReport.parse((await other.run(["import", file, "--json"])).json());
     expect(report).toMatchObject({ format: "skein", nodes: { added: whole.view.nodes.length }, session: { name: "trunk" } });
     const copy = await treeIn(other.root, ran["session_id"] as string);
     expect(copy.view.nodes).toEqual(whole.view.nodes);
@@ -152,14 +152,14 @@ describe("import", () => {
     expect(copy.outputs).toEqual(whole.outputs);
     expect(whole.outputs[0]).toContain("19999\n20000\n");
     expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 2, handles: 2 });
-    const again = imported.parse((await other.run(["import", file, "--json"])).json());
+    const again = importReport.parse((await other.run(["import", file, "--json"])).json());
     expect(again.nodes.added).toBe(0);
-    const rest = imported.parse((await other.run(["import", fork.transcript!, "--json"])).json());
+    const rest = importReport.parse((await other.run(["import", fork.transcript!, "--json"])).json());
     expect(rest).toMatchObject({ nodes: { added: 0 }, session: { id: fork.id } });
   });
 
   test("what export prints, import takes: the same tree in another house, line by line", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [{ calls: [{ input: { command: "seq 20000; printf '\\377\\n'" } }] }], final: "counted" });
     await house.run(["import", fixture("claude"), "--name", "old"]);
     await house.run(["run", "--session", "old", "count", "-m", "anthropic/claude-sonnet-4-5"]);
@@ -167,8 +167,8 @@ describe("import", () => {
     const exported = await house.run(["export", "old", "--format", "jsonl"]);
     expect(exported.code).toBe(0);
 
-    using other = temporaryHouse(vendorEnv(server.url));
-    const report = imported.parse((await other.run(["import", "-", "--json"], { stdin: exported.out })).json());
+    using other = temporaryHome(vendorEnv(server.url));
+    const report = importReport.parse((await other.run(["import", "-", "--json"], { stdin: exported.out })).json());
     expect(report).toMatchObject({ format: "skein", nodes: { added: 19, known: 0 }, branches: 2, session: { name: "old" } });
     const again = await other.run(["export", "old", "--format", "jsonl"]);
     expect(again.out.split("\n").slice(1)).toEqual(exported.out.split("\n").slice(1));
@@ -176,20 +176,20 @@ describe("import", () => {
   });
 
   test("a purged import can be imported again, and an archived one says how to get it back", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     await house.run(["import", fixture("gemini"), "--name", "old"]);
     await house.run(["delete", "old"]);
     expect((await house.run(["import", fixture("gemini")])).out).toContain("it is archived: skein restore");
     await house.run(["purge", "old", "--older-than", "0s"]);
-    const anew = imported.parse((await house.run(["import", fixture("gemini"), "--name", "anew", "--json"])).json());
+    const anew = importReport.parse((await house.run(["import", fixture("gemini"), "--name", "anew", "--json"])).json());
     expect(anew).toMatchObject({ nodes: { added: 11, known: 0 }, session: { name: "anew" } });
-    const renamed = imported.parse((await house.run(["import", fixture("gemini"), "--name", "other", "--json"])).json());
+    const renamed = importReport.parse((await house.run(["import", fixture("gemini"), "--name", "other", "--json"])).json());
     expect(renamed).toMatchObject({ nodes: { added: 0 }, session: { id: anew.session.id, name: "other" } });
     expect((await house.run(["verify"])).code).toBe(0);
   });
 
   test("garbage is refused in one line and leaves no store behind", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const file = join(house.root, "garbage.jsonl");
     writeFileSync(file, "no transcript\n{]\n");
     appendFileSync(file, Buffer.from([0xff, 0xfe, 0x00, 0x0a]));

@@ -1,13 +1,13 @@
 // Twenty agents' CLIs at once, played by fakes: each is shown live and in order; after kill -9 of every skein nothing is
 // left, and every session goes on.
 import { expect, test } from "bun:test";
-import { houseWithFakes } from "../support/fake-clis.ts";
-import { goOn, killAll, runAll } from "../support/many-agents.ts";
+import { homeWithFakeClis } from "../support/fake-clis.ts";
+import { resumeAll, killAll, runAll } from "../support/many-agents.ts";
 
 const agents = ["claude", "codex", "gemini", "opencode", "pi"];
 
 test("twenty at once are shown live and in order, and all of them go on after a kill", async () => {
-  using house = houseWithFakes(agents);
+  using house = homeWithFakeClis(agents);
   const children = Array.from({ length: 20 }, (_, at) => ({ agent: agents[at % agents.length]!, args: [], env: {} }));
   const shown = await runAll(house, children, "do it fake:stepwise");
   const whole = ["user", "agent", "tool", "agent", "tool", "agent", "tool", "agent"];
@@ -15,6 +15,6 @@ test("twenty at once are shown live and in order, and all of them go on after a 
     shown.map(() => ({ code: 0, authors: whole, answer: "All three were said." })),
   );
   await killAll(house, shown, "more fake:hangs", ({ type }) => type === "text.delta");
-  expect(await goOn(house, shown, "go on fake:good")).toEqual(shown.map(() => ({ agent: expect.any(String), code: 0, status: "ok" })));
+  expect(await resumeAll(house, shown, "go on fake:good")).toEqual(shown.map(() => ({ agent: expect.any(String), code: 0, status: "ok" })));
   expect((await house.run(["verify"])).code).toBe(0);
 });

@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { readFileSync, truncateSync } from "node:fs";
 import { result, transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
-import { follow } from "../support/following.ts";
+import { readEvents } from "../support/following.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = wireModels.anthropic;
 const writers = 20;
@@ -22,7 +22,7 @@ test("twenty runs at once on one new store all finish, and every transcript is w
     })),
     final: `finished ${position.prompt}`,
   }));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const tasks = Array.from({ length: writers }, (_, at) => `writer-${at}`);
     const runs = await Promise.all(tasks.map((task) => house.run(["run", task, "-m", model, "--json"])));
@@ -59,7 +59,7 @@ function checkTranscript(path: string, session: string, task: string): void {
 
 test("runs that make the same named session at once get one session, and one of them writes at a time", async () => {
   const server = startModelServer(shellScript(["sleep 1"], "slept"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const runs = await Promise.all(Array.from({ length: 6 }, () => house.run(["run", "sleep", "-m", model, "--session", "one", "--json"])));
     const won = runs.filter((ran) => ran.code === 0);
@@ -80,9 +80,9 @@ test("runs that make the same named session at once get one session, and one of 
 
 test("the second run on a session says who holds it, and the first goes on undisturbed", async () => {
   const server = startModelServer(shellScript(["echo held; while [ ! -e let-go ]; do sleep 0.05; done"], "let go"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
-    const first = follow(house.start(["run", "hold it", "-m", model, "--session", "held", "--output-format", "events"]));
+    const first = readEvents(house.start(["run", "hold it", "-m", model, "--session", "held", "--output-format", "events"]));
     const id = (await first.until((event) => event.type === "tool.output"))?.session_id as string;
     for (const flags of [["--session", "held"], ["--resume", id], ["--continue"]]) {
       const second = await house.run(["run", "me too", "-m", model, ...flags, "--json"]);
@@ -102,7 +102,7 @@ test("the second run on a session says who holds it, and the first goes on undis
 
 test("a torn last line of a transcript is tolerated, and mended by the next turn", async () => {
   const server = startModelServer(({ position }) => shellScript([`echo ${position.prompt}`], `answer to ${position.prompt} with é and 🧵`));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const first = (await house.run(["run", "first", "-m", model, "--session", "torn", "--json"])).json();
     const path = String(first["transcript_path"]);
@@ -126,7 +126,7 @@ test("a torn last line of a transcript is tolerated, and mended by the next turn
 
 test("a transcript that was cut in its header, or deleted, is written again from the store", async () => {
   const server = startModelServer(({ position }) => shellScript([], `answer to ${position.prompt}`));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const first = (await house.run(["run", "first", "-m", model, "--session", "cut", "--json"])).json();
     const path = String(first["transcript_path"]);
@@ -145,7 +145,7 @@ test("a transcript that was cut in its header, or deleted, is written again from
   }
 });
 
-async function checkVerified(house: TemporaryHouse, counts: Record<string, number>): Promise<void> {
+async function checkVerified(house: TemporaryHome, counts: Record<string, number>): Promise<void> {
   const verified = await house.run(["verify", "--json"]);
   expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [], ...counts });
 }

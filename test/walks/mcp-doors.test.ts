@@ -6,15 +6,15 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, tru
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { houseWithFakes } from "../support/fake-clis.ts";
-import { endingItsHub, mcpClient, resultOf, serverWith, type McpOptions } from "../support/mcp-clients.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { homeWithFakeClis } from "../support/fake-clis.ts";
+import { stoppingHub, mcpClient, resultOf, serverWith, type McpOptions } from "../support/mcp-clients.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const nowhere = vendorEnv("http://127.0.0.1:9");
 const model = wireModels.anthropic;
 
 test("the project is the flag's, else the client's first root, else the working directory, and never the whole machine", async () => {
-  await using house = endingItsHub(temporaryHouse(nowhere));
+  await using house = stoppingHub(temporaryHome(nowhere));
   const other = join(house.root, "other");
   mkdirSync(join(other, ".git"), { recursive: true });
   await house.run(["new", "here"]);
@@ -38,7 +38,7 @@ test("the project is the flag's, else the client's first root, else the working 
 
 test("sessions, nodes, handles and live logs are resources", async () => {
   await using server = serverWith(shellScript(["seq 1 20000"], "counted"));
-  await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
   await using talk = await mcpClient(house);
   await house.run(["run", "count", "--session", "numbers", "-m", model]);
   const { resources } = await talk.client.listResources();
@@ -67,7 +67,7 @@ const question = { steps: [{ calls: [{ name: "ask_user", input: { question: "Whi
 for (const era of ["legacy", "modern"] as const) {
   test(`a question reaches the person in front of a ${era} client that can ask, and the answer the agent`, async () => {
     await using server = serverWith(question);
-    await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
     const asked: string[] = [];
     const prepare = (client: Client) =>
       client.setRequestHandler("elicitation/create", ({ params }) => {
@@ -83,7 +83,7 @@ for (const era of ["legacy", "modern"] as const) {
 
   test(`who declines leaves the question of a ${era} client's turn to other doors`, async () => {
     await using server = serverWith(question);
-    await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
     const prepare = (client: Client) => client.setRequestHandler("elicitation/create", () => ({ action: "decline" as const }));
     await using talk = await mcpClient(house, { era, capabilities: { elicitation: {} }, prepare, args: ["--hand-back-after", "1s"] });
     const handed = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
@@ -96,7 +96,7 @@ for (const era of ["legacy", "modern"] as const) {
 
 test("a client that can't ask is told the question, and answers with the next task", async () => {
   await using server = serverWith(({ position: { prompt } }) => (prompt.includes("green") ? { steps: [], final: "painted" } : question));
-  await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
   await using talk = await mcpClient(house);
   const first = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
   expect(first).toMatchObject({ isError: false, output: { status: "needs-input", next: "work_with" } });
@@ -107,7 +107,7 @@ test("a client that can't ask is told the question, and answers with the next ta
 
 type OverHttp = { url: string; authorization: string; tokenFile: string } & AsyncDisposable;
 
-async function overHttp(house: TemporaryHouse): Promise<OverHttp> {
+async function overHttp(house: TemporaryHome): Promise<OverHttp> {
   const child = house.start(["mcp", "--http"]);
   const url = new TextDecoder().decode((await child.stdout.getReader().read()).value).trim();
   const tokenFile = join(house.env["SKEIN_HOME"]!, "state", "mcp.token");
@@ -132,7 +132,7 @@ const generations = ["legacy", { pin: "2026-07-28" }] as const;
 
 test("who hangs up on HTTP has stopped nothing; cancel_session does", async () => {
   await using server = serverWith(shellScript(["touch begun; while [ ! -e go ]; do sleep 0.05; done"], "went"));
-  await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
   await using web = await overHttp(house);
   for (const [at, mode] of generations.entries()) {
     const client = await httpClient(web, mode);
@@ -153,7 +153,7 @@ test("who hangs up on HTTP has stopped nothing; cancel_session does", async () =
 
 test("over HTTP both generations are served on loopback, with the token and from no web page", async () => {
   await using server = serverWith({ steps: [], final: "an opinion" });
-  await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
   await using web = await overHttp(house);
   const { url, authorization } = web;
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
@@ -177,7 +177,7 @@ test("over HTTP both generations are served on loopback, with the token and from
 test("an answer over 10,000 tokens is kept whole in a file and given shortened, with its path", async () => {
   const long = Array.from({ length: 12_000 }, (_, at) => `line ${at}`).join("\n");
   await using server = serverWith({ steps: [], final: long });
-  await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
   await using talk = await mcpClient(house);
   const { output, text } = await talk.call("consult_with", { model, question: "all lines", session_id: "lines" });
   const file = String(output["answer_file"]);
@@ -191,7 +191,7 @@ test("an answer over 10,000 tokens is kept whole in a file and given shortened, 
 
 test("files go with a question whole, are not sent twice, and what is too big for it is named", async () => {
   await using server = serverWith({ steps: [], final: "read" });
-  await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
   writeFileSync(join(house.project, "small.txt"), `the-small-content ${"x".repeat(100_000)} the-end-of-it`);
   writeFileSync(join(house.project, "large.txt"), "y".repeat(400_000));
   await using talk = await mcpClient(house);
@@ -209,7 +209,7 @@ test("files go with a question whole, are not sent twice, and what is too big fo
 });
 
 test("role, effort and paths reach the agent, and only the task is stored as said", async () => {
-  await using house = endingItsHub(houseWithFakes(["claude", "codex"]));
+  await using house = stoppingHub(homeWithFakeClis(["claude", "codex"]));
   writeFileSync(join(house.project, "notes.md"), "notes");
   await using talk = await mcpClient(house);
   const wish = { task: "do the work", session_id: "work", role: "a planner", reasoning_effort: "high", context: ["notes.md"] };
@@ -222,7 +222,7 @@ test("role, effort and paths reach the agent, and only the task is stored as sai
   expect(shown.out).not.toContain("planner");
 });
 
-async function brokenPlaces(house: TemporaryHouse): Promise<void> {
+async function brokenPlaces(house: TemporaryHome): Promise<void> {
   writeFileSync(join(house.project, "huge.bin"), "");
   truncateSync(join(house.project, "huge.bin"), 50 << 20);
   writeFileSync(join(house.project, "picture.bin"), Buffer.from([0, 1, 2, 0, 255, 0, 7]));
@@ -263,7 +263,7 @@ const wrong: [tool: string, input: Record<string, unknown>, says: RegExp][] = [
 ];
 
 test("every kind of bad input is answered in a line or two that say what to do", async () => {
-  await using house = endingItsHub(temporaryHouse(nowhere));
+  await using house = stoppingHub(temporaryHome(nowhere));
   await brokenPlaces(house);
   await using talk = await mcpClient(house);
   for (const [tool, input, says] of wrong) {

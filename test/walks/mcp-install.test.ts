@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 
 test("what is written for a client starts a server, and is taken out again", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const file = join(house.home, ".claude.json");
   const first = await house.run(["mcp", "install", "claude"]);
   expect([first.code, first.out, first.err]).toEqual([0, `Claude Code knows skein from its next start; changed ${file}\n`, ""]);
@@ -29,7 +29,7 @@ test("what is written for a client starts a server, and is taken out again", asy
 });
 
 test("--print writes nothing, and keys are named, never written", async () => {
-  using house = temporaryHouse(vendorEnv("http://127.0.0.1:9"));
+  using house = temporaryHome(vendorEnv("http://127.0.0.1:9"));
   for (const client of ["claude", "claude-desktop", "codex", "gemini", "opencode", "cursor", "zed"]) {
     const shown = await house.run(["mcp", "install", client, "--print"]);
     expect([shown.code, shown.out.split("\n")[0]]).toEqual([0, expect.stringContaining(`would be written to ${house.home}/`)]);
@@ -53,7 +53,7 @@ test("--print writes nothing, and keys are named, never written", async () => {
 });
 
 test("a project has its own file, and a client without one is told the project", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   await house.run(["mcp", "install", "cursor", "--project", ".", "--hand-back-after", "30s"]);
   expect(JSON.parse(readFileSync(join(house.project, ".cursor/mcp.json"), "utf8"))).toMatchObject({
     mcpServers: { skein: { args: expect.arrayContaining(["mcp", "--hand-back-after", "30s"]) } },

@@ -5,27 +5,27 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { hubFile } from "../support/hub-talk.ts";
-import { endingItsHub, mcpClient, oldMcpClient, resultOf, serverWith, type McpTalk } from "../support/mcp-clients.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { stoppingHub, mcpClient, oldMcpClient, resultOf, serverWith, type McpTestClient } from "../support/mcp-clients.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const agent = { agent: "native", session_id: "long" };
 /** Until there is a file `go`. */
 const waits = "echo begun > begun; while [ ! -e go ]; do sleep 0.05; done; echo went";
 
-function houseFor(url: string): TemporaryHouse & AsyncDisposable {
-  return endingItsHub(temporaryHouse({ ...vendorEnv(url), SKEIN_MODEL: wireModels.anthropic }));
+function houseFor(url: string): TemporaryHome & AsyncDisposable {
+  return stoppingHub(temporaryHome({ ...vendorEnv(url), SKEIN_MODEL: wireModels.anthropic }));
 }
 
-async function begun(house: TemporaryHouse): Promise<void> {
+async function begun(house: TemporaryHome): Promise<void> {
   while (!existsSync(join(house.project, "begun"))) await Bun.sleep(20);
 }
 
-function letGo(house: TemporaryHouse): void {
+function letGo(house: TemporaryHome): void {
   writeFileSync(join(house.project, "go"), "");
 }
 
-function hubPid(house: TemporaryHouse): number {
+function hubPid(house: TemporaryHome): number {
   return (JSON.parse(readFileSync(hubFile(house), "utf8")) as { pid: number }).pid;
 }
 
@@ -93,7 +93,7 @@ for (const era of ["legacy", "modern"] as const) {
     expect(after.output).toMatchObject({ status: "cancelled" });
     await house.run(["hub", "stop"]);
     await talk.client.close();
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   });
 }
 
@@ -158,7 +158,7 @@ test("a hub killed in the middle of a call: the call says so, and the next one t
   expect(await talk.call("work_with", { ...agent, task: "go on" })).toMatchObject({ isError: false, output: { status: "ok" } });
 });
 
-async function processIsGone({ pid }: McpTalk): Promise<boolean> {
+async function processIsGone({ pid }: McpTestClient): Promise<boolean> {
   for (let tries = 0; tries < 3_000; tries += 1) {
     try {
       process.kill(pid, 0);

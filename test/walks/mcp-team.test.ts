@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { teamErrors } from "../../src/protocol/schema/mcp-team.ts";
-import { endingItsHub, mcpClient, serverWith } from "../support/mcp-clients.ts";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { teamErrorCodes } from "../../src/protocol/schema/mcp-team.ts";
+import { stoppingHub, mcpClient, serverWith } from "../support/mcp-clients.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 
 const held = 'while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo made > made.txt';
 
@@ -25,7 +25,7 @@ test(
       if (prompt.includes("You are the engineer")) return { steps: [{ calls: [{ input: { command: held } }] }], final: "built it" };
       return { steps: [], final: prompt.includes("# How\nBe brief") ? "briefly looked" : "looked at it" };
     });
-    await using house = endingItsHub(temporaryHouse(vendorEnv(server.url)));
+    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
     rmSync(join(house.project, ".git"), { recursive: true });
     const init = "git init -q -b main && echo hi > a.txt && git add -A && git -c user.name=t -c user.email=t@t commit -qm first";
     expect(Bun.spawnSync(["sh", "-c", init], { cwd: house.project }).exitCode).toBe(0);
@@ -105,6 +105,6 @@ test(
     const again = await patient.call("orchestrate", { objective, session_id: "crew" });
     expect([again.output["status"], again.text.includes("built it")]).toEqual(["ok", true]);
     expect((await house.run(["team", "status", "crew"])).out).toContain("skein team merge crew");
-    expect([...seen].toSorted()).toEqual([...teamErrors].toSorted());
+    expect([...seen].toSorted()).toEqual([...teamErrorCodes].toSorted());
   },
 );

@@ -1,12 +1,12 @@
 // skein mcp with the official clients of both generations, over stdio, against the real program and a scripted model.
 import { expect, test } from "bun:test";
-import { houseWithFakes } from "../support/fake-clis.ts";
-import { endingItsHub, mcpClient, oldMcpClient, serverWith } from "../support/mcp-clients.ts";
-import { temporaryHouse, vendorEnv } from "../support/skein.ts";
+import { homeWithFakeClis } from "../support/fake-clis.ts";
+import { stoppingHub, mcpClient, oldMcpClient, serverWith } from "../support/mcp-clients.ts";
+import { temporaryHome, vendorEnv } from "../support/skein.ts";
 
 for (const era of ["legacy", "modern"] as const) {
   test(`a ${era} client is told the tools and calls one`, async () => {
-    await using house = endingItsHub(temporaryHouse(vendorEnv("http://127.0.0.1:9")));
+    await using house = stoppingHub(temporaryHome(vendorEnv("http://127.0.0.1:9")));
     await using talk = await mcpClient(house, { era });
     const { tools } = await talk.client.listTools();
     expect(tools.map(({ name }) => name)).toContain("list_sessions");
@@ -20,7 +20,7 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 test("a client of the first SDK is served as well", async () => {
-  await using house = endingItsHub(temporaryHouse());
+  await using house = stoppingHub(temporaryHome());
   await using client = await oldMcpClient(house);
   expect((await client.listTools()).tools.map(({ name }) => name)).toContain("list_sessions");
   expect((await client.callTool({ name: "list_sessions" })).structuredContent).toEqual({ sessions: [] });
@@ -33,7 +33,7 @@ function timesIn(text: string | undefined, words: string[]): Record<string, numb
 for (const era of ["legacy", "modern"] as const) {
   test(`one session for a model, an agent, the model and the agent again, from a ${era} client: each is told all, and nothing twice`, async () => {
     await using server = serverWith({ steps: [], final: "the-first-opinion" });
-    await using house = endingItsHub(houseWithFakes(["claude"], vendorEnv(server.url)));
+    await using house = stoppingHub(homeWithFakeClis(["claude"], vendorEnv(server.url)));
     await using talk = await mcpClient(house, { era });
 
     const first = await talk.call("consult_with", { model: "GPT 5.2", question: "question-one", session_id: "matter" });

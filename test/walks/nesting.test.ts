@@ -5,16 +5,16 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer, type RecordedRequest, type ScriptSource } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { skeinCommand, temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const source = join(import.meta.dir, "..", "..");
 const model = ["-m", wireModels.anthropic];
 const refused = /skein can't be started from inside a session( \(\w{8}\))?\n +use spawn_session/;
 
 /** `skein` in PATH has all it needs for a turn of its own: what stops it is that it is inside. */
-async function inHouse(script: ScriptSource, act: (house: TemporaryHouse, server: ModelServer) => Promise<void>): Promise<void> {
+async function inHouse(script: ScriptSource, act: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   const folder = join(house.root, "bin");
   mkdirSync(folder);
   const variables = Object.entries({ ...vendorEnv(server.url), SKEIN_HOME: house.env["SKEIN_HOME"] }).map(
@@ -113,7 +113,7 @@ const possible = Object.entries(tries).filter(([, { needs = "" }]) => needs.spli
 
 let isWalled = false;
 beforeAll(async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const { checks } = (await house.run(["doctor", "--json"])).json() as { checks: { name: string; detail: string }[] };
   isWalled = /\((namespaces|landlock|seatbelt)\)/.test(checks.find((check) => check.name === "sandbox")?.detail ?? "");
 });

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import { field, listOf, textOf, type Json } from "../../src/agents/contract/server/json.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, type Ran, type TemporaryHouse } from "../support/skein.ts";
+import { field, listOf, textOf, type JsonValue } from "../../src/agents/contract/server/json.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, type RunResult, type TemporaryHome } from "../support/skein.ts";
 
 const model = "anthropic/claude-sonnet-4-5";
 const session = "0190aaaa-bbbb-7ccc-8ddd-eeeeffff0001";
@@ -108,7 +108,7 @@ describe("a timeout", () => {
       const [stopped, next] = resultsOf(server);
       expect(stopped).toContain("started\ntimed out after 1");
       expect(next).toBe("next");
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
     });
   });
 });
@@ -159,11 +159,11 @@ describe("bytes that are no text", () => {
 // --- the walk ---------------------------------------------------------------------------------------------
 
 type Peaks = { main: number; executor: number };
-type Walked = { house: TemporaryHouse; server: ModelServer; ran: Ran; peaks: Peaks };
+type Walked = { house: TemporaryHome; server: ModelServer; ran: RunResult; peaks: Peaks };
 
 async function walk(script: ScriptSource, args: string[], check: (walked: Walked) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const child = house.start(["run", "print", "-m", model, "--session-id", session, ...args]);
     const peaks = watchMemory(child.pid);
@@ -233,18 +233,18 @@ function resultsOf(server: ModelServer): string[] {
   return resultTexts(server.main().at(-1)?.body ?? null);
 }
 
-function lastResult(body: Json): string | undefined {
+function lastResult(body: JsonValue): string | undefined {
   return resultTexts(body).at(-1);
 }
 
-function resultTexts(body: Json): string[] {
+function resultTexts(body: JsonValue): string[] {
   return listOf(field(body, "messages"))
     .flatMap((message) => listOf(field(message, "content")))
     .filter((block) => field(block, "type") === "tool_result")
     .map((block) => contentText(field(block, "content")));
 }
 
-function contentText(content: Json | undefined): string {
+function contentText(content: JsonValue | undefined): string {
   return typeof content === "string"
     ? content
     : listOf(content)
@@ -252,12 +252,12 @@ function contentText(content: Json | undefined): string {
         .join("");
 }
 
-function storeOf(house: TemporaryHouse): { path: string; outputsDir: string } {
+function storeOf(house: TemporaryHome): { path: string; outputsDir: string } {
   const data = join(house.root, "skein", "data");
   return { path: join(data, "skein.db"), outputsDir: join(data, "outputs") };
 }
 
-async function readWhole(house: TemporaryHouse, n: number): Promise<Uint8Array> {
+async function readWhole(house: TemporaryHome, n: number): Promise<Uint8Array> {
   const store = await openStore(storeOf(house));
   try {
     return await new Response(await store.readOutput(`${session}/${n}`)).bytes();
@@ -266,6 +266,6 @@ async function readWhole(house: TemporaryHouse, n: number): Promise<Uint8Array> 
   }
 }
 
-async function wholeOutput(house: TemporaryHouse, n: number): Promise<number | bigint> {
+async function wholeOutput(house: TemporaryHome, n: number): Promise<number | bigint> {
   return Bun.hash(await readWhole(house, n));
 }

@@ -4,22 +4,22 @@ import { expect, test } from "bun:test";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { paused } from "../../src/protocol/schema/records.ts";
-import { houseWithFakes } from "../support/fake-clis.ts";
-import { follow } from "../support/following.ts";
-import { leftOf } from "../support/processes.ts";
-import { type TemporaryHouse, vendorEnv } from "../support/skein.ts";
+import { pauseReport } from "../../src/protocol/schema/records.ts";
+import { homeWithFakeClis } from "../support/fake-clis.ts";
+import { readEvents } from "../support/following.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, vendorEnv } from "../support/skein.ts";
 import { quietestSecond, until } from "../support/standing.ts";
 
-const sizes = (house: TemporaryHouse) =>
+const sizes = (house: TemporaryHome) =>
   ["plain", "own"].map((name) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0);
-const stateAfter = async (house: TemporaryHouse, verb: "pause" | "resume") =>
-  paused.parse((await house.run([verb, "long", "--json"])).json()).state;
+const stateAfter = async (house: TemporaryHome, verb: "pause" | "resume") =>
+  pauseReport.parse((await house.run([verb, "long", "--json"])).json()).state;
 
 for (const agent of ["claude", "codex", "gemini", "opencode", "pi"]) {
   test(`${agent} stands still with all it has started, and goes on to its answer`, async () => {
-    using house = houseWithFakes([agent]);
-    const run = follow(house.start(["run", "fake:busy", "--session", "long", "-a", agent, "--output-format", "events"]));
+    using house = homeWithFakeClis([agent]);
+    const run = readEvents(house.start(["run", "fake:busy", "--session", "long", "-a", agent, "--output-format", "events"]));
     await until(() => sizes(house).every((size) => size > 0), "both loops write");
     expect(await stateAfter(house, "pause")).toBe("paused");
     const before = sizes(house);
@@ -34,16 +34,16 @@ for (const agent of ["claude", "codex", "gemini", "opencode", "pi"]) {
 }
 
 test("a CLI that is killed while it stands still leaves nothing, with walls and without", async () => {
-  using house = houseWithFakes(["claude"]);
+  using house = homeWithFakeClis(["claude"]);
   for (const policy of ["workspace", "full"]) {
     const words = ["--session", "long", "-a", "claude", "--policy", policy, "--output-format", "events"];
-    const run = follow(house.start(["run", "fake:busy", ...words]));
+    const run = readEvents(house.start(["run", "fake:busy", ...words]));
     await run.until((event) => event.type === "turn.started");
     await until(() => sizes(house).every((size) => size > 0), "both loops write");
     expect(await stateAfter(house, "pause")).toBe("paused");
     expect(await house.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
     await run.ended;
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     for (const name of ["plain", "own"]) rmSync(join(house.project, name));
   }
 }, 300_000);
@@ -57,9 +57,9 @@ test("an answer on its way through the gateway waits, and no request passes mean
   };
   let asked = 0;
   const server = startModelServer({ steps: [], final: "" }, { route: (request, path) => ((asked += 1), late(request, path)) });
-  using house = houseWithFakes(["claude"], vendorEnv(server.url));
+  using house = homeWithFakeClis(["claude"], vendorEnv(server.url));
   try {
-    const run = follow(house.start(["run", "fake:thinks", "--session", "long", "-a", "claude", "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "fake:thinks", "--session", "long", "-a", "claude", "--output-format", "events"]));
     await until(() => asked > 0, "the vendor is asked");
     expect(await stateAfter(house, "pause")).toBe("paused");
     isPaused.resolve();

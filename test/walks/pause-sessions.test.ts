@@ -5,23 +5,23 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type ModelServer, type ScriptSource, startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { paused, running } from "../../src/protocol/schema/records.ts";
-import { follow } from "../support/following.ts";
+import { pauseReport, turnInfo } from "../../src/protocol/schema/records.ts";
+import { readEvents } from "../support/following.ts";
 import { mcpClient } from "../support/mcp-clients.ts";
-import { leftOf } from "../support/processes.ts";
-import { type TemporaryHouse, temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 import { quietestSecond, until } from "../support/standing.ts";
 
 const model = ["-m", wireModels.anthropic];
 const events = ["--output-format", "events"];
 const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done; echo whole`;
-const sizeOf = (house: TemporaryHouse, name: string) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0;
-const reportOf = async (house: TemporaryHouse, ...args: string[]) => paused.parse((await house.run([...args, "--json"])).json());
-const rowsOf = async (house: TemporaryHouse) => running.array().parse((await house.run(["ps", "--json"])).json());
+const sizeOf = (house: TemporaryHome, name: string) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0;
+const reportOf = async (house: TemporaryHome, ...args: string[]) => pauseReport.parse((await house.run([...args, "--json"])).json());
+const rowsOf = async (house: TemporaryHome) => turnInfo.array().parse((await house.run(["ps", "--json"])).json());
 
-async function walk(script: ScriptSource, check: (house: TemporaryHouse, server: ModelServer) => Promise<void>): Promise<void> {
+async function walk(script: ScriptSource, check: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await check(house, server);
   } finally {
@@ -39,7 +39,7 @@ const family: ScriptSource = ({ position: { prompt } }) => {
 
 test("sub-sessions stand still with their parent, and one of them alone, also when its parent goes on", async () => {
   await walk(family, async (house, server) => {
-    const run = follow(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
+    const run = readEvents(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
     const sizes = () => ["left", "right"].map((name) => sizeOf(house, name));
     const grown = (before: number[]) => sizes().map((size, at) => size > before[at]!);
     await until(() => sizes().every((size) => size > 0), "both write");
@@ -69,7 +69,7 @@ test("sub-sessions stand still with their parent, and one of them alone, also wh
 
 test("a sub-session goes on only with its parent, and --force is refused where others run in the same process", async () => {
   await walk(family, async (house) => {
-    const run = follow(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
+    const run = readEvents(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
     await until(() => sizeOf(house, "left") > 0 && sizeOf(house, "right") > 0, "both write");
     const left = (await rowsOf(house)).find(({ session }) => session.task === "left")!.session.id;
     const refused = await house.run(["pause", left, "--force"]);
@@ -103,7 +103,7 @@ test("the turn of a chat stands still and goes on, and the chat after it", async
 test("a request that waits to be tried again is not sent while the turn stands still", async () => {
   await walk({ steps: [], final: "at last" }, async (house, server) => {
     server.setFault({ type: "status", status: 429, retryAfter: "2" });
-    const run = follow(house.start(["run", "ask", "--session", "again", ...model, ...events]));
+    const run = readEvents(house.start(["run", "ask", "--session", "again", ...model, ...events]));
     await run.until((event) => event.type === "model.retried");
     await reportOf(house, "pause", "again");
     server.setFault(null);
@@ -143,9 +143,9 @@ test("an answer whose connection is lost in a pause is gone on with", async () =
     return new Response(bodies.length === 1 ? first() : second(), { headers: { "content-type": "text/event-stream" } });
   };
   const server = startModelServer({ steps: [], final: "" }, { route });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
-    const run = follow(house.start(["run", "talk", "--session", "talk", "-m", wireModels["openai-chat"], ...events]));
+    const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", wireModels["openai-chat"], ...events]));
     await run.until((event) => event.type === "text.delta");
     await reportOf(house, "pause", "talk");
     lost.resolve();
@@ -208,6 +208,6 @@ test("a turn that came over MCP stands still, goes on and answers; another one i
     } finally {
       await house.run(["hub", "stop", "--wait", "0"]);
     }
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   });
 }, 300_000);

@@ -2,14 +2,14 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { paused, running } from "../../src/protocol/schema/records.ts";
+import { pauseReport, turnInfo } from "../../src/protocol/schema/records.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { isStopped } from "../../src/kit/processes.ts";
-import { follow } from "../support/following.ts";
+import { readEvents } from "../support/following.ts";
 import { longRunModel, startLongRun } from "../support/long-run.ts";
-import { belowOf, leftOf } from "../support/processes.ts";
-import { type TemporaryHouse, temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { childrenOf, waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 import { quietestSecond, until } from "../support/standing.ts";
 
 const model = wireModels.anthropic;
@@ -17,19 +17,19 @@ const model = wireModels.anthropic;
 const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done`;
 const loops = `echo begun; setsid bash -c '${loop("own")}' & ${loop("plain")}; wait; echo whole`;
 
-const sizes = (house: TemporaryHouse) =>
+const sizes = (house: TemporaryHome) =>
   ["plain", "own"].map((name) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0);
-const stateOf = async (house: TemporaryHouse, name: string) => {
-  const rows = running.array().parse((await house.run(["ps", "--json"])).json());
+const stateOf = async (house: TemporaryHome, name: string) => {
+  const rows = turnInfo.array().parse((await house.run(["ps", "--json"])).json());
   return rows.find((row) => row.session.name === name)?.state ?? null;
 };
-const reportOf = async (house: TemporaryHouse, ...args: string[]) => paused.parse((await house.run([...args, "--json"])).json());
+const reportOf = async (house: TemporaryHome, ...args: string[]) => pauseReport.parse((await house.run([...args, "--json"])).json());
 
 test("a paused run writes, computes and asks nothing, for longer than its time limit, and then goes on to its end", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
-    const run = follow(house.start(["run", "loop", "--session", "long", "-m", model, "--timeout", "15", "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--timeout", "15", "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
     await until(() => sizes(house).every((size) => size > 0), "both loops write");
     expect(await reportOf(house, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
@@ -68,9 +68,9 @@ test("an answer that streams is not read on while it is paused, and is whole in 
     beforeStep: () => void (said.asked += 1),
     isHeldAt: (at) => at === 5 && said.isHeld && (said.dots += 1) > 0,
   });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
-    const run = follow(house.start(["run", "talk", "--session", "talk", "-m", longRunModel, "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", longRunModel, "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     await reportOf(house, "pause", "talk");
     await run.until((event) => event.type === "turn.paused");
@@ -93,19 +93,19 @@ test("an answer that streams is not read on while it is paused, and is whole in 
 
 test("a run that is killed while it stands still leaves nothing", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     for (const how of [
       ["kill", "long"],
       ["kill", "long", "--force"],
     ]) {
-      const run = follow(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
+      const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
       await run.until((event) => event.type === "tool.output");
       await reportOf(house, "pause", "long");
-      const family = belowOf(run.child.pid);
+      const family = childrenOf(run.child.pid);
       expect(await house.run([...how])).toMatchObject({ code: 0 });
       await run.ended;
-      expect(await leftOf(house.root, 20_000, { family })).toEqual([]);
+      expect(await waitForNoProcesses(house.root, 20_000, { family })).toEqual([]);
     }
   } finally {
     await server.stop();
@@ -114,16 +114,18 @@ test("a run that is killed while it stands still leaves nothing", async () => {
 
 test("a paused skein that is killed with -9 leaves nothing", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     for (const policy of ["workspace", "full"]) {
-      const run = follow(house.start(["run", "loop", "--session", policy, "-m", model, "--policy", policy, "--output-format", "events"]));
+      const run = readEvents(
+        house.start(["run", "loop", "--session", policy, "-m", model, "--policy", policy, "--output-format", "events"]),
+      );
       await run.until((event) => event.type === "tool.output");
       await reportOf(house, "pause", policy);
-      const family = belowOf(run.child.pid);
+      const family = childrenOf(run.child.pid);
       run.child.kill("SIGKILL");
       await run.ended;
-      expect(await leftOf(house.root, 20_000, { family })).toEqual([]);
+      expect(await waitForNoProcesses(house.root, 20_000, { family })).toEqual([]);
     }
   } finally {
     await server.stop();
@@ -132,12 +134,12 @@ test("a paused skein that is killed with -9 leaves nothing", async () => {
 
 test("--force stops the process itself with all below it, which ps shows, resume ends and kill ends", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
-    const run = follow(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
     expect(await house.run(["pause", "long", "--force"])).toMatchObject({ code: 0, out: "paused long\n" });
-    const family = [run.child.pid, ...belowOf(run.child.pid).map(({ pid }) => pid)];
+    const family = [run.child.pid, ...childrenOf(run.child.pid).map(({ pid }) => pid)];
     await until(() => family.every(isStopped), "everything is stopped");
     expect(await stateOf(house, "long")).toBe("paused");
     expect(await reportOf(house, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
@@ -148,7 +150,7 @@ test("--force stops the process itself with all below it, which ps shows, resume
     await reportOf(house, "pause", "long", "--force");
     expect(await house.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
     await run.ended;
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
   } finally {
     await server.stop();
   }
@@ -156,7 +158,7 @@ test("--force stops the process itself with all below it, which ps shows, resume
 
 test("a command that exec runs is paused and goes on", async () => {
   const server = startModelServer(shellScript([]));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await house.run(["new", "bench", "-m", model]);
     const exec = house.start(["exec", "bench", loops]);

@@ -6,21 +6,21 @@ import { join } from "node:path";
 import { transcriptHeader } from "../../src/protocol/schema/records.ts";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];
 const planning = ["--policy", "plan", "--sandbox", "auto", ...model];
 const planText = "# Birds\n\n1. count them\n2. name them\n";
-const planFile = (house: TemporaryHouse) => join(house.project, ".skein", "plan.md");
+const planFile = (house: TemporaryHome) => join(house.project, ".skein", "plan.md");
 
-async function inHouse(act: (house: TemporaryHouse, server: ModelServer) => Promise<void>): Promise<void> {
+async function inHouse(act: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position }) => {
     if (position.prompt.startsWith("plan")) {
       return { steps: [{ calls: [{ name: "write", input: { path: ".skein/plan.md", content: planText } }] }], final: "a secret thought" };
     }
     return { steps: [], final: "carried out" };
   });
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     await act(house, server);
   } finally {
@@ -44,7 +44,7 @@ function failures(server: ModelServer): boolean[] {
   return blocks.map((block) => block.is_error === true);
 }
 
-async function ok(house: TemporaryHouse, args: string[]): Promise<Record<string, unknown>> {
+async function ok(house: TemporaryHome, args: string[]): Promise<Record<string, unknown>> {
   const ran = await house.run([...args, "--json"]);
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
   return ran.json();
@@ -57,7 +57,7 @@ describe("planning", () => {
       seen.push(existsSync(join(house.project, ".skein", "plan.md")));
       return { steps: [], final: "nothing to plan" };
     });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
       await ok(house, ["run", "look", ...planning]);
       expect(seen).toEqual([true]);
@@ -82,10 +82,10 @@ describe("planning", () => {
   test.each([
     [
       "a link out of the project",
-      (house: TemporaryHouse) => symlinkSync(join(house.home, "theirs"), planFile(house)),
+      (house: TemporaryHome) => symlinkSync(join(house.home, "theirs"), planFile(house)),
       /plan\.md is not a plain file/,
     ],
-    ["a directory", (house: TemporaryHouse) => mkdirSync(planFile(house)), /plan\.md is not a plain file/],
+    ["a directory", (house: TemporaryHome) => mkdirSync(planFile(house)), /plan\.md is not a plain file/],
   ])("is refused before anything is recorded when the plan's file is %s", async (_title, lay, says) => {
     await inHouse(async (house, server) => {
       mkdirSync(join(house.project, ".skein"));
@@ -103,7 +103,7 @@ describe("planning", () => {
     const script = ({ position }: { position: { prompt: string } }) =>
       position.prompt === "count" ? below : { steps: [{ calls: [{ name: "spawn_session", input: { task: "count" } }] }], final: "planned" };
     const server = startModelServer(script);
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
       await ok(house, ["run", "plan the birds", ...planning]);
       const child = server.main()[1]?.body as { tools: { name: string }[] };
@@ -136,7 +136,7 @@ describe("the walls around planning", () => {
       ],
       final: "planned",
     });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
       const ran = await house.run(["run", "plan it", "--policy", "plan", ...model, "--json"]);
       const isHeld = ran.code === 0;
@@ -164,7 +164,7 @@ describe("the walls around planning", () => {
         }
         return shellScript([`echo '${position.prompt}' >> .skein/plan.md`], "noted");
       });
-      using house = temporaryHouse(vendorEnv(server.url));
+      using house = temporaryHome(vendorEnv(server.url));
       try {
         mkdirSync(join(house.project, ".skein"));
         writeFileSync(planFile(house), "1. look\n");
@@ -240,7 +240,7 @@ describe("executing a plan", () => {
       writeFileSync(join(house.project, "own.md"), "just do it");
       const done = await ok(house, ["run", "--plan", "own.md", ...model]);
       const exported = await house.run(["export", done["session_id"] as string, "--format", "jsonl"]);
-      using other = temporaryHouse(vendorEnv(server.url));
+      using other = temporaryHome(vendorEnv(server.url));
       expect((await other.run(["import", "-"], { stdin: exported.out })).code).toBe(0);
       await ok(other, ["run", "go on", "--resume", done["session_id"] as string]);
       expect(sent(server, -1)).toMatchObject({ system: expect.stringMatching(/\n\n## Plan\njust do it$/) });

@@ -5,15 +5,15 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from
 import { join } from "node:path";
 import type { Policy } from "../../src/protocol/policy.ts";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];
 const usual: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
 
-async function inHouse(act: (house: TemporaryHouse, server: ModelServer) => Promise<void>, script?: ScriptSource): Promise<void> {
+async function inHouse(act: (house: TemporaryHome, server: ModelServer) => Promise<void>, script?: ScriptSource): Promise<void> {
   const server = startModelServer(script ?? { steps: [], final: "fine" });
   // Nothing holds here, so that the same is said on every machine.
-  using house = temporaryHouse({ ...vendorEnv(server.url), SKEIN_SANDBOX_BEST: "none" });
+  using house = temporaryHome({ ...vendorEnv(server.url), SKEIN_SANDBOX_BEST: "none" });
   try {
     await act(house, server);
   } finally {
@@ -22,13 +22,13 @@ async function inHouse(act: (house: TemporaryHouse, server: ModelServer) => Prom
 }
 
 /** The policy of a session's last turn, as it was recorded. */
-async function policyOf(house: TemporaryHouse, session: unknown): Promise<Policy> {
+async function policyOf(house: TemporaryHome, session: unknown): Promise<Policy> {
   const [header] = (await house.run(["export", session as string, "--format", "jsonl"])).lines();
   return (header as { tree: { turns: { policy: Policy }[] } }).tree.turns.at(-1)?.policy as Policy;
 }
 
 async function policyAfter(
-  house: TemporaryHouse,
+  house: TemporaryHome,
   args: string[],
   env: Record<string, string> = {},
 ): Promise<{ policy: Policy; err: string }> {
@@ -41,7 +41,7 @@ function readIfThere(path: string): string | null {
   return existsSync(path) ? readFileSync(path, "utf8") : null;
 }
 
-function configure(house: TemporaryHouse, config: Record<string, unknown>): void {
+function configure(house: TemporaryHome, config: Record<string, unknown>): void {
   mkdirSync(join(house.project, ".skein"), { recursive: true });
   writeFileSync(join(house.project, ".skein", "config.jsonc"), JSON.stringify(config));
 }
@@ -61,7 +61,7 @@ describe("flags", () => {
   });
 
   test("open exactly what they name", async () => {
-    using house = temporaryHouse({ OLLAMA_HOST: "127.0.0.1:9" });
+    using house = temporaryHome({ OLLAMA_HOST: "127.0.0.1:9" });
     for (const name of ["library", "out", "other"]) mkdirSync(join(house.root, name));
     writeFileSync(join(house.root, "one.txt"), "");
     expect((await house.run(["new", "main", "-m", "ollama/none"])).code).toBe(0);

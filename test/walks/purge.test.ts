@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { purge, result } from "../../src/protocol/schema/records.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 test("an archived session is purged when it is old enough or named, and says before what it would free", async () => {
   const server = startModelServer(shellScript([]));
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   try {
     const ran = await house.run(["run", "say it", "--session", "old", "-m", wireModels.anthropic, "--json"]);
     const { transcript_path: transcript, session_id: id } = result.parse(ran.json());

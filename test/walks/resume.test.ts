@@ -3,12 +3,12 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { result, transcriptHeader } from "../../src/protocol/schema/records.ts";
-import { follow, type Following } from "../support/following.ts";
+import { readEvents, type EventReader } from "../support/following.ts";
 import { startModelServer, type RecordedRequest, type ScriptSource } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
 import { inOwnMounts } from "../support/mounts.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 const model = wireModels.anthropic;
 const echo: ScriptSource = ({ position }) => ({ steps: [], final: `heard ${position.prompt}` });
@@ -20,7 +20,7 @@ beforeEach(() => {
   server.clear();
 });
 
-async function ran(house: TemporaryHouse, args: string[], env: Record<string, string> = {}) {
+async function ran(house: TemporaryHome, args: string[], env: Record<string, string> = {}) {
   const done = await house.run(["run", "-m", model, "--json", ...args], { env });
   return { code: done.code, err: done.err, record: done.out === "" ? null : result.parse(done.json()) };
 }
@@ -31,7 +31,7 @@ function lastRequest(): RecordedRequest {
 
 describe("which session", () => {
   test("--session makes a session by its name and goes on with it by name, id and tail", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const first = await ran(house, ["one", "--session", "mine"]);
     expect(first.record).toMatchObject({ status: "ok", result: "heard one" });
     const id = first.record?.session_id as string;
@@ -44,7 +44,7 @@ describe("which session", () => {
   });
 
   test("--continue takes the project's latest session, and none of another project", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     await ran(house, ["older"]);
     const latest = await ran(house, ["newer"]);
     const next = await ran(house, ["and on", "--continue"]);
@@ -57,7 +57,7 @@ describe("which session", () => {
   });
 
   test("--resume of a session that is not there says so, with a store and without one", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const without = await ran(house, ["--resume", "nobody"]);
     await ran(house, ["one", "--session", "somebody"]);
     const beside = await ran(house, ["--resume", "nobody"]);
@@ -69,7 +69,7 @@ describe("which session", () => {
   });
 
   test("--resume without a task after a finished turn is wrong use, and changes nothing", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const first = await ran(house, ["one", "--session", "done"]);
     const before = readFileSync(first.record?.transcript_path as string, "utf8");
     const { code, err, record } = await ran(house, ["--resume", "done"]);
@@ -79,7 +79,7 @@ describe("which session", () => {
   });
 
   test("--fresh goes on in the session and leaves the earlier conversation out of the request", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const first = await ran(house, ["one", "--session", "long"]);
     const fresh = await ran(house, ["two", "--session", "long", "--fresh"]);
     expect(fresh.record?.session_id).toBe(first.record?.session_id as string);
@@ -90,7 +90,7 @@ describe("which session", () => {
   });
 
   test("--session-id gives the new session its id, once", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const id = Bun.randomUUIDv7();
     expect((await ran(house, ["one", "--session-id", id])).record?.session_id).toBe(id);
     const again = await ran(house, ["two", "--session-id", id]);
@@ -100,7 +100,7 @@ describe("which session", () => {
   });
 
   test("--parent-session links the new session to its parent, in the result and in the transcript", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const parent = (await ran(house, ["one", "--session", "parent"])).record?.session_id as string;
     const child = (await ran(house, ["two", "--parent-session", "parent"])).record;
     expect(child?.parent_session_id).toBe(parent);
@@ -113,9 +113,9 @@ describe("which session", () => {
 
 describe("stopped by a signal", () => {
   const sleeper = shellScript(["echo begun; setsid sleep 60 & sleep 60", "echo never"], "ended");
-  const begin = async (house: TemporaryHouse): Promise<Following> => {
+  const begin = async (house: TemporaryHome): Promise<EventReader> => {
     server.setScript(sleeper);
-    const run = follow(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
     expect(await run.until((event) => event.type === "tool.output")).not.toBeNull();
     return run;
   };
@@ -125,14 +125,14 @@ describe("stopped by a signal", () => {
     ["SIGTERM", 143],
   ] as const) {
     test(`${signal} stops the turn, keeps what there is, exits with ${code}, and the turn can be gone on with`, async () => {
-      using house = temporaryHouse(vendorEnv(server.url));
+      using house = temporaryHome(vendorEnv(server.url));
       const run = await begin(house);
       run.child.kill(signal);
       expect((await run.ended).code).toBe(code);
       expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled", error: { kind: "cancelled" } });
       const results = run.printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
       expect(results).toMatchObject([{ is_error: true, text: expect.stringMatching(/^begun\ncancelled/) }]);
-      expect(await leftOf(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
       server.setScript(echo);
       expect(await ran(house, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok", result: "heard sleep" } });
       expect(lastRequest().text).toContain("cancelled; it was stopped");
@@ -140,22 +140,22 @@ describe("stopped by a signal", () => {
   }
 
   test("SIGINT while skein starts is never lost", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["sleep 60"], "ended"));
     for (let ms = 20; ms <= 180; ms += 20) {
-      const run = follow(house.start(["run", "sleep", "-m", model, "--output-format", "events"]));
+      const run = readEvents(house.start(["run", "sleep", "-m", model, "--output-format", "events"]));
       await Bun.sleep(ms);
       run.child.kill("SIGINT");
       expect((await run.ended).code).toBe(130);
     }
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     await checkVerified(house);
   });
 
   test("a second SIGINT leaves at once, and no tool is left", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["trap '' INT TERM; echo begun; setsid sleep 60 & sleep 60; sleep 60"], "ended"));
-    const run = follow(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
     // Two that come before it could look are one.
     while (run.child.exitCode === null && run.child.signalCode === null) {
@@ -163,7 +163,7 @@ describe("stopped by a signal", () => {
       await Bun.sleep(50);
     }
     expect((await run.ended).code).toBe(130);
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     server.setScript(echo);
     expect(await ran(house, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok" } });
     expect(lastRequest().text).toContain("Interrupted");
@@ -171,10 +171,10 @@ describe("stopped by a signal", () => {
   });
 
   test("a streaming answer that was stopped is kept, and the resumed request does not end with it", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [], final: "a long answer ".repeat(400) });
     server.setFault({ type: "slow", delayMs: 10 });
-    const run = follow(house.start(["run", "talk", "-m", model, "--session", "talk", "--output-format", "events"]));
+    const run = readEvents(house.start(["run", "talk", "-m", model, "--session", "talk", "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     run.child.kill("SIGINT");
     expect((await run.ended).code).toBe(130);
@@ -191,7 +191,7 @@ describe("stopped by a signal", () => {
 
 describe("stopped by a limit", () => {
   test("a server that falls silent ends the turn as stalled, with what had come", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [], final: "half of this answer comes" });
     server.setFault({ type: "stall" });
     const stalled = await ran(house, ["wait", "--session", "slow"], { SKEIN_IDLE_TIMEOUT: "3s" });
@@ -202,11 +202,11 @@ describe("stopped by a limit", () => {
   });
 
   test("--timeout ends the turn as timed-out, stops its tools, and it can be gone on with", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["echo begun; sleep 60 & sleep 60"], "ended"));
     const late = await ran(house, ["sleep", "--session", "late", "--timeout", "4"]);
     expect(late).toMatchObject({ code: 124, record: { status: "timed-out", steps: 1, error: { kind: "timed-out" } } });
-    expect(await leftOf(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
     server.setScript(echo);
     expect(await ran(house, ["--resume", "late"])).toMatchObject({ code: 0, record: { status: "ok" } });
     expect(lastRequest().text).toContain("begun");
@@ -219,7 +219,7 @@ describe("stopped by a limit", () => {
   ] as const;
   for (const [flag, value, limit] of limits) {
     test(`${flag} ends the turn as budget, says which limit, and keeps the partial result`, async () => {
-      using house = temporaryHouse(vendorEnv(server.url));
+      using house = temporaryHome(vendorEnv(server.url));
       const steps = Array.from({ length: 5 }, (_, at) => ({
         text: `part ${at}`,
         calls: [{ input: { command: `echo ${at}` } }],
@@ -236,7 +236,7 @@ describe("stopped by a limit", () => {
 });
 
 test("a project that can't hold a transcript has it in the data directory, with a warning", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   writeFileSync(join(house.project, ".skein"), "in the way");
   const first = await ran(house, ["one", "--session", "mine"]);
   const path = first.record?.transcript_path as string;
@@ -251,7 +251,7 @@ test("a project that can't hold a transcript has it in the data directory, with 
 });
 
 test("a project that became read-only has its transcript, whole, in the data directory", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   const before = (await ran(house, ["one", "--session", "mine"])).record?.transcript_path as string;
   const under = await inOwnMounts(
     house,
@@ -273,7 +273,7 @@ const filling = "head -c 15000 /dev/urandom | base64 -w 0";
 
 describe("a full disk", () => {
   test("ends the run with one clear line, keeps what was recorded, and is gone on with when there is space", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript(
       shellScript(
         Array.from({ length: 12 }, () => filling),
@@ -306,7 +306,7 @@ describe("a full disk", () => {
   });
 
   test("makes no store where there is no room for one", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     mkdirSync(join(house.root, "skein"));
     const { out, err } = await inOwnMounts(
       house,
@@ -318,7 +318,7 @@ describe("a full disk", () => {
   });
 
   test("that can't hold a whole output loses only that, and the result says so", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["head -c 3000000 /dev/zero | tr '\\0' y; echo; echo last"], "went on"));
     mkdirSync(join(house.root, "skein"));
     const { out } = await inOwnMounts(
@@ -331,7 +331,7 @@ describe("a full disk", () => {
   });
 
   test("under the project leaves a transcript without a gap, and the next turn completes it", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["echo small", filling, filling, filling, "echo small again"], "filled"));
     mkdirSync(join(house.project, ".skein"));
     const { out, err } = await inOwnMounts(
@@ -347,7 +347,7 @@ describe("a full disk", () => {
   });
 });
 
-async function checkVerified(house: TemporaryHouse): Promise<void> {
+async function checkVerified(house: TemporaryHome): Promise<void> {
   const verified = await house.run(["verify", "--json"]);
   expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [] });
 }

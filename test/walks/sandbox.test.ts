@@ -5,24 +5,21 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer, type RecordedRequest } from "../../src/agents/contract/server.ts";
 import { shellScript } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type RunResult, type TemporaryHome } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];
 
 let tier = "none";
 beforeAll(async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const { checks } = (await house.run(["doctor", "--json"])).json() as { checks: { name: string; detail: string }[] };
   tier = /\((\w+)\)/.exec(checks.find((check) => check.name === "sandbox")?.detail ?? "")?.[1] ?? "none";
 });
 
 /** Each prompt is a command, and the answer is what the shell said. */
-async function inHouse(
-  act: (house: TemporaryHouse, server: ModelServer) => Promise<void>,
-  env: Record<string, string> = {},
-): Promise<void> {
+async function inHouse(act: (house: TemporaryHome, server: ModelServer) => Promise<void>, env: Record<string, string> = {}): Promise<void> {
   const server = startModelServer(({ position }) => shellScript([position.prompt]));
-  using house = temporaryHouse({ ...vendorEnv(server.url), ...env });
+  using house = temporaryHome({ ...vendorEnv(server.url), ...env });
   try {
     await act(house, server);
   } finally {
@@ -31,7 +28,7 @@ async function inHouse(
 }
 
 /** Runs one command as a turn; `said` is the tool's result as the model got it. */
-async function turn(house: TemporaryHouse, server: ModelServer, command: string, args: string[] = []) {
+async function turn(house: TemporaryHome, server: ModelServer, command: string, args: string[] = []) {
   const ran = await house.run(["run", command, ...model, "--json", ...args]);
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
   const record = ran.json() as { session_id: string; enforced: Record<string, unknown> };
@@ -111,8 +108,8 @@ describe("what was enforced", () => {
   });
 
   test("is said by doctor, with what is missing and why", async () => {
-    const doctor = async (best: string): Promise<Ran> => {
-      using house = temporaryHouse(best === "" ? {} : { SKEIN_SANDBOX_BEST: best });
+    const doctor = async (best: string): Promise<RunResult> => {
+      using house = temporaryHome(best === "" ? {} : { SKEIN_SANDBOX_BEST: best });
       return await house.run(["doctor"]);
     };
     expect((await doctor("none")).out).toMatch(
@@ -151,7 +148,7 @@ describe("from turn to turn", () => {
         final: "done",
       };
     });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     try {
       if (tier !== "namespaces") return;
       const ran = await house.run(["run", "whole", "--net", "on", ...model, "--json"]);

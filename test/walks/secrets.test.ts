@@ -3,16 +3,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { environment } from "../../src/config/env.ts";
+import { environmentVariables } from "../../src/config/env.ts";
 import { vendors } from "../../src/models/providers.ts";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { shellScript, type Fault } from "../../src/agents/contract/server/script.ts";
+import { shellScript, type ServerFault } from "../../src/agents/contract/server/script.ts";
 import { watchArguments } from "../support/argument-lists.ts";
-import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type RunResult, type TemporaryHome } from "../support/skein.ts";
 
 const variables = [
   ...new Set([
-    ...environment.filter((row) => row.group === "keys").map((row) => row.name),
+    ...environmentVariables.filter((row) => row.group === "keys").map((row) => row.name),
     ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name)),
   ]),
 ];
@@ -39,13 +39,13 @@ const leaks = [
 const models = { ...wireModels, "a vendor of the config": "acme/one", "a named variable": "named/one" };
 
 let server: ModelServer;
-let house: TemporaryHouse;
+let house: TemporaryHome;
 const printed: string[] = [];
 let watch: ReturnType<typeof watchArguments>;
 
 beforeAll(() => {
   server = startModelServer({ steps: [], final: "nothing to see" });
-  house = temporaryHouse({ ...vendorEnv(server.url), ...fromEnvironment, ACME_TOKEN: inConfig.named });
+  house = temporaryHome({ ...vendorEnv(server.url), ...fromEnvironment, ACME_TOKEN: inConfig.named });
   const config = join(house.env["SKEIN_HOME"] as string, "config");
   mkdirSync(config, { recursive: true });
   const acme = { base_url: `${server.url}/v1`, api_key: inConfig.acme, wire: "openai-chat", headers: { "x-tenant": inConfig.header } };
@@ -60,7 +60,7 @@ afterAll(async () => {
   house[Symbol.dispose]();
 });
 
-async function run(args: string[], env: Record<string, string> = {}): Promise<Ran> {
+async function run(args: string[], env: Record<string, string> = {}): Promise<RunResult> {
   const ran = await house.run(args, { env });
   printed.push(ran.out, ran.err);
   return ran;
@@ -84,7 +84,7 @@ describe("runs that know every key", () => {
   test.each(Object.entries(models))("over %s, a server that echoes the key is not repeated", async (_title, model) => {
     server.setScript({ steps: [], final: "a long answer that will never be whole" });
     const echo = `${credentialsOf(model).join(" and ")}, Bearer ${credentialsOf(model)[0]}`;
-    const faults: Fault[] = [
+    const faults: ServerFault[] = [
       { type: "status", status: 401, message: `the key is wrong: ${echo}` },
       { type: "status", status: 500, retryAfter: "0", message: `failed for ${echo}` },
       { type: "error-event", message: `in the middle of ${echo}` },

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import type { Look, Sight } from "../fixtures/bin/sees-cli.ts";
-import { type Ran, temporaryHouse, type TemporaryHouse } from "../support/skein.ts";
+import { type RunResult, temporaryHome, type TemporaryHome } from "../support/skein.ts";
 
 const signIns = {
   ".claude/.credentials.json": {
@@ -16,13 +16,13 @@ const signIns = {
 };
 const others = [".codex/config.toml", ".claude/settings.json", ".ssh/id_ed25519", ".local/share/opencode/auth.json"];
 
-let house: TemporaryHouse;
+let house: TemporaryHome;
 let proxy: Server;
 let asked: string[];
 const open = new Set<Socket>();
 
 beforeEach(async () => {
-  house = temporaryHouse();
+  house = temporaryHome();
   asked = [];
   proxy = createServer((socket) => answerAsHost(socket));
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
@@ -85,12 +85,12 @@ function lines(path: string): string[] {
   return readFileSync(path, "utf8").trim().split("\n");
 }
 
-function take(agent: string, ...more: string[]): Promise<Ran> {
+function take(agent: string, ...more: string[]): Promise<RunResult> {
   return house.run(["run", "-a", agent, "--json", ...more, "look around"]);
 }
 
 /** Nothing that skein keeps or says holds a secret. */
-function expectNoLeak(ran: Ran): void {
+function expectNoLeak(ran: RunResult): void {
   const places = [join(house.root, "skein"), join(house.project, ".skein")];
   const holding = places.flatMap((place) => filesIn(place).filter((path) => readFileSync(path).includes("CANARY")));
   expect([holding, ran.out.includes("CANARY"), ran.err.includes("CANARY")]).toEqual([[], false, false]);

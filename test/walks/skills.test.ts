@@ -4,9 +4,9 @@ import { expect, test } from "bun:test";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { field, listOf, textOf, type Json } from "../../src/agents/contract/server/json.ts";
-import type { Call, Script } from "../../src/agents/contract/server/script.ts";
-import { temporaryHouse, vendorEnv, type TemporaryHouse } from "../support/skein.ts";
+import { field, listOf, textOf, type JsonValue } from "../../src/agents/contract/server/json.ts";
+import type { ScriptCall, Script } from "../../src/agents/contract/server/script.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "../support/skein.ts";
 
 const model = "anthropic/claude-sonnet-4-5";
 const example = join(import.meta.dir, "..", "..", "examples", "skills", "web-search");
@@ -16,7 +16,7 @@ const description = "Search the web for current facts";
 test("a skill is found in the catalog, read when it is used, and run through bash", async () => {
   await walk(null, async ({ house, server, searched, run }) => {
     const skill = join(house.project, ".skein", "skills", "web-search");
-    const calls: Call[] = [
+    const calls: ScriptCall[] = [
       { name: "read", input: { path: join(skill, "SKILL.md") } },
       { input: { command: `${skill}/web-search --query "bun sqlite" --max-results 2` } },
     ];
@@ -50,7 +50,7 @@ test("a relative path to a skill works too, and other skills' bodies are not sen
 test("a skill that was read survives every compaction", async () => {
   const window = 8000;
   await walk(window, async ({ server, run }) => {
-    const fill = (at: number): Call => ({ input: { command: `echo ${at}; head -c 1500 /dev/zero | tr '\\0' z` } });
+    const fill = (at: number): ScriptCall => ({ input: { command: `echo ${at}; head -c 1500 /dev/zero | tr '\\0' z` } });
     await run([{ name: "read", input: { path: ".skein/skills/web-search/SKILL.md" } }, ...Array.from({ length: 30 }, (_, at) => fill(at))]);
     const bodies = server.main().map((request) => request.body);
     const summaries = bodies.filter(isSummary).length;
@@ -71,17 +71,17 @@ test("with skills off the catalog is not sent", async () => {
 });
 
 type Walked = {
-  house: TemporaryHouse;
+  house: TemporaryHome;
   server: ModelServer;
   searched: string[];
-  run: (calls: Call[], env?: Record<string, string>) => Promise<void>;
+  run: (calls: ScriptCall[], env?: Record<string, string>) => Promise<void>;
 };
 
 /** A project with the example skill, a search endpoint on the loopback, and a model that makes the given calls. */
 async function walk(window: number | null, check: (walked: Walked) => Promise<void>): Promise<void> {
-  let calls: Call[] = [];
+  let calls: ScriptCall[] = [];
   let summaries = 0;
-  const script = ({ position, body }: { position: { step: number }; body: Json }): Script => {
+  const script = ({ position, body }: { position: { step: number }; body: JsonValue }): Script => {
     if (isSummary(body)) return { steps: [], final: `summary ${(summaries += 1)}` };
     const call = calls[position.step - summaries];
     return { steps: call === undefined ? [] : Array.from({ length: position.step + 1 }, () => ({ calls: [call] })), final: "done" };
@@ -89,7 +89,7 @@ async function walk(window: number | null, check: (walked: Walked) => Promise<vo
   const server = startModelServer(script, { count: "requests" });
   const searched: string[] = [];
   const endpoint = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => answerSearch(new URL(request.url), searched) });
-  using house = temporaryHouse({ ...vendorEnv(server.url), WEB_SEARCH_URL: `http://127.0.0.1:${endpoint.port}/search` });
+  using house = temporaryHome({ ...vendorEnv(server.url), WEB_SEARCH_URL: `http://127.0.0.1:${endpoint.port}/search` });
   try {
     cpSync(example, join(house.project, ".skein", "skills", "web-search"), { recursive: true });
     const config = join(house.root, "skein", "config");
@@ -121,18 +121,18 @@ function answerSearch(url: URL, searched: string[]): Response {
   return Response.json({ results });
 }
 
-function isSummary(body: Json): boolean {
+function isSummary(body: JsonValue): boolean {
   return userTexts(body).at(-1)?.startsWith("Stop working for a moment") === true;
 }
 
-function userTexts(body: Json): string[] {
+function userTexts(body: JsonValue): string[] {
   return listOf(field(body, "messages"))
     .filter((message) => field(message, "role") === "user")
     .flatMap((message) => listOf(field(message, "content")))
     .flatMap((block) => (field(block, "type") === "text" ? [textOf(field(block, "text"))] : []));
 }
 
-function lastResult(body: Json): string {
+function lastResult(body: JsonValue): string {
   const results = listOf(field(body, "messages"))
     .flatMap((message) => listOf(field(message, "content")))
     .filter((block) => field(block, "type") === "tool_result");

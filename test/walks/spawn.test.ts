@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { type ModelServer, type ScriptSource, startModelServer } from "../../src/agents/contract/server.ts";
 import { type Script, shellScript } from "../../src/agents/contract/server/script.ts";
 import type { ResultRecord, turnRecord } from "../../src/protocol/records.ts";
-import { follow, type Printed } from "../support/following.ts";
-import { belowOf } from "../support/processes.ts";
-import { type TemporaryHouse, temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { readEvents, type PrintedEvent } from "../support/following.ts";
+import { childrenOf } from "../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 const model = ["-m", wireModels.anthropic];
 let server: ModelServer;
-let house: TemporaryHouse;
+let house: TemporaryHome;
 
 beforeAll(() => {
   server = startModelServer({ steps: [], final: "" });
@@ -31,7 +31,7 @@ function orchestra(tasks: Record<string, Script>, inputs: Record<string, unknown
 
 function begin(script: ScriptSource): void {
   server.setScript(script);
-  house = temporaryHouse(vendorEnv(server.url));
+  house = temporaryHome(vendorEnv(server.url));
 }
 
 type TurnLine = ReturnType<typeof turnRecord>;
@@ -42,10 +42,10 @@ async function turnsOf(session: string): Promise<TurnLine[]> {
   return (ran.json() as { turns: TurnLine[] }).turns;
 }
 
-const resultsIn = (printed: Printed[], session: string) =>
+const resultsIn = (printed: PrintedEvent[], session: string) =>
   printed.flatMap(({ node, session_id }) => (session_id === session && node?.author === "tool" ? node.parts : []));
 
-const spawnedIn = (printed: Printed[]) => printed.flatMap((event) => event.spawned_session_id ?? []);
+const spawnedIn = (printed: PrintedEvent[]) => printed.flatMap((event) => event.spawned_session_id ?? []);
 
 function transcripts(): Record<string, unknown>[][] {
   const folder = join(house.project, ".skein", "sessions");
@@ -69,9 +69,9 @@ describe("many at once", () => {
       { steps: [{ text: `${name} looks. `, calls: [{ input: { command: together } }] }], final: `${name} is done` },
     ]);
     begin(orchestra(Object.fromEntries(tasks)));
-    const { child, printed, ended } = follow(house.start(["run", "everything", ...model, "--output-format", "events"]));
+    const { child, printed, ended } = readEvents(house.start(["run", "everything", ...model, "--output-format", "events"]));
     while (readdirSync(house.project).filter((name) => name.startsWith("here-")).length < names.length) await Bun.sleep(20);
-    const executors = belowOf(child.pid).filter(({ command }) => /^\S*(bun|skein)\S* .*__executor/.test(command));
+    const executors = childrenOf(child.pid).filter(({ command }) => /^\S*(bun|skein)\S* .*__executor/.test(command));
     expect(executors).toHaveLength(1);
     await Bun.write(join(house.project, "all-seen"), "");
     expect(await ended).toMatchObject({ code: 0 });
@@ -117,9 +117,9 @@ describe("the budget of all together", () => {
 
   test("of 50,000 tokens stops children that want 200,000 within one request, keeps all, and adds up to the token", async () => {
     begin(orchestra(Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`eat ${at}`, hungry]))));
-    const { printed, ended } = follow(house.start(["run", "all", ...model, "--max-tokens", "50000", "--output-format", "events"]));
+    const { printed, ended } = readEvents(house.start(["run", "all", ...model, "--max-tokens", "50000", "--output-format", "events"]));
     expect(await ended).toMatchObject({ code: 7 });
-    const result = printed.at(-1) as unknown as ResultRecord & Printed;
+    const result = printed.at(-1) as unknown as ResultRecord & PrintedEvent;
     expect(result).toMatchObject({
       type: "result",
       status: "budget",
@@ -185,7 +185,7 @@ describe("one that", () => {
 
   test("is stopped by a person is cancelled, and its parent goes on", async () => {
     begin(orchestra({ sleep: asleep, work: shellScript(["true"], "worked") }));
-    const { printed, until, ended } = follow(house.start(["run", "all", ...model, "--output-format", "events"]));
+    const { printed, until, ended } = readEvents(house.start(["run", "all", ...model, "--output-format", "events"]));
     await until(({ type, text }) => type === "tool.output" && text?.includes("bash sleep 100") === true);
     const starting = (await Promise.all(spawnedIn(printed).map(async (id) => ({ id, turns: await turnsOf(id) })))).find(
       ({ turns }) => turns[0]?.ended_at === null,
@@ -198,7 +198,7 @@ describe("one that", () => {
 
   test("takes longer than its parent may ends with it, for the same reason", async () => {
     begin(orchestra({ sleep: asleep }));
-    const { printed, ended } = follow(house.start(["run", "all", ...model, "--timeout", "6s", "--output-format", "events"]));
+    const { printed, ended } = readEvents(house.start(["run", "all", ...model, "--timeout", "6s", "--output-format", "events"]));
     expect(await ended).toMatchObject({ code: 124 });
     const [child] = spawnedIn(printed);
     expect((await turnsOf(child!))[0]).toMatchObject({

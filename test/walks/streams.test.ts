@@ -3,10 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { skeinCommand, temporaryHouse, type TemporaryHouse } from "../support/skein.ts";
+import { skeinCommand, temporaryHome, type TemporaryHome } from "../support/skein.ts";
 
 /** A script for the replay model, as the value of -m. */
-function scripted(house: TemporaryHouse, steps: unknown[]): string {
+function scripted(house: TemporaryHome, steps: unknown[]): string {
   const path = join(house.root, "script.json");
   writeFileSync(path, JSON.stringify({ steps }));
   return `replay/${path}`;
@@ -17,7 +17,7 @@ const working = [{ calls: [{ name: "bash", input: { command: "sleep 30" } }] }, 
 
 describe("stdout", () => {
   test("that is full ends the run with one line, and the turn is recorded as stopped", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const model = scripted(house, working);
     const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", model, "--session", "full", "--output-format", "events"], {
       cwd: house.project,
@@ -34,7 +34,7 @@ describe("stdout", () => {
   });
 
   test("that nobody reads any more stops the turn", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const child = house.start(["run", "go", "-m", scripted(house, working), "--output-format", "events"]);
     const reader = child.stdout.getReader();
     await reader.read();
@@ -44,7 +44,7 @@ describe("stdout", () => {
 });
 
 test("a stderr that is full keeps no answer back", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", scripted(house, hello)], {
     cwd: house.project,
     env: house.env,
@@ -57,7 +57,7 @@ test("a stderr that is full keeps no answer back", async () => {
 });
 
 test("a task that comes late through a pipe is waited for when there is no other", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const model = scripted(house, hello);
   const late = async (args: string[]) => {
     const child = Bun.spawn([...skeinCommand(), "run", ...args, "-m", model, "--json"], {
@@ -79,7 +79,7 @@ test("a task that comes late through a pipe is waited for when there is no other
 });
 
 test("a transcript that can't be copied at the end is told after the answer, not instead of it", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const folder = join(house.root, "copies");
   mkdirSync(folder);
   const model = scripted(house, [
@@ -92,7 +92,7 @@ test("a transcript that can't be copied at the end is told after the answer, not
 });
 
 test("a current directory that was removed is one clear line", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const gone = join(house.root, "gone");
   mkdirSync(gone);
   const quoted = [...skeinCommand(), "run", "go"].map((word) => `'${word}'`).join(" ");
@@ -109,7 +109,7 @@ test("a current directory that was removed is one clear line", async () => {
 });
 
 test("without HOME a ~ is the home directory that the system knows", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   const { HOME: _, ...env } = house.env;
   const args = ["run", "go", "-m", scripted(house, hello), "-C", "~", "--ephemeral", "--output-format", "events"];
   const child = Bun.spawn([...skeinCommand(), ...args], { cwd: house.project, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
@@ -118,7 +118,7 @@ test("without HOME a ~ is the home directory that the system knows", async () =>
 });
 
 test("--provider takes an agent or a vendor, and names an agent that is not there", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   expect(await house.run(["run", "go", "-m", scripted(house, hello), "--provider", "native"])).toMatchObject({ code: 0, out: "hello\n" });
   expect(await house.run(["run", "go", "--provider", "nobody"])).toMatchObject({
     code: 3,
@@ -131,7 +131,7 @@ test("--provider takes an agent or a vendor, and names an agent that is not ther
 });
 
 test("asking what was spent makes no store", async () => {
-  using house = temporaryHouse();
+  using house = temporaryHome();
   expect((await house.run(["usage"])).out).toContain("nothing was spent");
   expect(existsSync(join(house.root, "skein"))).toBe(false);
 });

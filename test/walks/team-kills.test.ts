@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import type { TeamEvent } from "../../src/protocol/team.ts";
-import { events, filled, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
+import { events, filled, git, model, runTeamJourney, teamIn, the, type Player } from "../support/team-walk.ts";
 
 const kills = 5;
 
@@ -15,7 +15,7 @@ const player: Player = () => ({
 
 test("kill -9 at random, five times: every member completes once, no phase is done twice, nothing of the work is missing", async () => {
   const random = randomOf(20_261_116);
-  await onTeam(player, async ({ house }) => {
+  await runTeamJourney(player, async ({ house }) => {
     const folder = join(house.project, ".skein/teams");
     const logs = () => (existsSync(folder) ? readdirSync(folder).map((team) => join(folder, team, "session.log")) : []);
     const lines = () => logs().reduce((sum, path) => sum + (existsSync(path) ? readFileSync(path, "utf8").split("\n").length - 1 : 0), 0);
@@ -58,7 +58,7 @@ test("kill -9 at random, five times: every member completes once, no phase is do
 
 test("Ctrl-C: nothing goes on, and what each had done by then is committed", async () => {
   const halves: Player = () => ({ run: "echo half > half.txt; sleep 300" });
-  await onTeam(halves, async ({ house }) => {
+  await runTeamJourney(halves, async ({ house }) => {
     const child = house.start(["team", "run", "two halves", "--agents", "engineer,engineer,reviewer", ...model]);
     while (filled(".skein/teams/*/work/*/half.txt", house.project) < 2) await Bun.sleep(20);
     child.kill("SIGINT");
@@ -83,7 +83,7 @@ test("two that resume one team at once: one goes on, the other says who has it; 
       run: 'echo here >> "$SKEIN_SHARED_CONTEXT/begun"; while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo $SKEIN_AGENT_ID >> part.txt',
     };
   };
-  await onTeam(held, async ({ house }) => {
+  await runTeamJourney(held, async ({ house }) => {
     const begun = new Bun.Glob(".skein/teams/*/shared/begun");
     const times = () =>
       [...begun.scanSync({ cwd: house.project, dot: true, absolute: true })].flatMap(
@@ -134,7 +134,7 @@ test("kill -9 after a member's turn and before its end is recorded: it is not as
     asked.push(role);
     return { run: "echo done > part.txt", say: "the part is there" };
   };
-  await onTeam(once, async ({ house }) => {
+  await runTeamJourney(once, async ({ house }) => {
     const shared = "$SKEIN_SHARED_CONTEXT";
     const command = `echo looked >> "${shared}/looks"; until [ -e "${shared}/go" ]; do sleep 0.05; done; test -s part.txt`;
     const member = { key: "part", role: "engineer", task: "the part", validation: [{ kind: "command", command }] };

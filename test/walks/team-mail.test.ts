@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { startModelServer } from "../../src/agents/contract/server.ts";
 import type { Script } from "../../src/agents/contract/server/script.ts";
 import { openMail } from "../../src/agents/team/mail.ts";
-import { makePlace } from "../../src/agents/team/place.ts";
+import { createTeamDirectory } from "../../src/agents/team/place.ts";
 import { mailList, mailMessage, mailPosted } from "../../src/protocol/schema/team-records.ts";
-import type { Refused, Sent } from "../../src/protocol/team-mail.ts";
+import type { RefusedMessage, SentMessage } from "../../src/protocol/team-mail.ts";
 import type { Report } from "../../src/protocol/team.ts";
-import { skeinCommand, temporaryHouse, vendorEnv, wireModels } from "../support/skein.ts";
+import { skeinCommand, temporaryHome, vendorEnv, wireModels } from "../support/skein.ts";
 
 const members = ["api", "ui"].map((key, at) => ({
   id: `agent_data_scientist_${key}_1_0000000${at}`,
@@ -25,11 +25,11 @@ const [api, ui] = members.map(({ id }) => id) as [string, string];
 const tiers = ["namespaces", "landlock"];
 
 test.each(tiers)("a member behind %s sends, reads, lists and reports, and can forge nothing", async (tier) => {
-  using house = temporaryHouse({ SKEIN_SANDBOX_BEST: tier });
+  using house = temporaryHome({ SKEIN_SANDBOX_BEST: tier });
   const directory = join(house.root, "team");
-  const seen = { sent: [] as Sent[], reports: [] as Report[], refused: [] as Refused[] };
+  const seen = { sent: [] as SentMessage[], reports: [] as Report[], refused: [] as RefusedMessage[] };
   const [shared, work, bin] = ["shared", "work", "bin"].map((name) => join(directory, name)) as [string, string, string];
-  makePlace({ root: directory, shared, mail: join(directory, "mail"), work, bin }, skeinCommand());
+  createTeamDirectory({ root: directory, shared, mail: join(directory, "mail"), work, bin }, skeinCommand());
   for (const { key } of members) mkdirSync(join(work, key));
   const roster = members.map((one) => ({ ...one, agent: "native", session_id: "s", state: "running" }));
   writeFileSync(join(shared, "team.json"), JSON.stringify({ team_id: "one", members: roster }));
@@ -169,7 +169,7 @@ test.each(tiers)(
     const server = startModelServer(({ body }) => (JSON.stringify(body).includes("# Your task\\nuse the tools") ? byTools : byVerbs), {
       marker: "# Your task",
     });
-    using house = temporaryHouse({ ...vendorEnv(server.url), SKEIN_SANDBOX_BEST: tier });
+    using house = temporaryHome({ ...vendorEnv(server.url), SKEIN_SANDBOX_BEST: tier });
     const plan = ["tools", "verbs"].map((key) => ({ key, role: "engineer", task: `use the ${key}` }));
     writeFileSync(join(house.project, "plan.json"), JSON.stringify({ phases: [{ name: "talk", goal: "talk", members: plan }] }));
     try {

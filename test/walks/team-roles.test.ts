@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { builtInRoles } from "../../src/roles/built-in.ts";
-import { model, onTeam, teamIn, the } from "../support/team-walk.ts";
+import { model, runTeamJourney, teamIn, the } from "../support/team-walk.ts";
 
 const variables =
   "AGENT_ID AGENT_ROLE AGENT_INSTANCE WORKSPACE SHARED_CONTEXT MESSAGE_DIR PROJECT_ROOT SESSION_OBJECTIVE SESSION_STRATEGY TIMEOUT_MINUTES MAX_MEMORY_MB".split(
@@ -23,7 +23,7 @@ const cast = [
 test.each(["native", "looker"])(
   "every role runs with agent %s and finds its place in its environment",
   async (agent) => {
-    await onTeam(
+    await runTeamJourney(
       () => ({ run: look }),
       async ({ house }) => {
         const program = join(house.root, "looker");

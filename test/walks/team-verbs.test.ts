@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import type { z } from "zod";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { startOf } from "../../src/kit/processes.ts";
+import { processStartTime } from "../../src/kit/processes.ts";
 import * as records from "../../src/protocol/schema/team-records.ts";
-import { leftOf } from "../support/processes.ts";
-import { temporaryHouse, vendorEnv, type Ran } from "../support/skein.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, type RunResult } from "../support/skein.ts";
 import { repositoryIn } from "../support/team-walk.ts";
 
 const model = ["-m", "anthropic/claude-sonnet-4-5"];
@@ -28,12 +28,12 @@ const server = startModelServer(({ position: { prompt } }) => {
 });
 
 test("a team is watched, written to, stopped, resumed, merged and cleaned away", { timeout: 300_000 }, async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   rmSync(join(house.project, ".git"), { recursive: true });
   writeFileSync(join(house.project, "a.txt"), "hi\n");
   const init = "git init -q -b main && git add -A && git -c user.name=t -c user.email=t@t commit -qm first";
   expect(Bun.spawnSync(["sh", "-c", init], { cwd: house.project }).exitCode).toBe(0);
-  const team = async (...args: string[]): Promise<Ran> => house.run(["team", ...args]);
+  const team = async (...args: string[]): Promise<RunResult> => house.run(["team", ...args]);
   const json = async <Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> =>
     schema.parse((await team(...args, "--json")).json());
 
@@ -97,13 +97,13 @@ test("a team is watched, written to, stopped, resumed, merged and cleaned away",
   expect(await team("resume")).toMatchObject({ code: 2, err: expect.stringContaining("cleaned away") });
   expect((await json(records.teamStatus, "status")).is_kept).toBe(false);
   expect((await team("list-roles")).out).toBe((await house.run(["roles"])).out);
-  expect(await leftOf(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
   await server.stop();
 });
 
 test("what a purge leaves of a team is found and taken away, never with work that nobody else has, or while someone leads it", async () => {
   const writer = startModelServer(() => ({ steps: [{ calls: [{ input: { command: "echo made > made.txt" } }] }], final: "built" }));
-  using house = temporaryHouse(vendorEnv(writer.url));
+  using house = temporaryHome(vendorEnv(writer.url));
   repositoryIn(house.project);
   const teams = join(house.project, ".skein/teams");
   const clean = async (...args: string[]) => house.run(["team", "clean", ...args]);
@@ -117,7 +117,7 @@ test("what a purge leaves of a team is found and taken away, never with work tha
   expect((await clean()).out).toBe("nothing to clean\n");
   expect(await clean(name)).toMatchObject({ code: 1, out: `kept ${name}: its work is not in the project yet; --force takes it away\n` });
   const led = join(teams, name, "led-by.json");
-  writeFileSync(led, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }));
+  writeFileSync(led, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }));
   expect((await clean("--older-than", "0", "--force")).out).toBe(`kept ${name}: it is at work\n`);
   rmSync(led);
   // One that had not begun, one whose log is no log, and a link that a repository brought along.

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { events, filled, git, model, onTeam, teamIn, the, type Player } from "../support/team-walk.ts";
+import { events, filled, git, model, runTeamJourney, teamIn, the, type Player } from "../support/team-walk.ts";
 
 const builders: Player = ({ role, instance, prompt }) => {
   if (role === "architect")
@@ -25,7 +25,7 @@ const builders: Player = ({ role, instance, prompt }) => {
 };
 
 test("an architect, two engineers and a reviewer: worktrees, mail, artifacts, summaries, and the work in the project at the end", async () => {
-  await onTeam(builders, async ({ house }) => {
+  await runTeamJourney(builders, async ({ house }) => {
     const ran = await house.run(["team", "run", "sum and product", "--agents", "architect,engineer,engineer,reviewer", ...model]);
     expect([ran.code, ran.err.includes("skein:")]).toEqual([0, false]);
     const { id, root, log } = teamIn(house);
@@ -69,7 +69,7 @@ test("what does not hold is tried once more with the reason, then the team stops
     if (role === "engineer") return prompt.includes("found in a") ? "I did nothing." : "must_read is missing";
     return isReady ? { run: "echo b > b.txt" } : "Still nothing.";
   };
-  await onTeam(player, async ({ house }) => {
+  await runTeamJourney(player, async ({ house }) => {
     writeFileSync(join(house.project, "plan.json"), JSON.stringify(phases));
     const ran = await house.run(["team", "run", "two files", "--phases", "plan.json", ...model]);
     expect(ran.code).toBe(1);
@@ -91,7 +91,7 @@ test("what does not hold is tried once more with the reason, then the team stops
 
 test("two that change the same line: both branches are kept, the conflict is told, and whoever resumes goes on without one", async () => {
   const player: Player = ({ instance }) => ({ run: `echo "engineer ${instance}" > index.js` });
-  await onTeam(player, async ({ house }) => {
+  await runTeamJourney(player, async ({ house }) => {
     const ran = await house.run(["team", "run", "the same line", "--agents", "engineer,engineer", "--strategy", "parallel", ...model]);
     expect(ran.err).toContain("conflicts in index.js");
     expect(ran.code).toBe(1);
@@ -115,7 +115,7 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
     if (role === "engineer" && isSlow) return { run: "echo begun > begun.txt; sleep 300" };
     return role === "again" ? { run: "test -s begun.txt && echo went on > done.txt" } : { run: "true" };
   };
-  await onTeam(player, async ({ house }) => {
+  await runTeamJourney(player, async ({ house }) => {
     const child = house.start(["team", "run", "three phases", "--agents", "architect,engineer,reviewer", ...model]);
     const begun = () => {
       const folder = join(house.project, ".skein/teams");
@@ -154,12 +154,12 @@ test("a planner plans by what came out; a plan that can't be used is sent back o
     if (rounds === 1) return plan({ done: false, phases: [{ name: "write", members: [{ ...member, role: "wizard" }] }] });
     return prompt.includes("Changed: w.txt") ? plan({ done: true, reason: "it is written", phases: [] }) : "I don't know";
   };
-  await onTeam(player, async ({ house }) => {
+  await runTeamJourney(player, async ({ house }) => {
     const ran = await house.run(["team", "run", "write w", ...model]);
     expect([ran.code, ran.out.includes("it is written")]).toEqual([0, true]);
     expect(events(teamIn(house).log)).toContain("session_completed");
   });
-  await onTeam(
+  await runTeamJourney(
     () => "not JSON",
     async ({ house }) => {
       const ran = await house.run(["team", "run", "write w", ...model]);
@@ -175,7 +175,7 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
     if (role === "again") return prompt.includes("stalled") ? { run: "echo better > hung.txt" } : "?";
     return { run: "echo fine > fine.txt" };
   };
-  await onTeam(player, async ({ house }) => {
+  await runTeamJourney(player, async ({ house }) => {
     mkdirSync(join(house.project, ".skein/roles"), { recursive: true });
     writeFileSync(join(house.project, ".skein/roles/hasty.md"), patience);
     const program = join(house.root, "dies");
@@ -203,7 +203,7 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
 test("a member that asks a person stops the team as one that needs an answer; with it, resume goes on", async () => {
   const asks = { steps: [{ calls: [{ name: "ask_user", input: { question: "Which colour?" } }] }], final: "?" };
   const player: Player = ({ role }) => (role === "default" ? asks : { run: "echo painted > wall.txt" });
-  await onTeam(player, async ({ house, server }) => {
+  await runTeamJourney(player, async ({ house, server }) => {
     const ran = await house.run(["team", "run", "paint", "--agents", "default", ...model]);
     expect([ran.code, /Which colour\?\n +skein asks shows/.test(ran.err)]).toEqual([8, true]);
     const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string }[];
@@ -229,7 +229,7 @@ ${waitFor(`ls "${box}" | grep -q shut`)}; skein msg send --to all more; echo "ex
 ${waitFor(`grep -q "stop it" ${box}/inbox/*/* 2>/dev/null`)}`,
     };
   };
-  await onTeam(player, async ({ house }) => {
+  await runTeamJourney(player, async ({ house }) => {
     const ran = await house.run(["team", "run", "flood", "--agents", "engineer,engineer,reviewer", ...model]);
     expect([ran.code, ran.code === 0 ? "" : ran.err]).toEqual([0, ""]);
     const { id, log } = teamIn(house);

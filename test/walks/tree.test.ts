@@ -1,7 +1,7 @@
 // Working with the tree from the command line: sessions come, go and branch; nothing is ever overwritten.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { temporaryHouse, vendorEnv, wireModels, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/skein.ts";
 
 let server: ModelServer;
 beforeAll(() => {
@@ -9,7 +9,7 @@ beforeAll(() => {
 });
 afterAll(() => server.stop());
 
-async function conversation(house: TemporaryHouse): Promise<{ id: string; nodes: { id: string; author: string }[] }> {
+async function conversation(house: TemporaryHome): Promise<{ id: string; nodes: { id: string; author: string }[] }> {
   for (const words of ["first words", "second words"]) {
     const ran = await house.run(["run", words, "--session", "main", "-m", wireModels.anthropic, "--json"]);
     expect(ran.code).toBe(0);
@@ -25,7 +25,7 @@ const lastRequest = () => JSON.stringify(server.main().at(-1)?.body);
 
 describe("run on the tree", () => {
   test("at an old node makes a branch in a new session; the old one keeps its tip", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const { id, nodes } = await conversation(house);
     const answer = nodes[1]?.id as string;
     const ran = await house.run(["run", "another way", "--at", answer.slice(-8), "--json"]);
@@ -44,7 +44,7 @@ describe("run on the tree", () => {
   });
 
   test("with --fork copies nothing and goes on from the same node", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const { nodes } = await conversation(house);
     const ran = await house.run(["run", "third words", "--session", "main", "--fork", "--json"]);
     expect(ran.code).toBe(0);
@@ -55,7 +55,7 @@ describe("run on the tree", () => {
   });
 
   test("at an old node needs no default model: the branch goes on with the one of its session", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const script = `${house.root}/script.json`;
     await Bun.write(script, JSON.stringify({ steps: [{ text: "one" }, { text: "two" }] }));
     const first = (await house.run(["run", "first", "-m", `replay/${script}`, "--json"])).json();
@@ -64,7 +64,7 @@ describe("run on the tree", () => {
   });
 
   test("--fork needs something to fork, and an unknown node is said to be unknown", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     expect((await house.run(["run", "x", "--fork"])).code).toBe(2);
     await conversation(house);
     expect((await house.run(["run", "x", "--at", "00000000"])).code).toBe(2);
@@ -74,7 +74,7 @@ describe("run on the tree", () => {
 
 describe("sessions", () => {
   test("are made, listed, used, renamed, archived and restored, by name and by tail", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const { id } = await conversation(house);
     expect((await house.run(["new", "idea", "-m", wireModels.anthropic])).out).toContain("idea");
     const names = async (...flags: string[]) =>
@@ -93,7 +93,7 @@ describe("sessions", () => {
   });
 
   test("keep a message that was added, and the next turn is sent it", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     await conversation(house);
     expect((await house.run(["add", "main", "by the way: blue"])).code).toBe(0);
     await house.run(["run", "and now?", "--session", "main"]);
@@ -103,7 +103,7 @@ describe("sessions", () => {
 });
 
 test("context shows exactly the request that is sent next", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   const { nodes } = await conversation(house);
   const body = (await house.run(["context", "main", nodes[0]?.id as string, "--body"])).out.trim();
   server.clear();
@@ -117,7 +117,7 @@ test("context shows exactly the request that is sent next", async () => {
 });
 
 test("context needs no key", async () => {
-  using house = temporaryHouse(vendorEnv(server.url));
+  using house = temporaryHome(vendorEnv(server.url));
   await conversation(house);
   const ran = await house.run(["context", "main"], { env: { ANTHROPIC_API_KEY: "" } });
   expect({ code: ran.code, has: ran.out.includes("second words") }).toEqual({ code: 0, has: true });
@@ -125,7 +125,7 @@ test("context needs no key", async () => {
 
 describe("exec", () => {
   test("runs a command, exits as it did, and the next request carries what it printed", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     await conversation(house);
     const ran = await house.run(["exec", "main", "echo from the shell; pwd; exit 3"]);
     expect(ran).toMatchObject({ code: 3, out: expect.stringContaining("from the shell") });
@@ -141,7 +141,7 @@ describe("exec", () => {
   });
 
   test("needs no key", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     await conversation(house);
     expect((await house.run(["exec", "main", "echo hi"], { env: { ANTHROPIC_API_KEY: "" } })).out).toBe("hi\n");
   });
@@ -149,7 +149,7 @@ describe("exec", () => {
 
 describe("graft", () => {
   test("brings a branch's conclusion into another session as one node, and moving back removes it", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const { nodes } = await conversation(house);
     const branch = (await house.run(["run", "try it in red", "--at", nodes[1]?.id as string, "--json"])).json();
     expect(branch["status"]).toBe("ok");
@@ -167,7 +167,7 @@ describe("graft", () => {
 
 describe("handles", () => {
   test("of a file, a page and a session keep a copy, and the next request carries it as it was", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     await conversation(house);
     await Bun.write(`${house.project}/it's here.txt`, "the file as it was");
     expect((await house.run(["add", "main", "--file", "it's here.txt"])).code).toBe(0);
@@ -186,7 +186,7 @@ describe("handles", () => {
   });
 
   test("of what can't be read add nothing and say why", async () => {
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const { nodes } = await conversation(house);
     const missing = await house.run(["add", "main", "--file", "nothing.txt"]);
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("No such file") });

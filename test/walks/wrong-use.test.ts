@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { allCommands, commandTable } from "../../src/cli/index.ts";
 import { runFlags } from "../../src/cli/run-flags.ts";
 import { startModelServer } from "../../src/agents/contract/server.ts";
-import { temporaryHouse, vendorEnv, wireModels, type Ran, type TemporaryHouse } from "../support/skein.ts";
+import { temporaryHome, vendorEnv, wireModels, type RunResult, type TemporaryHome } from "../support/skein.ts";
 
 /** An address where nothing listens: a run that gets as far as a request would fail otherwise. */
 const nowhere = vendorEnv("http://127.0.0.1:9");
 
-function expectWrong(house: TemporaryHouse, ran: Ran, says: RegExp, codes: readonly number[] = [2, 3]): void {
+function expectWrong(house: TemporaryHome, ran: RunResult, says: RegExp, codes: readonly number[] = [2, 3]): void {
   expect(codes, ran.err).toContain(ran.code);
   expect(ran.out).toBe("");
   const [first, ...rest] = ran.err.trimEnd().split("\n");
@@ -86,7 +86,7 @@ describe("run", () => {
 
   test.each(runFlags.map((flag) => [flag.name] as const))("--%s used wrongly says so and writes nothing", async (name) => {
     const [args, says] = wrong[name] as [string[], RegExp];
-    using house = temporaryHouse(nowhere);
+    using house = temporaryHome(nowhere);
     writeFileSync(join(house.project, "plain-file"), "");
     expectWrong(house, await house.run(["run", "task", ...args]), says);
   });
@@ -128,7 +128,7 @@ describe("run", () => {
     ["add with a path that is not there", ["add", "x", "--file", "plain-file", "--allow-write", "none"], /nothing is at/],
   ];
   test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
-    using house = temporaryHouse(nowhere);
+    using house = temporaryHome(nowhere);
     writeFileSync(join(house.project, "plain-file"), "plain");
     writeFileSync(join(house.project, "bad-schema"), '{"type": 5}');
     writeFileSync(join(house.project, "empty"), "\n");
@@ -137,7 +137,7 @@ describe("run", () => {
   });
 
   test("an output file in a directory that can't be written is refused before the run", async () => {
-    using house = temporaryHouse(nowhere);
+    using house = temporaryHome(nowhere);
     mkdirSync(join(house.project, "locked"));
     chmodSync(join(house.project, "locked"), 0o500);
     // root may write anywhere
@@ -148,7 +148,7 @@ describe("run", () => {
 
   test("a session id that is taken is refused", async () => {
     const server = startModelServer({ steps: [], final: "hi" });
-    using house = temporaryHouse(vendorEnv(server.url));
+    using house = temporaryHome(vendorEnv(server.url));
     const args = ["run", "x", "-m", wireModels.anthropic, "--session-id", "01890000-0000-7000-8000-00000000abcd"];
     try {
       expect((await house.run(args)).code).toBe(0);
@@ -217,7 +217,7 @@ describe("commands", () => {
   });
 
   test.each(Object.entries(wrongCommands))("%s used wrongly says so and writes nothing", async (_name, [args, says]) => {
-    using house = temporaryHouse(nowhere);
+    using house = temporaryHome(nowhere);
     expectWrong(house, await house.run(args), says);
   });
 
@@ -296,19 +296,19 @@ describe("commands", () => {
     [["frobnicate"], /--help/],
     [["help", "modles"], /did you mean "skein models"/],
   ])("%p says so and writes nothing", async (args, says) => {
-    using house = temporaryHouse(nowhere);
+    using house = temporaryHome(nowhere);
     expectWrong(house, await house.run(args), says);
   });
 
   test("skein alone without a terminal prints help on stderr and exits 2", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const ran = await house.run([]);
     expect(ran).toMatchObject({ code: 2, out: "" });
     expect(ran.err).toContain("Usage: skein");
   });
 
   test("the help of every command is on stdout, fits, and lists every flag", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const main = await house.run(["--help"]);
     expect(main.code).toBe(0);
     for (const command of await allCommands()) {
@@ -332,7 +332,7 @@ describe("configuration", () => {
   ];
   for (const place of ["user", "project"] as const) {
     test.each(broken)(`%s in the ${place}'s file is exit 3 and names the file`, async (_title, text, says) => {
-      using house = temporaryHouse(nowhere);
+      using house = temporaryHome(nowhere);
       const folder = place === "user" ? join(house.env["SKEIN_HOME"] as string, "config") : join(house.project, ".skein");
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, "config.jsonc"), text);
@@ -347,14 +347,14 @@ describe("configuration", () => {
   }
 
   test("a variable with a wrong value is exit 3 and named", async () => {
-    using house = temporaryHouse(nowhere);
+    using house = temporaryHome(nowhere);
     expectWrong(house, await house.run(["run", "x"], { env: { SKEIN_MAX_STEPS: "many" } }), /SKEIN_MAX_STEPS/, [3]);
   });
 });
 
 describe("without a key", () => {
   test("no model at all is exit 4, says exactly what to do and writes nothing", async () => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     const ran = await house.run(["run", "x"]);
     expect(ran).toMatchObject({ code: 4, out: "" });
     for (const words of ["no model can be asked", "export ANTHROPIC_API_KEY=", "https://", "ollama serve", "skein demo"])
@@ -369,7 +369,7 @@ describe("without a key", () => {
     ["gemini", "GEMINI_API_KEY"],
     ["groq/openai/gpt-oss-120b", "GROQ_API_KEY"],
   ])("%s is exit 4 and names %s", async (model, variable) => {
-    using house = temporaryHouse();
+    using house = temporaryHome();
     expectWrong(house, await house.run(["run", "x", "-m", model]), new RegExp(`set ${variable}; get one at https://`), [4]);
   });
 });

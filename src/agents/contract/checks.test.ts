@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Node, Part } from "../../protocol/node.ts";
-import { checkBranch, checkFailure, checkFork, checkKill, checkModel, checkResume, checkTools, type Evidence } from "./checks.ts";
-import type { Ended } from "./seat.ts";
+import { checkBranch, checkFailure, checkFork, checkKill, checkModel, checkResume, checkTools, type TrialEvidence } from "./checks.ts";
+import type { TrialTurn } from "./seat.ts";
 import type { RecordedRequest } from "./server.ts";
-import { newWords, prompts, scriptOf } from "./words.ts";
+import { createMarkers, trialPrompts, trialScript } from "./words.ts";
 
-const words = newWords();
+const words = createMarkers();
 const project = mkdtempSync(join(tmpdir(), "skein-checks-"));
 writeFileSync(join(project, words.file), `${words.written}\n`);
 afterAll(() => rmSync(project, { recursive: true }));
@@ -29,7 +29,7 @@ const nodes = [
   nodeOf({ kind: "result", call: "c", name: "bash", text: `${words.printed}\n`, isError: false }),
 ];
 
-function ended(more: Partial<Ended> = {}): Ended {
+function ended(more: Partial<TrialTurn> = {}): TrialTurn {
   return { status: "ok", message: "", answer: words.answered, nodes, nativeId: "one", started: "new", ...more };
 }
 
@@ -50,10 +50,10 @@ function asked(...texts: string[]): RecordedRequest[] {
 }
 
 const all = [words.asked, words.printed, words.answered];
-const first: Evidence = { ended: ended(), requests: asked(words.asked, [words.asked, words.printed].join(" ")), project };
+const first: TrialEvidence = { ended: ended(), requests: asked(words.asked, [words.asked, words.printed].join(" ")), project };
 
 describe("a first turn", () => {
-  const bad: [string, Partial<Evidence>, string][] = [
+  const bad: [string, Partial<TrialEvidence>, string][] = [
     ["that failed says why", { ended: ended({ status: "broken", message: "pi: no such thing" }) }, "pi: no such thing"],
     ["that ended without a reason says how", { ended: ended({ status: "killed" }) }, "ended as killed"],
     ["that asked nobody is no turn", { requests: [] }, "it says that it is done, but it asked no model"],
@@ -118,13 +118,19 @@ test("a stopped call leaves nobody", () => {
 });
 
 test("the script goes by the latest turn, also when one prompt tells everything before it", () => {
-  const script = scriptOf(words);
+  const script = trialScript(words);
   const finalOf = (prompt: string) => {
     const chosen = typeof script === "function" ? script({ position: { turn: 1, step: 0, prompt }, body: null }) : script;
     return chosen.final;
   };
-  const told = [prompts.first(words), prompts.fork(words), prompts.trunk(words), prompts.again(words), prompts.kill(words)];
+  const told = [
+    trialPrompts.first(words),
+    trialPrompts.fork(words),
+    trialPrompts.trunk(words),
+    trialPrompts.again(words),
+    trialPrompts.kill(words),
+  ];
   const finals = told.map((_, at) => finalOf(told.slice(0, at + 1).join("\n")));
   expect(finals).toEqual([words.answered, "on the fork", "on the trunk", "on the fork again", "it was not stopped"]);
-  expect(newWords()).not.toEqual(words);
+  expect(createMarkers()).not.toEqual(words);
 });

@@ -2,14 +2,14 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "./server.ts";
 import { startRemoteModelServer } from "../../../test/support/model-server-control.ts";
-import type { Json } from "./server/json.ts";
-import { positionOf } from "./server/position.ts";
-import type { ProtocolName } from "./server/protocol.ts";
-import { shellScript, type Fault } from "./server/script.ts";
+import type { JsonValue } from "./server/json.ts";
+import { findPosition } from "./server/position.ts";
+import type { ServerWireName } from "./server/protocol.ts";
+import { shellScript, type ServerFault } from "./server/script.ts";
 
 const running: ModelServer[] = [];
 const schema = { type: "object", properties: { command: { type: "string" } } };
-const requests: Record<ProtocolName, { path: string; body: Json; error: string }> = {
+const requests: Record<ServerWireName, { path: string; body: JsonValue; error: string }> = {
   anthropic: {
     path: "/v1/messages",
     body: {
@@ -45,7 +45,7 @@ const requests: Record<ProtocolName, { path: string; body: Json; error: string }
     error: "UNAVAILABLE",
   },
 };
-const wires = Object.keys(requests) as ProtocolName[];
+const wires = Object.keys(requests) as ServerWireName[];
 
 function start(options?: ModelServerOptions): ModelServer {
   const server = startModelServer(
@@ -56,7 +56,7 @@ function start(options?: ModelServerOptions): ModelServer {
   return server;
 }
 
-function ask(server: { url: string }, wire: ProtocolName): Promise<Response> {
+function ask(server: { url: string }, wire: ServerWireName): Promise<Response> {
   return fetch(server.url + requests[wire].path, { method: "POST", body: JSON.stringify(requests[wire].body) });
 }
 
@@ -122,7 +122,7 @@ describe.each(wires)("%s", (wire) => {
   });
 
   test("slow deltas come one by one and whole", async () => {
-    const slow: Fault = { type: "slow", delayMs: 1 };
+    const slow: ServerFault = { type: "slow", delayMs: 1 };
     const server = start({ faults: { 1: slow } });
     const [first, second] = [await (await ask(server, wire)).text(), await (await ask(server, wire)).text()];
     expect(first.replaceAll(/[_-]1\b|_1_0/g, "")).toBe(second.replaceAll(/[_-]2\b|_2_0/g, ""));
@@ -130,12 +130,12 @@ describe.each(wires)("%s", (wire) => {
 });
 
 describe("the fake cache", () => {
-  const block = (text: string, marked: boolean): Json => ({
+  const block = (text: string, marked: boolean): JsonValue => ({
     type: "text",
     text,
     ...(marked ? { cache_control: { type: "ephemeral" } } : {}),
   });
-  const usageOf = async (server: ModelServer, path: string, body: Json): Promise<Record<string, number>> => {
+  const usageOf = async (server: ModelServer, path: string, body: JsonValue): Promise<Record<string, number>> => {
     const response = await fetch(server.url + path, { method: "POST", body: JSON.stringify(body) });
     return ((await response.json()) as { usage: Record<string, number> }).usage;
   };
@@ -160,7 +160,7 @@ describe("the fake cache", () => {
 
   test("without breakpoints any common beginning is read", async () => {
     const server = start({ cache: true });
-    const body = (text: string): Json => ({
+    const body = (text: string): JsonValue => ({
       tools: [{ type: "function", name: "shell_command" }],
       instructions: "I".repeat(400),
       input: [{ role: "user", content: text }],
@@ -182,7 +182,7 @@ describe("the position", () => {
   ];
 
   test("counts the rounds after the last user text", () => {
-    expect(positionOf([user("a"), call, result, user("b"), call, call, result, result, call, result])).toEqual({
+    expect(findPosition([user("a"), call, result, user("b"), call, call, result, result, call, result])).toEqual({
       turn: 2,
       step: 2,
       prompt: "b",
@@ -194,11 +194,11 @@ describe("the position", () => {
       { type: "call" as const, id },
       { type: "result" as const, id },
     ];
-    expect(positionOf([user("a"), ...at("call_t1s0n0"), ...at("call_t1s0n1"), ...at("call_t1s1n0")]).step).toBe(2);
+    expect(findPosition([user("a"), ...at("call_t1s0n0"), ...at("call_t1s0n1"), ...at("call_t1s1n0")]).step).toBe(2);
   });
 
   test("with a marker ignores the client's own texts", () => {
-    expect(positionOf([user("#task a"), call, result, user("keep going")], "#task").step).toBe(1);
+    expect(findPosition([user("#task a"), call, result, user("keep going")], "#task").step).toBe(1);
   });
 });
 

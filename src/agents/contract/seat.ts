@@ -1,14 +1,14 @@
 // A place where an agent is tried: a house of its own in temporary directories, whose vendors are the scripted server.
 // The house is built elsewhere; here is what a trial does in it.
-import type { Api, TurnStart } from "../../protocol/api.ts";
+import type { Api, TurnStartParams } from "../../protocol/api.ts";
 import { messageOf, type TurnStatus } from "../../protocol/error.ts";
 import type { Node } from "../../protocol/node.ts";
-import { usualPolicy } from "../../protocol/policy.ts";
+import { defaultPolicy } from "../../protocol/policy.ts";
 import type { CliRecord, Session } from "../../protocol/turn.ts";
-import { plainTurn } from "../../protocol/turn-start.ts";
+import { bareTurn } from "../../protocol/turn-start.ts";
 import type { ModelServer } from "./server.ts";
 
-export type Seat = {
+export type TrialSite = {
   api: Api;
   server: ModelServer;
   /** Absolute; empty but for what the trial does there. */
@@ -16,10 +16,10 @@ export type Seat = {
   close: () => Promise<void>;
 };
 
-export type Taker = { agent: string; model: string; limitMs: number };
+export type TrialAgent = { agent: string; model: string; limitMs: number };
 
 /** How a turn ended, as the tree has it. */
-export type Ended = {
+export type TrialTurn = {
   status: TurnStatus;
   message: string;
   answer: string;
@@ -28,7 +28,7 @@ export type Ended = {
   started: CliRecord["started"] | null;
 };
 
-export function openSession({ api, project }: Seat, { agent, model }: Taker): Promise<Session> {
+export function openTrialSession({ api, project }: TrialSite, { agent, model }: TrialAgent): Promise<Session> {
   return api.session.open({
     find: { by: "new" },
     directory: project,
@@ -42,9 +42,9 @@ export function openSession({ api, project }: Seat, { agent, model }: Taker): Pr
 }
 
 /** Never rejects: what keeps a turn from being started is how it ended. */
-export async function takeTurn({ api }: Seat, session: string, prompt: string, limitMs: number): Promise<Ended> {
+export async function takeTrialTurn({ api }: TrialSite, session: string, prompt: string, limitMs: number): Promise<TrialTurn> {
   const nodes: Node[] = [];
-  let ended: Ended = { status: "broken", message: "it ended without a word", answer: "", nodes, nativeId: null, started: null };
+  let ended: TrialTurn = { status: "broken", message: "it ended without a word", answer: "", nodes, nativeId: null, started: null };
   try {
     for await (const event of api.turn.start({ ...trialTurn(session), prompt, timeoutMs: limitMs })) {
       if (event.type === "node.added") nodes.push(event.node);
@@ -59,7 +59,7 @@ export async function takeTurn({ api }: Seat, session: string, prompt: string, l
   return ended;
 }
 
-function trialTurn(session: string): TurnStart {
-  const turn = plainTurn(session, usualPolicy);
+function trialTurn(session: string): TurnStartParams {
+  const turn = bareTurn(session, defaultPolicy);
   return { ...turn, limits: { ...turn.limits, maxSteps: 20 } };
 }

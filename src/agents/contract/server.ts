@@ -1,24 +1,24 @@
 // A model server on 127.0.0.1 that plays a script to any client of four protocols: for the contract of other agents, for tests and for the bench.
 // It keeps nothing that decides an answer except the faults it was told and the fake cache.
 import { anthropic } from "./server/anthropic.ts";
-import { countUncached, createCache } from "./server/cache.ts";
+import { countUncached, createPromptCache } from "./server/cache.ts";
 import { chat } from "./server/chat.ts";
 import { composeAnswer, isSideRequest, stepAt } from "./server/compose.ts";
 import { gemini } from "./server/gemini.ts";
-import { field, type Json } from "./server/json.ts";
-import { positionOf, type Position } from "./server/position.ts";
-import type { Protocol, ProtocolName } from "./server/protocol.ts";
+import { field, type JsonValue } from "./server/json.ts";
+import { findPosition, type ScriptPosition } from "./server/position.ts";
+import type { ServerWire, ServerWireName } from "./server/protocol.ts";
 import { sendAnswer, sendFailure } from "./server/reply.ts";
 import { responses } from "./server/responses.ts";
-import type { Fault, Script, Step, TokenCounts } from "./server/script.ts";
-import { answerSide, modelOf, readBody } from "./server/side.ts";
+import type { ServerFault, Script, ScriptStep, TokenCounts } from "./server/script.ts";
+import { answerSideRequest, requestedModel, readBody } from "./server/side.ts";
 
 /** A function chooses the script by what the request says. */
-export type ScriptSource = Script | ((request: { position: Position; body: Json }) => Script);
+export type ScriptSource = Script | ((request: { position: ScriptPosition; body: JsonValue }) => Script);
 
 export type ModelServerOptions = {
   /** Faults by number of the request; side requests are not counted. The first is 1. */
-  faults?: Record<number, Fault>;
+  faults?: Record<number, ServerFault>;
   /** Report cache tokens from a fake cache that remembers the prefixes it has seen. */
   cache?: boolean;
   chunkDelayMs?: number;
@@ -39,7 +39,7 @@ export type RecordedRequest = {
   at: number;
   method: string;
   path: string;
-  protocol: ProtocolName | null;
+  protocol: ServerWireName | null;
   isSide: boolean;
   step: number;
   /** What the answer says that it counted; null where there was none. */
@@ -47,7 +47,7 @@ export type RecordedRequest = {
   headers: Record<string, string>;
   /** The body as it came. */
   text: string;
-  body: Json;
+  body: JsonValue;
 };
 
 export type ModelServer = {
@@ -57,7 +57,7 @@ export type ModelServer = {
   main: () => RecordedRequest[];
   setScript: (script: ScriptSource) => void;
   /** Without a number it holds for every request until it is set to null. */
-  setFault: (fault: Fault | null, request?: number) => void;
+  setFault: (fault: ServerFault | null, request?: number) => void;
   /** Forgets the record and starts numbering anew. */
   clear: () => void;
   stop: () => Promise<void>;
@@ -66,8 +66,8 @@ export type ModelServer = {
 type State = {
   script: ScriptSource;
   options: ModelServerOptions;
-  always: Fault | null;
-  faults: Map<number, Fault>;
+  always: ServerFault | null;
+  faults: Map<number, ServerFault>;
   requests: RecordedRequest[];
   answered: number;
   arrived: number;
@@ -76,7 +76,7 @@ type State = {
 
 export function startModelServer(script: ScriptSource, options: ModelServerOptions = {}): ModelServer {
   const faults = new Map(Object.entries(options.faults ?? {}).map(([number, fault]) => [Number(number), fault]));
-  const countPrompt = options.cache === true ? createCache() : countUncached;
+  const countPrompt = options.cache === true ? createPromptCache() : countUncached;
   const state: State = { script, options, always: null, faults, requests: [], answered: 0, arrived: 0, countPrompt };
   const server = Bun.serve({ hostname: "127.0.0.1", port: 0, idleTimeout: 0, fetch: (request) => answerRequest(state, request) });
   return {
@@ -96,7 +96,7 @@ export function startModelServer(script: ScriptSource, options: ModelServerOptio
   };
 }
 
-function setFault(state: State, fault: Fault | null, request: number | undefined): void {
+function setFault(state: State, fault: ServerFault | null, request: number | undefined): void {
   if (request === undefined) state.always = fault;
   else if (fault === null) state.faults.delete(request);
   else state.faults.set(request, fault);
@@ -110,7 +110,7 @@ async function answerRequest(state: State, request: Request): Promise<Response> 
   const text = await request.text();
   const body = readBody(text) ?? null;
   const record = recordRequest(state, { at, path, text, body, request });
-  const side = answerSide(request.method, path, text);
+  const side = answerSideRequest(request.method, path, text);
   if (side !== null) return side;
   const protocol = record.protocol === null ? undefined : protocols[record.protocol];
   if (protocol === undefined || request.method !== "POST")
@@ -119,16 +119,19 @@ async function answerRequest(state: State, request: Request): Promise<Response> 
   return answerModel(state, protocol, record, request.signal);
 }
 
-const protocols: Record<ProtocolName, Protocol> = { anthropic, responses, chat, gemini };
+const protocols: Record<ServerWireName, ServerWire> = { anthropic, responses, chat, gemini };
 
-const paths: [RegExp, ProtocolName][] = [
+const paths: [RegExp, ServerWireName][] = [
   [/\/messages$/, "anthropic"],
   [/\/responses$/, "responses"],
   [/\/chat\/completions$/, "chat"],
   [/:(streamGenerateContent|generateContent)$/, "gemini"],
 ];
 
-function recordRequest(state: State, given: { at: number; path: string; text: string; body: Json; request: Request }): RecordedRequest {
+function recordRequest(
+  state: State,
+  given: { at: number; path: string; text: string; body: JsonValue; request: Request },
+): RecordedRequest {
   const { request, ...rest } = given;
   const protocol = paths.find(([pattern]) => pattern.test(given.path))?.[1] ?? null;
   const headers = Object.fromEntries(request.headers);
@@ -137,18 +140,18 @@ function recordRequest(state: State, given: { at: number; path: string; text: st
   return record;
 }
 
-async function answerModel(state: State, protocol: Protocol, record: RecordedRequest, signal: AbortSignal): Promise<Response> {
+async function answerModel(state: State, protocol: ServerWire, record: RecordedRequest, signal: AbortSignal): Promise<Response> {
   const { body, path } = record;
   const { options } = state;
   const reading = protocol.read(body);
-  const position = positionOf(reading.items, options.marker);
+  const position = findPosition(reading.items, options.marker);
   if (options.count === "requests") position.step = state.answered;
   const script = typeof state.script === "function" ? state.script({ position, body }) : state.script;
   record.isSide = isSideRequest(script, reading.tools);
   const stream = protocol.name === "gemini" ? path.endsWith(":streamGenerateContent") : field(body, "stream") === true;
-  const model = modelOf(path, body);
+  const model = requestedModel(path, body);
   if (record.isSide) {
-    const step: Step = { text: options.sideText ?? "side" };
+    const step: ScriptStep = { text: options.sideText ?? "side" };
     const prompt = countUncached(protocol.name, reading.pieces);
     const answer = composeAnswer({ model, number: 0, reading, position, step, fault: null, prompt });
     return sendAnswer(protocol, answer, { stream, chunkDelayMs: 0, fault: null, signal });

@@ -2,20 +2,20 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { familyMembers } from "../../kit/processes.ts";
-import { type Ended, type Seat, takeTurn } from "./seat.ts";
-import { prompts, type Words } from "./words.ts";
+import { type TrialTurn, type TrialSite, takeTrialTurn } from "./seat.ts";
+import { trialPrompts, type TrialMarkers } from "./words.ts";
 
 const settleMs = 3_000;
 
-export async function stopInCall(
-  seat: Seat,
+export async function stopDuringCall(
+  seat: TrialSite,
   session: string,
-  words: Words,
+  words: TrialMarkers,
   limitMs: number,
-): Promise<{ ended: Ended; hadBegun: boolean; left: number }> {
+): Promise<{ ended: TrialTurn; hadBegun: boolean; left: number }> {
   const begun = join(seat.project, words.begun);
   let isOver = false;
-  const turn = takeTurn(seat, session, prompts.kill(words), limitMs).finally(() => (isOver = true));
+  const turn = takeTrialTurn(seat, session, trialPrompts.kill(words), limitMs).finally(() => (isOver = true));
   while (!isOver && !existsSync(begun)) await Bun.sleep(50);
   await seat.api.turn.cancel({ session });
   const ended = await turn;
@@ -29,7 +29,7 @@ export async function stopInCall(
 }
 
 /** By the session in the environment, or by how long it sleeps: the environment may be gone. */
-function livingOf(session: string, { sleep }: Words): number {
+function livingOf(session: string, { sleep }: TrialMarkers): number {
   return new Set([...familyMembers({ root: null, mark: `SKEIN_SESSION_ID=${session}` }), ...sleeping(sleep)]).size;
 }
 

@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import type { ScriptSource } from "./server.ts";
 import { shellScript } from "./server/script.ts";
 
-export type Words = {
+export type TrialMarkers = {
   /** In every prompt of the trial. */
   mark: string;
   /** Of the first turn: what is asked, written to the file, printed, and answered. */
@@ -21,7 +21,7 @@ export type Words = {
   sleep: string;
 };
 
-export function newWords(): Words {
+export function createMarkers(): TrialMarkers {
   const tail = String(randomInt(1e8, 1e9));
   const word = (name: string): string => `${name}${tail}`;
   return {
@@ -39,16 +39,16 @@ export function newWords(): Words {
   };
 }
 
-export const prompts = {
-  first: (words: Words): string => `${words.mark} ${words.asked}: run the command`,
-  fork: (words: Words): string => `${words.mark} ${words.fork}: and now`,
-  trunk: (words: Words): string => `${words.mark} ${words.trunk}: go on`,
-  again: (words: Words): string => `${words.mark} ${words.again}: on the fork`,
-  kill: (words: Words): string => `${words.mark} ${words.begun}: run the long command`,
+export const trialPrompts = {
+  first: (words: TrialMarkers): string => `${words.mark} ${words.asked}: run the command`,
+  fork: (words: TrialMarkers): string => `${words.mark} ${words.fork}: and now`,
+  trunk: (words: TrialMarkers): string => `${words.mark} ${words.trunk}: go on`,
+  again: (words: TrialMarkers): string => `${words.mark} ${words.again}: on the fork`,
+  kill: (words: TrialMarkers): string => `${words.mark} ${words.begun}: run the long command`,
 };
 
 /** An agent that is told the earlier conversation has all of its words in one prompt: the latest turn's come first. */
-export function scriptOf(words: Words): ScriptSource {
+export function trialScript(words: TrialMarkers): ScriptSource {
   return ({ position: { prompt } }) => {
     if (prompt.includes(words.begun)) return shellScript([`echo begun > ${words.begun}; sleep ${words.sleep}`], "it was not stopped");
     if (prompt.includes(words.again)) return shellScript([], "on the fork again");

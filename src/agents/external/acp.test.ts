@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import type { TurnStatus } from "../../protocol/error.ts";
 import type { Json } from "../../models/wire/json.ts";
-import { acpTalk, isAcpSessionLost } from "./acp.ts";
-import type { CliEvent, CliLaunch, CliTalk } from "./adapter.ts";
+import { createAcpDialogue, isAcpSessionLost } from "./acp.ts";
+import type { CliEvent, CliLaunch, CliDialogue } from "./adapter.ts";
 
 const launch: CliLaunch = {
   prompt: "do it",
@@ -24,7 +24,7 @@ type Say = (message: Json) => void;
 type Answer = (params: Json, say: Say) => Json | Promise<Json>;
 type Failing = { error: Json };
 type Asked = { method: string; params: Json };
-type Played = { events: CliEvent[]; asked: Asked[]; replies: Json[]; isEnded: boolean; talk: CliTalk };
+type Played = { events: CliEvent[]; asked: Asked[]; replies: Json[]; isEnded: boolean; talk: CliDialogue };
 
 const hello = { protocolVersion: 1, agentInfo: { name: "peer", version: "1.2.3" }, agentCapabilities: { loadSession: true } };
 const usual: Record<string, Answer> = {
@@ -69,7 +69,7 @@ async function play(answers: Record<string, Answer>, changes: Partial<CliLaunch>
       })(),
     );
   };
-  const talk = acpTalk({ ...launch, ...changes }, { write: hear, end: () => (played.isEnded = true) });
+  const talk = createAcpDialogue({ ...launch, ...changes }, { write: hear, end: () => (played.isEnded = true) });
   for (let idle = 0; idle < 20 && !played.isEnded; idle += 1) {
     await Promise.all(waiting.splice(0));
     for (const line of lines.splice(0)) {
@@ -329,7 +329,7 @@ test("one that wants to be signed in is signed in by its key, and by nothing tha
 test("a stop is asked for while the prompt runs; before it there is nothing to stop", async () => {
   const sent: string[] = [];
   let ends = 0;
-  const talk = acpTalk(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });
+  const talk = createAcpDialogue(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });
   talk.cancel();
   expect(ends).toBe(1);
   for (const [id, result] of [hello, { sessionId: "s-1" }].entries()) {

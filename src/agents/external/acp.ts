@@ -4,9 +4,9 @@ import { Rpc, type RpcError, type RpcReply, noMethod } from "../../kit/rpc.ts";
 import { isJson, type Json, listAt, objectAt, textAt } from "../../models/wire/json.ts";
 import type { TurnStatus } from "../../protocol/error.ts";
 import { AcpUpdates } from "./acp-updates.ts";
-import type { CliEvent, CliLaunch, CliTalk, TalkOut } from "./adapter.ts";
-import { failureIn } from "./failure-words.ts";
-import { garbage } from "./json-line.ts";
+import type { CliEvent, CliLaunch, CliDialogue, DialogueOutput } from "./adapter.ts";
+import { matchFailure } from "./failure-words.ts";
+import { garbageEvent } from "./json-line.ts";
 
 const protocolVersion = 1;
 const authRequired = -32000;
@@ -18,8 +18,8 @@ export function isAcpSessionLost(message: string): boolean {
   return message.includes(lostWords);
 }
 
-export function acpTalk(launch: CliLaunch, out: TalkOut): CliTalk {
-  const talk = new AcpTalk(launch, out);
+export function createAcpDialogue(launch: CliLaunch, out: DialogueOutput): CliDialogue {
+  const talk = new AcpDialogue(launch, out);
   return {
     line: (text) => talk.line(text),
     quiet: () => talk.told(),
@@ -31,9 +31,9 @@ export function acpTalk(launch: CliLaunch, out: TalkOut): CliTalk {
 /** What went wrong on the way to an answer. */
 type Stop = { message: string; kind?: TurnStatus };
 
-class AcpTalk {
+class AcpDialogue {
   readonly #launch: CliLaunch;
-  readonly #out: TalkOut;
+  readonly #out: DialogueOutput;
   readonly #rpc: Rpc;
   readonly #updates = new AcpUpdates();
   #events: CliEvent[] = [];
@@ -43,7 +43,7 @@ class AcpTalk {
   #isOver = false;
   #notices = 0;
 
-  constructor(launch: CliLaunch, out: TalkOut) {
+  constructor(launch: CliLaunch, out: DialogueOutput) {
     this.#launch = launch;
     this.#out = out;
     this.#rpc = new Rpc({
@@ -56,7 +56,7 @@ class AcpTalk {
 
   line(text: string): CliEvent[] {
     // A stray line of a log is not answered.
-    if (!text.trimStart().startsWith("{") || !this.#rpc.receive(text)) return [...this.told(), ...garbage(text)];
+    if (!text.trimStart().startsWith("{") || !this.#rpc.receive(text)) return [...this.told(), ...garbageEvent(text)];
     return this.told();
   }
 
@@ -229,7 +229,7 @@ function stopOf(error: RpcError, before = ""): Stop {
   const more = [textAt(data, "message"), textAt(data, "details"), typeof error.data === "string" ? error.data : ""];
   const words = [before, error.message, ...more].filter((text) => text !== "");
   const message = [...new Set(words)].join(": ");
-  const kind = error.code === authRequired ? "auth" : failureIn(message);
+  const kind = error.code === authRequired ? "auth" : matchFailure(message);
   return { message, ...(kind === null ? {} : { kind }) };
 }
 

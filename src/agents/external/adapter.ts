@@ -4,7 +4,7 @@ import type { WireName } from "../../models/model.ts";
 import type { Json } from "../../models/wire/json.ts";
 import type { TurnStatus } from "../../protocol/error.ts";
 import type { CallPart, ImageData, Part } from "../../protocol/node.ts";
-import type { PlannedTurn } from "../../protocol/ports.ts";
+import type { TurnCheckInput } from "../../protocol/ports.ts";
 import type { Usage } from "../../protocol/usage.ts";
 import type { CliQuestion } from "./questions.ts";
 
@@ -46,9 +46,9 @@ export type Adapter = {
   /** Flags of `--agent-arg` that would loosen the walls or change what the adapter relies on. */
   forbiddenArgs: readonly string[];
   /** Throws a fault for what it can't be told. */
-  check?: (turn: PlannedTurn) => void;
+  check?: (turn: TurnCheckInput) => void;
   /** Of one that is talked to while it runs: it takes the place of the reader, and of anything on stdin. */
-  talk?: (launch: CliLaunch, out: TalkOut) => CliTalk;
+  talk?: (launch: CliLaunch, out: DialogueOutput) => CliDialogue;
   /** For one that has no last event: an exit with 0 after an answer is a good end. */
   endsByExit?: boolean;
   /** What stands on its stdin when the prompt is too long to be an argument (one may have 128 KB on Linux); else null. */
@@ -129,12 +129,12 @@ export type CliReader = {
 };
 
 /** One that also speaks. */
-export type CliTalk = CliReader & {
+export type CliDialogue = CliReader & {
   /** Asks it to stop by itself. */
   cancel: () => void;
 };
 
-export type TalkOut = {
+export type DialogueOutput = {
   write: (text: string) => void;
   /** There is nothing more to say: it has a moment to leave. */
   end: () => void;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { routeOf } from "./any-vendor.ts";
+import { vendorRoute } from "./any-vendor.ts";
 
 test.each([
   ["claude-opus-5-5", "anthropic", "anthropic"],
@@ -8,9 +8,9 @@ test.each([
   ["gemini-3.8-flash", "gemini", "gemini"],
   ["something-else", "anthropic", "anthropic"],
 ])("%s is a model of %s", (model, vendor, wire) => {
-  expect(routeOf(model)).toMatchObject({ vendor, wire });
+  expect(vendorRoute(model)).toMatchObject({ vendor, wire });
 });
 
 test("without a model it is the first vendor", () => {
-  expect(routeOf(null).vendor).toBe("anthropic");
+  expect(vendorRoute(null).vendor).toBe("anthropic");
 });

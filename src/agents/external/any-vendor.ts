@@ -1,9 +1,9 @@
 // For agents that can ask any vendor: whose a model is, under which name they know that vendor, and how their requests
 // are led to an endpoint. Only the three vendors with a wire of their own; everything else is taken for the first.
-import { vendorNamed } from "../../models/providers.ts";
+import { findVendor } from "../../models/providers.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 
-export type Route = Pick<Adapter, "vendor" | "wire"> & {
+export type VendorRoute = Pick<Adapter, "vendor" | "wire"> & {
   /** What pi and opencode call the vendor. */
   provider: string;
   /** Where its API begins below the endpoint. */
@@ -12,21 +12,21 @@ export type Route = Pick<Adapter, "vendor" | "wire"> & {
   keyVariable: string;
 };
 
-const routes: readonly [Route, ...Route[]] = [
+const routes: readonly [VendorRoute, ...VendorRoute[]] = [
   { vendor: "anthropic", wire: "anthropic", provider: "anthropic", path: "/v1", keyVariable: "ANTHROPIC_API_KEY" },
   { vendor: "openai", wire: "openai-responses", provider: "openai", path: "/v1", keyVariable: "OPENAI_API_KEY" },
   { vendor: "gemini", wire: "gemini", provider: "google", path: "/v1beta", keyVariable: "GEMINI_API_KEY" },
 ];
 
-export const routeKeys: readonly string[] = routes.map((route) => route.keyVariable);
+export const vendorKeyVariables: readonly string[] = routes.map((route) => route.keyVariable);
 
 /** Whose models an agent can ask. */
 export function vendorsOf(adapter: Adapter): string[] {
   return adapter.vendorOf === undefined ? [adapter.vendor] : routes.map((route) => route.vendor);
 }
 
-export function routeOf(model: string | null): Route {
-  const own = model === null ? undefined : routes.find((route) => vendorNamed(route.vendor)?.ids?.test(model));
+export function vendorRoute(model: string | null): VendorRoute {
+  const own = model === null ? undefined : routes.find((route) => findVendor(route.vendor)?.ids?.test(model));
   return own ?? routes[0];
 }
 

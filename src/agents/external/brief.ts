@@ -3,7 +3,7 @@
 import type { Message } from "../../models/model.ts";
 import { byteLength, cutText, groupDigits } from "../../kit/text.ts";
 import type { Node, Part } from "../../protocol/node.ts";
-import { messagesOf } from "../native/context.ts";
+import { renderMessages } from "../native/context.ts";
 
 /** About 30,000 tokens. */
 const briefBytes = 30_000 * 4;
@@ -20,21 +20,21 @@ const openings: Record<BriefKind, string> = {
 };
 
 /** The prompt as the agent is sent it. Without an earlier conversation it is the user's own words. */
-export function briefed(path: Node[], prompt: string, kind: BriefKind = "whole", maxBytes = briefBytes): string {
-  const text = briefOf(path, maxBytes);
+export function promptWithBrief(path: Node[], prompt: string, kind: BriefKind = "whole", maxBytes = briefBytes): string {
+  const text = renderBrief(path, maxBytes);
   if (text === "") return prompt;
-  return `${openings[kind]}\n\n${enclosed(text, "conversation")}\n\n${prompt}`;
+  return `${openings[kind]}\n\n${encloseText(text, "conversation")}\n\n${prompt}`;
 }
 
 /** What was said or printed must not be able to end it: what follows would be taken for the task. */
-export function enclosed(text: string, name: string): string {
+export function encloseText(text: string, name: string): string {
   let tag = name;
   while (text.includes(`</${tag}`)) tag += "-";
   return `<${tag}>\n${text}\n</${tag}>`;
 }
 
-export function briefOf(path: Node[], maxBytes = briefBytes): string {
-  const blocks = messagesOf(path)
+export function renderBrief(path: Node[], maxBytes = briefBytes): string {
+  const blocks = renderMessages(path)
     .map(blockOf)
     .filter((block) => block !== "");
   const kept: string[] = [];

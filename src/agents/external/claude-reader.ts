@@ -3,10 +3,10 @@
 import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../models/wire/json.ts";
 import type { TurnStatus } from "../../protocol/error.ts";
 import type { CallPart, ImageData, Part } from "../../protocol/node.ts";
-import { addUsage, noUsage, type Usage } from "../../protocol/usage.ts";
+import { addUsage, zeroUsage, type Usage } from "../../protocol/usage.ts";
 import type { CliEvent, CliReader } from "./adapter.ts";
 import { contentParts } from "./import/draft.ts";
-import { garbage, readJson } from "./json-line.ts";
+import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
 type Message = {
   id: string;
@@ -45,9 +45,9 @@ export function claudeReader(): CliReader {
   };
   return {
     line: (text) => {
-      const value = readJson(text);
+      const value = parseJsonLine(text);
       if (Array.isArray(value)) return value.filter(isJson).flatMap((entry) => readEntry(state, entry));
-      return isJson(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbage(text);
+      return isJson(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
     },
     end: () => [...closeAll(state), ...(state.trouble === null ? [] : [{ type: "failed" as const, ...state.trouble }])],
   };
@@ -130,7 +130,7 @@ function readAssistant(state: State, above: string, entry: Json): CliEvent[] {
 
 /** A block carries the usage of the message's beginning, unless the message came whole. */
 function startOf(message: Json | undefined): Message {
-  const begun = usageOf(objectAt(message, "usage"), noUsage);
+  const begun = usageOf(objectAt(message, "usage"), zeroUsage);
   return {
     id: textAt(message, "id"),
     model: textAt(message, "model"),
@@ -233,7 +233,7 @@ function totalOf(entry: Json): CliEvent[] {
   const models = objectAt(entry, "model_usage_since_last_result") ?? objectAt(entry, "modelUsage") ?? {};
   const rows = Object.values(models).filter(isJson);
   if (rows.length === 0) return [];
-  const usage = rows.map(modelUsage).reduce(addUsage, noUsage);
+  const usage = rows.map(modelUsage).reduce(addUsage, zeroUsage);
   const costUsd = rows.reduce((sum, row) => sum + (numberAt(row, "costUSD") ?? 0), 0);
   const raw = { usage: entry["usage"], modelUsage: entry["modelUsage"], model_usage_since_last_result: models };
   return [{ type: "usage", usage, isThreadTotal: false, costUsd, raw }];

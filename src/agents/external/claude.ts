@@ -2,9 +2,9 @@
 // What it prints is read in claude-reader.ts.
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { claudeReader } from "./claude-reader.ts";
-import { failureIn, type FailureRow } from "./failure-words.ts";
+import { matchFailure, type FailurePattern } from "./failure-words.ts";
 import { isLongText } from "./long-prompt.ts";
-import { questionsBy } from "./questions.ts";
+import { createQuestionReader } from "./questions.ts";
 import { claudeSignIn } from "./sign-ins.ts";
 
 export const claude: Adapter = {
@@ -34,8 +34,8 @@ export const claude: Adapter = {
   ).split(" "),
   stdin: (launch) => (isLong(launch) ? promptOf(launch) : null),
   reader: claudeReader,
-  questionsIn: questionsBy("AskUserQuestion"),
-  failureOf: (message) => failureIn(message, failures),
+  questionsIn: createQuestionReader("AskUserQuestion"),
+  failureOf: (message) => matchFailure(message, failures),
   isSessionLost: (message) => /No conversation found with session ID/i.test(message),
   transcript: (nativeId) => `projects/*/${nativeId}.jsonl`,
 };
@@ -119,7 +119,7 @@ function isLong(launch: CliLaunch): boolean {
   return isLongText(launch.prompt);
 }
 
-const failures: FailureRow[] = [
+const failures: FailurePattern[] = [
   [/sandbox required but unavailable/i, "sandbox-unavailable"],
   [/failed to authenticate|authentication_failed|not logged in|\/login\b|oauth token|API Error: 40[13]\b/i, "auth"],
   [/Request rejected \(429\)|\b(usage|session|weekly) limit|limit reached|billing_error/i, "rate-limited"],

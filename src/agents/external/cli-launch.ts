@@ -5,14 +5,14 @@ import { textOf } from "../../protocol/node.ts";
 import type { PreviewInput, TurnInput } from "../../protocol/ports.ts";
 import type { NativeStart } from "../../protocol/turn.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
-import { briefed } from "./brief.ts";
-import type { Gate } from "./gate.ts";
+import { promptWithBrief } from "./brief.ts";
+import type { VendorAccess } from "./gate.ts";
 
-export function launchOf(
+export function createLaunch(
   { adapter, configRoot }: { adapter: Adapter; configRoot: string },
   input: TurnInput,
   native: NativeStart | null,
-  gate: Pick<Gate, "endpoint" | "isWalled">,
+  gate: Pick<VendorAccess, "endpoint" | "isWalled">,
 ): CliLaunch {
   const named = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
@@ -26,7 +26,7 @@ export function launchOf(
     role: role === "" ? null : role,
     directory: input.directory,
     addDirs: input.policy.addDirs,
-    configDir: configDirOf({ adapter, configRoot }, input),
+    configDir: agentConfigDir({ adapter, configRoot }, input),
     start: startOf(native),
     endpoint: gate.endpoint,
     isWalled: gate.isWalled,
@@ -35,7 +35,10 @@ export function launchOf(
   };
 }
 
-export function configDirOf({ adapter, configRoot }: { adapter: Adapter; configRoot: string }, { tree }: Pick<TurnInput, "tree">): string {
+export function agentConfigDir(
+  { adapter, configRoot }: { adapter: Adapter; configRoot: string },
+  { tree }: Pick<TurnInput, "tree">,
+): string {
   return join(configRoot, tree, adapter.name);
 }
 
@@ -46,15 +49,15 @@ function startOf(native: NativeStart | null): CliLaunch["start"] {
 
 /** The user's words; before them what this agent has not seen. */
 function promptFor(input: TurnInput, native: NativeStart | null): string {
-  const prompt = promptOf(input.path);
+  const prompt = lastPrompt(input.path);
   const earlier = input.path.slice(0, -1);
-  if (native === null) return briefed(earlier, prompt);
+  if (native === null) return promptWithBrief(earlier, prompt);
   if (native.unsure === undefined) return prompt;
   const { since } = native.unsure;
-  return briefed(earlier.slice(since === null ? 0 : earlier.findIndex((node) => node.id === since) + 1), prompt, "rest");
+  return promptWithBrief(earlier.slice(since === null ? 0 : earlier.findIndex((node) => node.id === since) + 1), prompt, "rest");
 }
 
-export function promptOf(path: PreviewInput["path"]): string {
+export function lastPrompt(path: PreviewInput["path"]): string {
   const last = path.at(-1);
   return last === undefined ? "" : textOf(last);
 }

@@ -5,7 +5,7 @@ import type { CallPart, Part } from "../../protocol/node.ts";
 import type { Usage } from "../../protocol/usage.ts";
 import type { CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import { plainMessage } from "./failure-words.ts";
-import { garbage, readJson } from "./json-line.ts";
+import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
 type State = {
   /** Its ids begin anew with every run: what makes them differ. */
@@ -26,8 +26,8 @@ export function codexReader(start?: CliLaunch["start"], mark = crypto.randomUUID
   const state: State = { mark, parts: [], running: new Map(), answer: "", lists: 0, held: mayRepeat ? [] : null, trouble: "" };
   return {
     line: (text) => {
-      const value = readJson(text);
-      return isJson(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbage(text);
+      const value = parseJsonLine(text);
+      return isJson(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
     },
     // An earlier turn is repeated in one go; only a turn that waits for its model leaves a pause.
     quiet: () => [...release(state), ...(state.running.size > 0 ? close(state) : [])],

@@ -2,7 +2,7 @@
 // codex-reader.ts. Everything is told by flags: its configuration directory is shared by turns that run at once.
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { codexReader } from "./codex-reader.ts";
-import { failureIn, type FailureRow } from "./failure-words.ts";
+import { matchFailure, type FailurePattern } from "./failure-words.ts";
 import { isLongText } from "./long-prompt.ts";
 import { codexSignIn } from "./sign-ins.ts";
 
@@ -33,7 +33,7 @@ export const codex: Adapter = {
   ).split(" "),
   stdin: (launch) => (isLong(launch) ? promptOf(launch) : null),
   reader: codexReader,
-  failureOf: (message) => failureIn(message, failures),
+  failureOf: (message) => matchFailure(message, failures),
   isSessionLost: (message) => /no rollout found for thread id|no (saved )?session found/i.test(message),
   transcript: (nativeId) => `sessions/*/*/*/rollout-*-${nativeId}.jsonl`,
 };
@@ -114,7 +114,7 @@ function isLong(launch: CliLaunch): boolean {
   return isLongText(promptOf(launch));
 }
 
-const failures: FailureRow[] = [
+const failures: FailurePattern[] = [
   [/not logged in|codex login|missing environment variable|refresh token|could not be refreshed|sign in again/i, "auth"],
   [/last status: 429|usage limit/i, "rate-limited"],
   [/content_filter|invalid.prompt|safety reasons|cyber_policy|bio_policy|flagged/i, "refused"],

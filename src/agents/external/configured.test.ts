@@ -1,10 +1,10 @@
 // Agents from the configuration: whether what is written makes sense, how they are started, and what they are told.
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../protocol/error.ts";
-import type { PlannedTurn } from "../../protocol/ports.ts";
+import type { TurnCheckInput } from "../../protocol/ports.ts";
 import type { CliLaunch } from "./adapter.ts";
 import { configuredAdapter } from "./configured.ts";
-import { type Recipe, recipeRow } from "./recipe.ts";
+import { type Recipe, recipeEntry } from "./recipe.ts";
 
 const recipe: Recipe = { command: "mine", args: [], resumeArgs: null, output: "text", env: {}, hint: null };
 const launch: CliLaunch = {
@@ -21,7 +21,7 @@ const launch: CliLaunch = {
   isRoot: false,
   extraArgs: [],
 };
-const turn: PlannedTurn = {
+const turn: TurnCheckInput = {
   model: null,
   toolLevel: "minimal",
   tools: null,
@@ -54,7 +54,7 @@ describe("what is written of an agent", () => {
     ["mine", { resumeArgs: ["{session}"] }, "agents.mine.resume_args: an agent that prints text can't say"],
     ["mine", { output: "acp", resumeArgs: ["{session}"] }, "agents.mine.resume_args: an ACP agent has no use"],
   ] as [string, Partial<Recipe>, string][])("%s with %j is a fault that names the key", (name, changes, says) => {
-    const act = () => recipeRow(name, { ...recipe, ...changes });
+    const act = () => recipeEntry(name, { ...recipe, ...changes });
     expect(act).toThrow(says);
     expect(act).toThrow(Fault);
   });
@@ -65,7 +65,7 @@ describe("what is written of an agent", () => {
     [{ args: ["{session}"], resumeArgs: ["{session}"] }, true],
     [{ output: "acp" }, true],
   ] as [Partial<Recipe>, boolean][])("%j goes on in sessions of its own: %j", (changes, resumes) => {
-    expect(recipeRow("mine", { ...recipe, ...changes })).toEqual({ name: "mine", canFork: false, vendor: null, resumes });
+    expect(recipeEntry("mine", { ...recipe, ...changes })).toEqual({ name: "mine", canFork: false, vendor: null, resumes });
     expect(configuredAdapter("mine", { ...recipe, ...changes }).resumes).toBe(resumes);
   });
 });

@@ -2,15 +2,15 @@
 // is known of it but what the user wrote, so it gets a home of its own and no credential that was not named.
 import { parseModelName } from "../../models/providers.ts";
 import { Fault } from "../../protocol/error.ts";
-import type { PlannedTurn } from "../../protocol/ports.ts";
+import type { TurnCheckInput } from "../../protocol/ports.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
 import { instructionsOf } from "./any-vendor.ts";
-import { acpTalk, isAcpSessionLost } from "./acp.ts";
+import { createAcpDialogue, isAcpSessionLost } from "./acp.ts";
 import { claudeReader } from "./claude-reader.ts";
-import { failureIn } from "./failure-words.ts";
+import { matchFailure } from "./failure-words.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 import { jsonReader, textReader } from "./plain-readers.ts";
-import { holds, type Recipe } from "./recipe.ts";
+import { hasPlaceholder, type Recipe } from "./recipe.ts";
 
 export function configuredAdapter(name: string, recipe: Recipe): Adapter {
   const isAcp = recipe.output === "acp";
@@ -22,7 +22,7 @@ export function configuredAdapter(name: string, recipe: Recipe): Adapter {
     wire: "anthropic",
     asksAny: true,
     keys: [],
-    ids: holds(recipe.args, "session") ? "ours" : "theirs",
+    ids: hasPlaceholder(recipe.args, "session") ? "ours" : "theirs",
     canFork: false,
     resumes: isAcp || recipe.resumeArgs !== null,
     resumesAnywhere: false,
@@ -38,9 +38,9 @@ export function configuredAdapter(name: string, recipe: Recipe): Adapter {
     reader: (start) => readerOf(recipe, start),
     // Of these only the exit says whether the turn is over.
     endsByExit: recipe.output === "text" || recipe.output === "json",
-    ...(isAcp ? { talk: (launch, out) => acpTalk(untold(recipe, withPlaces(launch)), out) } : {}),
+    ...(isAcp ? { talk: (launch, out) => createAcpDialogue(untold(recipe, withPlaces(launch)), out) } : {}),
     isSessionLost: isAcp ? isAcpSessionLost : (message) => lostWords.test(message),
-    failureOf: (message) => failureIn(message),
+    failureOf: (message) => matchFailure(message),
     transcript: () => "home/**/*",
   };
 }
@@ -59,14 +59,14 @@ function withPlaces(launch: CliLaunch): CliLaunch {
 function untold({ args }: Recipe, launch: CliLaunch): CliLaunch {
   return {
     ...launch,
-    model: holds(args, "model") ? null : launch.model,
-    effort: holds(args, "effort") ? null : launch.effort,
+    model: hasPlaceholder(args, "model") ? null : launch.model,
+    effort: hasPlaceholder(args, "effort") ? null : launch.effort,
   };
 }
 
-function check(name: string, { args, resumeArgs, output }: Recipe, { model }: PlannedTurn): void {
+function check(name: string, { args, resumeArgs, output }: Recipe, { model }: TurnCheckInput): void {
   if (model === null || output === "acp") return;
-  const isIn = (placeholder: string) => holds([...args, ...(resumeArgs ?? [])], placeholder);
+  const isIn = (placeholder: string) => hasPlaceholder([...args, ...(resumeArgs ?? [])], placeholder);
   if (!isIn("model")) throw new Fault("usage", `${name} can't be told a model: its args hold no {model}`, { hint: "leave -m out" });
   if (parseModelName(model).effort !== null && !isIn("effort"))
     throw new Fault("usage", `${name} can't be told an effort: its args hold no {effort}`, { hint: "name the model without it" });
@@ -78,7 +78,7 @@ function argsOf({ args, resumeArgs, output }: Recipe, launch: CliLaunch): string
   const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
   const prompt = isLongPrompt(launch) ? null : promptArgument(launch.prompt);
   const filled = fill(template, valuesOf(launch, prompt));
-  if (output === "acp" || holds(template, "prompt")) return [...filled, ...launch.extraArgs];
+  if (output === "acp" || hasPlaceholder(template, "prompt")) return [...filled, ...launch.extraArgs];
   return [...filled, ...launch.extraArgs, ...(prompt === null ? [] : [prompt])];
 }
 
@@ -136,7 +136,7 @@ function gatewayEnv(endpoint: CliLaunch["endpoint"]): Record<string, string> {
 }
 
 function readerOf({ output, args, resumeArgs }: Recipe, start: CliLaunch["start"] | undefined): CliReader {
-  const ours = resumeArgs !== null && holds(args, "session") ? (start?.id ?? null) : null;
+  const ours = resumeArgs !== null && hasPlaceholder(args, "session") ? (start?.id ?? null) : null;
   if (output === "json") return jsonReader(ours);
   return output === "text" ? textReader(ours) : nameless(claudeReader());
 }

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { credentialOf, findCredential } from "./credentials.ts";
+import { describeCredential, findCredential } from "./credentials.ts";
 import { adapters } from "./index.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-credentials-"));
@@ -97,7 +97,7 @@ const rows: Row[] = [
 
 describe("which credential a turn would use", () => {
   test.each(rows)("%s", (_, agent, env, files, kind, source, note) => {
-    const found = credentialOf(adapters[agent]!, env, homeWith(files));
+    const found = describeCredential(adapters[agent]!, env, homeWith(files));
     expect([found.kind, found.source]).toEqual([kind as typeof found.kind, source]);
     expect(found.note).toContain(note);
     expect(JSON.stringify(found)).not.toContain("CANARY");
@@ -105,10 +105,10 @@ describe("which credential a turn would use", () => {
 
   test("the person's own directories are looked into, and a model decides whose key it is", () => {
     const home = homeWith({ "elsewhere/auth.json": chatgpt, "xdg/opencode/auth.json": { google: { type: "api", key: "sk-CANARY" } } });
-    expect(credentialOf(adapters["codex"]!, { CODEX_HOME: `${home}/elsewhere` }, home).source).toBe("~/elsewhere/auth.json");
+    expect(describeCredential(adapters["codex"]!, { CODEX_HOME: `${home}/elsewhere` }, home).source).toBe("~/elsewhere/auth.json");
     const env = { XDG_DATA_HOME: `${home}/xdg` };
-    expect(credentialOf(adapters["opencode"]!, env, home).kind).toBe("none");
-    expect(credentialOf(adapters["opencode"]!, env, home, { model: "gemini/gemini-3-pro-preview" }).kind).toBe("key");
+    expect(describeCredential(adapters["opencode"]!, env, home).kind).toBe("none");
+    expect(describeCredential(adapters["opencode"]!, env, home, { model: "gemini/gemini-3-pro-preview" }).kind).toBe("key");
   });
 
   test("what a child is given is one thing and no more", () => {

@@ -2,14 +2,14 @@
 // CLI. Reads the file that the CLI keeps; never writes it, and shows no value but to whoever starts the child.
 import { readFileSync, realpathSync } from "node:fs";
 import { sep } from "node:path";
-import { authRow, type Environment, parseModelName, vendorNamed, vendors, type VendorConfig } from "../../models/providers.ts";
+import { vendorAuth, type Environment, parseModelName, findVendor, vendors, type VendorConfig } from "../../models/providers.ts";
 import { type Json, parseJson } from "../../models/wire/json.ts";
 import type { Adapter, StoredSignIn } from "./adapter.ts";
 
 /** `note` says for "none" what to do, else what is to be known of it; it may be empty. */
 export type Credential = { kind: "key" | "sign-in" | "none"; source: string; note: string };
 
-export type FoundCredential =
+export type ResolvedCredential =
   /** Null is the vendor's own key, or a server that needs none. */
   | { kind: "key"; source: string; note: string; apiKey: string | null }
   | { kind: "sign-in"; source: string; note: string; use: SignInUse }
@@ -19,23 +19,23 @@ export type SignInUse = { env: Record<string, string>; file: { path: string; pla
 
 export type CredentialHints = { model?: string | null; config?: (vendor: string) => VendorConfig | undefined };
 
-export function credentialOf(adapter: Adapter, env: Environment, home: string, hints: CredentialHints = {}): Credential {
+export function describeCredential(adapter: Adapter, env: Environment, home: string, hints: CredentialHints = {}): Credential {
   const { kind, source, note } = findCredential(adapter, env, home, hints);
   return { kind, source, note };
 }
 
 /** A key comes first: with it every request is counted, and the child holds nothing that is worth taking. */
-export function findCredential(adapter: Adapter, env: Environment, home: string, hints: CredentialHints = {}): FoundCredential {
+export function findCredential(adapter: Adapter, env: Environment, home: string, hints: CredentialHints = {}): ResolvedCredential {
   if (adapter.asksAny) return { kind: "key", source: "the vendors' own", note: "", apiKey: null };
-  const { vendor } = vendorOf(adapter, hints.model ?? null);
+  const { vendor } = adapterVendor(adapter, hints.model ?? null);
   const own = adapter.keys.find((name) => isOwnKey(adapter, name) && env[name]?.trim());
   if (own !== undefined) return { kind: "key", source: own, note: "", apiKey: env[own]!.trim() };
-  const row = authRow(vendor, { env, config: hints.config?.(vendor) });
+  const row = vendorAuth(vendor, { env, config: hints.config?.(vendor) });
   if (row.ready) return { kind: "key", source: row.source ?? "no key needed", note: "", apiKey: null };
   return signInOf(adapter, env, home, vendor) ?? { kind: "none", source: "", note: adviceFor(adapter, row.hint) };
 }
 
-function signInOf(adapter: Adapter, env: Environment, home: string, vendor: string): FoundCredential | null {
+function signInOf(adapter: Adapter, env: Environment, home: string, vendor: string): ResolvedCredential | null {
   const { signIn } = adapter;
   if (signIn === undefined) return null;
   const token = signIn.variable === undefined ? undefined : env[signIn.variable]?.trim();
@@ -46,7 +46,7 @@ function signInOf(adapter: Adapter, env: Environment, home: string, vendor: stri
   return held === null ? null : usable(adapter, held, path, path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path, vendor);
 }
 
-function usable(adapter: Adapter, held: StoredSignIn, path: string, source: string, vendor: string): FoundCredential {
+function usable(adapter: Adapter, held: StoredSignIn, path: string, source: string, vendor: string): ResolvedCredential {
   switch (held.how) {
     case "key":
       return { kind: "key", source, note: "", apiKey: held.key };
@@ -57,7 +57,7 @@ function usable(adapter: Adapter, held: StoredSignIn, path: string, source: stri
       return { kind: "sign-in", source, note: held.note, use: { env: {}, file } };
     }
     case "unusable": {
-      const key = vendorNamed(vendor)?.keyVariables[0]?.name ?? "a key";
+      const key = findVendor(vendor)?.keyVariables[0]?.name ?? "a key";
       const ways = [...(held.hint === null ? [] : [held.hint]), `set ${key}`];
       return { kind: "none", source: "", note: `the sign-in in ${source} can't be used: ${held.why}; ${ways.join("; or ")}` };
     }
@@ -82,7 +82,7 @@ function readStored(path: string): Json | null {
   }
 }
 
-export function vendorOf(adapter: Adapter, model: string | null): Pick<Adapter, "vendor" | "wire"> {
+export function adapterVendor(adapter: Adapter, model: string | null): Pick<Adapter, "vendor" | "wire"> {
   if (model !== null && adapter.asksAny) return { vendor: parseModelName(model).vendor, wire: adapter.wire };
   if (model === null || adapter.vendorOf === undefined) return adapter;
   return adapter.vendorOf(parseModelName(model).model);

@@ -2,14 +2,14 @@
 // with its recordings; here it is the order in which the signs are believed.
 import { describe, expect, test } from "bun:test";
 import type { TurnStatus } from "../../protocol/error.ts";
-import { endingOf, type Seen } from "./ending.ts";
+import { judgeEnding, type CliEvidence } from "./ending.ts";
 
-const adapter: Seen["adapter"] = {
+const adapter: CliEvidence["adapter"] = {
   name: "agent",
   failureOf: (message) => (/401|bad key/.test(message) ? "auth" : /429/.test(message) ? "rate-limited" : null),
 };
 
-const quiet: Seen = {
+const quiet: CliEvidence = {
   adapter,
   answer: "",
   done: null,
@@ -25,7 +25,7 @@ const quiet: Seen = {
 
 const fine = { answer: "the answer", done: { isError: false }, lines: 5 };
 
-const rows: [string, Partial<Seen>, TurnStatus, RegExp?][] = [
+const rows: [string, Partial<CliEvidence>, TurnStatus, RegExp?][] = [
   ["a good end with an answer is ok", fine, "ok"],
   ["exit 1 after a good answer is still ok", { ...fine, exitCode: 1 }, "ok"],
   ["a signal after a good answer is still ok", { ...fine, exitCode: null, signal: "SIGTERM" }, "ok"],
@@ -69,7 +69,7 @@ const rows: [string, Partial<Seen>, TurnStatus, RegExp?][] = [
 describe("an ending", () => {
   for (const [title, seen, status, message] of rows) {
     test(title, () => {
-      const end = endingOf({ ...quiet, ...seen });
+      const end = judgeEnding({ ...quiet, ...seen });
       expect(end.status).toBe(status);
       if (message !== undefined) expect(end.error?.message).toMatch(message);
       expect(end.error === undefined).toBe(status === "ok");
@@ -77,11 +77,11 @@ describe("an ending", () => {
   }
 
   test("keeps what there is of an answer", () => {
-    expect(endingOf({ ...quiet, answer: "half", exitCode: 1 }).answer).toBe("half");
+    expect(judgeEnding({ ...quiet, answer: "half", exitCode: 1 }).answer).toBe("half");
   });
 
   test("of a failure has a hint that says what to do", () => {
     for (const [, seen, status] of rows.filter(([, , wanted]) => !["ok", "cancelled", "budget"].includes(wanted)))
-      expect({ status, hint: endingOf({ ...quiet, ...seen }).error?.hint }).toEqual({ status, hint: expect.any(String) });
+      expect({ status, hint: judgeEnding({ ...quiet, ...seen }).error?.hint }).toEqual({ status, hint: expect.any(String) });
   });
 });

@@ -5,7 +5,7 @@ import type { TurnError, TurnStatus } from "../../protocol/error.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import type { Adapter } from "./adapter.ts";
 
-export type Seen = {
+export type CliEvidence = {
   adapter: Pick<Adapter, "name" | "failureOf">;
   /** The last message that was an answer. */
   answer: string;
@@ -25,30 +25,30 @@ export type Seen = {
   trouble: TurnError | null;
 };
 
-export function endingOf(seen: Seen): TurnEnd {
+export function judgeEnding(seen: CliEvidence): TurnEnd {
   const answer = seen.done?.answer || seen.answer;
   const kept = answer === "" ? {} : { answer };
   if (seen.stopped === "cancelled") return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" }, ...kept };
   if (seen.stopped !== null) return { status: seen.stopped.kind, error: seen.stopped, ...kept };
-  const problem = asSeen(problemOf(seen, answer), seen);
+  const problem = withVendorError(problemOf(seen, answer), seen);
   return problem === null ? { status: "ok", answer } : { status: problem.kind, error: problem, ...kept };
 }
 
 /** What the vendor did is known better by us than by a CLI, which may take our gateway's words for the vendor's. */
-function asSeen(problem: TurnError | null, { adapter, trouble }: Seen): TurnError | null {
+function withVendorError(problem: TurnError | null, { adapter, trouble }: CliEvidence): TurnError | null {
   if (problem === null || trouble === null || problem.kind === "killed" || problem.kind === trouble.kind) return problem;
   return { hint: goOn, ...trouble, message: `${adapter.name}: ${trouble.message}` };
 }
 
 /** An explicit good end with an answer counts, whatever the exit code says after it. */
-function problemOf(seen: Seen, answer: string): TurnError | null {
+function problemOf(seen: CliEvidence, answer: string): TurnError | null {
   const { name } = seen.adapter;
-  if (seen.failed !== null) return told(seen, seen.failed.message, seen.failed.kind);
-  if (seen.done?.isError === true) return told(seen, seen.done.message || answer || lastWords(seen) || "it failed");
+  if (seen.failed !== null) return errorFromMessage(seen, seen.failed.message, seen.failed.kind);
+  if (seen.done?.isError === true) return errorFromMessage(seen, seen.done.message || answer || lastWords(seen) || "it failed");
   if (seen.done !== null && answer.trim() !== "") return null;
   const signal = seen.signal ?? signalIn(seen.exitCode);
   if (signal !== null) return { kind: "killed", message: `${name} was killed by ${signal}`, hint: goOn };
-  if (seen.exitCode !== 0) return told(seen, lastWords(seen) || `it ended with exit code ${seen.exitCode}`);
+  if (seen.exitCode !== 0) return errorFromMessage(seen, lastWords(seen) || `it ended with exit code ${seen.exitCode}`);
   if (seen.lines > 0 && seen.garbage === seen.lines)
     return broken(`${name} printed nothing that skein can read`, "run skein doctor --agents");
   if (seen.done !== null) return broken(`${name} ended without an answer`, goOn);
@@ -86,7 +86,7 @@ const hints: Partial<Record<TurnStatus, (agent: string) => string>> = {
   refused: () => "rephrase the task, or use another agent with -a",
 };
 
-function told(seen: Seen, message: string, kind?: TurnStatus): TurnError {
+function errorFromMessage(seen: CliEvidence, message: string, kind?: TurnStatus): TurnError {
   const known = kind ?? seen.adapter.failureOf(message) ?? seen.adapter.failureOf(seen.stderr) ?? "broken";
   const hint = hints[known]?.(seen.adapter.name) ?? goOn;
   return { kind: known, message: `${seen.adapter.name}: ${oneLine(message, 400)}`, hint };
@@ -97,7 +97,7 @@ function broken(message: string, hint: string): TurnError {
 }
 
 /** The last line of stderr that names an error, or else the last that is no frame of a stack, warning or farewell of a runtime. */
-function lastWords({ stderr }: Seen): string {
+function lastWords({ stderr }: CliEvidence): string {
   const lines = stderr
     .split("\n")
     .map((line) => line.trim())

@@ -1,27 +1,27 @@
 // A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
 // live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
 import { createFeed } from "../../kit/feed.ts";
-import { type Gate as Barrier, gateBehind } from "../../kit/gate.ts";
+import { type PauseGate as Barrier, createGateBehind } from "../../kit/gate.ts";
 import { loadLibc } from "../../kit/libc.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
-import type { Enforced, Policy } from "../../protocol/policy.ts";
-import type { Agent, AgentEvent, PlannedTurn, PreviewInput, Preview, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/policy.ts";
+import type { Agent, AgentEvent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { CliRecord, NativeStart, TurnEnd } from "../../protocol/turn.ts";
 import type { Adapter, CliLaunch } from "./adapter.ts";
 import { checkAgentArgs } from "./agent-args.ts";
-import { briefed } from "./brief.ts";
-import { configDirOf, launchOf, promptOf } from "./cli-launch.ts";
-import { vendorOf } from "./credentials.ts";
-import { endingOf, type Seen } from "./ending.ts";
-import { enforcedThrough, environmentOf, type Gate, type GateParts, openGate } from "./gate.ts";
-import { linkOwn, prepareOwn } from "./own-files.ts";
-import { packageOf, versionBeside } from "./program.ts";
-import { askLater, type CliQuestion } from "./questions.ts";
-import { askedInstead, type Emit, Reading } from "./reading.ts";
+import { promptWithBrief } from "./brief.ts";
+import { agentConfigDir, createLaunch, lastPrompt } from "./cli-launch.ts";
+import { adapterVendor } from "./credentials.ts";
+import { judgeEnding, type CliEvidence } from "./ending.ts";
+import { enforcedWithAccess, cliEnvironment, type VendorAccess, type VendorAccessDeps, openVendorAccess } from "./gate.ts";
+import { linkConfigFile, prepareConfigDir } from "./own-files.ts";
+import { packageOf, packageVersion } from "./program.ts";
+import { openAsksForLater, type CliQuestion } from "./questions.ts";
+import { substitutedModel, type Emit, OutputParser } from "./reading.ts";
 import { type CliExit, runCli } from "./run-cli.ts";
-import { startTalk, type Talk } from "./run-talk.ts";
+import { startDialogue, type RunningDialogue } from "./run-talk.ts";
 
-export type ExternalParts = {
+export type ExternalAgentDeps = {
   adapter: Adapter;
   /** The user's environment; only what tools may see is passed on. */
   env: Record<string, string | undefined>;
@@ -30,12 +30,12 @@ export type ExternalParts = {
   /** Below it each tree has a configuration directory of its own. */
   configRoot: string;
   /** The words that start a command behind the walls of this turn, and what its environment gains. */
-  wall: (turn: TurnInput, wish: WallWish) => { command: string[]; env: Record<string, string> };
-  enforced: (policy: Policy) => Promise<Enforced>;
-  gate: GateParts;
+  wall: (turn: TurnInput, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
+  gate: VendorAccessDeps;
 };
 
-export type WallWish = {
+export type SandboxRequest = {
   command: string[];
   /** Besides what the policy says. */
   readable: string[];
@@ -44,7 +44,7 @@ export type WallWish = {
   port: number | null;
 };
 
-export function externalAgent(parts: ExternalParts): Agent {
+export function externalAgent(parts: ExternalAgentDeps): Agent {
   const { adapter } = parts;
   return {
     name: adapter.name,
@@ -53,11 +53,11 @@ export function externalAgent(parts: ExternalParts): Agent {
     check: async (turn) => checkTurn(parts, turn),
     preview: async (input) => preview(input),
     takeTurn: (input, context) => takeTurn(parts, input, context),
-    enforced: async (policy, model) => enforcedThrough(parts.gate, adapter, policy, model, await parts.enforced(policy)),
+    enforced: async (policy, model) => enforcedWithAccess(parts.gate, adapter, policy, model, await parts.enforced(policy)),
   };
 }
 
-function checkTurn({ adapter, find }: ExternalParts, turn: PlannedTurn): void {
+function checkTurn({ adapter, find }: ExternalAgentDeps, turn: TurnCheckInput): void {
   checkAgentArgs(adapter, turn.agentArgs);
   adapter.check?.(turn);
   if (find(adapter.program) === null) throw notInstalled(adapter);
@@ -78,7 +78,7 @@ function notInstalled(adapter: Adapter): Fault {
 /** What it would be sent if it had to be told everything; the task that is still to come is missing at the end. */
 function preview(input: PreviewInput): Preview {
   const isAsked = input.path.at(-1)?.author === "user";
-  const text = briefed(isAsked ? input.path.slice(0, -1) : input.path, isAsked ? promptOf(input.path) : "").trimEnd();
+  const text = promptWithBrief(isAsked ? input.path.slice(0, -1) : input.path, isAsked ? lastPrompt(input.path) : "").trimEnd();
   const tokens = Math.ceil(text.length / 4);
   return {
     model: input.model,
@@ -90,10 +90,10 @@ function preview(input: PreviewInput): Preview {
   };
 }
 
-async function* takeTurn(parts: ExternalParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+async function* takeTurn(parts: ExternalAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const feed = createFeed<AgentEvent>();
   const emit: Emit = (event) => feed.push(event);
-  void whole(parts, input, context, emit)
+  void runWithRetry(parts, input, context, emit)
     .catch((error: unknown): TurnEnd => failedEnd(error))
     .then((end) => feed.push({ type: "end", end }))
     .finally(() => feed.end());
@@ -110,13 +110,13 @@ function failedEnd(error: unknown): TurnEnd {
 }
 
 /** A session of its own that can't be resumed is given up for a fresh one that is told everything. */
-async function whole(parts: ExternalParts, input: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
+async function runWithRetry(parts: ExternalAgentDeps, input: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
   const program = parts.find(parts.adapter.program);
   if (program === null) throw notInstalled(parts.adapter);
-  const first = await once(parts, input, context, emit, { program, native: input.native });
+  const first = await runOnce(parts, input, context, emit, { program, native: input.native });
   if (input.native === null || !first.isLost) return first.end;
   warn(emit, `${parts.adapter.name} could not go on in its own session; it starts a fresh one with a brief`);
-  return (await once(parts, input, context, emit, { program, native: null })).end;
+  return (await runOnce(parts, input, context, emit, { program, native: null })).end;
 }
 
 function warn(emit: Emit, message: string): void {
@@ -125,8 +125,8 @@ function warn(emit: Emit, message: string): void {
 
 type Try = { program: string; native: NativeStart | null };
 
-async function once(
-  parts: ExternalParts,
+async function runOnce(
+  parts: ExternalAgentDeps,
   input: TurnInput,
   context: TurnContext,
   emit: Emit,
@@ -140,18 +140,18 @@ async function once(
     stopped ??= error;
     stop.abort();
   };
-  let asking: ReturnType<typeof askLater> | null = null;
+  let asking: ReturnType<typeof openAsksForLater> | null = null;
   const onQuestions = (questions: CliQuestion[]) => {
     if (!context.canAsk) return;
-    asking ??= askLater(context, questions);
+    asking ??= openAsksForLater(context, questions);
     stop.abort();
   };
-  const barrier = gateBehind(context.pausable);
-  const gate = await openGate(parts.gate, adapter, input, {
+  const barrier = createGateBehind(context.pausable);
+  const gate = await openVendorAccess(parts.gate, adapter, input, {
     signal,
     barrier,
     ready: context.keepFiles(),
-    folder: configDirOf(parts, input),
+    folder: agentConfigDir(parts, input),
     from: native?.id ?? null,
     budget: context,
     onOver: stopFor,
@@ -159,13 +159,13 @@ async function once(
     onWait: (message) => warn(emit, message),
   });
   try {
-    const launch = launchOf(parts, input, native, gate);
-    const talk = startTalk(adapter, launch, signal);
-    const reading = new Reading({
+    const launch = createLaunch(parts, input, native, gate);
+    const talk = startDialogue(adapter, launch, signal);
+    const reading = new OutputParser({
       adapter,
       reader: talk?.reader,
       start: launch.start,
-      vendor: vendorOf(adapter, input.model).vendor,
+      vendor: adapterVendor(adapter, input.model).vendor,
       input,
       context,
       emit,
@@ -176,9 +176,9 @@ async function once(
     const exit = await start(parts, input, launch, program, gate, { signal, barrier, talk, reading, alive: context.alive });
     await reading.finish();
     stopped ??= await asking;
-    const other = askedInstead(launch.model, gate);
+    const other = substitutedModel(launch.model, gate);
     if (other !== null) warn(emit, `${adapter.name} was told to ask ${launch.model} and asked ${other} instead`);
-    const seen: Seen = {
+    const seen: CliEvidence = {
       ...reading.seen(),
       adapter,
       exitCode: exit.exitCode,
@@ -190,7 +190,7 @@ async function once(
     };
     if (adapter.endsByExit && exit.exitCode === 0) seen.done ??= { isError: false };
     const cli = recordOf(adapter, launch, program, exit, reading.version);
-    const end: TurnEnd = { ...endingOf(seen), cli, rest: reading.rest() };
+    const end: TurnEnd = { ...judgeEnding(seen), cli, rest: reading.rest() };
     const isLost =
       native !== null &&
       reading.answers === 0 &&
@@ -202,23 +202,23 @@ async function once(
 }
 
 /** It left before it said or asked anything: in words that we don't know, its session may be what was wrong. */
-function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, gate: Gate): boolean {
+function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, gate: VendorAccess): boolean {
   return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && gate.asked()?.begun === 0;
 }
 
-type Company = { signal: AbortSignal; barrier: Barrier; talk: Talk | null; reading: Reading; alive: () => void };
+type RunHandles = { signal: AbortSignal; barrier: Barrier; talk: RunningDialogue | null; reading: OutputParser; alive: () => void };
 
 async function start(
-  parts: ExternalParts,
+  parts: ExternalAgentDeps,
   input: TurnInput,
   launch: CliLaunch,
   program: string,
-  gate: Gate,
-  { signal, barrier, talk, reading, alive }: Company,
+  gate: VendorAccess,
+  { signal, barrier, talk, reading, alive }: RunHandles,
 ): Promise<CliExit> {
   const { adapter } = parts;
-  prepareOwn(adapter, launch);
-  if (adapter.signIn?.place !== undefined) linkOwn(launch.configDir, adapter.signIn.place, gate.file?.path ?? null);
+  prepareConfigDir(adapter, launch);
+  if (adapter.signIn?.place !== undefined) linkConfigFile(launch.configDir, adapter.signIn.place, gate.file?.path ?? null);
   const wish = {
     command: [program, ...adapter.args(launch)],
     readable: [packageOf(program)],
@@ -234,7 +234,7 @@ async function start(
     passed: gate.offer === null ? null : { file: gate.offer.childEnd, started: gate.offer.started },
     stdin: talk?.stdin ?? adapter.stdin?.(launch) ?? null,
     env: {
-      ...environmentOf(parts.env, gate),
+      ...cliEnvironment(parts.env, gate),
       ...env,
       ...adapter.env(launch),
       ...input.env,
@@ -255,7 +255,7 @@ async function start(
 function recordOf(adapter: Adapter, launch: CliLaunch, program: string, exit: CliExit, version: string | null): CliRecord {
   const shown = { ...launch, prompt: "<prompt>", role: launch.role === null ? null : "<role>", endpoint: null };
   return {
-    version: version ?? versionBeside(program),
+    version: version ?? packageVersion(program),
     argv: [adapter.program, ...adapter.args(shown)],
     started: launch.start.how,
     exitCode: exit.exitCode,

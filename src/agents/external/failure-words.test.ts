@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { failureIn, plainMessage } from "./failure-words.ts";
+import { matchFailure, plainMessage } from "./failure-words.ts";
 
 test.each([
   ["401 Unauthorized", "auth"],
@@ -15,16 +15,16 @@ test.each([
   ["models/gemini-99 is not found for API version v1beta", "broken"],
   ["finish reason PROHIBITED_CONTENT", "refused"],
 ] as const)("%s is %s", (message, kind) => {
-  expect(failureIn(message)).toBe(kind);
+  expect(matchFailure(message)).toBe(kind);
 });
 
 test("a number in a sentence is no status", () => {
-  expect(failureIn("read 500 lines of 429 files")).toBeNull();
-  expect(failureIn("")).toBeNull();
+  expect(matchFailure("read 500 lines of 429 files")).toBeNull();
+  expect(matchFailure("")).toBeNull();
 });
 
 test("a CLI's own words come first", () => {
-  expect(failureIn("session not found (404)", [[/session not found/, "killed"]])).toBe("killed");
+  expect(matchFailure("session not found (404)", [[/session not found/, "killed"]])).toBe("killed");
 });
 
 test("the sentence is taken out of a vendor's error body, with the status before it", () => {

@@ -3,10 +3,10 @@
 import type { TurnStatus } from "../../protocol/error.ts";
 import { isJson, objectAt, parseJson, textAt } from "../../models/wire/json.ts";
 
-export type FailureRow = [RegExp, TurnStatus];
+export type FailurePattern = [RegExp, TurnStatus];
 
 /** The first row that fits decides. */
-const rows: FailureRow[] = [
+const rows: FailurePattern[] = [
   [
     /(prompt|input|request) (is )?too (long|large)|maximum context|context[ _](length|window|size)|request_too_large|exceeds? the (context|maximum)|token count .{0,40}exceeds|ContextOverflow/i,
     "too-long",
@@ -37,7 +37,7 @@ const statuses: Record<string, TurnStatus> = {
 };
 
 /** `own` comes first: words that only this CLI uses. */
-export function failureIn(message: string, own: readonly FailureRow[] = []): TurnStatus | null {
+export function matchFailure(message: string, own: readonly FailurePattern[] = []): TurnStatus | null {
   const row = [...own, ...rows].find(([words]) => words.test(message));
   if (row !== undefined) return row[1];
   const status = /(?:^|\bstatus(?: ?code)?["']?[: ]+|\bcode["']?[: ]+|\bHTTP[ /]*)([45]\d\d)\b/i.exec(message)?.[1];

@@ -1,24 +1,24 @@
 // How a CLI's requests leave its walls. With a key: through our gateway, which alone knows it and counts what is spent.
 // With the person's own sign-in (sign-in-gate.ts): to its vendor's hosts. With the network off nothing else is reached.
 import { toolEnvironment } from "../../executor/environment.ts";
-import type { Gate as Barrier } from "../../kit/gate.ts";
+import type { PauseGate as Barrier } from "../../kit/gate.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { type Environment, parseModelName } from "../../models/providers.ts";
 import { Fault, type TurnError } from "../../protocol/error.ts";
-import type { Enforced, Policy } from "../../protocol/policy.ts";
-import type { Estimate, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import { noUsage, type Spent, type Usage } from "../../protocol/usage.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/policy.ts";
+import type { UsageEstimate, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import { zeroUsage, type Spent, type Usage } from "../../protocol/usage.ts";
 import { offerPort, type PortOffer } from "../../sandbox/inner-port.ts";
-import { stepsOver } from "../native/budget.ts";
+import { stepLimitError } from "../native/budget.ts";
 import { bytesPerToken } from "../native/request-size.ts";
 import type { Adapter } from "./adapter.ts";
-import { type CredentialHints, findCredential, vendorOf } from "./credentials.ts";
+import { type CredentialHints, findCredential, adapterVendor } from "./credentials.ts";
 import { startGateway } from "./gateway.ts";
-import type { Entry, LastAnswer } from "./gateway-ledger.ts";
-import { openSignIn, unheld } from "./sign-in-gate.ts";
-import { type ToldEvent, ToldUsage } from "./told-usage.ts";
+import type { LedgerEntry, LastAnswer } from "./gateway-ledger.ts";
+import { openSignInAccess, unsandboxedSignIn } from "./sign-in-gate.ts";
+import { type ReportedEvent, ReportedUsage } from "./told-usage.ts";
 
-export type Gate = {
+export type VendorAccess = {
   /** Where the CLI sends its requests, as it sees it; null where it uses its own sign-in. */
   endpoint: { url: string; token: string; wires: readonly WireName[] } | null;
   /** The one port that its walls leave open; null where the network is on. */
@@ -33,7 +33,7 @@ export type Gate = {
   /** The file of the person's that it may read and write, and what it is called below its configuration directory. */
   file: { path: string; place: string } | null;
   /** What it says of its session, its answers and its usage. */
-  told: (event: ToldEvent, model: string | null) => Promise<void>;
+  told: (event: ReportedEvent, model: string | null) => Promise<void>;
   /** How many requests have begun, and the models that were named in those that are over; null where nobody counts. */
   asked: () => { begun: number; models: string[] } | null;
   spent: () => Spent;
@@ -42,7 +42,7 @@ export type Gate = {
   close: () => Promise<void>;
 };
 
-export type GateParts = {
+export type VendorAccessDeps = {
   /** The person's own: where a sign-in is looked for. */
   env: Environment;
   home: string;
@@ -54,7 +54,7 @@ export type GateParts = {
   wallsOf: (input: TurnInput) => { isWalled: boolean; hasOwnNetwork: boolean };
 };
 
-export type GateWatch = {
+export type VendorAccessHooks = {
   signal: AbortSignal;
   /** Nothing passes while it is shut. */
   barrier: Barrier;
@@ -77,26 +77,31 @@ const innerPort = 8787;
 /** What it is about to print of its last call comes before it is stopped. */
 const lastWordsMs = 250;
 
-export async function openGate(parts: GateParts, adapter: Adapter, input: TurnInput, watch: GateWatch): Promise<Gate> {
+export async function openVendorAccess(
+  parts: VendorAccessDeps,
+  adapter: Adapter,
+  input: TurnInput,
+  watch: VendorAccessHooks,
+): Promise<VendorAccess> {
   const found = findCredential(adapter, parts.env, parts.home, { model: input.model, config: parts.config });
-  const { vendor } = vendorOf(adapter, input.model);
-  const usage = new ToldUsage({ price: (model, used) => parts.price(vendor, model, used), folder: watch.folder, from: watch.from });
+  const { vendor } = adapterVendor(adapter, input.model);
+  const usage = new ReportedUsage({ price: (model, used) => parts.price(vendor, model, used), folder: watch.folder, from: watch.from });
   if (found.kind === "none") throw new Fault("auth", `no key for ${vendor}, and no sign-in of ${adapter.name}`, { hint: found.note });
   if (found.kind === "sign-in") await watch.ready;
-  if (found.kind === "sign-in") return openSignIn({ adapter, use: found.use, input, watch, usage, parts, innerPort });
+  if (found.kind === "sign-in") return openSignInAccess({ adapter, use: found.use, input, watch, usage, parts, innerPort });
   const endpoints = adapter.asksAny ? allEndpoints(parts, input.model) : [parts.endpoint(vendor, found.apiKey)];
-  return keyGate(parts, endpoints, input, watch, usage);
+  return openKeyAccess(parts, endpoints, input, watch, usage);
 }
 
 /** The vendor of the model that was named, and the usual ones that have a key; OpenAI speaks both of its protocols. */
-function allEndpoints(parts: GateParts, model: string | null): Endpoint[] {
+function allEndpoints(parts: VendorAccessDeps, model: string | null): Endpoint[] {
   const named = model === null ? [] : [parts.endpoint(parseModelName(model).vendor, null)];
   const usual = ["anthropic", "openai", "gemini"].flatMap((vendor) => endpointWithKey(parts, vendor));
   const chat = usual.flatMap((endpoint) => (endpoint.wire === "openai-responses" ? [{ ...endpoint, wire: "openai-chat" as const }] : []));
   return [...named, ...usual, ...chat];
 }
 
-function endpointWithKey(parts: GateParts, vendor: string): Endpoint[] {
+function endpointWithKey(parts: VendorAccessDeps, vendor: string): Endpoint[] {
   try {
     return [parts.endpoint(vendor, null)];
   } catch (error) {
@@ -105,7 +110,13 @@ function endpointWithKey(parts: GateParts, vendor: string): Endpoint[] {
   }
 }
 
-function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watch: GateWatch, usage: ToldUsage): Gate {
+function openKeyAccess(
+  parts: VendorAccessDeps,
+  endpoints: Endpoint[],
+  input: TurnInput,
+  watch: VendorAccessHooks,
+  usage: ReportedUsage,
+): VendorAccess {
   const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
   let requests = 0;
   const gateway = startGateway({
@@ -115,7 +126,7 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
     ready: watch.ready,
     barrier: watch.barrier,
     reserve: async (request, last) => {
-      const over = stepsOver(requests, input.limits);
+      const over = stepLimitError(requests, input.limits);
       if (over === null) requests += 1;
       const room = over ?? (await watch.budget.reserve(await estimateOf(parts, input, request, last)));
       if (typeof room === "function") return room;
@@ -159,7 +170,12 @@ function keyGate(parts: GateParts, endpoints: Endpoint[], input: TurnInput, watc
 }
 
 /** Goes by the last answer: what was cached then is cached now, and the next one is about as long. */
-async function estimateOf(parts: GateParts, input: TurnInput, request: Entry, last: LastAnswer | null): Promise<Estimate> {
+async function estimateOf(
+  parts: VendorAccessDeps,
+  input: TurnInput,
+  request: LedgerEntry,
+  last: LastAnswer | null,
+): Promise<UsageEstimate> {
   if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
   const isCached = last !== null && last.usage.cacheRead + last.usage.cacheWrite > 0;
   const before = last === null || isCached ? 0 : last.usage.input;
@@ -167,12 +183,12 @@ async function estimateOf(parts: GateParts, input: TurnInput, request: Entry, la
   const output = last?.usage.output ?? 0;
   const { vendor, model } = request;
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
-  const costUsd = isPriced ? await parts.price(vendor, model, { ...noUsage, input: asked, output }) : null;
+  const costUsd = isPriced ? await parts.price(vendor, model, { ...zeroUsage, input: asked, output }) : null;
   return { tokens: asked + output, costUsd };
 }
 
 /** What tools may see of the person's environment, with the gate's way out instead of the person's own. */
-export function environmentOf(env: Environment, { port, env: gained }: Pick<Gate, "port" | "env">): Record<string, string> {
+export function cliEnvironment(env: Environment, { port, env: gained }: Pick<VendorAccess, "port" | "env">): Record<string, string> {
   const seen = toolEnvironment(env);
   // A proxy that can't be reached would only hide why, and its address may hold a password.
   if (port !== null) for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
@@ -180,10 +196,16 @@ export function environmentOf(env: Environment, { port, env: gained }: Pick<Gate
 }
 
 /** What is really held for a turn of this agent: with the network off it reaches the gateway, or its vendor. */
-export function enforcedThrough(parts: GateParts, adapter: Adapter, policy: Policy, model: string | null, held: Enforced): Enforced {
+export function enforcedWithAccess(
+  parts: VendorAccessDeps,
+  adapter: Adapter,
+  policy: Policy,
+  model: string | null,
+  held: EnforcedPolicy,
+): EnforcedPolicy {
   const { kind } = findCredential(adapter, parts.env, parts.home, { model, config: parts.config });
   if (kind !== "sign-in") return held.net === "off" ? { ...held, net: "gateway" } : held;
   if (held.net === "off") return { ...held, net: "vendor" };
-  if (policy.net === "off" && policy.name !== "full") throw unheld(adapter);
+  if (policy.net === "off" && policy.name !== "full") throw unsandboxedSignIn(adapter);
   return held;
 }

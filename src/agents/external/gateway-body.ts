@@ -5,7 +5,7 @@ import { type Json, objectAt, parseJson } from "../../models/wire/json.ts";
 const bound = 64 * 1024 * 1024;
 
 /** A text when it can't be taken. `json` is null when it is none; that is for the vendor to say. */
-export async function readRequest(
+export async function readRequestBody(
   request: Request,
   wire: WireName,
   vendor: string,

@@ -2,16 +2,16 @@
 import type { WireName } from "../../models/model.ts";
 import type { Json } from "../../models/wire/json.ts";
 import type { TurnError } from "../../protocol/error.ts";
-import type { Settle } from "../../protocol/ports.ts";
-import { addSpent, nothingSpent, noUsage, type Spent, type Usage } from "../../protocol/usage.ts";
+import type { SettleReservation } from "../../protocol/ports.ts";
+import { addSpent, zeroSpent, zeroUsage, type Spent, type Usage } from "../../protocol/usage.ts";
 import { watchCache } from "./cache-watch.ts";
 import type { Meter } from "./gateway-meter.ts";
-import type { Route } from "./gateway-routes.ts";
+import type { GatewayRoute } from "./gateway-routes.ts";
 
 export type MeteredRequest = {
   vendor: string;
   wire: WireName;
-  kind: Route["kind"];
+  kind: GatewayRoute["kind"];
   /** As the request named it. */
   model: string | null;
   startedAt: number;
@@ -34,9 +34,9 @@ export type LastAnswer = { bytes: number; usage: Usage };
 export type Price = (vendor: string, model: string, usage: Usage) => Promise<number | null>;
 
 /** A request on its way. */
-export type Entry = {
+export type LedgerEntry = {
   vendor: string;
-  route: Route;
+  route: GatewayRoute;
   model: string | null;
   json: Json | null;
   /** Of the request's body. */
@@ -46,18 +46,18 @@ export type Entry = {
   status: number | null;
   meter: Meter | null;
   /** Gives back the room that was reserved for it; null before there is any. */
-  settle: Settle | null;
+  settle: SettleReservation | null;
 };
 
 type Open = { isEnding: boolean; ended: PromiseWithResolvers<void> };
 
 export class Ledger {
   readonly records: MeteredRequest[] = [];
-  spent: Spent = nothingSpent;
+  spent: Spent = zeroSpent;
   lastAnswer: LastAnswer | null = null;
   readonly #price: Price;
   readonly #onRequest: (metered: MeteredRequest) => void;
-  readonly #open = new Map<Entry, Open>();
+  readonly #open = new Map<LedgerEntry, Open>();
   readonly #cache = watchCache();
 
   constructor(price: Price, onRequest: (metered: MeteredRequest) => void) {
@@ -65,21 +65,21 @@ export class Ledger {
     this.#onRequest = onRequest;
   }
 
-  begin(given: Pick<Entry, "vendor" | "route" | "model" | "json" | "bytes">): Entry {
-    const entry: Entry = { ...given, startedAt: Date.now(), firstByteMs: null, status: null, meter: null, settle: null };
+  begin(given: Pick<LedgerEntry, "vendor" | "route" | "model" | "json" | "bytes">): LedgerEntry {
+    const entry: LedgerEntry = { ...given, startedAt: Date.now(), firstByteMs: null, status: null, meter: null, settle: null };
     this.#open.set(entry, { isEnding: false, ended: Promise.withResolvers() });
     return entry;
   }
 
   /** Only the first call counts: an answer that was left may also break. */
-  async end(entry: Entry, error: TurnError | null): Promise<void> {
+  async end(entry: LedgerEntry, error: TurnError | null): Promise<void> {
     const open = this.#open.get(entry);
     if (!open || open.isEnding) return this.ended(entry);
     open.isEnding = true;
     const { route, meter, model, vendor, startedAt, firstByteMs, status } = entry;
     const counted = meter?.usage() ?? null;
     const isUncounted = meter !== null && counted === null;
-    const usage = counted ?? noUsage;
+    const usage = counted ?? zeroUsage;
     const costUsd = isUncounted ? null : await this.#cost(entry, usage);
     const note = isUncounted ? "the vendor told no usage" : error === null ? this.#cacheNote(entry, usage) : null;
     const durationMs = Date.now() - startedAt;
@@ -94,7 +94,7 @@ export class Ledger {
     this.#onRequest(metered);
   }
 
-  ended(entry: Entry): Promise<void> {
+  ended(entry: LedgerEntry): Promise<void> {
     return this.#open.get(entry)?.ended.promise ?? Promise.resolve();
   }
 
@@ -103,12 +103,12 @@ export class Ledger {
     await Promise.all([...this.#open.keys()].map((entry) => this.ended(entry)));
   }
 
-  #cacheNote({ route, model, json, startedAt }: Entry, usage: Usage): string | null {
+  #cacheNote({ route, model, json, startedAt }: LedgerEntry, usage: Usage): string | null {
     if (route.kind !== "answer" || json === null) return null;
     return this.#cache.note({ wire: route.wire, model, body: json, at: startedAt, usage });
   }
 
-  async #cost({ vendor, model }: Entry, usage: Usage): Promise<number | null> {
+  async #cost({ vendor, model }: LedgerEntry, usage: Usage): Promise<number | null> {
     if (Object.values(usage).every((count) => count === 0)) return 0;
     // Without a price it is counted all the same.
     return model === null ? null : this.#price(vendor, model, usage).catch(() => null);

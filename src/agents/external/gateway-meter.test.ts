@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { around, ask, clients, gatewayTo, open, serveStream, stopAll, usage, wires } from "./fixtures/vendor-clients.ts";
+import { startGatewayFixture, ask, clients, gatewayTo, open, serveStream, stopAll, usage, wires } from "./fixtures/vendor-clients.ts";
 
 afterEach(stopAll);
 
@@ -30,7 +30,7 @@ describe("metering", () => {
   });
 
   test("a packed request is unpacked, one past the bound is refused", async () => {
-    const { gateway, server } = around();
+    const { gateway, server } = startGatewayFixture();
     const { anthropic } = clients;
     const send = (body: Uint8Array<ArrayBuffer>, encoding: string) =>
       fetch(`${gateway.url}/v1/messages`, {
@@ -49,7 +49,7 @@ describe("metering", () => {
   });
 
   test("Chat Completions are asked for their usage, unless the client has said what it wants", async () => {
-    const { gateway, server } = around();
+    const { gateway, server } = startGatewayFixture();
     await ask(gateway, "openai-chat");
     expect(server.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true } });
     const body = { ...clients["openai-chat"].body(true), stream_options: { include_usage: false } };
@@ -58,7 +58,7 @@ describe("metering", () => {
   });
 
   test("a model without a price makes the sum unknown", async () => {
-    const { gateway } = around();
+    const { gateway } = startGatewayFixture();
     const body = { ...clients.anthropic.body(true), model: "unknown" };
     await (await ask(gateway, "anthropic", { init: { body: JSON.stringify(body) } })).text();
     expect(gateway.spent()).toEqual({ usage, costUsd: null });

@@ -1,9 +1,9 @@
 // Reads along while an answer passes through the gateway: what it used, and what the vendor said went wrong. It changes
 // and delays nothing, keeps no more than its bounds, and what it can't read it does without.
-import { readProblem } from "../../models/error-response.ts";
-import type { Problem, ServerEvent, Wire, WireName, WireReader } from "../../models/model.ts";
+import { readVendorError } from "../../models/error-response.ts";
+import type { VendorError, ServerEvent, Wire, WireName, WireReader } from "../../models/model.ts";
 import { SseParser } from "../../models/sse.ts";
-import { noUsage, type Usage } from "../../protocol/usage.ts";
+import { zeroUsage, type Usage } from "../../protocol/usage.ts";
 
 export type Meter = {
   push: (chunk: Uint8Array) => void;
@@ -12,7 +12,7 @@ export type Meter = {
   /** So far; null while nothing was told. */
   usage: () => Usage | null;
   /** An error answer, or an error in mid-stream. */
-  problem: () => Problem | null;
+  problem: () => VendorError | null;
   /** Whether the vendor's own last event was seen. */
   isWhole: () => boolean;
 };
@@ -20,7 +20,7 @@ export type Meter = {
 const bodyBound = 16 * 1024 * 1024;
 const errorBound = 64 * 1024;
 
-export function meterFor(wire: Wire, response: Response): Meter {
+export function createMeter(wire: Wire, response: Response): Meter {
   if (!response.ok) return errorMeter(response);
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   return isStream ? streamMeter(wire) : bodyMeter(wire);
@@ -29,7 +29,7 @@ export function meterFor(wire: Wire, response: Response): Meter {
 /** For what costs nothing. */
 export function freeMeter(response: Response): Meter {
   return response.ok
-    ? { push: () => {}, end: async () => {}, usage: () => noUsage, problem: () => null, isWhole: () => false }
+    ? { push: () => {}, end: async () => {}, usage: () => zeroUsage, problem: () => null, isWhole: () => false }
     : errorMeter(response);
 }
 
@@ -59,13 +59,13 @@ function bodyMeter(wire: Wire): Meter {
 
 function errorMeter({ status, headers }: Response): Meter {
   const body = new Pieces(errorBound);
-  let problem: Problem | null = null;
+  let problem: VendorError | null = null;
   return {
     push: (chunk) => body.push(chunk),
     end: async () => {
-      problem = await readProblem(new Response(body.text(), { status, headers }));
+      problem = await readVendorError(new Response(body.text(), { status, headers }));
     },
-    usage: () => noUsage,
+    usage: () => zeroUsage,
     problem: () => problem,
     isWhole: () => false,
   };
@@ -77,7 +77,7 @@ const lastEvent = /"type": ?"(message_stop|response\.completed|response\.incompl
 /** Gives the wire's own reader only the events that count or fail: it would keep the whole answer otherwise. */
 class Counter {
   usage: Usage | null = null;
-  problem: Problem | null = null;
+  problem: VendorError | null = null;
   isWhole = false;
   readonly #wire: Wire;
   #reader: WireReader;

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "../contract/server.ts";
 import type { Gateway } from "./gateway.ts";
-import { around, ask, clients, endpoints, gatewayTo, key, open, stopAll, wires } from "./fixtures/vendor-clients.ts";
+import { startGatewayFixture, ask, clients, endpoints, gatewayTo, key, open, stopAll, wires } from "./fixtures/vendor-clients.ts";
 
 afterEach(stopAll);
 
 describe("the gateway as a wall", () => {
   test("only the vendors' own paths lead anywhere", async () => {
-    const { gateway, server } = around();
+    const { gateway, server } = startGatewayFixture();
     const authorization = `Bearer ${gateway.token}`;
     const attempts = [
       "GET /v1/files",
@@ -39,7 +39,7 @@ describe("the gateway as a wall", () => {
   });
 
   test("a wire without a vendor in this turn is closed", async () => {
-    const { gateway, server } = around({ vendors: () => null });
+    const { gateway, server } = startGatewayFixture({ vendors: () => null });
     for (const wire of wires) expect((await ask(gateway, wire)).status).toBe(404);
     expect(server.requests).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe("the gateway as a wall", () => {
   });
 
   test("the token is taken from wherever a client puts it, and goes no further", async () => {
-    const { gateway, server } = around();
+    const { gateway, server } = startGatewayFixture();
     const send = (path: string, headers: Record<string, string> = {}) =>
       fetch(gateway.url + path, { method: "POST", headers: { ...headers, cookie: "a=b", te: "trailers" }, body: "{}" });
     const { token } = gateway;
@@ -72,7 +72,7 @@ describe("the gateway as a wall", () => {
   });
 
   test("counting tokens and listing models cost nothing, and are on the record", async () => {
-    const { gateway, metered } = around();
+    const { gateway, metered } = startGatewayFixture();
     const get = (path: string, headers: Record<string, string>) => fetch(gateway.url + path, { headers });
     await (await get("/v1/models", { "x-api-key": gateway.token, "anthropic-version": "x" })).text();
     await (await get("/v1/models", { authorization: `Bearer ${gateway.token}` })).text();
@@ -87,7 +87,7 @@ describe("the gateway as a wall", () => {
 
   test("a vendor's own bearer and headers replace the CLI's", async () => {
     const bearer = { ...endpoints("").anthropic, headers: { authorization: `Bearer ${key}`, "x-team": "red" } };
-    const { server } = around();
+    const { server } = startGatewayFixture();
     const { gateway } = gatewayTo("", { vendors: () => ({ ...bearer, baseUrl: `${server.url}/v1/` }) });
     await ask(gateway, "anthropic");
     const { headers } = server.requests[0]!;
@@ -98,7 +98,7 @@ describe("the gateway as a wall", () => {
     const folder = mkdtempSync(join(tmpdir(), "skein-gateway-"));
     open.push({ stop: () => rmSync(folder, { recursive: true }) });
     const unix = join(folder, "g");
-    const { gateway } = around({ listen: { unix } });
+    const { gateway } = startGatewayFixture({ listen: { unix } });
     expect([gateway.url, statSync(unix).mode & 0o777]).toEqual([null, 0o600]);
     const { anthropic } = clients;
     const answer = await fetch("http://gateway/v1/messages", {

@@ -2,7 +2,7 @@
 // what is not on it can't be reached. Pure.
 import type { Endpoint, WireName } from "../../models/model.ts";
 
-export type Route = {
+export type GatewayRoute = {
   wire: WireName;
   /** Only an answer is paid for. */
   kind: "answer" | "count" | "list";
@@ -13,7 +13,7 @@ export type Route = {
   version: string;
 };
 
-type Row = { method: "GET" | "POST"; path: RegExp; wire: WireName; kind: Route["kind"] };
+type Row = { method: "GET" | "POST"; path: RegExp; wire: WireName; kind: GatewayRoute["kind"] };
 
 const rows: Row[] = [
   { method: "POST", path: /^\/(v1)(\/messages)$/, wire: "anthropic", kind: "answer" },
@@ -37,7 +37,7 @@ export const routedWires: readonly WireName[] = [...new Set(rows.map(({ wire }) 
 const modelList = /^\/(v1)(\/models(?:\/[\w.:-]+)?)$/;
 
 /** Null for everything that is not on the list. */
-export function routeOf(method: string, path: string, headers: Headers, has: (wire: WireName) => boolean): Route | null {
+export function matchRoute(method: string, path: string, headers: Headers, has: (wire: WireName) => boolean): GatewayRoute | null {
   for (const row of rows) {
     const found = row.method === method ? row.path.exec(path) : null;
     if (found) return { wire: row.wire, kind: row.kind, model: found[3] ?? null, path: found[2]!, version: found[1]! };
@@ -49,14 +49,14 @@ export function routeOf(method: string, path: string, headers: Headers, has: (wi
 }
 
 /** The same roots as in models/wire; the query without any key. */
-export function vendorUrl(route: Route, endpoint: Endpoint, query: URLSearchParams): string {
+export function vendorUrl(route: GatewayRoute, endpoint: Endpoint, query: URLSearchParams): string {
   const kept = new URLSearchParams(query);
   kept.delete("key");
   const search = kept.size === 0 ? "" : `?${kept.toString()}`;
   return `${rootOf(route, endpoint)}${route.path}${search}`;
 }
 
-function rootOf({ wire, version }: Route, { baseUrl }: Endpoint): string {
+function rootOf({ wire, version }: GatewayRoute, { baseUrl }: Endpoint): string {
   const base = baseUrl.replace(/\/+$/, "");
   if (wire === "anthropic") return `${base.replace(/\/v1$/, "")}/v1`;
   if (wire === "gemini") return /\/v\d+(alpha|beta)?$/.test(base) ? base : `${base}/${version}`;
@@ -74,7 +74,7 @@ export function vendorHeaders(wire: WireName, { apiKey, headers }: Endpoint): Re
 const credentialHeaders = ["x-api-key", "authorization", "x-goog-api-key"];
 
 /** Every token a CLI sent, wherever its vendor wants one. */
-export function tokensIn(headers: Headers, query: URLSearchParams): string[] {
+export function authTokens(headers: Headers, query: URLSearchParams): string[] {
   const sent = credentialHeaders.map((name) => headers.get(name)?.replace(/^Bearer\s+/i, ""));
   return [...sent, query.get("key")].filter((token) => typeof token === "string");
 }
@@ -86,7 +86,7 @@ const ownHeaders = new Set([
   ...credentialHeaders,
 ]);
 
-export function passedOn(headers: Headers): Record<string, string> {
+export function forwardedHeaders(headers: Headers): Record<string, string> {
   const named = new Set(
     headers
       .get("connection")
@@ -104,7 +104,7 @@ export function errorAnswer(wire: WireName, status: 400 | 401 | 404 | 413 | 502,
 }
 
 /** For a request that leads nowhere: whose client it is shows in its headers and its path. */
-export function wireOfStranger(path: string, headers: Headers): WireName {
+export function guessWire(path: string, headers: Headers): WireName {
   if (headers.has("anthropic-version")) return "anthropic";
   return headers.has("x-goog-api-key") || /^\/v1(alpha|beta)\//.test(path) ? "gemini" : "openai-chat";
 }

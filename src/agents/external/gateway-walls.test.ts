@@ -2,8 +2,8 @@ import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelServerOptions } from "../contract/server.ts";
-import { leftOf } from "../../../test/support/processes.ts";
-import { machineOf, startWalled, type Walled } from "./fixtures/walled.ts";
+import { waitForNoProcesses } from "../../../test/support/processes.ts";
+import { machineOf, startSandboxed, type SandboxedProgram } from "./fixtures/walled.ts";
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -11,9 +11,14 @@ afterEach(async () => {
 });
 
 /** Runs a script with the runtime, inside; it finds `url`, `token` and `args`, and prints one JSON. */
-async function insideWith(machine: Walled["machine"], script: string, args: Record<string, unknown>, options: ModelServerOptions) {
+async function insideWith(
+  machine: SandboxedProgram["machine"],
+  script: string,
+  args: Record<string, unknown>,
+  options: ModelServerOptions,
+) {
   const source = (place: object) => `const { url, token, folder, args } = ${JSON.stringify({ ...place, args })};\n${ask}\n${script}`;
-  const walled = await startWalled(
+  const walled = await startSandboxed(
     machine,
     (place) => {
       writeFileSync(join(place.folder, "script.ts"), source(place));
@@ -27,7 +32,11 @@ async function insideWith(machine: Walled["machine"], script: string, args: Reco
   return { said: JSON.parse(out) as Record<string, unknown>, gateway: walled.gateway };
 }
 
-async function inside(machine: Walled["machine"], script: string, args: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
+async function inside(
+  machine: SandboxedProgram["machine"],
+  script: string,
+  args: Record<string, unknown> = {},
+): Promise<Record<string, unknown>> {
   return (await insideWith(machine, script, args, {})).said;
 }
 
@@ -37,7 +46,7 @@ const ask = (more = {}) => fetch(url + "/v1/messages", { method: "POST", headers
 const outcome = (promise: Promise<unknown>) => promise.then(() => "worked", (error) => error.code ?? String(error));`;
 
 describe.each(["namespaces", "landlock"] as const)("under the best walls up to %s, with the network off", (best) => {
-  let machine: Walled["machine"];
+  let machine: SandboxedProgram["machine"];
   beforeAll(async () => {
     machine = await machineOf(best);
   });
@@ -102,7 +111,7 @@ describe("when skein is killed", () => {
     expect(word).toBe("up");
     parent.kill("SIGKILL");
     await parent.exited;
-    expect(await leftOf(folder)).toEqual([]);
+    expect(await waitForNoProcesses(folder)).toEqual([]);
     rmSync(folder, { recursive: true, force: true });
   });
 });

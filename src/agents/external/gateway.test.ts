@@ -1,7 +1,18 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { TurnError } from "../../protocol/error.ts";
 import type { Spent } from "../../protocol/usage.ts";
-import { around, ask, clients, endpoints, gatewayTo, key, serveStream, stopAll, usage, wires } from "./fixtures/vendor-clients.ts";
+import {
+  startGatewayFixture,
+  ask,
+  clients,
+  endpoints,
+  gatewayTo,
+  key,
+  serveStream,
+  stopAll,
+  usage,
+  wires,
+} from "./fixtures/vendor-clients.ts";
 
 afterEach(stopAll);
 
@@ -9,7 +20,7 @@ describe("a request through the gateway", () => {
   for (const wire of wires) {
     for (const stream of [true, false]) {
       test(`${wire}, ${stream ? "as a stream" : "in one piece"}: the vendor's own answer, with the real key, counted`, async () => {
-        const { gateway, server, metered } = around();
+        const { gateway, server, metered } = startGatewayFixture();
         const through = await ask(gateway, wire, { stream });
         const text = await through.text();
         expect({ status: through.status, said: text.includes("Hello") }).toEqual({ status: 200, said: true });
@@ -27,7 +38,7 @@ describe("a request through the gateway", () => {
     }
 
     test(`${wire}: a stranger's token is refused in the vendor's words, and nobody is asked`, async () => {
-      const { gateway, server, metered } = around();
+      const { gateway, server, metered } = startGatewayFixture();
       for (const token of ["", "sk-skein-wrong", gateway.token.slice(0, -1)]) {
         const answer = await ask(gateway, wire, { token });
         const [type, message] = clients[wire].error((await answer.json()) as never);
@@ -41,7 +52,7 @@ describe("a request through the gateway", () => {
       const refusal: TurnError = { kind: "budget", limit: "money", message: "the budget is used up: $0.1200 of $0.1" };
       let costUsd = 0;
       const settle = (spent: Spent) => (costUsd += spent.costUsd ?? 0);
-      const { gateway, server, metered } = around({ reserve: async () => (costUsd >= 0.1 ? refusal : settle) });
+      const { gateway, server, metered } = startGatewayFixture({ reserve: async () => (costUsd >= 0.1 ? refusal : settle) });
       await (await ask(gateway, wire)).text();
       const answer = await ask(gateway, wire);
       const [type, message] = clients[wire].error((await answer.json()) as never);
@@ -67,7 +78,7 @@ describe("a request through the gateway", () => {
   }
 
   test("errors of the vendor pass as they are, but for the key that they quote, and are understood", async () => {
-    const { gateway, server, metered } = around();
+    const { gateway, server, metered } = startGatewayFixture();
     for (const [status, kind] of [
       [401, "auth"],
       [429, "rate-limited"],
@@ -85,7 +96,7 @@ describe("a request through the gateway", () => {
   });
 
   test("an error in mid-stream, and a connection that breaks, reach the client and the record", async () => {
-    const { gateway, server, metered } = around();
+    const { gateway, server, metered } = startGatewayFixture();
     for (const wire of wires) {
       server.setFault({ type: "error-event", message: "too busy" });
       expect(await (await ask(gateway, wire)).text()).toContain("too busy");
@@ -115,7 +126,7 @@ describe("a request through the gateway", () => {
   });
 
   test("a client that leaves takes the vendor's request with it, and what was used by then is counted", async () => {
-    const { gateway, server, metered } = around();
+    const { gateway, server, metered } = startGatewayFixture();
     server.setFault({ type: "stall", afterEvents: 3 });
     const leaving = new AbortController();
     const answer = await ask(gateway, "anthropic", { init: { signal: leaving.signal } });
@@ -127,7 +138,7 @@ describe("a request through the gateway", () => {
 
   for (const wire of wires) {
     test(`${wire}: a client that hangs up on the last event has heard all of it`, async () => {
-      const { server } = around();
+      const { server } = startGatewayFixture();
       const whole = await (
         await fetch(server.url + clients[wire].path(true), { method: "POST", body: JSON.stringify(clients[wire].body(true)) })
       ).text();
@@ -146,7 +157,7 @@ describe("a request through the gateway", () => {
 
   test("a fault of whoever is asked for the budget or the price ends that request, not the gateway", async () => {
     const isLast = { now: false };
-    const { gateway, metered } = around({
+    const { gateway, metered } = startGatewayFixture({
       reserve: async () => {
         if (isLast.now) throw new Error("no idea");
         return () => {};
@@ -164,7 +175,7 @@ describe("a request through the gateway", () => {
   });
 
   test("close breaks off what runs, reader or not, and counts it", async () => {
-    const { gateway, server, metered } = around();
+    const { gateway, server, metered } = startGatewayFixture();
     server.setFault({ type: "stall", afterEvents: 1 });
     await ask(gateway, "openai-responses");
     await ask(gateway, "gemini");
@@ -176,7 +187,7 @@ describe("a request through the gateway", () => {
   test("what was reserved is given back once, with what the vendor counted, also when the answer breaks off", async () => {
     const seen: [number, number | null][] = [];
     const settled: Spent[] = [];
-    const { gateway, server } = around({
+    const { gateway, server } = startGatewayFixture({
       reserve: async (request, last) => {
         seen.push([request.bytes > 0 ? 1 : 0, last?.usage.input ?? null]);
         return (spent) => settled.push(spent);

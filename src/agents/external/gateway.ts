@@ -1,27 +1,27 @@
 // The loopback gateway: what an agent's CLI takes for its vendor. It knows one turn's token, puts the real key in its
 // place, passes every byte on as it comes, and counts. It reaches the vendor's own paths and nothing else.
 import { chmodSync, closeSync, rmSync } from "node:fs";
-import type { Gate } from "../../kit/gate.ts";
-import { brokenFailure, classify, type Failure, networkFailure, type Target } from "../../models/failure.ts";
+import type { PauseGate } from "../../kit/gate.ts";
+import { brokenFailure, classify, type Failure, networkFailure, type RequestTarget } from "../../models/failure.ts";
 import type { Endpoint, WireName } from "../../models/model.ts";
 import { loadWire } from "../../models/stream.ts";
 import { type Json, textAt } from "../../models/wire/json.ts";
 import { messageOf, type TurnError } from "../../protocol/error.ts";
-import type { Settle } from "../../protocol/ports.ts";
+import type { SettleReservation } from "../../protocol/ports.ts";
 import type { Spent } from "../../protocol/usage.ts";
-import { readRequest } from "./gateway-body.ts";
-import { type Entry, type LastAnswer, Ledger, type MeteredRequest, type Price } from "./gateway-ledger.ts";
-import { freeMeter, meterFor } from "./gateway-meter.ts";
+import { readRequestBody } from "./gateway-body.ts";
+import { type LedgerEntry, type LastAnswer, Ledger, type MeteredRequest, type Price } from "./gateway-ledger.ts";
+import { freeMeter, createMeter } from "./gateway-meter.ts";
 import {
   errorAnswer,
-  passedOn,
+  forwardedHeaders,
   routedWires,
-  type Route,
-  routeOf,
-  tokensIn,
+  type GatewayRoute,
+  matchRoute,
+  authTokens,
   vendorHeaders,
   vendorUrl,
-  wireOfStranger,
+  guessWire,
 } from "./gateway-routes.ts";
 
 export type GatewayOptions = {
@@ -34,9 +34,9 @@ export type GatewayOptions = {
   /** No request is passed on before. */
   ready?: Promise<void>;
   /** While it is shut no request and no byte of an answer is passed on. */
-  barrier?: Gate;
+  barrier?: PauseGate;
   /** Asked before every request; an error refuses it for good. */
-  reserve: (request: Entry, last: LastAnswer | null) => Promise<TurnError | Settle>;
+  reserve: (request: LedgerEntry, last: LastAnswer | null) => Promise<TurnError | SettleReservation>;
   /** Once for each request that was for a vendor, when it is over. */
   onRequest: (metered: MeteredRequest) => void;
   /** At every piece of an answer. */
@@ -72,10 +72,10 @@ export function startGateway(options: GatewayOptions): Gateway {
   };
 }
 
-type Asked = { route: Route; endpoint: Endpoint; url: URL; body: Uint8Array | null; json: Json | null };
+type RoutedRequest = { route: GatewayRoute; endpoint: Endpoint; url: URL; body: Uint8Array | null; json: Json | null };
 
 /** A request and how to break it off. */
-type Passing = { asked: Asked; entry: Entry; stop: AbortController; startedAt: number };
+type RequestInFlight = { asked: RoutedRequest; entry: LedgerEntry; stop: AbortController; startedAt: number };
 
 class RunningGateway {
   readonly token = `sk-skein-${crypto.getRandomValues(new Uint8Array(24)).toHex()}`;
@@ -108,7 +108,7 @@ class RunningGateway {
   }
 
   async serve(file: number): Promise<void> {
-    const { joinTo, listenForSockets } = await import("./join-sockets.ts");
+    const { connectAndJoin: joinTo, listenForSockets } = await import("./join-sockets.ts");
     if (this.#isClosed) return closeSync(file);
     const { listen } = this.#options;
     const own = "unix" in listen ? { path: listen.unix } : { host: "127.0.0.1", port: this.#server.port! };
@@ -133,25 +133,25 @@ class RunningGateway {
   async #answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
     if (url.pathname === "/" && (request.method === "HEAD" || request.method === "GET")) return new Response(null);
-    const stranger = wireOfStranger(url.pathname, request.headers);
-    if (!tokensIn(request.headers, url.searchParams).some((token) => isSame(token, this.token))) {
+    const stranger = guessWire(url.pathname, request.headers);
+    if (!authTokens(request.headers, url.searchParams).some((token) => isSame(token, this.token))) {
       return errorAnswer(stranger, 401, "the token is not that of this turn");
     }
     const { vendors } = this.#options;
-    const route = routeOf(request.method, url.pathname, request.headers, (wire) => vendors(wire) !== null);
+    const route = matchRoute(request.method, url.pathname, request.headers, (wire) => vendors(wire) !== null);
     if (route === null) return errorAnswer(stranger, 404, `there is nothing at ${request.method} ${url.pathname.slice(0, 200)}`);
     const endpoint = vendors(route.wire);
     if (endpoint === null) return errorAnswer(route.wire, 404, "this turn has no vendor for such requests");
-    const sent = await readRequest(request, route.wire, endpoint.vendor);
+    const sent = await readRequestBody(request, route.wire, endpoint.vendor);
     if (typeof sent === "string") return errorAnswer(route.wire, 413, sent);
     return this.#forward(request, { route, endpoint, url, ...sent });
   }
 
-  async #forward(request: Request, asked: Asked): Promise<Response> {
+  async #forward(request: Request, asked: RoutedRequest): Promise<Response> {
     const { route, endpoint, json } = asked;
     const model = route.model ?? (textAt(json ?? undefined, "model") || null);
     const entry = this.ledger.begin({ vendor: endpoint.vendor, route, model, json, bytes: asked.body?.length ?? 0 });
-    const passing: Passing = { asked, entry, stop: new AbortController(), startedAt: performance.now() };
+    const passing: RequestInFlight = { asked, entry, stop: new AbortController(), startedAt: performance.now() };
     const leave = () => passing.stop.abort();
     this.#passing.add(leave);
     request.signal.addEventListener("abort", leave);
@@ -167,22 +167,22 @@ class RunningGateway {
       const response = await this.#ask(request, passing);
       const wire = await loadWire(route.wire);
       entry.status = response.status;
-      entry.meter = route.kind === "answer" ? meterFor(wire, response) : freeMeter(response);
+      entry.meter = route.kind === "answer" ? createMeter(wire, response) : freeMeter(response);
       return await this.#pass(response, passing);
     } catch (error) {
       const failure = failureOf(error, { endpoint, model: model ?? "" }).error;
-      await this.ledger.end(entry, wasLeft(passing) ?? failure);
+      await this.ledger.end(entry, clientLeftError(passing) ?? failure);
       return errorAnswer(route.wire, 502, failure.message);
     } finally {
       void this.ledger.ended(entry).then(() => this.#passing.delete(leave));
     }
   }
 
-  #ask(request: Request, { asked, stop }: Passing): Promise<Response> {
+  #ask(request: Request, { asked, stop }: RequestInFlight): Promise<Response> {
     const { route, endpoint, url, body } = asked;
     return fetch(vendorUrl(route, endpoint, url.searchParams), {
       method: request.method,
-      headers: { ...passedOn(request.headers), "accept-encoding": "identity", ...vendorHeaders(route.wire, endpoint) },
+      headers: { ...forwardedHeaders(request.headers), "accept-encoding": "identity", ...vendorHeaders(route.wire, endpoint) },
       body,
       signal: stop.signal,
       // A key must not follow a redirect to another host, and neither must the CLI.
@@ -191,7 +191,7 @@ class RunningGateway {
     });
   }
 
-  async #pass(response: Response, passing: Passing): Promise<Response> {
+  async #pass(response: Response, passing: RequestInFlight): Promise<Response> {
     const { route, endpoint } = passing.asked;
     const isRedirect = response.status >= 300 && response.status < 400;
     if (isRedirect || response.body === null) {
@@ -200,13 +200,13 @@ class RunningGateway {
       if (isRedirect) return errorAnswer(route.wire, 502, `${endpoint.vendor} redirects elsewhere; keys are not sent on`);
     }
     const { status, statusText } = response;
-    const head = { status, statusText, headers: passedOn(response.headers) };
+    const head = { status, statusText, headers: forwardedHeaders(response.headers) };
     const body = this.#tee(response.body, passing);
     return new Response(response.ok ? body : withoutKey(await shortText(body), endpoint.apiKey), head);
   }
 
   /** Every chunk is counted before it goes out: the CLI's next request may come before this connection ends. */
-  #tee(body: ReadableStream<Uint8Array> | null, passing: Passing): ReadableStream<Uint8Array> | null {
+  #tee(body: ReadableStream<Uint8Array> | null, passing: RequestInFlight): ReadableStream<Uint8Array> | null {
     if (body === null) return null;
     const { entry, stop, startedAt } = passing;
     const reader = body.getReader();
@@ -234,23 +234,23 @@ class RunningGateway {
     return new ReadableStream({ pull, cancel: () => stop.abort() }, { highWaterMark: 0 });
   }
 
-  async #settle(passing: Passing, broken?: unknown): Promise<void> {
+  async #settle(passing: RequestInFlight, broken?: unknown): Promise<void> {
     const { entry, asked } = passing;
     await entry.meter?.end();
     const problem = entry.meter?.problem() ?? null;
     const target = { endpoint: asked.endpoint, model: entry.model ?? "" };
     const failure = problem ? classify(problem, target) : broken === undefined ? null : failureOf(broken, target);
-    await this.ledger.end(entry, wasLeft(passing) ?? failure?.error ?? null);
+    await this.ledger.end(entry, clientLeftError(passing) ?? failure?.error ?? null);
   }
 }
 
 /** What the network did carries a code; anything else is a fault of ours. */
-function failureOf(error: unknown, target: Target): Failure {
+function failureOf(error: unknown, target: RequestTarget): Failure {
   return error instanceof Error && "code" in error ? networkFailure(error, target) : brokenFailure(messageOf(error), target);
 }
 
 /** Some clients hang up on the vendor's last event. */
-function wasLeft({ stop, entry }: Passing): TurnError | null {
+function clientLeftError({ stop, entry }: RequestInFlight): TurnError | null {
   const isBroken = stop.signal.aborted && !entry.meter?.isWhole();
   return isBroken ? { kind: "cancelled", message: "the request was broken off before its answer was whole" } : null;
 }

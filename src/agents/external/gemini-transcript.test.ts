@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mendGeminiTranscript } from "./gemini-transcript.ts";
+import { repairGeminiTranscript } from "./gemini-transcript.ts";
 
 const answer = (id: string) => ({ functionResponse: { id, name: "run_shell_command", response: { output: `of ${id}` } } });
 const user = (...content: unknown[]) => ({ type: "user", content });
@@ -15,15 +15,15 @@ const set = (messages: unknown[]) => ({ $set: { messages, lastUpdated: "now" } }
 describe("a transcript of Gemini CLI", () => {
   test("loses the results that its calls hold already", () => {
     const before = stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), user(answer("a"), answer("b")), said("done"));
-    expect(mendGeminiTranscript(before)).toBe(stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), said("done")));
+    expect(repairGeminiTranscript(before)).toBe(stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), said("done")));
   });
 
   test("keeps the results that stand nowhere else, also where an earlier list was replaced", () => {
     const asked = { type: "gemini", content: [{ functionCall: { id: "a" } }] };
     const whole = stored(called("a"), set([user({ text: "go" }), asked, user(answer("a")), said("done")]), user({ text: "on" }));
-    expect(mendGeminiTranscript(whole)).toBe(whole);
+    expect(repairGeminiTranscript(whole)).toBe(whole);
     const twice = stored(set([user({ text: "go" }), asked, user(answer("a")), user(answer("a"))]), called("b"), user(answer("b")));
-    expect(mendGeminiTranscript(twice)).toBe(stored(set([user({ text: "go" }), asked, user(answer("a"))]), called("b")));
+    expect(repairGeminiTranscript(twice)).toBe(stored(set([user({ text: "go" }), asked, user(answer("a"))]), called("b")));
   });
 
   test("is left alone where it is something else", () => {
@@ -34,6 +34,6 @@ describe("a transcript of Gemini CLI", () => {
       stored(user({ text: "go" }), user(answer("")), user()),
       stored([1], { $set: 1 }, { $set: { messages: 1 } }),
     ])
-      expect(mendGeminiTranscript(text)).toBe(text);
+      expect(repairGeminiTranscript(text)).toBe(text);
   });
 });

@@ -3,7 +3,7 @@
 import { type Json, listAt, objectAt, parseJson, textAt } from "../../models/wire/json.ts";
 
 /** The text as it came where nothing is twice. */
-export function mendGeminiTranscript(text: string): string {
+export function repairGeminiTranscript(text: string): string {
   const lines = text.split("\n").map((line) => ({ line, entry: parseJson(line) }));
   const isReset = ({ entry }: (typeof lines)[number]) => objectAt(entry ?? undefined, "$set")?.["messages"] !== undefined;
   const starts = [0, ...lines.flatMap((each, at) => (isReset(each) ? [at] : []))];

@@ -4,12 +4,12 @@ import { type Json, numberAt, objectAt, parseJson, textAt } from "../../models/w
 import type { Part } from "../../protocol/node.ts";
 import type { Usage } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import { failureIn, type FailureRow, plainMessage } from "./failure-words.ts";
+import { matchFailure, type FailurePattern, plainMessage } from "./failure-words.ts";
 import { callPart } from "./import/draft.ts";
-import { mendGeminiTranscript } from "./gemini-transcript.ts";
-import { garbage } from "./json-line.ts";
+import { repairGeminiTranscript } from "./gemini-transcript.ts";
+import { garbageEvent } from "./json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
-import { questionsBy } from "./questions.ts";
+import { createQuestionReader } from "./questions.ts";
 import { geminiSignIn } from "./sign-ins.ts";
 
 export const gemini: Adapter = {
@@ -66,14 +66,14 @@ export const gemini: Adapter = {
   ],
   stdin: promptOnStdin,
   reader,
-  questionsIn: questionsBy("ask_user"),
-  failureOf: (message) => failureIn(message, ownWords),
+  questionsIn: createQuestionReader("ask_user"),
+  failureOf: (message) => matchFailure(message, ownWords),
   isSessionLost: (message) => /Error resuming session|Invalid session identifier|number of function response parts/.test(message),
   transcript: (nativeId) => `.gemini/tmp/*/chats/session-*-${nativeId.slice(0, 8)}.jsonl`,
-  mendTranscript: mendGeminiTranscript,
+  mendTranscript: repairGeminiTranscript,
 };
 
-const ownWords: FailureRow[] = [
+const ownWords: FailurePattern[] = [
   [/Error resuming session|Invalid session identifier|No previous sessions found/, "broken"],
   [/ModelNotFoundError|empty response with no text/, "broken"],
   [
@@ -171,7 +171,7 @@ function reader(): CliReader {
   return {
     line: (text) => {
       const event = parseJson(text);
-      return event === null || textAt(event, "type") === "" ? garbage(text) : read(state, event);
+      return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(state, event);
     },
     end: () => said(state),
   };

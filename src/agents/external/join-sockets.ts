@@ -3,7 +3,7 @@
 import { connect, createServer, type Socket } from "node:net";
 
 /** Joins it to a new connection to a server of ours. */
-export function joinTo(place: { path: string } | { host: string; port: number }, socket: Socket): void {
+export function connectAndJoin(place: { path: string } | { host: string; port: number }, socket: Socket): void {
   joinSockets(socket, connect({ ...place, allowHalfOpen: true, noDelay: true }));
 }
 
@@ -21,11 +21,11 @@ export function joinSockets(one: Socket, other: Socket): void {
 }
 
 /** Where to listen: the machine's loopback, a unix socket, or a socket that listens already. */
-export type Listening = { port: 0 } | { path: string } | { fd: number };
+export type ListenTarget = { port: 0 } | { path: string } | { fd: number };
 
 /** Both sides of a connection end by themselves; `close` breaks off what is open. */
 export async function listenForSockets(
-  where: Listening,
+  where: ListenTarget,
   onConnection: (socket: Socket) => void,
 ): Promise<{ port: number | null; close: () => void }> {
   const open = new Set<Socket>();

@@ -3,7 +3,7 @@ import { cutText } from "../../kit/text.ts";
 import type { CliEvent } from "./adapter.ts";
 
 /** Undefined when it is no JSON, as when it was cut. */
-export function readJson(text: string): unknown {
+export function parseJsonLine(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -14,6 +14,6 @@ export function readJson(text: string): unknown {
 const garbageBytes = 2000;
 
 /** Only its beginning: whoever wants it whole has the log. */
-export function garbage(text: string): CliEvent[] {
+export function garbageEvent(text: string): CliEvent[] {
   return text.trim() === "" ? [] : [{ type: "garbage", text: cutText(text, garbageBytes, { keep: "head" }).text }];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../protocol/error.ts";
-import { chooseAgent, externalAgents, modelFor } from "./names.ts";
+import { chooseAgent, externalAgentTable, agentModel } from "./names.ts";
 
 function faultOf(act: () => unknown): Fault {
   try {
@@ -32,7 +32,7 @@ const matrix: [string, string | null][] = [
 ];
 
 describe("a name", () => {
-  for (const name of ["native", "mine", ...externalAgents.map((row) => row.name)]) {
+  for (const name of ["native", "mine", ...externalAgentTable.map((row) => row.name)]) {
     test(`${name} is that agent, with whatever model was named`, () => {
       expect(chooseAgent(name, "m/x", others)).toEqual({ agent: name, model: "m/x" });
     });
@@ -65,20 +65,20 @@ describe("a name", () => {
 });
 
 describe("the model of an agent", () => {
-  const [claude] = externalAgents;
-  const pi = externalAgents.find((row) => row.name === "pi")!;
+  const [claude] = externalAgentTable;
+  const pi = externalAgentTable.find((row) => row.name === "pi")!;
 
   test("is left to it when none is named", () => {
-    expect(modelFor(claude!, null)).toBe(null);
+    expect(agentModel(claude!, null)).toBe(null);
   });
 
   test("may be named with or without its vendor", () => {
-    expect(modelFor(claude!, "claude-sonnet-4-5")).toBe("anthropic/claude-sonnet-4-5");
-    expect(modelFor(claude!, "anthropic/claude-sonnet-4-5:high")).toBe("anthropic/claude-sonnet-4-5:high");
+    expect(agentModel(claude!, "claude-sonnet-4-5")).toBe("anthropic/claude-sonnet-4-5");
+    expect(agentModel(claude!, "anthropic/claude-sonnet-4-5:high")).toBe("anthropic/claude-sonnet-4-5:high");
   });
 
   test("must be one that it can ask", () => {
-    expect(faultOf(() => modelFor(claude!, "gpt-5.2")).message).toMatch(/claude can't ask openai's gpt-5.2/);
-    expect(modelFor(pi, "gpt-5.2")).toBe("openai/gpt-5.2");
+    expect(faultOf(() => agentModel(claude!, "gpt-5.2")).message).toMatch(/claude can't ask openai's gpt-5.2/);
+    expect(agentModel(pi, "gpt-5.2")).toBe("openai/gpt-5.2");
   });
 });

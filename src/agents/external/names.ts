@@ -1,10 +1,10 @@
 // One vocabulary: who is meant by the name of an agent, a vendor or a model. A small table, so that a turn of the
 // native agent loads nothing of the others.
 import { nearestWord } from "../../kit/nearest.ts";
-import { parseModelName, vendorNamed, vendors } from "../../models/providers.ts";
+import { parseModelName, findVendor, vendors } from "../../models/providers.ts";
 import { Fault } from "../../protocol/error.ts";
 
-export type AgentRow = {
+export type AgentEntry = {
   name: string;
   canFork: boolean;
   /** Whose models it brings; null for one that asks any vendor. */
@@ -13,7 +13,7 @@ export type AgentRow = {
   resumes?: boolean;
 };
 
-export const externalAgents: readonly AgentRow[] = [
+export const externalAgentTable: readonly AgentEntry[] = [
   { name: "claude", canFork: true, vendor: "anthropic" },
   { name: "codex", canFork: true, vendor: "openai" },
   { name: "gemini", canFork: false, vendor: "gemini" },
@@ -21,16 +21,21 @@ export const externalAgents: readonly AgentRow[] = [
   { name: "pi", canFork: true, vendor: null },
 ];
 
-export type Chosen = { agent: string; model: string | null };
+export type ChosenAgent = { agent: string; model: string | null };
 
 /** A vendor that is also an agent (gemini) means the agent; the native agent on it is `-m gemini/...`. */
-export function chooseAgent(name: string, model: string | null, others: { agents: readonly string[]; vendors: readonly string[] }): Chosen {
-  if (name === "native" || others.agents.includes(name) || externalAgents.some((row) => row.name === name)) return { agent: name, model };
-  if (vendorNamed(name) !== undefined || others.vendors.includes(name)) return { agent: "native", model: onVendor(name, model) };
+export function chooseAgent(
+  name: string,
+  model: string | null,
+  others: { agents: readonly string[]; vendors: readonly string[] },
+): ChosenAgent {
+  if (name === "native" || others.agents.includes(name) || externalAgentTable.some((row) => row.name === name))
+    return { agent: name, model };
+  if (findVendor(name) !== undefined || others.vendors.includes(name)) return { agent: "native", model: onVendor(name, model) };
   const named = modelNamed(name);
   if (named === null) throw unknown(name, others);
   if (model !== null) throw new Fault("usage", `-a ${name} names a model already; leave -m out`);
-  const row = externalAgents.find((candidate) => candidate.vendor === named.vendor);
+  const row = externalAgentTable.find((candidate) => candidate.vendor === named.vendor);
   if (row !== undefined) return { agent: row.name, model: named.model };
   throw new Fault("model-api-only", `${name} has no agent of its own: it can only be asked over the API`, {
     hint: `use -m ${named.model}`,
@@ -38,7 +43,7 @@ export function chooseAgent(name: string, model: string | null, others: { agents
 }
 
 /** The model of an agent that brings its own; null leaves it to that agent. */
-export function modelFor({ name, vendor }: AgentRow, model: string | null): string | null {
+export function agentModel({ name, vendor }: AgentEntry, model: string | null): string | null {
   if (model === null) return null;
   const parsed = parseModelName(model);
   const effort = parsed.effort === null ? "" : `:${parsed.effort}`;
@@ -54,14 +59,14 @@ function onVendor(vendor: string, model: string | null): string {
 }
 
 function modelNamed(name: string): { vendor: string; model: string } | null {
-  const isFull = name.includes("/") && (vendorNamed(name.slice(0, name.indexOf("/"))) !== undefined || name.startsWith("replay/"));
+  const isFull = name.includes("/") && (findVendor(name.slice(0, name.indexOf("/"))) !== undefined || name.startsWith("replay/"));
   if (!isFull && !vendors.some((vendor) => vendor.ids?.test(name))) return null;
   const { vendor, model, effort } = parseModelName(name);
   return { vendor, model: `${vendor}/${model}${effort === null ? "" : `:${effort}`}` };
 }
 
 function unknown(name: string, others: { agents: readonly string[] }): Fault {
-  const agents = ["native", ...externalAgents.map((row) => row.name), ...others.agents];
+  const agents = ["native", ...externalAgentTable.map((row) => row.name), ...others.agents];
   const near = nearestWord(name, agents);
   const hint = `the agents are: ${agents.join(", ")}; a model's name works too`;
   return new Fault("not-installed", `no agent or model "${name}"${near === null ? "" : `; did you mean ${near}?`}`, { hint });

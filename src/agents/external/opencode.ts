@@ -2,12 +2,12 @@
 // its result; there is no first event, no retry notice and no last one: a step that asks for no tool ends the turn.
 import { type Json, numberAt, objectAt, parseJson, textAt } from "../../models/wire/json.ts";
 import type { Part } from "../../protocol/node.ts";
-import { addUsage, noUsage, type Usage } from "../../protocol/usage.ts";
+import { addUsage, zeroUsage, type Usage } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import { instructionsFile, instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
-import { failureIn, type FailureRow } from "./failure-words.ts";
+import { instructionsFile, instructionsOf, vendorKeyVariables, vendorRoute } from "./any-vendor.ts";
+import { matchFailure, type FailurePattern } from "./failure-words.ts";
 import { callPart } from "./import/draft.ts";
-import { garbage } from "./json-line.ts";
+import { garbageEvent } from "./json-line.ts";
 import { opencodeSignIn } from "./sign-ins.ts";
 
 export const opencode: Adapter = {
@@ -17,11 +17,11 @@ export const opencode: Adapter = {
   vendor: "anthropic",
   wire: "anthropic",
   vendorOf: (model) => {
-    const { vendor, wire } = routeOf(model);
+    const { vendor, wire } = vendorRoute(model);
     return { vendor, wire };
   },
   signIn: opencodeSignIn,
-  keys: routeKeys,
+  keys: vendorKeyVariables,
   ids: "theirs",
   canFork: true,
   resumesAnywhere: false,
@@ -56,12 +56,12 @@ export const opencode: Adapter = {
   // A prompt with blanks among its arguments would be put in quotes, and its own quotes behind backslashes.
   stdin: (launch) => launch.prompt,
   reader,
-  failureOf: (message) => failureIn(message, ownWords),
+  failureOf: (message) => matchFailure(message, ownWords),
   isSessionLost: (message) => /Session not found/.test(message),
   transcript: () => "data/opencode/opencode.db",
 };
 
-const ownWords: FailureRow[] = [
+const ownWords: FailurePattern[] = [
   [/session not found|ProviderModelNotFoundError|model not found|invalid session/i, "broken"],
   [/ProviderAuthError/, "auth"],
 ];
@@ -98,13 +98,13 @@ function env(launch: CliLaunch): Record<string, string> {
     OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
     OPENCODE_DISABLE_SHARE: "1",
     NO_COLOR: "1",
-    ...(endpoint === null ? {} : { [routeOf(launch.model).keyVariable]: endpoint.token }),
+    ...(endpoint === null ? {} : { [vendorRoute(launch.model).keyVariable]: endpoint.token }),
   };
 }
 
 function configOf(launch: CliLaunch): Json {
   const { model, endpoint, directory, configDir } = launch;
-  const route = routeOf(model);
+  const route = vendorRoute(model);
   const provider = {
     ...(endpoint === null ? {} : { options: { baseURL: `${endpoint.url}${route.path}`, apiKey: `{env:${route.keyVariable}}` } }),
     // A model that its catalogue does not hold is declared by this, one that it holds stays as it is.
@@ -146,7 +146,7 @@ function args(launch: CliLaunch): string[] {
     // Without a title a second model request makes one.
     "--title",
     "skein",
-    ...(model === null ? [] : ["--model", `${routeOf(model).provider}/${model}`]),
+    ...(model === null ? [] : ["--model", `${vendorRoute(model).provider}/${model}`]),
     ...(effort === null ? [] : ["--variant", effort]),
     ...(start.how === "new" ? [] : ["--session", start.id]),
     ...(start.how === "fork" ? ["--fork"] : []),
@@ -166,11 +166,11 @@ type State = {
 };
 
 function reader(): CliReader {
-  const state: State = { session: "", parts: [], results: [], usage: noUsage, costUsd: 0, raw: [], failed: new Set() };
+  const state: State = { session: "", parts: [], results: [], usage: zeroUsage, costUsd: 0, raw: [], failed: new Set() };
   return {
     line: (text) => {
       const event = parseJson(text);
-      if (event === null || textAt(event, "type") === "") return garbage(text);
+      if (event === null || textAt(event, "type") === "") return garbageEvent(text);
       return [...session(state, textAt(event, "sessionID")), ...read(state, event)];
     },
     end: () => finished(state, undefined),

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { linkOwn, readOwn, writeOwn } from "./own-files.ts";
+import { linkConfigFile, readConfigFile, writeConfigFile } from "./own-files.ts";
 
 let root: string;
 let own: string;
@@ -31,9 +31,9 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe("a file of an agent's own", () => {
   test("is written with the directories above it, for its owner alone, and read back", () => {
-    writeOwn(own, "a/b/settings.json", "one");
-    writeOwn(own, "a/b/settings.json", "two");
-    expect(readOwn(own, "a/b/settings.json")).toBe("two");
+    writeConfigFile(own, "a/b/settings.json", "one");
+    writeConfigFile(own, "a/b/settings.json", "two");
+    expect(readConfigFile(own, "a/b/settings.json")).toBe("two");
     expect(readdirSync(join(own, "a/b"))).toEqual(["settings.json"]);
     expect([statSync(join(own, "a")).mode & 0o777, statSync(join(own, "a/b/settings.json")).mode & 0o777]).toEqual([0o700, 0o600]);
   });
@@ -42,35 +42,39 @@ describe("a file of an agent's own", () => {
     const target = join(outside, "settings.json");
     mkdirSync(join(own, "a/auth.json"), { recursive: true });
     for (const wanted of [target, target, null, null]) {
-      linkOwn(own, "a/auth.json", wanted);
+      linkConfigFile(own, "a/auth.json", wanted);
       expect(existsSync(join(own, "a/auth.json"))).toBe(wanted !== null);
     }
-    linkOwn(own, "a/auth.json", target);
+    linkConfigFile(own, "a/auth.json", target);
     expect(readlinkSync(join(own, "a/auth.json"))).toBe(target);
-    linkOwn(own, "a/auth.json", null);
+    linkConfigFile(own, "a/auth.json", null);
     expect(readFileSync(target, "utf8")).toBe("the user's");
   });
 
   test("is written in the place of a link, not through it", () => {
     symlinkSync(join(outside, "settings.json"), join(own, "settings.json"));
-    writeOwn(own, "settings.json", "ours");
+    writeConfigFile(own, "settings.json", "ours");
     expect(readFileSync(join(outside, "settings.json"), "utf8")).toBe("the user's");
     expect(lstatSync(join(own, "settings.json")).isFile()).toBe(true);
   });
 
   test("is written in the place of a directory that was made a link", () => {
     symlinkSync(outside, join(own, "config"));
-    writeOwn(own, "config/settings.json", "ours");
-    writeOwn(own, "config/deep/er", "ours");
+    writeConfigFile(own, "config/settings.json", "ours");
+    writeConfigFile(own, "config/deep/er", "ours");
     expect(readFileSync(join(outside, "settings.json"), "utf8")).toBe("the user's");
     expect(readdirSync(outside)).toEqual(["settings.json"]);
-    expect(readOwn(own, "config/settings.json")).toBe("ours");
+    expect(readConfigFile(own, "config/settings.json")).toBe("ours");
   });
 
   test("is not read through a link, and a reading makes nothing", () => {
     symlinkSync(join(outside, "settings.json"), join(own, "settings.json"));
     symlinkSync(outside, join(own, "config"));
-    expect([readOwn(own, "settings.json"), readOwn(own, "config/settings.json"), readOwn(own, "no/such")]).toEqual([null, null, null]);
+    expect([readConfigFile(own, "settings.json"), readConfigFile(own, "config/settings.json"), readConfigFile(own, "no/such")]).toEqual([
+      null,
+      null,
+      null,
+    ]);
     expect([lstatSync(join(own, "config")).isSymbolicLink(), existsSync(join(own, "no"))]).toEqual([true, false]);
   });
 });

@@ -18,20 +18,20 @@ import {
 import type { Adapter, CliLaunch } from "./adapter.ts";
 
 /** Makes the directory and what must stand in it before the agent starts. */
-export function prepareOwn(adapter: Pick<Adapter, "files" | "transcript" | "mendTranscript">, launch: CliLaunch): void {
+export function prepareConfigDir(adapter: Pick<Adapter, "files" | "transcript" | "mendTranscript">, launch: CliLaunch): void {
   const { configDir, directory, start } = launch;
   mkdirSync(configDir, { recursive: true, mode: 0o700 });
-  for (const [path, text] of Object.entries(adapter.files(launch))) writeOwn(configDir, path, text);
+  for (const [path, text] of Object.entries(adapter.files(launch))) writeConfigFile(configDir, path, text);
   if (adapter.mendTranscript === undefined || start.how === "new") return;
   for (const path of new Bun.Glob(adapter.transcript(start.id, directory)).scanSync({ cwd: configDir, dot: true })) {
-    const text = readOwn(configDir, path);
+    const text = readConfigFile(configDir, path);
     const mended = text === null ? null : adapter.mendTranscript(text);
-    if (mended !== null && mended !== text) writeOwn(configDir, path, mended);
+    if (mended !== null && mended !== text) writeConfigFile(configDir, path, mended);
   }
 }
 
 /** The path is relative to the directory, which must exist. Whatever stands in its way, but for a directory, goes. */
-export function writeOwn(directory: string, path: string, text: string): void {
+export function writeConfigFile(directory: string, path: string, text: string): void {
   within(directory, path, makeFolder, (file) => {
     const fresh = `${file}.${crypto.randomUUID()}`;
     writeFileSync(fresh, text, { mode: 0o600, flag: "wx" });
@@ -40,7 +40,7 @@ export function writeOwn(directory: string, path: string, text: string): void {
 }
 
 /** A file of the person's is used where it lies: a link to it, or, with null, nothing of what an earlier turn had linked. */
-export function linkOwn(directory: string, path: string, target: string | null): void {
+export function linkConfigFile(directory: string, path: string, target: string | null): void {
   within(directory, path, makeFolder, (link) => {
     if (target !== null && lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(link) === target) return;
     rmSync(link, { force: true, recursive: true });
@@ -51,7 +51,7 @@ export function linkOwn(directory: string, path: string, target: string | null):
 const mostBytes = 64 << 20;
 
 /** Null when there is no such file, or none that could be read whole. */
-export function readOwn(directory: string, path: string): string | null {
+export function readConfigFile(directory: string, path: string): string | null {
   try {
     return within(directory, path, openFolder, (file) => {
       const opened = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -3,12 +3,12 @@
 // delta, which is not read.
 import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "../../models/wire/json.ts";
 import type { Part } from "../../protocol/node.ts";
-import { addUsage, noUsage, type Usage } from "../../protocol/usage.ts";
+import { addUsage, zeroUsage, type Usage } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import { instructionsFile, instructionsOf, routeKeys, routeOf } from "./any-vendor.ts";
-import { failureIn, type FailureRow, plainMessage } from "./failure-words.ts";
+import { instructionsFile, instructionsOf, vendorKeyVariables, vendorRoute } from "./any-vendor.ts";
+import { matchFailure, type FailurePattern, plainMessage } from "./failure-words.ts";
 import { callPart, contentParts } from "./import/draft.ts";
-import { garbage } from "./json-line.ts";
+import { garbageEvent } from "./json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 import { piSignIn } from "./sign-ins.ts";
 
@@ -19,11 +19,11 @@ export const pi: Adapter = {
   vendor: "anthropic",
   wire: "anthropic",
   vendorOf: (model) => {
-    const { vendor, wire } = routeOf(model);
+    const { vendor, wire } = vendorRoute(model);
     return { vendor, wire };
   },
   signIn: piSignIn,
-  keys: routeKeys,
+  keys: vendorKeyVariables,
   ids: "ours",
   canFork: true,
   resumesAnywhere: false,
@@ -61,12 +61,12 @@ export const pi: Adapter = {
   ],
   stdin: promptOnStdin,
   reader,
-  failureOf: (message) => failureIn(message, ownWords),
+  failureOf: (message) => matchFailure(message, ownWords),
   isSessionLost: (message) => /No session found matching|Session found in different project/.test(message),
   transcript: (nativeId) => `sessions/*_${nativeId}.jsonl`,
 };
 
-const ownWords: FailureRow[] = [[/No session found matching|session .*not found/i, "broken"]];
+const ownWords: FailurePattern[] = [[/No session found matching|session .*not found/i, "broken"]];
 
 function files(launch: CliLaunch): Record<string, string> {
   const settings = {
@@ -84,7 +84,7 @@ function files(launch: CliLaunch): Record<string, string> {
 }
 
 function modelsOf({ model, endpoint }: CliLaunch): string {
-  const route = routeOf(model);
+  const route = vendorRoute(model);
   // Anthropic's clients add the version to the address themselves.
   const path = route.wire === "anthropic" ? "" : route.path;
   return JSON.stringify({ providers: endpoint === null ? {} : { [route.provider]: { baseUrl: `${endpoint.url}${path}` } } });
@@ -102,7 +102,7 @@ function env(launch: CliLaunch): Record<string, string> {
     PI_OFFLINE: "1",
     PI_TELEMETRY: "0",
     PI_SKIP_VERSION_CHECK: "1",
-    ...(launch.endpoint === null ? {} : { [routeOf(launch.model).keyVariable]: launch.endpoint.token }),
+    ...(launch.endpoint === null ? {} : { [vendorRoute(launch.model).keyVariable]: launch.endpoint.token }),
   };
 }
 
@@ -117,7 +117,7 @@ function args(launch: CliLaunch): string[] {
     "--no-prompt-templates",
     "--no-themes",
     "--no-approve",
-    ...(model === null ? [] : ["--model", `${routeOf(model).provider}/${model}`]),
+    ...(model === null ? [] : ["--model", `${vendorRoute(model).provider}/${model}`]),
     ...(effort === null ? [] : ["--thinking", effort]),
     ...(instructionsOf(launch) === "" ? [] : ["--append-system-prompt", `${launch.configDir}/${instructionsFile(launch)}`]),
     ...sessionArgs(start),
@@ -143,11 +143,11 @@ type State = {
 };
 
 function reader(): CliReader {
-  const state: State = { usage: noUsage, costUsd: 0, raw: [], failed: null, hasEnded: false, isDone: false };
+  const state: State = { usage: zeroUsage, costUsd: 0, raw: [], failed: null, hasEnded: false, isDone: false };
   return {
     line: (text) => {
       const event = parseJson(text);
-      return event === null || textAt(event, "type") === "" ? garbage(text) : read(state, event);
+      return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(state, event);
     },
     // Versions before 1.0 say nothing after `agent_end`.
     end: () => (state.hasEnded && !state.isDone ? settle(state, false) : lost(state)),

@@ -1,10 +1,10 @@
 // Readers for programs that print no events: the answer itself, or one JSON value that holds it. Whether it is an
 // answer is for the exit to say.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import { Excerpt } from "../../kit/excerpt.ts";
 import { isJson, type Json, textAt } from "../../models/wire/json.ts";
 import type { CliEvent, CliReader } from "./adapter.ts";
-import { garbage, readJson } from "./json-line.ts";
+import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
 /** Half of it is the head, half the tail. */
 const longestAnswer = 1 << 20;
@@ -18,7 +18,7 @@ export function textReader(session: string | null): CliReader {
   return {
     wantsBlank: true,
     line: (line) => {
-      const text = `${plainText(line)}\n`;
+      const text = `${stripAnsi(line)}\n`;
       const before = isFirst ? sessionEvent(session) : [];
       isFirst = false;
       said.push(encoder.encode(text));
@@ -35,25 +35,25 @@ export function jsonReader(session: string | null): CliReader {
   return {
     line: (line) => {
       size += line.length;
-      if (size > longestJson) return garbage(line);
+      if (size > longestJson) return garbageEvent(line);
       lines.push(line);
       return [];
     },
     end: () => {
       const value = valueIn(lines);
-      return value === undefined ? lines.flatMap(garbage) : readValue(value, session);
+      return value === undefined ? lines.flatMap(garbageEvent) : readValue(value, session);
     },
   };
 }
 
 /** All of it, or what follows notices, or the last line. */
 function valueIn(lines: string[]): unknown {
-  const whole = readJson(lines.join("\n"));
+  const whole = parseJsonLine(lines.join("\n"));
   if (isValue(whole)) return whole;
   const start = lines.findIndex((line) => /^\s*[[{]/.test(line));
-  const rest = start === -1 ? undefined : readJson(lines.slice(start).join("\n"));
+  const rest = start === -1 ? undefined : parseJsonLine(lines.slice(start).join("\n"));
   if (isValue(rest)) return rest;
-  const last = readJson(lines.findLast((line) => line.trim() !== "") ?? "");
+  const last = parseJsonLine(lines.findLast((line) => line.trim() !== "") ?? "");
   return isValue(last) ? last : undefined;
 }
 

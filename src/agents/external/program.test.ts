@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { askVersion, findProgram, packageOf, programAt } from "./program.ts";
+import { askVersion, findProgram, packageOf, readProgram } from "./program.ts";
 
 let root = "";
 beforeEach(() => {
@@ -29,24 +29,24 @@ describe("the version", () => {
   test("is that of the package behind a link", () => {
     put("lib/node_modules/@acme/agent/package.json", '{ "version": "1.2.3" }');
     const file = link("bin/agent", put("lib/node_modules/@acme/agent/dist/cli.js", "", 0o755));
-    expect(programAt(file)).toMatchObject({ path: file, version: "1.2.3" });
+    expect(readProgram(file)).toMatchObject({ path: file, version: "1.2.3" });
     expect(packageOf(file)).toBe(join(root, "lib/node_modules/@acme/agent"));
   });
 
   test("of a package for one platform is without it", () => {
     put("node_modules/agent-linux-x64/package.json", '{ "version": "0.166.0-linux-x64" }');
-    expect(programAt(put("node_modules/agent-linux-x64/bin/agent", "", 0o755)).version).toBe("0.166.0");
+    expect(readProgram(put("node_modules/agent-linux-x64/bin/agent", "", 0o755)).version).toBe("0.166.0");
   });
 
   test("is that of an unpacked package which names the program", () => {
     put("opt/agent/package.json", '{ "version": "2.0.0-beta.1", "bin": { "agent": "dist/agent.js" } }');
-    expect(programAt(put("opt/agent/dist/agent.js", "", 0o755)).version).toBe("2.0.0-beta.1");
+    expect(readProgram(put("opt/agent/dist/agent.js", "", 0o755)).version).toBe("2.0.0-beta.1");
   });
 
   test("is not that of a project in which the program happens to lie", () => {
     put("project/package.json", '{ "version": "9.9.9" }');
     const file = put("project/tools/bin/agent", "", 0o755);
-    expect(programAt(file).version).toBeNull();
+    expect(readProgram(file).version).toBeNull();
     expect(packageOf(file)).toBe(dirname(file));
   });
 

@@ -18,8 +18,8 @@ export function findProgram(program: string, path: string): string | null {
   return places.map((folder) => join(folder, program)).find(isProgram) ?? null;
 }
 
-export function programAt(path: string): Program {
-  return { path, mtimeMs: statSync(path).mtimeMs, version: versionBeside(path) };
+export function readProgram(path: string): Program {
+  return { path, mtimeMs: statSync(path).mtimeMs, version: packageVersion(path) };
 }
 
 /** The directory of the package that a program belongs to, or its own. */
@@ -28,7 +28,7 @@ export function packageOf(program: string): string {
   return manifestAbove(real)?.folder ?? dirname(real);
 }
 
-export function versionBeside(program: string): string | null {
+export function packageVersion(program: string): string | null {
   return manifestAbove(realpathSync(program))?.version ?? null;
 }
 

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import type { CallPart } from "../../protocol/node.ts";
-import { askLater, questionsBy } from "./questions.ts";
+import { openAsksForLater, createQuestionReader } from "./questions.ts";
 
 const call = (input: Record<string, unknown>, name = "AskUserQuestion"): CallPart => ({ kind: "call", id: "c", name, input });
 const options = [{ label: "red", description: "warm" }, { label: "blue" }];
 
 test("the questions of a call are read with the labels of their options, and odd ones are passed over", () => {
-  const read = questionsBy("AskUserQuestion");
+  const read = createQuestionReader("AskUserQuestion");
   expect(read(call({ questions: [{ question: "Which?", options }, { question: "Why?" }] }))).toEqual([
     { question: "Which?", options: ["red", "blue"] },
     { question: "Why?", options: [] },
@@ -18,7 +18,7 @@ test("the questions of a call are read with the labels of their options, and odd
 test("every question is asked, and the end of the turn names the first", async () => {
   const asked: string[] = [];
   const ask = async ({ question }: { question: string }) => ({ type: "later" as const, ask: `id-0000-${asked.push(question)}` });
-  const error = await askLater({ ask }, [
+  const error = await openAsksForLater({ ask }, [
     { question: "Which?", options: [] },
     { question: "Why?", options: [] },
   ]);

@@ -2,13 +2,13 @@
 import { listAt, textAt } from "../../models/wire/json.ts";
 import type { TurnError } from "../../protocol/error.ts";
 import type { CallPart } from "../../protocol/node.ts";
-import type { AskWish, TurnContext } from "../../protocol/ports.ts";
-import { needsInput, type OpenQuestion } from "../native/ask-user.ts";
+import type { AskRequest, TurnContext } from "../../protocol/ports.ts";
+import { needsInputError, type OpenQuestion } from "../native/ask-user.ts";
 
-export type CliQuestion = Pick<AskWish, "question" | "options">;
+export type CliQuestion = Pick<AskRequest, "question" | "options">;
 
 /** Reads the calls of a tool whose input holds `questions`, each with `options` that have a label. */
-export function questionsBy(tool: string): (call: CallPart) => CliQuestion[] {
+export function createQuestionReader(tool: string): (call: CallPart) => CliQuestion[] {
   return ({ name, input }) =>
     (name === tool ? listAt(input, "questions") : []).flatMap((given) => {
       const question = textAt(given, "question");
@@ -18,12 +18,12 @@ export function questionsBy(tool: string): (call: CallPart) => CliQuestion[] {
 }
 
 /** Its process is gone when the answer comes: whatever the door, the turn ends with the questions. */
-export async function askLater({ ask }: Pick<TurnContext, "ask">, questions: CliQuestion[]): Promise<TurnError | null> {
+export async function openAsksForLater({ ask }: Pick<TurnContext, "ask">, questions: CliQuestion[]): Promise<TurnError | null> {
   const open: OpenQuestion[] = [];
   for (const each of questions) {
     const outcome = await ask({ call: null, ...each });
     if (outcome.type === "later") open.push({ ask: outcome.ask, question: each.question });
   }
   const [first, ...others] = open;
-  return first === undefined ? null : needsInput([first, ...others]);
+  return first === undefined ? null : needsInputError([first, ...others]);
 }

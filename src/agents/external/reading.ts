@@ -5,15 +5,15 @@ import { parseModelName } from "../../models/providers.ts";
 import type { TurnError } from "../../protocol/error.ts";
 import { callsOf, type NewNode, type Part, textOf } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import { addSpent, lessSpent, nothingSpent, type Spent } from "../../protocol/usage.ts";
+import { addSpent, subtractSpent, zeroSpent, type Spent } from "../../protocol/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import type { Seen } from "./ending.ts";
-import type { Gate } from "./gate.ts";
+import type { CliEvidence } from "./ending.ts";
+import type { VendorAccess } from "./gate.ts";
 import type { CliQuestion } from "./questions.ts";
 
 export type Emit = (event: AgentEvent) => void;
 
-export type ReadingParts = {
+export type OutputParserDeps = {
   adapter: Adapter;
   /** Of one that is talked to; else the adapter's. */
   reader?: CliReader | undefined;
@@ -21,7 +21,7 @@ export type ReadingParts = {
   input: TurnInput;
   context: TurnContext;
   emit: Emit;
-  gate: Gate;
+  gate: VendorAccess;
   /** Whose models it asks. */
   vendor: string;
   /** It prints without end: it is to be stopped. */
@@ -39,12 +39,12 @@ const quietMs = 100;
 /** As much of a tool's result as a node holds. */
 const resultBytes = 32 * 1024;
 
-export class Reading {
+export class OutputParser {
   answers = 0;
   version: string | null = null;
-  readonly #parts: ReadingParts;
+  readonly #parts: OutputParserDeps;
   readonly #emit: Emit;
-  readonly #gate: Gate;
+  readonly #gate: VendorAccess;
   readonly #reader: ReturnType<Adapter["reader"]>;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -54,14 +54,14 @@ export class Reading {
   #answer = "";
   /** What was said and has not become a message: the half answer of one that is stopped or dies. */
   #said = { text: "", thinking: "" };
-  #done: Seen["done"] = null;
-  #failed: Seen["failed"] = null;
+  #done: CliEvidence["done"] = null;
+  #failed: CliEvidence["failed"] = null;
   #garbage = 0;
   #model: string | null = null;
   /** What nodes carry already. */
-  #recorded: Spent = nothingSpent;
+  #recorded: Spent = zeroSpent;
 
-  constructor(parts: ReadingParts) {
+  constructor(parts: OutputParserDeps) {
     this.#parts = parts;
     this.#emit = parts.emit;
     this.#gate = parts.gate;
@@ -91,13 +91,13 @@ export class Reading {
     await this.#addAnswer(text === "" ? thought : [...thought, { kind: "text", text }], this.#model);
   }
 
-  seen(): Pick<Seen, "answer" | "done" | "failed" | "garbage"> {
+  seen(): Pick<CliEvidence, "answer" | "done" | "failed" | "garbage"> {
     return { answer: this.#answer, done: this.#done, failed: this.#failed, garbage: this.#garbage };
   }
 
   /** What was spent and stands on no node: titles and other requests beside the conversation. */
   rest(): Spent {
-    return lessSpent(this.#gate.spent(), this.#recorded);
+    return subtractSpent(this.#gate.spent(), this.#recorded);
   }
 
   /** A program may print a line per word, or thousands: watchers get what a screen can show. */
@@ -182,12 +182,12 @@ export class Reading {
     const text = textOf(event);
     if (text.trim() !== "") this.#answer = text;
     await this.#gate.told(event, this.#model);
-    await this.#addAnswer(event.parts, askedInstead(event.model ?? this.#model, this.#gate) ?? event.model ?? this.#model);
+    await this.#addAnswer(event.parts, substitutedModel(event.model ?? this.#model, this.#gate) ?? event.model ?? this.#model);
   }
 
   async #addAnswer(parts: Part[], model: string | null): Promise<void> {
     this.#said = { text: "", thinking: "" };
-    const spent = lessSpent(this.#gate.spent(), this.#recorded);
+    const spent = subtractSpent(this.#gate.spent(), this.#recorded);
     this.#recorded = addSpent(this.#recorded, spent);
     await this.#add({
       author: "agent",
@@ -234,7 +234,7 @@ export class Reading {
 }
 
 /** The model that was asked where the one that was named never was: some CLIs know better. Null when it was, or nobody can tell. */
-export function askedInstead(named: string | null, gate: Pick<Gate, "asked">): string | null {
+export function substitutedModel(named: string | null, gate: Pick<VendorAccess, "asked">): string | null {
   const models = gate.asked()?.models ?? [];
   return named === null || models.some((model) => model.includes(named)) ? null : (models.at(-1) ?? null);
 }

@@ -2,15 +2,15 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startOf } from "../../kit/processes.ts";
-import { type CliExit, type CliRun, runCli } from "./run-cli.ts";
+import { processStartTime } from "../../kit/processes.ts";
+import { type CliExit, type RunCliOptions, runCli } from "./run-cli.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-run-cli-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const never = new AbortController().signal;
 
-async function sh(script: string, changes: Partial<CliRun> = {}): Promise<CliExit & { told: string[] }> {
+async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise<CliExit & { told: string[] }> {
   const told: string[] = [];
   const exit = await runCli({
     command: ["bash", "-c", script],
@@ -111,7 +111,7 @@ test("a stop ends one that ignores it, and its children", async () => {
   const { pids, changes } = stopAtFirst();
   const ran = await sh("trap '' TERM INT HUP; sleep 300 & echo $$ $!; wait; wait; sleep 300", changes);
   expect(ran.signal).toBe("SIGKILL");
-  expect(pids.map(startOf)).toEqual([null, null]);
+  expect(pids.map(processStartTime)).toEqual([null, null]);
 });
 
 test("a stop before the start ends it too", async () => {
@@ -121,14 +121,14 @@ test("a stop before the start ends it too", async () => {
 test("a daemon that left the session and holds the streams open does not hold up the end, and is ended", async () => {
   const ran = await sh("setsid -f bash -c 'echo $$ > daemon; sleep 300; :'; until [ -s daemon ]; do sleep 0.02; done; echo done");
   expect(ran).toMatchObject({ told: ["done"], exitCode: 0 });
-  expect(startOf(Number(readFileSync(join(root, "daemon"), "utf8")))).toBeNull();
+  expect(processStartTime(Number(readFileSync(join(root, "daemon"), "utf8")))).toBeNull();
 });
 
 test("a line that can't be dealt with ends the run and is the error", async () => {
   const run = sh("echo $$ > own; echo one; sleep 300", { onLine: () => Promise.reject(new Error("the store is full")) });
   expect(run).rejects.toThrow("the store is full");
   await run.catch(() => undefined);
-  expect(startOf(Number(readFileSync(join(root, "own"), "utf8")))).toBeNull();
+  expect(processStartTime(Number(readFileSync(join(root, "own"), "utf8")))).toBeNull();
 });
 
 test("what can't be started is an error", async () => {

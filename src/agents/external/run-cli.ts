@@ -2,28 +2,28 @@
 // in files, and nothing of it left when it has ended or is stopped. It knows no CLI and nothing of the tree.
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { callMark, newMark } from "../../executor/mark.ts";
+import { callTag, newExecutorTag } from "../../executor/mark.ts";
 import { Excerpt } from "../../kit/excerpt.ts";
 import { freeze, thaw } from "../../kit/freeze.ts";
-import type { Gate } from "../../kit/gate.ts";
+import type { PauseGate } from "../../kit/gate.ts";
 import type { Libc } from "../../kit/libc.ts";
-import { type Line, LineSplitter } from "../../kit/lines.ts";
+import { type SplitLine, LineSplitter } from "../../kit/lines.ts";
 import { OutputReader } from "../../kit/output-reader.ts";
-import { endFamily, type Family, familyMembers } from "../../kit/processes.ts";
+import { endFamily, type ProcessFamily, familyMembers } from "../../kit/processes.ts";
 import { messageOf } from "../../protocol/error.ts";
 
-export type CliRun = {
+export type RunCliOptions = {
   /** With the words before it that put it behind walls. */
   command: string[];
   cwd: string;
   env: Record<string, string>;
   /** What it reads before the end of its input; null is nothing. Whoever talks to it is given the open end. */
-  stdin: string | null | ((input: CliInput) => void);
+  stdin: string | null | ((input: CliStdin) => void);
   /** A file that it gets as its number 3. */
   passed: { file: number; started: () => void } | null;
   signal: AbortSignal;
   /** Shut while it is to stand still with all it has started. */
-  gate?: Gate;
+  gate?: PauseGate;
   /** By which whoever comes from it has the limit that says so, though parents and environment are gone. */
   libc: Libc | null;
   /** `<path>.stdout.log` and `<path>.stderr.log` are appended to; null keeps none. */
@@ -35,7 +35,7 @@ export type CliRun = {
 };
 
 /** Never fails: what is said to one that has gone is not heard. */
-export type CliInput = { write: (text: string) => void; end: () => void };
+export type CliStdin = { write: (text: string) => void; end: () => void };
 
 export type CliExit = {
   exitCode: number | null;
@@ -54,12 +54,12 @@ const graceMs = 2_000;
 const restMs = 10_000;
 
 /** Rejects when it can't be started, and when a line can't be dealt with: what was not recorded must not go on. */
-export async function runCli(run: CliRun): Promise<CliExit> {
+export async function runCli(run: RunCliOptions): Promise<CliExit> {
   await run.gate?.passed();
   const startedAt = performance.now();
-  const mark = callMark(newMark(), 1);
+  const mark = callTag(newExecutorTag(), 1);
   const child = run.libc?.withSign(0, () => start(run, mark.env)).started ?? start(run, mark.env);
-  const family: Family = { root: child.pid, mark: mark.entry };
+  const family: ProcessFamily = { root: child.pid, mark: mark.entry };
   const stop = () => void endFamily(family, graceMs);
   let frozen: number[] = [];
   const leaveGate = run.gate?.add({
@@ -68,7 +68,7 @@ export async function runCli(run: CliRun): Promise<CliExit> {
     },
     go: () => thaw(frozen.splice(0)),
   });
-  const printed = new Printed(run, startedAt, stop);
+  const printed = new StdoutLines(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
   const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
   const taken = (log: number | null, take: (chunk: Uint8Array) => Promise<void> | void) => (chunk: Uint8Array) => {
@@ -109,7 +109,7 @@ export async function runCli(run: CliRun): Promise<CliExit> {
 }
 
 /** Its own session and group, and a mark in the environment by which those are found who leave both. */
-function start(run: CliRun, mark: Record<string, string>) {
+function start(run: RunCliOptions, mark: Record<string, string>) {
   const input = run.stdin === null ? "ignore" : typeof run.stdin === "string" ? new Blob([run.stdin]) : "pipe";
   const stdio = [input, "pipe", "pipe", ...(run.passed === null ? [] : [run.passed.file])] as [typeof input, "pipe", "pipe"];
   const child = Bun.spawn(run.command, { cwd: run.cwd, env: { ...run.env, ...mark }, stdio, detached: true });
@@ -118,7 +118,7 @@ function start(run: CliRun, mark: Record<string, string>) {
   return child;
 }
 
-function inputOf(sink: Bun.FileSink): CliInput {
+function inputOf(sink: Bun.FileSink): CliStdin {
   const quietly = async (act: () => unknown): Promise<void> => {
     try {
       await act();
@@ -133,16 +133,16 @@ function inputOf(sink: Bun.FileSink): CliInput {
 }
 
 /** The lines of its stdout, told one after the other. The first that can't be dealt with is the last. */
-class Printed {
+class StdoutLines {
   lines = 0;
   firstLineMs: number | null = null;
-  readonly #run: CliRun;
+  readonly #run: RunCliOptions;
   readonly #startedAt: number;
   readonly #stop: () => void;
   readonly #splitter = new LineSplitter(longestLine);
   #problem: { error: unknown } | null = null;
 
-  constructor(run: CliRun, startedAt: number, stop: () => void) {
+  constructor(run: RunCliOptions, startedAt: number, stop: () => void) {
     this.#run = run;
     this.#startedAt = startedAt;
     this.#stop = stop;
@@ -160,7 +160,7 @@ class Printed {
     throw error instanceof Error ? error : new Error(messageOf(error));
   }
 
-  async #tell(line: Line): Promise<void> {
+  async #tell(line: SplitLine): Promise<void> {
     if (this.#problem !== null) return;
     this.firstLineMs ??= performance.now() - this.#startedAt;
     this.lines += 1;

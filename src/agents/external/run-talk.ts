@@ -1,11 +1,11 @@
 // The two-way side of a run: what is said to a program while it runs, and how such a talk ends. Beside run-cli.ts, which
 // contains, logs and ends it like any other.
 import type { Adapter, CliLaunch, CliReader } from "./adapter.ts";
-import type { CliInput } from "./run-cli.ts";
+import type { CliStdin } from "./run-cli.ts";
 
-export type Talk = {
+export type RunningDialogue = {
   reader: CliReader;
-  stdin: (input: CliInput) => void;
+  stdin: (input: CliStdin) => void;
   /** When the program itself is to be ended. */
   signal: AbortSignal;
 };
@@ -15,12 +15,12 @@ const cancelMs = 2_000;
 const leaveMs = 1_000;
 
 /** Null for an adapter that is not talked to. */
-export function startTalk(adapter: Adapter, launch: CliLaunch, signal: AbortSignal): Talk | null {
+export function startDialogue(adapter: Adapter, launch: CliLaunch, signal: AbortSignal): RunningDialogue | null {
   if (adapter.talk === undefined) return null;
   const ending = new AbortController();
   const later = (ms: number) => void setTimeout(() => ending.abort(), ms).unref();
   const said: string[] = [];
-  let input: CliInput | null = null;
+  let input: CliStdin | null = null;
   let isOver = false;
   const talk = adapter.talk(launch, {
     write: (text) => void (input === null ? said.push(text) : input.write(text)),

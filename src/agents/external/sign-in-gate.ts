@@ -6,35 +6,43 @@ import { Fault } from "../../protocol/error.ts";
 import { callsOf } from "../../protocol/node.ts";
 import type { TurnInput } from "../../protocol/ports.ts";
 import { offerPort } from "../../sandbox/inner-port.ts";
-import { lessSpent } from "../../protocol/usage.ts";
-import { stepsOver } from "../native/budget.ts";
+import { subtractSpent } from "../../protocol/usage.ts";
+import { stepLimitError } from "../native/budget.ts";
 import type { Adapter } from "./adapter.ts";
 import type { SignInUse } from "./credentials.ts";
-import type { Gate, GateParts, GateWatch } from "./gate.ts";
-import { upstreamOf } from "./upstream-proxy.ts";
-import type { ToldUsage } from "./told-usage.ts";
+import type { VendorAccess, VendorAccessDeps, VendorAccessHooks } from "./gate.ts";
+import { upstreamProxy } from "./upstream-proxy.ts";
+import type { ReportedUsage } from "./told-usage.ts";
 import type { VendorProxy } from "./vendor-proxy.ts";
 
-export type SignInWishes = {
+export type SignInAccessOptions = {
   adapter: Adapter;
   use: SignInUse;
   input: TurnInput;
-  watch: GateWatch;
-  usage: ToldUsage;
-  parts: GateParts;
+  watch: VendorAccessHooks;
+  usage: ReportedUsage;
+  parts: VendorAccessDeps;
   innerPort: number;
 };
 
 const askEveryMs = 100;
 const tellEveryMs = 60_000;
 
-export async function openSignIn({ adapter, use, input, watch, usage, parts, innerPort }: SignInWishes): Promise<Gate> {
+export async function openSignInAccess({
+  adapter,
+  use,
+  input,
+  watch,
+  usage,
+  parts,
+  innerPort,
+}: SignInAccessOptions): Promise<VendorAccess> {
   const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
   const isHeld = input.policy.net === "off" && input.policy.name !== "full";
-  if (isHeld && !isWalled) throw unheld(adapter);
-  const release = use.file?.isExclusive ? await takeAlone(use.file.path, adapter, watch) : () => {};
+  if (isHeld && !isWalled) throw unsandboxedSignIn(adapter);
+  const release = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, watch) : () => {};
   try {
-    const way = isHeld ? await openWay(adapter, parts, hasOwnNetwork, innerPort) : null;
+    const way = isHeld ? await openProxyRoute(adapter, parts, hasOwnNetwork, innerPort) : null;
     const proxy: Record<string, string> = way === null ? {} : { HTTPS_PROXY: way.url, https_proxy: way.url };
     return {
       endpoint: null,
@@ -47,7 +55,7 @@ export async function openSignIn({ adapter, use, input, watch, usage, parts, inn
       told: async (event, model) => {
         const before = usage.spent;
         await usage.take(event, model);
-        const over = watch.budget.count(lessSpent(usage.spent, before)) ?? stepsOver(usage.answers, input.limits);
+        const over = watch.budget.count(subtractSpent(usage.spent, before)) ?? stepLimitError(usage.answers, input.limits);
         // Only where a further request would follow.
         if (over !== null && event.type === "answer" && callsOf(event).length > 0) watch.onOver(over);
       },
@@ -66,18 +74,18 @@ export async function openSignIn({ adapter, use, input, watch, usage, parts, inn
 }
 
 /** A sign-in must not be where everything can be reached, unless that was asked for. */
-export function unheld(adapter: Adapter): Fault {
+export function unsandboxedSignIn(adapter: Adapter): Fault {
   const message = `${adapter.name} would use its own sign-in, and nothing here can hold it to its vendor's hosts`;
   return new Fault("sandbox-unavailable", message, {
     hint: "allow it the network with --net on, or set an API key; skein doctor says why",
   });
 }
 
-type Way = { url: string; port: number; offer: Gate["offer"]; close: () => void };
+type ProxyRoute = { url: string; port: number; offer: VendorAccess["offer"]; close: () => void };
 
 /** In a network of its own the proxy listens on the child's loopback, else on the machine's. */
-async function openWay(adapter: Adapter, parts: GateParts, hasOwnNetwork: boolean, innerPort: number): Promise<Way> {
-  const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamOf(parts.env, host) };
+async function openProxyRoute(adapter: Adapter, parts: VendorAccessDeps, hasOwnNetwork: boolean, innerPort: number): Promise<ProxyRoute> {
+  const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(parts.env, host) };
   const open: Pick<VendorProxy, "close">[] = [];
   const { startVendorProxy } = await import("./vendor-proxy.ts");
   if (!hasOwnNetwork) {
@@ -104,7 +112,7 @@ async function openWay(adapter: Adapter, parts: GateParts, hasOwnNetwork: boolea
 }
 
 /** The file itself is what is locked: so every skein on this machine waits, and nothing is left when one is killed. */
-async function takeAlone(path: string, adapter: Adapter, { signal, barrier, onWait }: GateWatch): Promise<() => void> {
+async function lockSignInFile(path: string, adapter: Adapter, { signal, barrier, onWait }: VendorAccessHooks): Promise<() => void> {
   const libc = await loadLibc();
   if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked here: the C library can't be loaded`);
   const file = openSync(path, "r");

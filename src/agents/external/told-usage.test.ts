@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Usage } from "../../protocol/usage.ts";
-import { ToldUsage } from "./told-usage.ts";
+import { ReportedUsage } from "./told-usage.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "skein-told-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const used = (input: number, output = 1): Usage => ({ input, output, cacheRead: 0, cacheWrite: 0 });
-const usageOf = (from: string | null) => new ToldUsage({ price: async (_, { input }) => input / 100, folder, from });
+const usageOf = (from: string | null) => new ReportedUsage({ price: async (_, { input }) => input / 100, folder, from });
 const total = (usage: Usage, isThreadTotal: boolean, costUsd?: number) =>
   ({ type: "usage", usage, isThreadTotal, raw: null, ...(costUsd === undefined ? {} : { costUsd }) }) as const;
 

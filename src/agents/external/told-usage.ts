@@ -1,13 +1,13 @@
 // What a CLI says that it has used, where no gateway counts: message by message as far as it tells, and its own total at
 // the end. Some count the whole of their session; what earlier turns had is kept beside it and taken off.
 import { parseJson } from "../../models/wire/json.ts";
-import { addSpent, lessUsage, nothingSpent, noUsage, type Spent, type Usage } from "../../protocol/usage.ts";
+import { addSpent, subtractUsage, zeroSpent, zeroUsage, type Spent, type Usage } from "../../protocol/usage.ts";
 import type { CliEvent } from "./adapter.ts";
-import { readOwn, writeOwn } from "./own-files.ts";
+import { readConfigFile, writeConfigFile } from "./own-files.ts";
 
-export type ToldEvent = Extract<CliEvent, { type: "session" | "answer" | "usage" }>;
+export type ReportedEvent = Extract<CliEvent, { type: "session" | "answer" | "usage" }>;
 
-export type ToldUsageParts = {
+export type ReportedUsageDeps = {
   /** Null when the price is not known. */
   price: (model: string, usage: Usage) => Promise<number | null>;
   /** The configuration directory, which is the same for every turn of the CLI's session. */
@@ -18,17 +18,17 @@ export type ToldUsageParts = {
 
 const file = "skein-totals.json";
 
-export class ToldUsage {
-  spent: Spent = nothingSpent;
+export class ReportedUsage {
+  spent: Spent = zeroSpent;
   answers = 0;
-  readonly #parts: ToldUsageParts;
+  readonly #parts: ReportedUsageDeps;
   #session: string | null = null;
 
-  constructor(parts: ToldUsageParts) {
+  constructor(parts: ReportedUsageDeps) {
     this.#parts = parts;
   }
 
-  async take(event: ToldEvent, model: string | null): Promise<void> {
+  async take(event: ReportedEvent, model: string | null): Promise<void> {
     if (event.type === "session") this.#session = event.id;
     else if (event.type === "answer") {
       this.answers += 1;
@@ -45,13 +45,13 @@ export class ToldUsage {
 
   #ofThisTurn(total: Usage): Usage {
     const totals = this.#totals();
-    const before = totals[this.#parts.from ?? ""] ?? noUsage;
-    if (this.#session !== null) writeOwn(this.#parts.folder, file, JSON.stringify({ ...totals, [this.#session]: total }));
+    const before = totals[this.#parts.from ?? ""] ?? zeroUsage;
+    if (this.#session !== null) writeConfigFile(this.#parts.folder, file, JSON.stringify({ ...totals, [this.#session]: total }));
     // A count that began anew holds nothing of what was before.
-    return total.input < before.input || total.output < before.output ? total : lessUsage(total, before);
+    return total.input < before.input || total.output < before.output ? total : subtractUsage(total, before);
   }
 
   #totals(): Record<string, Usage> {
-    return (parseJson(readOwn(this.#parts.folder, file) ?? "{}") ?? {}) as Record<string, Usage>;
+    return (parseJson(readConfigFile(this.#parts.folder, file) ?? "{}") ?? {}) as Record<string, Usage>;
   }
 }

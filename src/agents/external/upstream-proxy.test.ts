@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { upstreamOf } from "./upstream-proxy.ts";
+import { upstreamProxy } from "./upstream-proxy.ts";
 
 const host = "api.example.com";
 
@@ -14,5 +14,5 @@ test.each<[string, Record<string, string>, string | null]>([
   ["a part of a name is no domain", { HTTPS_PROXY: "http://box", NO_PROXY: "ample.com" }, "http://box/"],
   ["one that can't be spoken to", { HTTPS_PROXY: "socks5://box" }, null],
 ])("the person's own proxy: %s", (_, env, expected) => {
-  expect(upstreamOf(env, host)?.href ?? null).toBe(expected);
+  expect(upstreamProxy(env, host)?.href ?? null).toBe(expected);
 });

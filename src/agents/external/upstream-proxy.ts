@@ -1,6 +1,6 @@
 // Which proxy of the person's own stands between us and a host, by the variables that programs agree on. Pure.
 
-export function upstreamOf(env: Record<string, string | undefined>, host: string): URL | null {
+export function upstreamProxy(env: Record<string, string | undefined>, host: string): URL | null {
   const named = env["HTTPS_PROXY"] || env["https_proxy"] || env["ALL_PROXY"] || env["all_proxy"] || "";
   if (named === "" || isExempt(env["NO_PROXY"] || env["no_proxy"] || "", host)) return null;
   const text = named.includes("://") ? named : `http://${named}`;

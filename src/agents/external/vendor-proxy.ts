@@ -1,10 +1,10 @@
 // A way out for a CLI that uses its own sign-in: tunnels to its vendor's hosts, by name, and to nothing else. What goes
 // through is encrypted between the two; nothing is read or counted here.
 import { connect, type Socket } from "node:net";
-import { joinSockets, listenForSockets, type Listening } from "./join-sockets.ts";
+import { joinSockets, listenForSockets, type ListenTarget } from "./join-sockets.ts";
 
 export type VendorProxyOptions = {
-  listen: Listening;
+  listen: ListenTarget;
   /** `host`, `*.domain` for all below it, either with `:port` where that is not 443. */
   hosts: readonly string[];
   /** A proxy of the person's own on the way to a host; null is none. */

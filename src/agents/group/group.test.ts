@@ -1,19 +1,19 @@
 // The agent group with a delegate that answers by script: who is asked what, when, and what is left on the path.
 import { describe, expect, test } from "bun:test";
-import { Fault, messageOf, usedUp, type TurnError } from "../../protocol/error.ts";
-import { groupOn, lastGroup, objectiveText, outcomeOf, type GroupThink } from "../../protocol/group.ts";
+import { Fault, messageOf, budgetUsedUp, type TurnError } from "../../protocol/error.ts";
+import { readGroup, lastStatements, objectiveText, groupOutcome, type GroupTask } from "../../protocol/group.ts";
 import { textOf, type Author, type NewNode, type Node } from "../../protocol/node.ts";
-import { usualPolicy } from "../../protocol/policy.ts";
-import type { Delegation, DelegationResult, PlannedTurn, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import { plainTurn } from "../../protocol/turn-start.ts";
+import { defaultPolicy } from "../../protocol/policy.ts";
+import type { DelegateRequest, DelegateResult, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import { bareTurn } from "../../protocol/turn-start.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { noUsage } from "../../protocol/usage.ts";
+import { zeroUsage } from "../../protocol/usage.ts";
 import { groupAgent } from "./group.ts";
 
 const known = { agents: ["native", "claude", "codex"], vendors: ["mine"] };
 const agent = groupAgent({ known: () => known, retryAfterMs: 1, enforced: () => Promise.reject(new Error("no test asks for it")) });
 
-const usual: GroupThink = {
+const usual: GroupTask = {
   objective: "Choose a queue",
   outputFormat: "one paragraph",
   userInput: null,
@@ -25,40 +25,36 @@ const usual: GroupThink = {
   parallelLimit: 4,
 };
 
-type Answer = string | Partial<DelegationResult> | Error;
-type Script = (call: string, request: Delegation) => Answer | Promise<Answer>;
-type Ran = { nodes: Node[]; end: TurnEnd; asked: Delegation[] };
+type Answer = string | Partial<DelegateResult> | Error;
+type Script = (call: string, request: DelegateRequest) => Answer | Promise<Answer>;
+type Ran = { nodes: Node[]; end: TurnEnd; asked: DelegateRequest[] };
 
 const agreeing: Script = (call) => (call.startsWith("validation") ? "AGREE" : `said: ${call}`);
 
-const resultOf = (answer: Exclude<Answer, Error>, at: number): DelegationResult => ({
+const resultOf = (answer: Exclude<Answer, Error>, at: number): DelegateResult => ({
   session: `sub-${at}`,
   status: "ok",
   answer: typeof answer === "string" ? answer : "",
   transcript: null,
-  spent: { usage: noUsage, costUsd: 0.25 },
+  spent: { usage: zeroUsage, costUsd: 0.25 },
   left: { tokens: null, costUsd: null, children: null },
   ...(typeof answer === "string" ? {} : answer),
 });
 
-async function take(
-  change: Partial<GroupThink>,
-  script: Script,
-  options: { path?: Node[]; over?: TurnError; stop?: AbortController } = {},
-) {
+async function take(change: Partial<GroupTask>, script: Script, options: { path?: Node[]; over?: TurnError; stop?: AbortController } = {}) {
   const ran: Ran = { nodes: [], end: { status: "broken" }, asked: [] };
   const { path = [], stop = new AbortController() } = options;
   const context = {
     signal: stop.signal,
     count: () => options.over ?? null,
-    delegate: async (request: Delegation) => {
+    delegate: async (request: DelegateRequest) => {
       ran.asked.push(request);
       const answer = await script(request.call, request);
       if (answer instanceof Error) throw answer;
       return resultOf(answer, ran.asked.length);
     },
   } as unknown as TurnContext;
-  const input = { ...plainTurn("s", usualPolicy), path, group: { ...usual, ...change } } as unknown as TurnInput;
+  const input = { ...bareTurn("s", defaultPolicy), path, group: { ...usual, ...change } } as unknown as TurnInput;
   for await (const event of agent.takeTurn(input, context)) {
     if (event.type === "end") ran.end = event.end;
     if (event.type === "node") event.recorded(stored(event.node, [...path, ...ran.nodes], ran.nodes));
@@ -72,7 +68,7 @@ function stored(node: NewNode, before: Node[], into: Node[]): Node {
   return made;
 }
 
-const calls = (asked: Delegation[]) => asked.map(({ call }) => call);
+const calls = (asked: DelegateRequest[]) => asked.map(({ call }) => call);
 const answerOf = ({ nodes }: Ran) => textOf(nodes.findLast(({ author }) => author === "agent") ?? { parts: [] });
 
 describe("from the objective to the deliverable", () => {
@@ -95,7 +91,7 @@ describe("from the objective to the deliverable", () => {
     });
     expect(textOf(ran.nodes[0]!)).toBe("# Objective\nChoose a queue\n\n# Output format\none paragraph");
     expect(answerOf(ran)).toBe("said: synthesis 1: openai/gpt-5.2");
-    expect(outcomeOf(lastGroup(ran.path))).toMatchObject({ rounds: { discussion: 2, validation: 1 }, costUsd: 1.75, dissent: [] });
+    expect(groupOutcome(lastStatements(ran.path))).toMatchObject({ rounds: { discussion: 2, validation: 1 }, costUsd: 1.75, dissent: [] });
   });
 
   test("a model has no tools, an agent has read-only walls", async () => {
@@ -122,7 +118,7 @@ describe("from the objective to the deliverable", () => {
       most = Math.max(most, (running += 1));
       await Bun.sleep(1);
       running -= 1;
-      return agreeing(call, {} as Delegation);
+      return agreeing(call, {} as DelegateRequest);
     });
     expect(most).toBe(2);
   });
@@ -166,7 +162,7 @@ describe("validation", () => {
       "refinement 2: openai/gpt-5.2",
     ]);
     expect(ran.asked[7]?.task).toContain("DISAGREE: it forgets retries");
-    expect(outcomeOf(lastGroup(ran.path)).dissent).toEqual([{ name: "claude", round: 2, reason: "it forgets retries" }]);
+    expect(groupOutcome(lastStatements(ran.path)).dissent).toEqual([{ name: "claude", round: 2, reason: "it forgets retries" }]);
     expect(answerOf(ran)).toBe("said: refinement 2: openai/gpt-5.2\n\n## Dissent\n\n**claude** (validation round 2): it forgets retries");
   });
 
@@ -175,7 +171,7 @@ describe("validation", () => {
       call.startsWith("validation 2") ? "Agree." : objecting(call, request),
     );
     expect(calls(ran.asked).filter((call) => call.startsWith("refinement"))).toEqual(["refinement 1: openai/gpt-5.2"]);
-    expect(outcomeOf(lastGroup(ran.path)).dissent).toEqual([]);
+    expect(groupOutcome(lastStatements(ran.path)).dissent).toEqual([]);
   });
 
   test("a refinement that fails leaves the deliverable as it was", async () => {
@@ -198,7 +194,7 @@ describe("a participant that fails", () => {
     const participants = ["openai/gpt-5.2", "claude", "anthropic"];
     const ran = await take({ participants }, (call, request) => (call.endsWith("gpt-5.2") ? noKey : agreeing(call, request)));
     expect(calls(ran.asked).filter((call) => call.endsWith("gpt-5.2"))).toEqual(["discussion 1: openai/gpt-5.2"]);
-    expect(outcomeOf(lastGroup(ran.path)).participants).toEqual([
+    expect(groupOutcome(lastStatements(ran.path)).participants).toEqual([
       { name: "openai/gpt-5.2", status: "auth", error: "no key for openai" },
       { name: "claude", status: "ok" },
       { name: "anthropic", status: "ok" },
@@ -219,7 +215,11 @@ describe("a participant that fails", () => {
 
   test("that never says anything is empty", async () => {
     const ran = await take({ discussionRounds: 1 }, (call, request) => (call.endsWith("claude") ? "" : agreeing(call, request)));
-    expect(outcomeOf(lastGroup(ran.path)).participants[1]).toEqual({ name: "claude", status: "empty", error: "it answered with nothing" });
+    expect(groupOutcome(lastStatements(ran.path)).participants[1]).toEqual({
+      name: "claude",
+      status: "empty",
+      error: "it answered with nothing",
+    });
   });
 
   test("sinks nothing unless all do; then the turn ends as the first of them did", async () => {
@@ -240,7 +240,7 @@ describe("a participant that fails", () => {
       status: "auth",
       error: { message: "nobody could write the deliverable: openai/gpt-5.2: no key for openai" },
     });
-    expect(lastGroup(ran.path).filter(({ phase, status }) => phase === "discussion" && status === "ok")).toHaveLength(4);
+    expect(lastStatements(ran.path).filter(({ phase, status }) => phase === "discussion" && status === "ok")).toHaveLength(4);
   });
 });
 
@@ -252,7 +252,7 @@ describe("going on", () => {
     expect(calls(second.asked)).toEqual(calls(first.asked).slice(3));
     expect(second.nodes[0]?.author).toBe("note");
     expect(second.asked[0]?.task).toContain("said: discussion 1: claude");
-    expect(outcomeOf(lastGroup(second.path)).costUsd).toBe(1.75);
+    expect(groupOutcome(lastStatements(second.path)).costUsd).toBe(1.75);
   });
 
   test("from wherever it was cut, nothing that was said is asked again", async () => {
@@ -286,22 +286,22 @@ describe("going on", () => {
     const path: Node[] = [];
     stored({ author: "user", parts: [{ kind: "text", text: objectiveText(usual) }] }, path, path);
     stored({ author: "agent", parts: [{ kind: "text", text: "ok" }] }, path, path);
-    expect(groupOn(path, objectiveText(usual)).asked).toBeNull();
+    expect(readGroup(path, objectiveText(usual)).asked).toBeNull();
   });
 });
 
 describe("what stops it", () => {
   test("a used up budget ends it as that, with the deliverable so far", async () => {
-    const over = usedUp("money", "$1");
+    const over = budgetUsedUp("money", "$1");
     const ran = await take({}, (call) => {
       return call.startsWith("validation") ? new Fault("usage", over.message, { cause: over }) : `said: ${call}`;
     });
     expect(ran.end).toEqual({ status: "budget", error: over, answer: "said: synthesis 1: openai/gpt-5.2" });
-    expect(lastGroup(ran.path).some(({ phase }) => phase === "validation")).toBe(false);
+    expect(lastStatements(ran.path).some(({ phase }) => phase === "validation")).toBe(false);
   });
 
   test("a limit of one participant's own is its failure alone", async () => {
-    const error = usedUp("steps", "100 steps");
+    const error = budgetUsedUp("steps", "100 steps");
     const own = await take({}, (call, request) => (call.endsWith("claude") ? { status: "budget", error } : agreeing(call, request)));
     expect(own.end).toEqual({ status: "ok" });
     const all = await take({}, (call, request) => (call.endsWith("claude") ? { status: "budget", error } : agreeing(call, request)), {
@@ -331,12 +331,12 @@ test.each([
   [{ participants: ["claude", "nowhere/model"] }, 'no agent or model "nowhere/model"'],
   [{ synthesizer: "gpt" }, 'no agent or model "gpt"'],
 ])("a name that is nobody's is refused before anything begins: %j", async (change, message) => {
-  const planned = { ...plainTurn("s", usualPolicy), group: { ...usual, ...change } } as unknown as PlannedTurn;
+  const planned = { ...bareTurn("s", defaultPolicy), group: { ...usual, ...change } } as unknown as TurnCheckInput;
   expect(await agent.check(planned).catch(messageOf)).toBe(message);
 });
 
 test("it takes an objective and no task", async () => {
-  const planned = plainTurn("s", usualPolicy) as unknown as PlannedTurn;
+  const planned = bareTurn("s", defaultPolicy) as unknown as TurnCheckInput;
   expect(await agent.check(planned).catch(messageOf)).toBe("the agent group takes no task");
 });
 

@@ -2,30 +2,30 @@
 // said what. What it leaves on the path is enough to go on from after any interruption.
 import { createFeed } from "../../kit/feed.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
-import { objectiveText, groupOn, outcomeOf, type GroupOutcome, type GroupRecord, type GroupThink } from "../../protocol/group.ts";
+import { objectiveText, readGroup, groupOutcome, type GroupOutcome, type GroupRecord, type GroupTask } from "../../protocol/group.ts";
 import { textOf, type NewNode, type Node } from "../../protocol/node.ts";
-import type { Enforced, Policy } from "../../protocol/policy.ts";
-import type { Agent, AgentEvent, PlannedTurn, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/policy.ts";
+import type { Agent, AgentEvent, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { hold } from "./meeting.ts";
-import { seatsOf, synthesizerOf, type Known } from "./seats.ts";
+import { runGroup } from "./meeting.ts";
+import { resolveParticipants, chooseSynthesizer, type KnownNames } from "./seats.ts";
 import { noPreview } from "../no-preview.ts";
 
-export type GroupParts = {
-  known: () => Known;
+export type GroupAgentDeps = {
+  known: () => KnownNames;
   /** How long a participant that failed is left alone before it is asked again. */
   retryAfterMs: number;
-  enforced: (policy: Policy) => Promise<Enforced>;
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
 };
 
-export function groupAgent(parts: GroupParts): Agent {
+export function groupAgent(parts: GroupAgentDeps): Agent {
   return {
     name: "group",
     takesTasks: false,
-    check: async ({ group }: PlannedTurn) => {
+    check: async ({ group }: TurnCheckInput) => {
       if (group === null) throw new Fault("usage", "the agent group takes no task", { hint: "it takes an objective and participants" });
-      const seats = seatsOf(group.participants, parts.known());
-      synthesizerOf(group, seats, parts.known());
+      const seats = resolveParticipants(group.participants, parts.known());
+      chooseSynthesizer(group, seats, parts.known());
     },
     preview: noPreview,
     takeTurn: (input, context) => takeTurn(parts, input, context),
@@ -35,7 +35,7 @@ export function groupAgent(parts: GroupParts): Agent {
 
 type Add = (node: NewNode) => Promise<Node>;
 
-async function* takeTurn(parts: GroupParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+async function* takeTurn(parts: GroupAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const feed = createFeed<AgentEvent>();
   const add: Add = (node) => new Promise((resolve) => feed.push({ type: "node", node, recorded: resolve }));
   void think(parts, input, context, add)
@@ -45,25 +45,25 @@ async function* takeTurn(parts: GroupParts, input: TurnInput, context: TurnConte
   yield* feed;
 }
 
-async function think(parts: GroupParts, { group, path }: TurnInput, context: TurnContext, add: Add): Promise<TurnEnd> {
+async function think(parts: GroupAgentDeps, { group, path }: TurnInput, context: TurnContext, add: Add): Promise<TurnEnd> {
   if (group === null) throw new Fault("internal", "a turn of the agent group has no objective");
-  const found = groupOn(path, objectiveText(group));
+  const found = readGroup(path, objectiveText(group));
   if (found.answer !== null) return { status: "ok", answer: textOf(found.answer) };
   const ended = await work(parts, group, found, context, add);
-  const outcome = outcomeOf(found.said);
+  const outcome = groupOutcome(found.said);
   if (ended !== null) return { ...ended, answer: outcome.deliverable ?? "" };
   await add({ author: "agent", parts: [{ kind: "text", text: answerText(outcome) }] });
   return { status: "ok" };
 }
 
 /** What is said is added to what was found. */
-async function work(parts: GroupParts, group: GroupThink, found: GroupRecord, context: TurnContext, add: Add): Promise<TurnEnd | null> {
-  const seats = seatsOf(group.participants, parts.known());
+async function work(parts: GroupAgentDeps, group: GroupTask, found: GroupRecord, context: TurnContext, add: Add): Promise<TurnEnd | null> {
+  const seats = resolveParticipants(group.participants, parts.known());
   const prompt: NewNode = { author: "user", parts: [{ kind: "text", text: objectiveText(group) }] };
-  return hold({
+  return runGroup({
     group,
     seats,
-    synthesizer: synthesizerOf(group, seats, parts.known()),
+    synthesizer: chooseSynthesizer(group, seats, parts.known()),
     asked: found.asked ?? (await add(prompt)).id,
     around: found.around,
     said: found.said,

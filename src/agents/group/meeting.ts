@@ -1,34 +1,34 @@
 // The group's work from where it stands to its end: discussion, synthesis, validation. All it knows is what was said,
 // so it goes on from any point at which it was interrupted. A participant that fails is left out from then on.
 import { oneLine } from "../../kit/text.ts";
-import { outcomeOf, verdictOf, type GroupPhase, type GroupThink, type Said, type Statement } from "../../protocol/group.ts";
+import { groupOutcome, parseVerdict, type GroupPhase, type GroupTask, type StatementInfo, type Statement } from "../../protocol/group.ts";
 import type { TurnContext } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { discussionTask, refinementTask, synthesisTask, validationTask, type Asked } from "./prompts.ts";
-import type { Seat } from "./seats.ts";
-import { speak } from "./speak.ts";
+import { discussionTask, refinementTask, synthesisTask, validationTask, type PromptContext } from "./prompts.ts";
+import type { Participant } from "./seats.ts";
+import { askParticipant } from "./speak.ts";
 
-export type Meeting = {
-  group: GroupThink;
-  seats: Seat[];
-  synthesizer: Seat;
+export type GroupRun = {
+  group: GroupTask;
+  seats: Participant[];
+  synthesizer: Participant;
   /** The node that says what was asked. */
   asked: string;
-  around: Asked["around"];
+  around: PromptContext["around"];
   said: Statement[];
   context: TurnContext;
   retryAfterMs: number;
   /** Resolves when it is stored. */
-  record: (said: Said, text: string) => Promise<void>;
+  record: (said: StatementInfo, text: string) => Promise<void>;
 };
 
 const titleChars = 120;
 
 /** Whoever failed since this turn began, and what stops it. */
-type Progress = Meeting & { failed: Set<string>; halt: TurnEnd | null };
+type Progress = GroupRun & { failed: Set<string>; halt: TurnEnd | null };
 
 /** Null when there is a deliverable and everyone was heard on it; otherwise how the turn ends without that. */
-export async function hold(meeting: Meeting): Promise<TurnEnd | null> {
+export async function runGroup(meeting: GroupRun): Promise<TurnEnd | null> {
   const progress: Progress = { ...meeting, failed: new Set(), halt: null };
   for (const phase of [discuss, synthesize, validate]) {
     await phase(progress);
@@ -41,7 +41,7 @@ async function discuss(progress: Progress): Promise<void> {
   const { group, seats, said } = progress;
   if (said.some(({ phase }) => phase !== "discussion")) return;
   for (let round = lastRound(said, "discussion"); round <= group.discussionRounds && progress.halt === null; round += 1)
-    await everyone(progress, "discussion", round, (asked) => discussionTask(asked, round));
+    await askEveryone(progress, "discussion", round, (asked) => discussionTask(asked, round));
   if (progress.halt !== null || said.some(({ status }) => status === "ok")) return;
   const why = seats.map(({ name }) => said.findLast(({ who }) => who === name)).filter((last) => last !== undefined);
   const kind = why[0]?.status;
@@ -56,8 +56,8 @@ async function synthesize(progress: Progress): Promise<void> {
   const others = seats.filter(({ name, isModel }) => isModel && name !== synthesizer.name);
   const able = [synthesizer, ...others].filter(({ name }) => !failed.has(name));
   for (const seat of able.length === 0 ? [synthesizer] : able) {
-    if (progress.halt !== null || outcomeOf(said).deliverable !== null) return;
-    await one(progress, seat, "synthesis", 1, synthesisTask(askedOf(progress, seat)));
+    if (progress.halt !== null || groupOutcome(said).deliverable !== null) return;
+    await askOne(progress, seat, "synthesis", 1, synthesisTask(promptContext(progress, seat)));
   }
   const last = said.findLast(({ phase }) => phase === "synthesis");
   if (progress.halt !== null || last === undefined || last.status === "ok") return;
@@ -69,8 +69,8 @@ async function validate(progress: Progress): Promise<void> {
   const { group, said } = progress;
   for (let round = lastRound(said, "validation"); round <= group.validationRounds && progress.halt === null; round += 1) {
     if (!said.some((each) => each.phase === "refinement" && each.round === round)) {
-      const deliverable = outcomeOf(said).deliverable ?? "";
-      await everyone(progress, "validation", round, (asked) => validationTask(asked, deliverable));
+      const deliverable = groupOutcome(said).deliverable ?? "";
+      await askEveryone(progress, "validation", round, (asked) => validationTask(asked, deliverable));
       if (progress.halt !== null || isSettled(said, round)) return;
       await refine(progress, round, deliverable);
     }
@@ -82,7 +82,7 @@ async function refine(progress: Progress, round: number, deliverable: string): P
   const { said, seats, synthesizer } = progress;
   const writer = said.findLast(({ phase, status }) => phase === "synthesis" && status === "ok")?.who;
   const seat = seats.find(({ name }) => name === writer) ?? synthesizer;
-  await one(progress, seat, "refinement", round, refinementTask(askedOf(progress, seat), deliverable, commentsOf(said, round)));
+  await askOne(progress, seat, "refinement", round, refinementTask(promptContext(progress, seat), deliverable, commentsOf(said, round)));
 }
 
 function commentsOf(said: Statement[], round: number): Statement[] {
@@ -91,38 +91,38 @@ function commentsOf(said: Statement[], round: number): Statement[] {
 
 /** Nobody would change anything. */
 function isSettled(said: Statement[], round: number): boolean {
-  return commentsOf(said, round).every(({ text }) => verdictOf(text).agrees === true);
+  return commentsOf(said, round).every(({ text }) => parseVerdict(text).agrees === true);
 }
 
 /** Those who were not heard in this round yet, so many at a time; each sees what was said until then. */
-async function everyone(progress: Progress, phase: GroupPhase, round: number, taskFor: (asked: Asked) => string): Promise<void> {
+async function askEveryone(progress: Progress, phase: GroupPhase, round: number, taskFor: (asked: PromptContext) => string): Promise<void> {
   const { group, seats, said, failed } = progress;
   const isHeard = (name: string) =>
     said.some((each) => each.phase === phase && each.round === round && each.who === name && each.status === "ok");
   const waiting = seats.filter(({ name }) => !failed.has(name) && !isHeard(name));
   const next = async (): Promise<void> => {
     for (let seat = waiting.shift(); seat !== undefined && progress.halt === null; seat = waiting.shift())
-      await one(progress, seat, phase, round, taskFor(askedOf(progress, seat)));
+      await askOne(progress, seat, phase, round, taskFor(promptContext(progress, seat)));
   };
   await Promise.all(Array.from({ length: group.parallelLimit }, next));
 }
 
-async function one(progress: Progress, seat: Seat, phase: GroupPhase, round: number, task: string): Promise<void> {
+async function askOne(progress: Progress, seat: Participant, phase: GroupPhase, round: number, task: string): Promise<void> {
   const call = `${phase} ${round}: ${seat.name}`;
   const question = { task, call, title: `${call}: ${oneLine(progress.group.objective, titleChars)}` };
-  const reply = await speak(seat, question, progress.context, progress.retryAfterMs);
+  const reply = await askParticipant(seat, question, progress.context, progress.retryAfterMs);
   if ("halt" in reply) {
     progress.halt ??= { status: reply.halt.kind, error: reply.halt };
     return;
   }
   const { status, text, tries, sessionId, spent } = reply;
-  const said: Said = { asked: progress.asked, phase, round, who: seat.name, status, tries, sessionId, costUsd: spent.costUsd };
+  const said: StatementInfo = { asked: progress.asked, phase, round, who: seat.name, status, tries, sessionId, costUsd: spent.costUsd };
   if (status !== "ok" && phase !== "refinement") progress.failed.add(seat.name);
   progress.said.push({ ...said, text });
   await progress.record(said, text);
 }
 
-function askedOf({ group, seats, around, said }: Progress, seat: Seat): Asked {
+function promptContext({ group, seats, around, said }: Progress, seat: Participant): PromptContext {
   return { group, seats, around, said: [...said], seat };
 }
 

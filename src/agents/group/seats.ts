@@ -1,11 +1,11 @@
 // Who takes part in a group: a name is an agent, which looks around with its tools behind read-only walls, or a model,
 // which is asked and has none.
 import { nearestWord } from "../../kit/nearest.ts";
-import { parseModelName, vendorNamed } from "../../models/providers.ts";
+import { parseModelName, findVendor } from "../../models/providers.ts";
 import { Fault } from "../../protocol/error.ts";
-import type { GroupThink } from "../../protocol/group.ts";
+import type { GroupTask } from "../../protocol/group.ts";
 
-export type Seat = {
+export type Participant = {
   /** As it was named; one that was named twice is told apart. */
   name: string;
   agent: string;
@@ -14,35 +14,35 @@ export type Seat = {
 };
 
 /** Agents by name, and the vendors of the configuration. */
-export type Known = { agents: readonly string[]; vendors: readonly string[] };
+export type KnownNames = { agents: readonly string[]; vendors: readonly string[] };
 
 /** Throws for a name that is nobody's. Whether it can be asked at all shows when it is. */
-export function seatsOf(names: readonly string[], known: Known): Seat[] {
+export function resolveParticipants(names: readonly string[], known: KnownNames): Participant[] {
   const seen = new Map<string, number>();
   return names.map((name) => {
     const count = (seen.get(name) ?? 0) + 1;
     seen.set(name, count);
-    const seat = seatOf(name, known);
+    const seat = resolveParticipant(name, known);
     return count === 1 ? seat : { ...seat, name: `${name} #${count}` };
   });
 }
 
 /** Who writes the deliverable: whoever is named, the first model that takes part, or the project's own. */
-export function synthesizerOf({ synthesizer }: GroupThink, seats: Seat[], known: Known): Seat {
-  if (synthesizer !== null) return seatOf(synthesizer, known);
+export function chooseSynthesizer({ synthesizer }: GroupTask, seats: Participant[], known: KnownNames): Participant {
+  if (synthesizer !== null) return resolveParticipant(synthesizer, known);
   return seats.find(({ isModel }) => isModel) ?? { name: "the project's model", agent: "native", model: null, isModel: true };
 }
 
-function seatOf(name: string, { agents, vendors }: Known): Seat {
+function resolveParticipant(name: string, { agents, vendors }: KnownNames): Participant {
   if (agents.includes(name)) return { name, agent: name, model: null, isModel: false };
   const model = { name, agent: "native", model: name, isModel: true };
-  if (vendorNamed(name) !== undefined) return model;
+  if (findVendor(name) !== undefined) return model;
   const near = nearestWord(name, agents);
   const fault = new Fault("usage", `no agent or model "${name}"${near === null ? "" : `; did you mean ${near}?`}`, {
     hint: `the agents are: ${agents.join(", ")}; a model is vendor/id, as in anthropic/claude-opus-5-5`,
   });
   const vendor = vendorIn(name);
-  if (vendor === null || (vendorNamed(vendor) === undefined && !vendors.includes(vendor) && vendor !== "replay")) throw fault;
+  if (vendor === null || (findVendor(vendor) === undefined && !vendors.includes(vendor) && vendor !== "replay")) throw fault;
   return model;
 }
 

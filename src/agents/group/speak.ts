@@ -1,26 +1,39 @@
 // One participant is asked, in a sub-session of its own, and once or twice more where that can help. It may fail: that is
 // an outcome like any other. Only what stops the whole turn is told apart.
-import { pause } from "../../models/pause.ts";
+import { sleep } from "../../models/pause.ts";
 import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/error.ts";
-import type { HeardStatus } from "../../protocol/group.ts";
-import type { Delegation, DelegationResult, TurnContext } from "../../protocol/ports.ts";
-import { addSpent, nothingSpent, type Spent } from "../../protocol/usage.ts";
-import type { Seat } from "./seats.ts";
+import type { ParticipantStatus } from "../../protocol/group.ts";
+import type { DelegateRequest, DelegateResult, TurnContext } from "../../protocol/ports.ts";
+import { addSpent, zeroSpent, type Spent } from "../../protocol/usage.ts";
+import type { Participant } from "./seats.ts";
 
 const mostTries = 3;
 
 /** What would be the same a moment later. */
-const lasting: readonly HeardStatus[] = ["auth", "not-installed", "sandbox-unavailable", "needs-input", "too-long", "cancelled", "budget"];
+const lasting: readonly ParticipantStatus[] = [
+  "auth",
+  "not-installed",
+  "sandbox-unavailable",
+  "needs-input",
+  "too-long",
+  "cancelled",
+  "budget",
+];
 
-export type Reply = { status: HeardStatus; text: string; tries: number; sessionId: string | null; spent: Spent };
+export type ParticipantReply = { status: ParticipantStatus; text: string; tries: number; sessionId: string | null; spent: Spent };
 
 /** The turn is over: it was stopped, or its budget is used up. */
-export type Halt = { halt: TurnError };
+export type TurnHalt = { halt: TurnError };
 
-export type Question = Pick<Delegation, "task" | "title" | "call">;
+export type ParticipantQuestion = Pick<DelegateRequest, "task" | "title" | "call">;
 
-export async function speak(seat: Seat, question: Question, context: TurnContext, retryAfterMs: number): Promise<Reply | Halt> {
-  let spent = nothingSpent;
+export async function askParticipant(
+  seat: Participant,
+  question: ParticipantQuestion,
+  context: TurnContext,
+  retryAfterMs: number,
+): Promise<ParticipantReply | TurnHalt> {
+  let spent = zeroSpent;
   for (let tries = 1; ; tries += 1) {
     const once = await tryOnce(seat, question, context);
     spent = addSpent(spent, once.spent);
@@ -28,19 +41,19 @@ export async function speak(seat: Seat, question: Question, context: TurnContext
     const over = status === "ok" ? null : haltedBy(once, context);
     if (over !== null) return { halt: over };
     if (status === "ok" || tries === mostTries || lasting.includes(status)) return { status, text, tries, sessionId, spent };
-    await pause(retryAfterMs, context.signal);
+    await sleep(retryAfterMs, context.signal);
   }
 }
 
 /** A participant can reach a limit of its own; only one of the whole run stops the others. */
-function haltedBy({ over }: Once, { signal, count }: TurnContext): TurnError | null {
+function haltedBy({ over }: Attempt, { signal, count }: TurnContext): TurnError | null {
   if (signal.aborted) return { kind: "cancelled", message: "the group was stopped" };
-  return over ?? count(nothingSpent);
+  return over ?? count(zeroSpent);
 }
 
-type Once = Omit<Reply, "tries"> & { over?: TurnError };
+type Attempt = Omit<ParticipantReply, "tries"> & { over?: TurnError };
 
-async function tryOnce({ agent, model, isModel }: Seat, question: Question, context: TurnContext): Promise<Once> {
+async function tryOnce({ agent, model, isModel }: Participant, question: ParticipantQuestion, context: TurnContext): Promise<Attempt> {
   try {
     const result = await context.delegate({
       ...question,
@@ -55,14 +68,14 @@ async function tryOnce({ agent, model, isModel }: Seat, question: Question, cont
     });
     return { ...heard(result), sessionId: result.session, spent: result.spent };
   } catch (error) {
-    const began = { sessionId: null, spent: nothingSpent };
+    const began = { sessionId: null, spent: zeroSpent };
     const over = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
     if (over?.kind === "budget") return { status: "budget", text: over.message, ...began, over };
     return { status: statusOf(error), text: messageOf(error), ...began };
   }
 }
 
-function heard({ status, answer, error }: DelegationResult): Pick<Once, "status" | "text"> {
+function heard({ status, answer, error }: DelegateResult): Pick<Attempt, "status" | "text"> {
   if (status !== "ok") return { status, text: error?.message ?? status };
   return answer.trim() === "" ? { status: "empty", text: "it answered with nothing" } : { status, text: answer };
 }

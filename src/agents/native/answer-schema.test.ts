@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { checkAnswer, unfenced } from "./answer-schema.ts";
+import { checkAnswer, stripFence } from "./answer-schema.ts";
 
 const schema = {
   type: "object",
@@ -41,6 +41,6 @@ test("a schema that is none is a mistake of the user's", () => {
 });
 
 test("only a fence around everything is taken off", () => {
-  expect(unfenced("```json\n1\n```")).toBe("1");
-  expect(unfenced("a ```json\n1\n``` b")).toBe("a ```json\n1\n``` b");
+  expect(stripFence("```json\n1\n```")).toBe("1");
+  expect(stripFence("a ```json\n1\n``` b")).toBe("a ```json\n1\n``` b");
 });

@@ -8,7 +8,7 @@ export function checkAnswer(schema: Record<string, unknown>, text: string): stri
   const validate = compileSchema(schema);
   let value: unknown;
   try {
-    value = JSON.parse(unfenced(text));
+    value = JSON.parse(stripFence(text));
   } catch (error) {
     return `It is not JSON: ${messageOf(error)}.`;
   }
@@ -29,7 +29,7 @@ export function compileSchema({ $schema: draft, ...schema }: Record<string, unkn
 }
 
 /** Models like to wrap JSON into a fenced block. */
-export function unfenced(text: string): string {
+export function stripFence(text: string): string {
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text);
   return fenced?.[1] ?? text;
 }

@@ -4,7 +4,7 @@ import type { TurnError } from "../../protocol/error.ts";
 import { shortId, type CallPart } from "../../protocol/node.ts";
 import type { ToolDefinition, ToolOutcome, TurnContext } from "../../protocol/ports.ts";
 
-export const askUser: ToolDefinition = {
+export const askUserTool: ToolDefinition = {
   name: "ask_user",
   description: "Ask the person what only they can decide, and wait.",
   parameters: {
@@ -17,8 +17,8 @@ export const askUser: ToolDefinition = {
 /** A question that will be answered after this turn. */
 export type OpenQuestion = { ask: string; question: string };
 
-export async function askPerson(call: CallPart, { ask, signal }: TurnContext): Promise<ToolOutcome | OpenQuestion> {
-  const { input, problem } = validateInput(askUser, call.input);
+export async function runAskUser(call: CallPart, { ask, signal }: TurnContext): Promise<ToolOutcome | OpenQuestion> {
+  const { input, problem } = validateInput(askUserTool, call.input);
   if (problem !== null) return { text: problem, isError: true };
   const { question, options = [] } = input as { question: string; options?: string[] };
   if (question.trim() === "") return { text: 'ask_user: "question" is empty', isError: true };
@@ -39,7 +39,7 @@ const unanswered =
   "Nobody answered in time. Go on with what needs no answer and say what you assumed, or stop and say what you need to know.";
 
 /** How a turn ends that waits for nobody. */
-export function needsInput([first, ...others]: [OpenQuestion, ...OpenQuestion[]]): TurnError {
+export function needsInputError([first, ...others]: [OpenQuestion, ...OpenQuestion[]]): TurnError {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   return {
     kind: "needs-input",

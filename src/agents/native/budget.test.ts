@@ -1,9 +1,9 @@
 // What a request is taken to use before it is sent.
 import { expect, test } from "bun:test";
 import type { Node } from "../../protocol/node.ts";
-import { noUsage, type Usage } from "../../protocol/usage.ts";
-import { estimateRequest, stepsOver } from "./budget.ts";
-import type { TurnState } from "./state.ts";
+import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import { estimateRequest, stepLimitError } from "./budget.ts";
+import type { LoopState } from "./state.ts";
 
 const node = (author: Node["author"], text: string, usage?: Usage): Node => ({
   id: text,
@@ -22,14 +22,14 @@ function estimate(path: Node[], maxBudgetUsd: number | null = null) {
     path,
     system: "s".repeat(300),
     tools: [],
-    model: { price: async ({ input, output }: Usage) => (input + 10 * output) / 1000 } as TurnState["model"],
-    input: { limits: { maxBudgetUsd } } as TurnState["input"],
+    model: { price: async ({ input, output }: Usage) => (input + 10 * output) / 1000 } as LoopState["model"],
+    input: { limits: { maxBudgetUsd } } as LoopState["input"],
   });
 }
 
 test("a turn ends with its own steps, and names the flag that raises them", () => {
-  expect(stepsOver(9, { maxSteps: 10 })).toBeNull();
-  expect(stepsOver(10, { maxSteps: 10 })).toMatchObject({
+  expect(stepLimitError(9, { maxSteps: 10 })).toBeNull();
+  expect(stepLimitError(10, { maxSteps: 10 })).toMatchObject({
     kind: "budget",
     limit: "steps",
     hint: "raise --max-steps and go on with --resume",
@@ -41,7 +41,7 @@ test("the first request is as long as what it says, and an answer is allowed for
 });
 
 test("a later one is what the vendor counted last and what came since", async () => {
-  const path = [node("user", "go"), node("agent", "a", { ...noUsage, input: 1000, output: 50 }), node("tool", "y".repeat(300))];
+  const path = [node("user", "go"), node("agent", "a", { ...zeroUsage, input: 1000, output: 50 }), node("tool", "y".repeat(300))];
   expect(await estimate(path)).toEqual({ tokens: 1000 + 50 + 100 + 50, costUsd: null });
 });
 
@@ -51,6 +51,6 @@ test("what was cached is not counted again", async () => {
 });
 
 test("where money is limited it has a price", async () => {
-  const path = [node("user", "go"), node("agent", "a", { ...noUsage, input: 100, output: 10 })];
+  const path = [node("user", "go"), node("agent", "a", { ...zeroUsage, input: 100, output: 10 })];
   expect(await estimate(path, 1)).toEqual({ tokens: 120, costUsd: (110 + 100) / 1000 });
 });

@@ -1,25 +1,25 @@
 // What a native turn is about to use. Whether there is room for it is the engine's to say: others may draw on the same.
 import { byteLength } from "../../kit/text.ts";
-import { type TurnError, usedUp } from "../../protocol/error.ts";
-import type { Estimate, Limits } from "../../protocol/ports.ts";
-import { noUsage } from "../../protocol/usage.ts";
-import { bytesPerToken, sizeOf, usageInForce } from "./request-size.ts";
-import type { TurnState } from "./state.ts";
+import { type TurnError, budgetUsedUp } from "../../protocol/error.ts";
+import type { UsageEstimate, Limits } from "../../protocol/ports.ts";
+import { zeroUsage } from "../../protocol/usage.ts";
+import { bytesPerToken, requestTokens, lastCountedUsage } from "./request-size.ts";
+import type { LoopState } from "./state.ts";
 
 /** Of an answer that nothing is known of. */
 const usualOutput = 500;
 
-export function stepsOver(steps: number, { maxSteps }: Pick<Limits, "maxSteps">): TurnError | null {
-  return steps >= maxSteps ? usedUp("steps", `${maxSteps} steps`) : null;
+export function stepLimitError(steps: number, { maxSteps }: Pick<Limits, "maxSteps">): TurnError | null {
+  return steps >= maxSteps ? budgetUsedUp("steps", `${maxSteps} steps`) : null;
 }
 
 /** Goes by the last request: what was cached then is cached now, and the next answer is about as long. */
-export async function estimateRequest(state: Pick<TurnState, "path" | "system" | "tools" | "model" | "input">): Promise<Estimate> {
+export async function estimateRequest(state: Pick<LoopState, "path" | "system" | "tools" | "model" | "input">): Promise<UsageEstimate> {
   const { path, system, tools, model, input } = state;
-  const last = usageInForce(path);
+  const last = lastCountedUsage(path);
   const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken) : 0;
-  const asked = sizeOf(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
+  const asked = requestTokens(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
   const output = last?.output ?? usualOutput;
-  const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...noUsage, input: asked, output });
+  const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: asked, output });
   return { tokens: asked + output, costUsd };
 }

@@ -1,14 +1,14 @@
 import { afterAll, expect, test } from "bun:test";
 import { createInProcessExecutor } from "../../executor/in-process.ts";
-import type { PassingBody } from "../../protocol/event.ts";
+import type { TransientEventBody } from "../../protocol/event.ts";
 import type { ToolDefinition } from "../../protocol/ports.ts";
-import { callTool, type CallTools } from "./call-tool.ts";
+import { callTool, type ToolCallContext } from "./call-tool.ts";
 
 const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
 afterAll(() => executor.close());
 
 test("what was not allowed is told to the model in the result, and to the person as an event before it", async () => {
-  const events: PassingBody[] = [];
+  const events: TransientEventBody[] = [];
   const tools = {
     input: { session: "s", turn: "t", directory: "/" },
     path: () => [],
@@ -16,8 +16,8 @@ test("what was not allowed is told to the model in the result, and to the person
     executor,
     toolEnv: {},
     context: { signal: new AbortController().signal },
-    emit: (event: PassingBody) => void events.push(event),
-  } as unknown as CallTools;
+    emit: (event: TransientEventBody) => void events.push(event),
+  } as unknown as ToolCallContext;
   const result = await callTool({ kind: "call", id: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } }, tools);
   if ("ask" in result) throw new Error("it asked");
   const { node, failed } = result;

@@ -4,33 +4,33 @@ import { messageOf } from "../../protocol/error.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import type { CallPart, ImageData, NewNode, Node, Part, ResultPart } from "../../protocol/node.ts";
 import type { Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import type { PassingBody } from "../../protocol/event.ts";
-import { askPerson, askUser, type OpenQuestion } from "./ask-user.ts";
-import { delegateTask } from "./delegate.ts";
+import type { TransientEventBody } from "../../protocol/event.ts";
+import { runAskUser, askUserTool, type OpenQuestion } from "./ask-user.ts";
+import { runSpawnSession } from "./delegate.ts";
 import { outputEvents } from "./output-events.ts";
 import { readOutputPath } from "./read-output.ts";
 import { callTeamTool } from "./team-tools.ts";
 
 /** What a model is given of one result; the rest stays behind a handle. */
-export const resultBytes = 32 * 1024;
+export const maxResultBytes = 32 * 1024;
 
-export type CallTools = {
+export type ToolCallContext = {
   input: TurnInput;
   path: () => Node[];
   tools: ToolDefinition[];
   executor: Executor;
   toolEnv: Record<string, string>;
   context: TurnContext;
-  emit: (event: PassingBody) => void;
+  emit: (event: TransientEventBody) => void;
 };
 
 /** `failed` marks calls that could not even be tried, so that the loop can stop a model that repeats them. */
-export async function callTool(call: CallPart, to: CallTools): Promise<{ node: NewNode; failed: boolean } | OpenQuestion> {
+export async function callTool(call: CallPart, to: ToolCallContext): Promise<{ node: NewNode; failed: boolean } | OpenQuestion> {
   const refusal = refuse(call, to.tools);
   if (refusal !== null) return { node: resultNode(call, { text: refusal, isError: true }, null), failed: true };
   to.emit({ type: "tool.started", call: call.id, name: call.name, input: call.input });
   try {
-    const asked = call.name === askUser.name ? await askPerson(call, to.context) : null;
+    const asked = call.name === askUserTool.name ? await runAskUser(call, to.context) : null;
     if (asked !== null && "ask" in asked) return asked;
     const { outcome, handle } = asked === null ? await run(call, to) : { outcome: asked, handle: null };
     return { node: resultNode(call, outcome, handle), failed: false };
@@ -59,8 +59,8 @@ function refuse(call: CallPart, tools: ToolDefinition[]): string | null {
   return names.includes(call.name) ? null : `unknown tool: ${call.name}. The tools are: ${names.join(", ") || "none"}`;
 }
 
-async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcome; handle: Handle | null }> {
-  if (call.name === "spawn_session") return { outcome: await delegateTask(call, to), handle: null };
+async function run(call: CallPart, to: ToolCallContext): Promise<{ outcome: ToolOutcome; handle: Handle | null }> {
+  if (call.name === "spawn_session") return { outcome: await runSpawnSession(call, to), handle: null };
   const mailed = await callTeamTool(call, to.context);
   if (mailed !== null) return { outcome: mailed, handle: null };
   const stored = readOutputPath(call, to.path());
@@ -86,7 +86,7 @@ async function run(call: CallPart, to: CallTools): Promise<{ outcome: ToolOutcom
   const metadata = { command: call.input["command"] as string, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   if (sink === null) return { outcome, handle: null };
   try {
-    return { outcome, handle: await (sink as OutputSink).close(metadata, resultBytes) };
+    return { outcome, handle: await (sink as OutputSink).close(metadata, maxResultBytes) };
   } catch (error) {
     // The call has run, and that is what counts.
     return { outcome: { ...outcome, text: `${outcome.text}\n[the whole output is not kept: ${messageOf(error)}]` }, handle: null };
@@ -98,7 +98,7 @@ type Answer = { text: string; isError: boolean; images?: ImageData[]; display?: 
 function resultNode(call: CallPart, outcome: Answer, handle: Handle | null): NewNode {
   const whole =
     handle === null ? "" : `\n[whole output, ${handle.metadata.bytes} bytes: read path "${handle.source}:${handle.identifier}"]`;
-  const cut = cutText(outcome.text, resultBytes, { keep: "both" });
+  const cut = cutText(outcome.text, maxResultBytes, { keep: "both" });
   const part: ResultPart = { kind: "result", call: call.id, name: call.name, text: cut.text + whole, isError: outcome.isError };
   if (outcome.images !== undefined) part.images = outcome.images;
   if (outcome.display !== undefined) part.display = outcome.display;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { Gate } from "../../kit/gate.ts";
+import { PauseGate } from "../../kit/gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import type { Author, NewNode, Node, Note, Part } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext } from "../../protocol/ports.ts";
-import { nothingSpent, noUsage } from "../../protocol/usage.ts";
+import { zeroSpent, zeroUsage } from "../../protocol/usage.ts";
 import { compact, cutPoint, needsCompaction } from "./compact.ts";
-import { messagesOf, visible } from "./context.ts";
-import { sizeOf } from "./request-size.ts";
-import type { TurnState } from "./state.ts";
+import { renderMessages, visibleNodes } from "./context.ts";
+import { requestTokens } from "./request-size.ts";
+import type { LoopState } from "./state.ts";
 
 let made = 0;
 function node(author: Author, parts: Part[], more: Partial<Node> = {}): Node {
@@ -27,14 +27,14 @@ const compaction = (keptFrom: string | null): Node =>
 describe("the size of the next request", () => {
   test("is what the vendor counted last, and an estimate of what came after", () => {
     const counted = calls("a", { usage: { input: 1000, cacheRead: 500, cacheWrite: 200, output: 50 } });
-    expect(sizeOf([says("user", "x"), counted])).toBe(1750);
-    expect(sizeOf([says("user", "x"), counted, answers("a", 3000)])).toBeGreaterThan(2700);
-    expect(sizeOf([says("user", "x"), counted, answers("a", 3000)])).toBeLessThan(2900);
+    expect(requestTokens([says("user", "x"), counted])).toBe(1750);
+    expect(requestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeGreaterThan(2700);
+    expect(requestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeLessThan(2900);
   });
 
   test("is estimated anew after a compaction, which made the vendor's count obsolete", () => {
-    const counted = calls("a", { usage: { ...noUsage, input: 90_000 } });
-    expect(sizeOf([says("user", "x"), counted, answers("a", 10), compaction(null)])).toBeLessThan(100);
+    const counted = calls("a", { usage: { ...zeroUsage, input: 90_000 } });
+    expect(requestTokens([says("user", "x"), counted, answers("a", 10), compaction(null)])).toBeLessThan(100);
   });
 
   test("counts pictures and bytes as a vendor would, not as they are stored", () => {
@@ -42,8 +42,8 @@ describe("the size of the next request", () => {
     const shown = node("tool", [
       { kind: "result", call: "a", name: "read", text: "", isError: false, images: [picture], display: "d".repeat(90_000) },
     ]);
-    expect(sizeOf([says("user", "x"), shown])).toBeLessThan(3000);
-    expect(sizeOf([says("user", "漢".repeat(3000))])).toBe(3000);
+    expect(requestTokens([says("user", "x"), shown])).toBeLessThan(3000);
+    expect(requestTokens([says("user", "漢".repeat(3000))])).toBe(3000);
   });
 });
 
@@ -86,7 +86,7 @@ describe("compaction", () => {
     await run(state);
     expect(requests).toHaveLength(1);
     expect(requests[0]).toMatchObject({ system: "the system", tools: [], cacheKey: "s" });
-    expect(visible(state.path).map(textIn)).toEqual([
+    expect(visibleNodes(state.path).map(textIn)).toEqual([
       "first task",
       "second task",
       "[Earlier work, summarised]\nwhat was done",
@@ -143,7 +143,7 @@ describe("compaction", () => {
     await run(state);
     state.path.push(...round("c3"), ...reads("s2", skill), ...round("c4"));
     await run(state);
-    const texts = messagesOf(state.path).flatMap(({ parts }) => parts.map((part) => (part.kind === "text" ? part.text : "")));
+    const texts = renderMessages(state.path).flatMap(({ parts }) => parts.map((part) => (part.kind === "text" ? part.text : "")));
     expect(texts.filter((text) => text.startsWith("[Skill "))).toEqual([`[Skill ${skill}]\nhow to search`]);
   });
 });
@@ -154,7 +154,7 @@ function textIn(each: NewNode): string {
 }
 
 /** Drives compaction as the loop does: what it yields is stored and goes onto the path. */
-async function run(state: TurnState): Promise<void> {
+async function run(state: LoopState): Promise<void> {
   for await (const event of compact(state) as AsyncIterable<AgentEvent>) {
     if (event.type === "node") event.recorded(node(event.node.author, event.node.parts, event.node));
   }
@@ -165,15 +165,15 @@ type Asked = Omit<ModelRequest, "model" | "effort">;
 function stateOf(
   path: Node[],
   given: { window: number; answer: string | null; skills?: string[]; reserve?: TurnContext["reserve"] },
-): { state: TurnState; requests: Asked[] } {
+): { state: LoopState; requests: Asked[] } {
   const requests: Asked[] = [];
   async function* stream(request: Asked): AsyncGenerator<ModelEvent> {
     requests.push(request);
     const parts: Part[] = given.answer === null ? [] : [{ kind: "text", text: given.answer }];
-    if (given.answer === null) yield { type: "failed", error: { kind: "network", message: "gone" }, parts, usage: noUsage };
-    else yield { type: "done", parts, usage: noUsage, stop: "end" };
+    if (given.answer === null) yield { type: "failed", error: { kind: "network", message: "gone" }, parts, usage: zeroUsage };
+    else yield { type: "done", parts, usage: zeroUsage, stop: "end" };
   }
-  const model: TurnState["model"] = {
+  const model: LoopState["model"] = {
     name: "test/one",
     stream,
     body: async () => "",
@@ -181,17 +181,17 @@ function stateOf(
     window: async () => given.window,
   };
   const state = {
-    input: { session: "s", limits: { maxBudgetUsd: null } } as TurnState["input"],
-    context: { signal: new AbortController().signal, reserve: given.reserve ?? (async () => () => {}) } as unknown as TurnState["context"],
-    gate: new Gate(),
-    parts: {} as TurnState["parts"],
+    input: { session: "s", limits: { maxBudgetUsd: null } } as LoopState["input"],
+    context: { signal: new AbortController().signal, reserve: given.reserve ?? (async () => () => {}) } as unknown as LoopState["context"],
+    gate: new PauseGate(),
+    parts: {} as LoopState["parts"],
     model,
     system: "the system",
     tools: [],
     skillPaths: given.skills ?? [],
     path: [...path],
     steps: 0,
-    unrecorded: nothingSpent,
+    unrecorded: zeroSpent,
   };
   return { state, requests };
 }

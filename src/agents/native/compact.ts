@@ -4,31 +4,31 @@ import { cutText } from "../../kit/text.ts";
 import type { ModelEvent } from "../../models/model.ts";
 import { Fault, type TurnError } from "../../protocol/error.ts";
 import type { NewNode, Node, Part } from "../../protocol/node.ts";
-import type { AgentEvent, Settle } from "../../protocol/ports.ts";
-import { addSpent, noUsage } from "../../protocol/usage.ts";
+import type { AgentEvent, SettleReservation } from "../../protocol/ports.ts";
+import { addSpent, zeroUsage } from "../../protocol/usage.ts";
 import { estimateRequest } from "./budget.ts";
-import { messagesOf, visible } from "./context.ts";
-import { bytesPerToken, sizeOf, sizeOfNode } from "./request-size.ts";
-import { addNode, agentNode, priced, type TurnState } from "./state.ts";
+import { renderMessages, visibleNodes } from "./context.ts";
+import { bytesPerToken, requestTokens, nodeTokens } from "./request-size.ts";
+import { addNode, agentNode, priceUsage, type LoopState } from "./state.ts";
 
 const smallestWindow = 2000;
 const skillBytes = 16 * 1024;
 
 const instruction = `Stop working for a moment: the conversation is about to be shortened. Write a summary of the work so far for yourself, because everything but the user's messages and the newest steps will be gone. Say under short headings: the goal, what was done (files as path:line), decisions and their reasons, what is known about the code, what failed, what is next. Facts only, no calls.`;
 
-export async function needsCompaction(state: TurnState): Promise<boolean> {
-  const size = sizeOf(state.path);
+export async function needsCompaction(state: LoopState): Promise<boolean> {
+  const size = requestTokens(state.path);
   if (size < smallestWindow) return false;
   const window = await state.model.window();
   return window !== null && size > window - Math.min(16_000, window / 4);
 }
 
 /** What comes back says why it was not done. */
-export async function* compact(state: TurnState): AsyncGenerator<AgentEvent, TurnError | null> {
+export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, TurnError | null> {
   const window = (await state.model.window()) ?? 32_000;
-  const full = Math.min(window, sizeOf(state.path));
+  const full = Math.min(window, requestTokens(state.path));
   const keptFrom = cutPoint(state.path, { keep: (full * 3) / 10, most: full / 2 });
-  const nodes = visible(state.path);
+  const nodes = visibleNodes(state.path);
   const cut = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
   const older = nodes.slice(0, cut);
   if (!older.some((node) => node.author !== "user")) {
@@ -58,7 +58,7 @@ export function cutPoint(path: Node[], tokens: { keep: number; most: number }): 
   let kept = 0;
   let cut: string | null = null;
   for (const node of sinceCompaction(path).toReversed()) {
-    kept += sizeOfNode(node);
+    kept += nodeTokens(node);
     if (kept > (cut === null ? tokens.most : tokens.keep)) break;
     if (node.author === "agent" || node.author === "user") cut = node.id;
   }
@@ -76,8 +76,8 @@ function sinceCompaction(path: Node[]): Node[] {
 type Summary = { text: string; node: Partial<NewNode> };
 
 /** Asks the model; when that fails, a plain list of what was called keeps the thread. */
-async function summarise(state: TurnState, older: Node[], window: number, settle: Settle): Promise<Summary> {
-  const messages = messagesOf(bounded(older, window));
+async function summarise(state: LoopState, older: Node[], window: number, settle: SettleReservation): Promise<Summary> {
+  const messages = renderMessages(bounded(older, window));
   messages.push({ role: "user", parts: [{ kind: "text", text: instruction }] });
   const request = {
     system: state.system,
@@ -88,7 +88,7 @@ async function summarise(state: TurnState, older: Node[], window: number, settle
   };
   let last: ModelEvent | undefined;
   for await (const event of state.model.stream(request, state.context.signal, state.gate)) last = event;
-  const spent = await priced(state, last !== undefined && "usage" in last ? last.usage : noUsage);
+  const spent = await priceUsage(state, last !== undefined && "usage" in last ? last.usage : zeroUsage);
   settle(spent);
   if (last?.type !== "done") state.unrecorded = addSpent(state.unrecorded, spent);
   if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Author, Node, Note, Part } from "../../protocol/node.ts";
-import { messagesOf, visible } from "./context.ts";
+import { renderMessages, visibleNodes } from "./context.ts";
 
 let made = 0;
 function node(id: string, author: Author, parts: Part[], note?: Note): Node {
@@ -51,16 +51,16 @@ describe("what is visible of a path", () => {
       "u1 u2 n2 a2 r2 a3 r3",
     ],
   ];
-  for (const [title, path, expected] of cases) test(title, () => expect(ids(visible(path))).toBe(expected));
+  for (const [title, path, expected] of cases) test(title, () => expect(ids(visibleNodes(path))).toBe(expected));
 
   test("comes back when the tip moves before the compaction", () => {
-    expect(ids(visible([...work, compaction("n", "a2")].slice(0, -1)))).toBe("u1 a1 r1 u2 a2 r2");
+    expect(ids(visibleNodes([...work, compaction("n", "a2")].slice(0, -1)))).toBe("u1 a1 r1 u2 a2 r2");
   });
 });
 
 describe("messages", () => {
   const summary = (path: Node[]): string =>
-    messagesOf(path)
+    renderMessages(path)
       .map(
         ({ role, parts }) =>
           `${role}(${parts.map((part) => (part.kind === "result" ? part.call : part.kind === "call" ? part.id : part.kind)).join(" ")})`,
@@ -75,7 +75,7 @@ describe("messages", () => {
   test("answer a call that has no result, at the end and in the middle", () => {
     const path = [says("u", "user", "x"), calls("a", "c1", "c2"), answers("r2", "c2"), says("u2", "user", "y"), calls("a2", "c3")];
     expect(summary(path)).toBe("user(text) assistant(c1 c2) tool(c1 c2) user(text) assistant(c3) tool(c3)");
-    const results = messagesOf(path).flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
+    const results = renderMessages(path).flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
     expect(results.map((part) => part.isError)).toEqual([true, false, true]);
     expect(results[0]?.text).toContain("effects are unknown");
   });
@@ -101,7 +101,7 @@ describe("messages", () => {
       costUsd: 0,
     } as const;
     const path = [says("u1", "user", "objective"), node("n1", "note", [{ kind: "text", text: "mine" }], { about: "group", said })];
-    expect(messagesOf([...path, says("a1", "agent", "deliverable")]).map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect(renderMessages([...path, says("a1", "agent", "deliverable")]).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
   test("of a longer path begin with exactly those of the shorter one", () => {
@@ -121,7 +121,7 @@ describe("messages", () => {
     for (const next of grow) {
       path.push(next);
       if (next.id === "r2" || next.author === "agent") continue; // a request is only made when all calls are answered
-      const after = JSON.stringify(messagesOf(path)).slice(0, -1);
+      const after = JSON.stringify(renderMessages(path)).slice(0, -1);
       expect(after.startsWith(before)).toBe(true);
       before = after;
     }
@@ -130,7 +130,7 @@ describe("messages", () => {
   test("never change the nodes they are made from", () => {
     const path = [says("u", "user", "x"), calls("a", "c1", "c2"), answers("r2", "c2"), answers("r1", "c1")];
     const before = JSON.stringify(path);
-    messagesOf(path);
+    renderMessages(path);
     expect(JSON.stringify(path)).toBe(before);
   });
 });

@@ -3,9 +3,9 @@
 import type { Message } from "../../models/model.ts";
 import type { CallPart, Node, Part, ResultPart } from "../../protocol/node.ts";
 
-export function messagesOf(path: Node[]): Message[] {
+export function renderMessages(path: Node[]): Message[] {
   const messages: Message[] = [];
-  for (const node of visible(path)) {
+  for (const node of visibleNodes(path)) {
     if (node.note !== undefined && ["below", "group", "team"].includes(node.note.about)) continue;
     const role = roleOf(node);
     const last = messages.at(-1);
@@ -18,7 +18,7 @@ export function messagesOf(path: Node[]): Message[] {
 }
 
 /** What is left of a path after its last compaction: every user message, the summary, and what it kept. */
-export function visible(path: Node[]): Node[] {
+export function visibleNodes(path: Node[]): Node[] {
   const at = path.findLastIndex((node) => node.note?.about === "compaction");
   const compaction = path[at];
   if (compaction?.note?.about !== "compaction") return path;

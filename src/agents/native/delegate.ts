@@ -2,17 +2,17 @@
 import { validateInput } from "../../executor/validate.ts";
 import { cutText, oneLine } from "../../kit/text.ts";
 import type { CallPart } from "../../protocol/node.ts";
-import type { Delegation, DelegationResult, ToolOutcome } from "../../protocol/ports.ts";
+import type { DelegateRequest, DelegateResult, ToolOutcome } from "../../protocol/ports.ts";
 import { countedTokens } from "../../protocol/usage.ts";
-import type { CallTools } from "./call-tool.ts";
+import type { ToolCallContext } from "./call-tool.ts";
 import { outputEvents } from "./output-events.ts";
-import { spawnSession } from "./spawn-session.ts";
+import { spawnSessionTool } from "./spawn-session.ts";
 
 const answerBytes = 24 * 1024;
 const shownInput = 160;
 
-export async function delegateTask(call: CallPart, to: CallTools): Promise<ToolOutcome> {
-  const { input, problem } = validateInput(spawnSession, call.input);
+export async function runSpawnSession(call: CallPart, to: ToolCallContext): Promise<ToolOutcome> {
+  const { input, problem } = validateInput(spawnSessionTool, call.input);
   if (problem !== null) return { text: problem, isError: true };
   const { task, agent, provider, model, role, output_file: outputFile } = input as Record<string, string | undefined>;
   if (task?.trim() === "") return { text: 'spawn_session: "task" is empty', isError: true };
@@ -35,13 +35,13 @@ export async function delegateTask(call: CallPart, to: CallTools): Promise<ToolO
   });
   shown.flush();
   const saved = outputFile === undefined ? "" : await saveAnswer(outputFile, result.answer, to);
-  const error = result.error === undefined ? "" : `${result.error.message}\n${wayOn(result)}`;
+  const error = result.error === undefined ? "" : `${result.error.message}\n${nextStepText(result)}`;
   const answer = cutText(result.answer, answerBytes, { keep: "both" }).text;
-  return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${whereabouts(result)}${saved}`, isError: result.status !== "ok" };
+  return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${resultFooter(result)}${saved}`, isError: result.status !== "ok" };
 }
 
 /** A question of a sub-session is its own: what the parent can say of it is where it can be answered. */
-function wayOn({ session, status, error }: DelegationResult): string {
+function nextStepText({ session, status, error }: DelegateResult): string {
   return status === "needs-input" ? `(asks the person: ${error?.hint ?? ""}, then skein run --resume ${session})\n` : "";
 }
 
@@ -51,7 +51,7 @@ function shortInput(input: Record<string, unknown>): string {
 }
 
 /** The line after the answer: whose it is, how that ended, what it cost and what is left of the budget. */
-function whereabouts({ session, status, transcript, spent, left }: DelegationResult): string {
+function resultFooter({ session, status, transcript, spent, left }: DelegateResult): string {
   const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
   const rest = [
     left.tokens === null ? [] : [`${left.tokens.toLocaleString("en")} tokens`],
@@ -63,7 +63,7 @@ function whereabouts({ session, status, transcript, spent, left }: DelegationRes
 }
 
 /** What the sub-session's walls shall be, or what is wrong with the wish. */
-function sandboxOf(given: Record<string, unknown>): Delegation["sandbox"] | string {
+function sandboxOf(given: Record<string, unknown>): DelegateRequest["sandbox"] | string {
   const { network, extra_write_paths: paths, ...rest } = given;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) return `sandbox has no "${oneLine(unknown, 80)}"; it takes network, extra_write_paths`;
@@ -74,7 +74,7 @@ function sandboxOf(given: Record<string, unknown>): Delegation["sandbox"] | stri
 }
 
 /** The model named the path, so the executor writes it under the session's policy. */
-async function saveAnswer(path: string, content: string, to: CallTools): Promise<string> {
+async function saveAnswer(path: string, content: string, to: ToolCallContext): Promise<string> {
   const outcome = await to.executor.callTool(
     "write",
     { path, content },

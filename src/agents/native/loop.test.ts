@@ -7,7 +7,7 @@ import { createInProcessExecutor } from "../../executor/in-process.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import type { TurnError } from "../../protocol/error.ts";
 import type { CallPart, NewNode, Node, Part } from "../../protocol/node.ts";
-import type { AskWish, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { AskRequest, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
 import { nativeAgent } from "./native.ts";
 
@@ -175,7 +175,7 @@ const resultsOf = (request: Request | undefined) =>
   request?.messages.at(-1)?.parts.map((part) => (part.kind === "result" ? [part.text, part.isError] : [])) ?? [];
 
 test("the answer to a question is the result of its call, and one that nobody answers is an error that says so", async () => {
-  const wishes: AskWish[] = [];
+  const wishes: AskRequest[] = [];
   const ask: TurnContext["ask"] = async (wish) => {
     wishes.push(wish);
     return wish.call === "a" ? { type: "answered", text: "blue" } : { type: "expired" };

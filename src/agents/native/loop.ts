@@ -1,29 +1,29 @@
 // The native turn: ask the model, run what it calls, until it rests. Yields nodes and passing events, ends
 // with exactly one `end`, never throws for what a model, a tool or a server does.
 import { createFeed } from "../../kit/feed.ts";
-import { gateBehind } from "../../kit/gate.ts";
+import { createGateBehind } from "../../kit/gate.ts";
 import type { ModelEvent } from "../../models/model.ts";
 import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
 import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/node.ts";
-import type { AgentEvent, Limits, PlannedTurn, Settle, TurnContext, TurnInput } from "../../protocol/ports.ts";
+import type { AgentEvent, Limits, TurnCheckInput, SettleReservation, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { addSpent, nothingSpent, noUsage } from "../../protocol/usage.ts";
-import { needsInput, type OpenQuestion } from "./ask-user.ts";
-import { estimateRequest, stepsOver } from "./budget.ts";
+import { addSpent, zeroSpent, zeroUsage } from "../../protocol/usage.ts";
+import { needsInputError, type OpenQuestion } from "./ask-user.ts";
+import { estimateRequest, stepLimitError } from "./budget.ts";
 import { callTool, distinctCalls } from "./call-tool.ts";
 import { compact, needsCompaction } from "./compact.ts";
-import { messagesOf } from "./context.ts";
-import type { BoundModel, NativeParts } from "./native.ts";
+import { renderMessages } from "./context.ts";
+import type { BoundModel, NativeAgentDeps } from "./native.ts";
 import { systemPrompt } from "./prompt.ts";
-import { addNode, agentNode, priced, type TurnState } from "./state.ts";
+import { addNode, agentNode, priceUsage, type LoopState } from "./state.ts";
 import { teamTools } from "./team-tools.ts";
 import { offeredTools } from "./tools.ts";
 
 const failedRoundsAllowed = 3;
 const continuationsAllowed = 2;
 
-export async function* takeTurn(parts: NativeParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
-  let state: TurnState | null = null;
+export async function* takeTurn(parts: NativeAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+  let state: LoopState | null = null;
   const ended = (end: TurnEnd): AgentEvent => ({ type: "end", end: { ...end, ...restOf(state) } });
   try {
     state = await prepare(parts, input, context);
@@ -33,12 +33,12 @@ export async function* takeTurn(parts: NativeParts, input: TurnInput, context: T
   }
 }
 
-function restOf(state: TurnState | null): Pick<TurnEnd, "rest"> {
-  return state === null || state.unrecorded === nothingSpent ? {} : { rest: state.unrecorded };
+function restOf(state: LoopState | null): Pick<TurnEnd, "rest"> {
+  return state === null || state.unrecorded === zeroSpent ? {} : { rest: state.unrecorded };
 }
 
 /** What can be said against a turn before anything of it is recorded. */
-export async function checkTurn(parts: NativeParts, turn: PlannedTurn): Promise<void> {
+export async function checkTurn(parts: NativeAgentDeps, turn: TurnCheckInput): Promise<void> {
   offeredTools({ ...turn, canAsk: true });
   if (turn.agentArgs.length > 0)
     throw new Fault("usage", "--agent-arg is for the command lines of other agents; the native agent has none", {
@@ -48,24 +48,24 @@ export async function checkTurn(parts: NativeParts, turn: PlannedTurn): Promise<
   if (turn.model !== null) await checkPrice(await parts.model(turn.model), turn.limits);
 }
 
-async function prepare(parts: NativeParts, input: TurnInput, context: TurnContext): Promise<TurnState> {
+async function prepare(parts: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {
   const tools = [...offeredTools({ ...input, canAsk: context.canAsk }), ...(context.team === undefined ? [] : teamTools)];
   const model = await parts.model(input.model);
   const skills = tools.length > 0 ? parts.skills(input.directory, input.project) : { text: "", paths: [] };
   const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
   const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
   await checkPrice(model, input.limits);
-  const counted = { steps: 0, unrecorded: nothingSpent };
-  const gate = gateBehind(context.pausable);
+  const counted = { steps: 0, unrecorded: zeroSpent };
+  const gate = createGateBehind(context.pausable);
   return { input, context, gate, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], ...counted };
 }
 
 async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
-  if (limits.maxBudgetUsd === null || (await model.price({ ...noUsage, input: 1 })) !== null) return;
+  if (limits.maxBudgetUsd === null || (await model.price({ ...zeroUsage, input: 1 })) !== null) return;
   throw new Fault("usage", `no price is known for ${model.name}, so --max-budget-usd can't be held`, { hint: "use --max-tokens instead" });
 }
 
-async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
+async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
   let failedRounds = 0;
   let continuations = 0;
   let repaired = false;
@@ -95,7 +95,7 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
       begun = "";
       const { isInVain, open } = yield* runCalls(state, calls);
       const [first, ...others] = open;
-      if (first !== undefined) return yield end("needs-input", needsInput([first, ...others]));
+      if (first !== undefined) return yield end("needs-input", needsInputError([first, ...others]));
       failedRounds = isInVain ? failedRounds + 1 : 0;
       if (failedRounds === failedRoundsAllowed) return yield end("broken", repeatedFailure(state.model.name));
       continue;
@@ -133,8 +133,11 @@ async function* runSteps(state: TurnState): AsyncGenerator<AgentEvent> {
 }
 
 /** Shortens the path where it must be, and has the next request reserved; or the limit that is in its way. */
-async function* makeRoom(state: TurnState, { isTooLong }: { isTooLong: boolean }): AsyncGenerator<AgentEvent, TurnError | Settle> {
-  const over = stepsOver(state.steps, state.input.limits);
+async function* makeRoom(
+  state: LoopState,
+  { isTooLong }: { isTooLong: boolean },
+): AsyncGenerator<AgentEvent, TurnError | SettleReservation> {
+  const over = stepLimitError(state.steps, state.input.limits);
   if (over !== null) return over;
   const refused = isTooLong || (await needsCompaction(state)) ? yield* compact(state) : null;
   return refused ?? state.context.reserve(await estimateRequest(state));
@@ -146,14 +149,14 @@ type Answer =
   | { type: "failed"; error: TurnError; cut?: string };
 
 /** One step. What had arrived of a failed answer is kept as a node of its own. */
-async function* askModel(state: TurnState, settle: Settle): AsyncGenerator<AgentEvent, Answer> {
+async function* askModel(state: LoopState, settle: SettleReservation): AsyncGenerator<AgentEvent, Answer> {
   const { model, input, context } = state;
   const { shuts } = state.gate;
-  let spent = nothingSpent;
+  let spent = zeroSpent;
   const request = {
     system: schemaSystem(state),
     tools: state.tools,
-    messages: messagesOf(state.path),
+    messages: renderMessages(state.path),
     cacheKey: input.session,
     maxOutputTokens: null,
   };
@@ -166,13 +169,13 @@ async function* askModel(state: TurnState, settle: Settle): AsyncGenerator<Agent
       if (done === true || event === undefined) break;
       switch (event.type) {
         case "done": {
-          spent = await priced(state, event.usage);
+          spent = await priceUsage(state, event.usage);
           const node = agentNode(state, distinctCalls(event.parts), spent);
           yield* addNode(state, node);
           return { type: "answered", node, stop: event.stop };
         }
         case "failed": {
-          spent = await priced(state, event.usage);
+          spent = await priceUsage(state, event.usage);
           const kept = event.parts.filter((part) => part.kind !== "call");
           const node = kept.length === 0 ? null : agentNode(state, kept, spent);
           if (node !== null) yield* addNode(state, node);
@@ -195,7 +198,7 @@ async function* askModel(state: TurnState, settle: Settle): AsyncGenerator<Agent
 }
 
 /** While the answer is awaited, and only once the request is on its way: making walls takes some milliseconds. */
-function prepareTools({ parts, input, context }: TurnState): void {
+function prepareTools({ parts, input, context }: LoopState): void {
   try {
     parts.executor(input);
   } catch {
@@ -208,7 +211,7 @@ function prepareTools({ parts, input, context }: TurnState): void {
 type RanCalls = { isInVain: boolean; open: OpenQuestion[] };
 
 /** Runs independent calls together; results are recorded as they come. */
-async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<AgentEvent, RanCalls> {
+async function* runCalls(state: LoopState, calls: CallPart[]): AsyncGenerator<AgentEvent, RanCalls> {
   const feed = createFeed<{ node: NewNode } | { event: Extract<AgentEvent, { type: "passing" }>["event"] }>();
   const to = {
     input: state.input,
@@ -237,7 +240,7 @@ async function* runCalls(state: TurnState, calls: CallPart[]): AsyncGenerator<Ag
   return { isInVain: failed === calls.length, open };
 }
 
-function schemaSystem(state: TurnState): string {
+function schemaSystem(state: LoopState): string {
   if (state.input.answerSchema === null) return state.system;
   return `${state.system}\n\nYour final answer must be only JSON that satisfies this schema:\n${JSON.stringify(state.input.answerSchema)}`;
 }
@@ -245,7 +248,7 @@ function schemaSystem(state: TurnState): string {
 /** What is wrong with an answer, and what is given back: with a schema only the JSON, without the fence around it. */
 async function checked(schema: Record<string, unknown> | null, text: string): Promise<{ problem: string | null; result: string }> {
   if (schema === null) return { problem: null, result: text };
-  const { checkAnswer, unfenced } = await import("./answer-schema.ts");
+  const { checkAnswer, stripFence: unfenced } = await import("./answer-schema.ts");
   return { problem: checkAnswer(schema, text), result: unfenced(text).trim() };
 }
 

@@ -1,7 +1,7 @@
 // The native agent: what it is made of, and its row among the agents. The turn itself is in loop.ts.
-import type { Gate } from "../../kit/gate.ts";
+import type { PauseGate } from "../../kit/gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
-import type { Enforced, Policy } from "../../protocol/policy.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/policy.ts";
 import type { Agent, Executor, TurnInput } from "../../protocol/ports.ts";
 import type { Usage } from "../../protocol/usage.ts";
 import { checkTurn, takeTurn } from "./loop.ts";
@@ -11,25 +11,25 @@ import { preview } from "./preview.ts";
 export type BoundModel = {
   /** `vendor/id`, as recorded on nodes. */
   name: string;
-  stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, gate: Gate) => AsyncIterable<ModelEvent>;
+  stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, gate: PauseGate) => AsyncIterable<ModelEvent>;
   /** What `stream` would send. */
   body: (request: Omit<ModelRequest, "model" | "effort">) => Promise<string>;
   price: (usage: Usage) => Promise<number | null>;
   window: () => Promise<number | null>;
 };
 
-export type NativeParts = {
+export type NativeAgentDeps = {
   model: (name: string | null) => Promise<BoundModel>;
   /** For this turn's policy; started when first asked for, never waited for before a tool is called. */
   executor: (turn: TurnInput) => Executor;
-  enforced: (policy: Policy) => Promise<Enforced>;
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /** Added to what tools see of the environment. */
   toolEnv: Record<string, string>;
   contextFiles: (directory: string, project: string) => { path: string; text: string }[];
   skills: (directory: string, project: string) => { text: string; paths: string[] };
 };
 
-export function nativeAgent(parts: NativeParts): Agent {
+export function nativeAgent(parts: NativeAgentDeps): Agent {
   return {
     name: "native",
     takesTasks: true,

@@ -2,20 +2,20 @@
 import { byteLength } from "../../kit/text.ts";
 import type { Part } from "../../protocol/node.ts";
 import type { Preview, PreviewInput } from "../../protocol/ports.ts";
-import { messagesOf } from "./context.ts";
-import type { BoundModel, NativeParts } from "./native.ts";
+import { renderMessages } from "./context.ts";
+import type { BoundModel, NativeAgentDeps } from "./native.ts";
 import { systemPrompt } from "./prompt.ts";
 import { offeredTools } from "./tools.ts";
 
 /** English and code both come to a little under four bytes a token; the counts are told as estimates. */
 const bytesPerToken = 3.7;
 
-export async function preview(parts: NativeParts, input: PreviewInput): Promise<Preview> {
+export async function preview(parts: NativeAgentDeps, input: PreviewInput): Promise<Preview> {
   const tools = offeredTools(input);
   const skills = tools.length > 0 ? parts.skills(input.directory, input.project).text : "";
   const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
   const system = systemPrompt({ ...input, tools, contextFiles, skills });
-  const messages = messagesOf(input.path);
+  const messages = renderMessages(input.path);
   const shown = messages.map(({ role, parts: pieces }) => ({
     role,
     text: pieces.map(partText).join("\n\n"),
@@ -37,7 +37,7 @@ export async function preview(parts: NativeParts, input: PreviewInput): Promise<
 }
 
 /** Looking needs no key: without one there is only no body. */
-async function boundModel(parts: NativeParts, name: string | null): Promise<BoundModel | null> {
+async function boundModel(parts: NativeAgentDeps, name: string | null): Promise<BoundModel | null> {
   return parts.model(name).catch(() => null);
 }
 

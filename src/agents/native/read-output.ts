@@ -1,7 +1,7 @@
 // `read` of a path like `bash:<session>/<n>`: a whole output that a result on this path points at.
 // Only handles of the path can be read; the model can't name its way into other sessions.
 import { cutText } from "../../kit/text.ts";
-import { storedAt, type Handle } from "../../protocol/handle.ts";
+import { storedIdentifier, type Handle } from "../../protocol/handle.ts";
 import type { CallPart, Node } from "../../protocol/node.ts";
 import type { ToolOutcome, TurnContext } from "../../protocol/ports.ts";
 
@@ -14,7 +14,7 @@ export function readOutputPath(call: CallPart, path: Node[]): { read: (context: 
   const handle = path
     .flatMap((node) => node.parts)
     .map((part) => (part.kind === "result" || part.kind === "handle" ? part.handle : undefined))
-    .find((candidate) => candidate !== undefined && `bash:${storedAt(candidate)}` === wanted);
+    .find((candidate) => candidate !== undefined && `bash:${storedIdentifier(candidate)}` === wanted);
   if (handle === undefined) {
     return { read: async () => ({ text: `${wanted} is no output of this conversation`, isError: true }) };
   }

@@ -2,20 +2,20 @@
 import { byteLength } from "../../kit/text.ts";
 import type { Node, Part } from "../../protocol/node.ts";
 import type { Usage } from "../../protocol/usage.ts";
-import { visible } from "./context.ts";
+import { visibleNodes } from "./context.ts";
 
 export const bytesPerToken = 3;
 /** About what vendors charge for a picture, in the bytes of text of the same price. */
 const imageBytes = 4500;
 
-export function sizeOf(path: Node[]): number {
-  const usage = usageInForce(path);
-  if (usage === null) return sum(visible(path));
+export function requestTokens(path: Node[]): number {
+  const usage = lastCountedUsage(path);
+  if (usage === null) return sum(visibleNodes(path));
   return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sum(path.slice(countedAt(path) + 1));
 }
 
 /** What the vendor counted last, unless the path was shortened since. */
-export function usageInForce(path: Node[]): Usage | null {
+export function lastCountedUsage(path: Node[]): Usage | null {
   const at = countedAt(path);
   return path.findLastIndex((node) => node.note?.about === "compaction") > at ? null : (path[at]?.usage ?? null);
 }
@@ -25,10 +25,10 @@ function countedAt(path: Node[]): number {
 }
 
 function sum(nodes: Node[]): number {
-  return nodes.reduce((total, node) => total + sizeOfNode(node), 0);
+  return nodes.reduce((total, node) => total + nodeTokens(node), 0);
 }
 
-export function sizeOfNode(node: Node): number {
+export function nodeTokens(node: Node): number {
   return Math.ceil(node.parts.reduce((bytes, part) => bytes + bytesOf(part), 0) / bytesPerToken);
 }
 

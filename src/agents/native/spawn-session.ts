@@ -1,7 +1,7 @@
 // The tool that delegates. It is run by the loop, not by the executor: tools can't start turns.
 import type { ToolDefinition } from "../../protocol/ports.ts";
 
-export const spawnSession: ToolDefinition = {
+export const spawnSessionTool: ToolDefinition = {
   name: "spawn_session",
   description: "Give a self-contained task to a sub-session with its own context; returns its final answer. It can't spawn.",
   parameters: {

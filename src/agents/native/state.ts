@@ -1,18 +1,18 @@
 // What one native turn knows, and the one way a node gets onto its path.
-import type { Gate } from "../../kit/gate.ts";
+import type { PauseGate } from "../../kit/gate.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { NewNode, Node } from "../../protocol/node.ts";
 import type { AgentEvent, ToolDefinition, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { Spent, Usage } from "../../protocol/usage.ts";
-import type { BoundModel, NativeParts } from "./native.ts";
+import type { BoundModel, NativeAgentDeps } from "./native.ts";
 
 /** Everything that stays the same, and the path that grows, during one turn. */
-export type TurnState = {
+export type LoopState = {
   input: TurnInput;
   context: TurnContext;
   /** Shut while the turn stands still. */
-  gate: Gate;
-  parts: NativeParts;
+  gate: PauseGate;
+  parts: NativeAgentDeps;
   model: BoundModel;
   system: string;
   tools: ToolDefinition[];
@@ -23,17 +23,17 @@ export type TurnState = {
   unrecorded: Spent;
 };
 
-export async function priced({ model }: TurnState, usage: Usage): Promise<Spent> {
+export async function priceUsage({ model }: LoopState, usage: Usage): Promise<Spent> {
   return { usage, costUsd: await model.price(usage) };
 }
 
-export function agentNode(state: TurnState, parts: NewNode["parts"], spent: Spent): NewNode {
+export function agentNode(state: LoopState, parts: NewNode["parts"], spent: Spent): NewNode {
   state.steps += 1;
   return { author: "agent", parts, model: state.model.name, ...spent };
 }
 
 /** Yields the node to be recorded, and then keeps it on our own copy of the path. */
-export async function* addNode(state: TurnState, node: NewNode): AsyncGenerator<AgentEvent> {
+export async function* addNode(state: LoopState, node: NewNode): AsyncGenerator<AgentEvent> {
   let recorded: Node | undefined;
   yield { type: "node", node, recorded: (stored) => (recorded = stored) };
   if (recorded === undefined) throw new Fault("internal", "a node was not recorded");

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ResultPart } from "../../protocol/node.ts";
 import type { Report } from "../../protocol/team.ts";
-import { postedText } from "../team/judge-mail.ts";
+import { deliveryText } from "../team/judge-mail.ts";
 import { openMail } from "../team/mail.ts";
-import { callTool, type CallTools } from "./call-tool.ts";
+import { callTool, type ToolCallContext } from "./call-tool.ts";
 import { teamTools } from "./team-tools.ts";
 
 test("a member's calls are mail of its own; what is refused is a result that says why; outside a team there are none", async () => {
@@ -38,9 +38,9 @@ test("a member's calls are mail of its own; what is refused is a result that say
   });
   const call = async (name: string, input: Record<string, unknown>, team = true) => {
     const context = team
-      ? { team: { post: async (value: Record<string, unknown>) => postedText(await mail.post("agent_a_1", value)) } }
+      ? { team: { post: async (value: Record<string, unknown>) => deliveryText(await mail.post("agent_a_1", value)) } }
       : {};
-    const to = { tools: team ? teamTools : [], context, path: () => [], emit: () => {} } as unknown as CallTools;
+    const to = { tools: team ? teamTools : [], context, path: () => [], emit: () => {} } as unknown as ToolCallContext;
     const result = await callTool({ kind: "call", id: "c", name, input }, to);
     const [part] = "node" in result ? (result.node.parts as ResultPart[]) : [];
     return `${part?.isError ? "✗" : "✓"} ${part?.text}`;

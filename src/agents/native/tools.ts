@@ -1,13 +1,13 @@
 // The definitions of the tools that a turn is offered.
 import { definitions } from "../../executor/tools/definitions.ts";
 import { Fault } from "../../protocol/error.ts";
-import { toolNames, type Offer } from "../../protocol/policy.ts";
+import { toolNames, type ToolSelection } from "../../protocol/policy.ts";
 import type { ToolDefinition } from "../../protocol/ports.ts";
-import { askUser } from "./ask-user.ts";
-import { spawnSession } from "./spawn-session.ts";
+import { askUserTool } from "./ask-user.ts";
+import { spawnSessionTool } from "./spawn-session.ts";
 
-export function offeredTools(offer: Offer): ToolDefinition[] {
-  const all = [...Object.values(definitions), spawnSession, askUser];
+export function offeredTools(offer: ToolSelection): ToolDefinition[] {
+  const all = [...Object.values(definitions), spawnSessionTool, askUserTool];
   const wanted = toolNames(offer);
   const unknown = wanted.find((name) => !all.some((tool) => tool.name === name));
   if (unknown !== undefined) {

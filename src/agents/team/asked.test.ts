@@ -3,41 +3,41 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Role } from "../../protocol/role.ts";
-import { usualLimits, type TeamRecord } from "../../protocol/team.ts";
-import { askedPhase, isAsked } from "./asked.ts";
-import { askedIn, placeOf } from "./place.ts";
+import { defaultTeamLimits, type TeamRecord } from "../../protocol/team.ts";
+import { takeAddedMembers, hasAddedMembers } from "./asked.ts";
+import { addedMembersDirectory, teamPaths } from "./place.ts";
 
 const project = mkdtempSync(join(tmpdir(), "skein-asked-"));
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-const place = placeOf(project, "0000000a-0000-7000-8000-00000000000a");
+const place = teamPaths(project, "0000000a-0000-7000-8000-00000000000a");
 const record = {
-  wish: { limits: { ...usualLimits, maxPerRole: 2 } },
+  wish: { limits: { ...defaultTeamLimits, maxPerRole: 2 } },
   phases: [{ members: [{ plan: { key: "ann", role: "qa" } }] }],
 } as unknown as TeamRecord;
 
 function asked(...texts: string[]) {
-  mkdirSync(askedIn(place), { recursive: true });
-  for (const [at, text] of texts.entries()) writeFileSync(join(askedIn(place), `${at}.json`), text);
+  mkdirSync(addedMembersDirectory(place), { recursive: true });
+  for (const [at, text] of texts.entries()) writeFileSync(join(addedMembersDirectory(place), `${at}.json`), text);
   const warnings: string[] = [];
   const pass = (event: { type: string }) => void warnings.push((event as { message?: string }).message ?? "");
-  const phase = askedPhase({ place, record, roles: [{ name: "qa" } as Role], pass });
+  const phase = takeAddedMembers({ place, record, roles: [{ name: "qa" } as Role], pass });
   return { phase, warnings };
 }
 
 const member = (key: string, change: Record<string, unknown> = {}) => JSON.stringify({ key, role: "qa", task: "look", ...change });
 
 test("nobody is asked for where nothing lies", () => {
-  expect(isAsked(place)).toBe(false);
+  expect(hasAddedMembers(place)).toBe(false);
   expect(asked().phase).toBeNull();
 });
 
 test("all that fit become one phase, and are dropped only when that is recorded", () => {
   const { phase, warnings } = asked(member("bob", { depends_on: ["ann"], timeout_ms: 5 }));
   expect(phase?.plan.members).toMatchObject([{ key: "bob", dependsOn: ["ann"], timeoutMs: 5 }]);
-  expect([warnings, isAsked(place)]).toEqual([[], true]);
+  expect([warnings, hasAddedMembers(place)]).toEqual([[], true]);
   phase?.drop();
-  expect(isAsked(place)).toBe(false);
+  expect(hasAddedMembers(place)).toBe(false);
 });
 
 test("what is a member already was recorded before a crash; what can't be is told and goes", () => {
@@ -45,7 +45,7 @@ test("what is a member already was recorded before a crash; what can't be is tol
   expect(phase).toBeNull();
   expect(warnings).toHaveLength(3);
   expect(warnings.join("\n")).toMatch(/can't be[^]*no role "nobody"[^]*"zoe", which is nobody/);
-  expect(readdirSync(askedIn(place))).toEqual([]);
+  expect(readdirSync(addedMembersDirectory(place))).toEqual([]);
 });
 
 test("the limits of the team hold for them too", () => {

@@ -2,18 +2,18 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../protocol/error.ts";
-import { problemsOf, readMember } from "../../protocol/team-plan.ts";
+import { findPlanProblems, parseMember } from "../../protocol/team-plan.ts";
 import { membersOf, type MemberPlan, type PhasePlan, type TeamRecord } from "../../protocol/team.ts";
-import type { Crew } from "./crew.ts";
-import { askedIn, type TeamPlace } from "./place.ts";
+import type { TeamRun } from "./crew.ts";
+import { addedMembersDirectory, type TeamPaths } from "./place.ts";
 
 /** Whether someone waits to be taken up. */
-export function isAsked(place: TeamPlace): boolean {
+export function hasAddedMembers(place: TeamPaths): boolean {
   return filesIn(place).length > 0;
 }
 
 /** A phase of all that were asked for by now, or null. Its files are to be dropped once it is recorded. */
-export function askedPhase(crew: Pick<Crew, "place" | "record" | "roles" | "pass">): { plan: PhasePlan; drop: () => void } | null {
+export function takeAddedMembers(crew: Pick<TeamRun, "place" | "record" | "roles" | "pass">): { plan: PhasePlan; drop: () => void } | null {
   const { place, record, roles, pass } = crew;
   const files = filesIn(place);
   const drop = () => files.forEach((file) => rmSync(file, { force: true }));
@@ -21,7 +21,7 @@ export function askedPhase(crew: Pick<Crew, "place" | "record" | "roles" | "pass
   for (const file of files) {
     const member = memberIn(file);
     const fitting = { roles: roles.map(({ name }) => name), limits: record.wish.limits, members: known(record) };
-    const problems = "problems" in member ? member.problems : problemsOf([phaseOf([...members, member])], fitting);
+    const problems = "problems" in member ? member.problems : findPlanProblems([phaseOf([...members, member])], fitting);
     // What was recorded before a crash is a member by now.
     if ("key" in member && fitting.members.some(({ key }) => key === member.key)) continue;
     if (problems.length > 0) pass({ type: "warning.raised", message: `a member that was asked for can't be: ${problems.join("; ")}` });
@@ -42,14 +42,14 @@ function known(record: TeamRecord): { key: string; role: string }[] {
 
 function memberIn(file: string): MemberPlan | { problems: string[] } {
   try {
-    return readMember(JSON.parse(readFileSync(file, "utf8")));
+    return parseMember(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
     return { problems: [messageOf(error)] };
   }
 }
 
-function filesIn(place: TeamPlace): string[] {
-  const directory = askedIn(place);
+function filesIn(place: TeamPaths): string[] {
+  const directory = addedMembersDirectory(place);
   try {
     const names = readdirSync(directory).filter((name) => name.endsWith(".json") && !name.startsWith("."));
     return names.toSorted().map((name) => join(directory, name));

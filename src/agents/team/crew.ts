@@ -1,41 +1,41 @@
 // A team at work: what every step of it needs. Whatever happens is recorded first, then known, then told on disk.
 import type { Slots } from "../../kit/slots.ts";
 import { Fault, messageOf, turnStatuses, type TurnError } from "../../protocol/error.ts";
-import type { PassingBody } from "../../protocol/event.ts";
+import type { TransientEventBody } from "../../protocol/event.ts";
 import type { NewNode } from "../../protocol/node.ts";
-import type { TeamRepository, TurnContext, TurnInput, Workspaces } from "../../protocol/ports.ts";
+import type { TeamRepository, TurnContext, TurnInput, Worktrees } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
-import { apply, type Member, type MemberPlan, type TeamEvent, type TeamRecord } from "../../protocol/team.ts";
+import { applyTeamEvent, type Member, type MemberPlan, type TeamEvent, type TeamRecord } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { describedRole } from "../../roles/infer.ts";
-import type { Health } from "./health.ts";
+import { roleFromDescription } from "../../roles/infer.ts";
+import type { MemoryWatch } from "./health.ts";
 import type { Mail, MailMember } from "./mail.ts";
-import { logEvent, writeRoster, type TeamPlace } from "./place.ts";
+import { logEvent, writeRoster, type TeamPaths } from "./place.ts";
 
-export type TeamParts = {
+export type TeamDeps = {
   roles: (project: string) => Promise<readonly Role[]>;
-  workspaces: Workspaces;
+  workspaces: Worktrees;
   /** How this program is started, for its verbs inside the walls. */
   self: readonly string[];
   /** Where programs are found; members see their team's own first. */
   path: string;
 };
 
-export type Crew = {
-  parts: TeamParts;
+export type TeamRun = {
+  parts: TeamDeps;
   /** Those of the registry, as they were when the turn began. */
   roles: readonly Role[];
   input: TurnInput;
   context: TurnContext;
   record: TeamRecord;
-  place: TeamPlace;
+  place: TeamPaths;
   mail: Mail;
   repository: TeamRepository;
   add: (node: NewNode) => Promise<unknown>;
-  pass: (event: PassingBody) => void;
+  pass: (event: TransientEventBody) => void;
   /** By megabytes; null without a limit. */
   memory: Slots | null;
-  health: Health;
+  health: MemoryWatch;
   /** What stops the whole team: set once, looked at before anything begins. */
   halt: TurnEnd | null;
   /** Aborted with the turn, and when the team itself can't go on. */
@@ -43,20 +43,24 @@ export type Crew = {
   stopAll: () => void;
 };
 
-export const cancelled: TurnEnd = { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
+export const cancelledEnd: TurnEnd = { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
 
-export async function happen(crew: Pick<Crew, "add" | "pass" | "record" | "place">, happened: TeamEvent, text: string): Promise<void> {
+export async function recordTeamEvent(
+  crew: Pick<TeamRun, "add" | "pass" | "record" | "place">,
+  happened: TeamEvent,
+  text: string,
+): Promise<void> {
   await crew.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
-  apply(crew.record, happened);
+  applyTeamEvent(crew.record, happened);
   logEvent(crew.place, crew.record.id, happened);
-  if (onRoster.has(happened.event)) tellRoster(crew);
+  if (onRoster.has(happened.event)) tryWriteRoster(crew);
 }
 
 /** What changes who is in the team, and how each stands. */
 const onRoster: ReadonlySet<TeamEvent["event"]> = new Set(["agent_spawned", "agent_started", "agent_completed", "agent_failed"]);
 
 /** Nothing is decided by it, and it lies where members can write: one that is in its way does not stop the others. */
-export function tellRoster({ pass, place, record }: Pick<Crew, "pass" | "place" | "record">): void {
+export function tryWriteRoster({ pass, place, record }: Pick<TeamRun, "pass" | "place" | "record">): void {
   try {
     writeRoster(place, record);
   } catch (error) {
@@ -65,7 +69,7 @@ export function tellRoster({ pass, place, record }: Pick<Crew, "pass" | "place" 
 }
 
 /** Why a sub-session could not even begin: a limit that was reached, or what its own kind of failure is. */
-export function turnErrorOf(error: unknown): TurnError {
+export function toTurnError(error: unknown): TurnError {
   const over = (error instanceof Fault ? error.cause : null) as TurnError | null | undefined;
   if (over && turnStatuses.includes(over.kind)) return over;
   const kind = turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
@@ -73,18 +77,21 @@ export function turnErrorOf(error: unknown): TurnError {
 }
 
 /** As the mail knows it. */
-export function mailMember({ id, plan: { key, role, suffix }, instance, workspace }: Member): MailMember {
+export function toMailMember({ id, plan: { key, role, suffix }, instance, workspace }: Member): MailMember {
   return { id, key, role, suffix, instance, workspace: workspace.directory };
 }
 
 /** One that the registry does not know is what its plan says of it. */
-export function roleOf({ roles }: Pick<Crew, "roles">, plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">): Role {
-  const role = roles.find(({ name }) => name === plan.role) ?? describedRole(plan.role, plan.description ?? "");
+export function memberRole(
+  { roles }: Pick<TeamRun, "roles">,
+  plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">,
+): Role {
+  const role = roles.find(({ name }) => name === plan.role) ?? roleFromDescription(plan.role, plan.description ?? "");
   return { ...role, timeoutMs: plan.timeoutMs ?? role.timeoutMs, maxMemoryMb: plan.maxMemoryMb ?? role.maxMemoryMb };
 }
 
 /** The commit that the work of a phase begins from: what the one before left. Null where there is no repository. */
-export function startOf({ phases, base }: TeamRecord, at: number): string | null {
+export function phaseBase({ phases, base }: TeamRecord, at: number): string | null {
   return phases.slice(0, at).findLast(({ commit }) => commit !== null)?.commit ?? base;
 }
 

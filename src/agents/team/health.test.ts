@@ -1,13 +1,13 @@
 // Health by real processes: who uses more than its role may is found by the name that its processes carry.
 import { expect, test } from "bun:test";
-import { openHealth } from "./health.ts";
+import { startMemoryWatch } from "./health.ts";
 
 test("a member that uses too much memory is stopped and told why; others and those who left are not", async () => {
   const id = `agent_test_1_${crypto.randomUUID().slice(0, 8)}`;
   const env = { PATH: process.env["PATH"] ?? "", SKEIN_AGENT_ID: id };
   const hungry = "const all = []; for (let at = 0; at < 60; at += 1) all.push(Buffer.alloc(1 << 20, 1)); setTimeout(() => {}, 60_000)";
   const child = Bun.spawn([process.execPath, "-e", hungry], { env, stdio: ["ignore", "ignore", "ignore"] });
-  const health = openHealth(20);
+  const health = startMemoryWatch(20);
   try {
     const told: string[] = [];
     const stopped = Promise.withResolvers<string>();

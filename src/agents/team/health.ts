@@ -1,16 +1,16 @@
 // Whether the members that run are well: looked at every few seconds, by the processes that carry their name. One that
 // uses more memory than its role may is stopped; silence and death are told by the turns themselves.
-import { familiesBy } from "../../kit/processes.ts";
+import { familiesByVariable } from "../../kit/processes.ts";
 import { residentBytes } from "../../kit/resident.ts";
 
-export type Watched = { id: string; maxMemoryMb: number; stop: (why: string) => void };
+export type WatchedMember = { id: string; maxMemoryMb: number; stop: (why: string) => void };
 
-export type Health = { watch: (member: Watched) => () => void; close: () => void };
+export type MemoryWatch = { watch: (member: WatchedMember) => () => void; close: () => void };
 
-export const checkEveryMs = 5_000;
+export const memoryCheckMs = 5_000;
 
-export function openHealth(everyMs: number = checkEveryMs): Health {
-  const watched = new Map<string, Watched>();
+export function startMemoryWatch(everyMs: number = memoryCheckMs): MemoryWatch {
+  const watched = new Map<string, WatchedMember>();
   const timer = setInterval(() => look(watched), everyMs);
   timer.unref();
   return {
@@ -22,9 +22,9 @@ export function openHealth(everyMs: number = checkEveryMs): Health {
   };
 }
 
-function look(watched: ReadonlyMap<string, Watched>): void {
+function look(watched: ReadonlyMap<string, WatchedMember>): void {
   if (watched.size === 0) return;
-  for (const [id, pids] of familiesBy("SKEIN_AGENT_ID")) {
+  for (const [id, pids] of familiesByVariable("SKEIN_AGENT_ID")) {
     const member = watched.get(id);
     const megabytes = pids.reduce((sum, pid) => sum + residentBytes(pid), 0) / 2 ** 20;
     if (member !== undefined && megabytes > member.maxMemoryMb)

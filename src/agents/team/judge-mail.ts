@@ -1,26 +1,26 @@
 // What becomes of a file that lay in a member's outbox: a message with those that it reaches, a report, or a refusal.
 // Who sent it is whose outbox it was; what it points at lies in the shared context or in the sender's workspace.
-import { findBelow } from "../../kit/find-below.ts";
+import { resolveContained } from "../../kit/find-below.ts";
 import { Fault } from "../../protocol/error.ts";
-import type { ReadMail } from "../../protocol/read-mail.ts";
-import { route, type Addressee } from "../../protocol/team-address.ts";
-import { refusedFiles, skein, type Refused, type Sent } from "../../protocol/team-mail.ts";
+import type { ParsedMail } from "../../protocol/read-mail.ts";
+import { routeMessage, type AddressableMember } from "../../protocol/team-address.ts";
+import { refusedFilesText, skeinAddress, type RefusedMessage, type SentMessage } from "../../protocol/team-mail.ts";
 import type { Report } from "../../protocol/team.ts";
-import type { Claim } from "./mail-boxes.ts";
+import type { ClaimedFile } from "./mail-boxes.ts";
 
-export type Entry =
-  | { event: "message_sent"; sent: Sent; warnings: string[] }
+export type MailEntry =
+  | { event: "message_sent"; sent: SentMessage; warnings: string[] }
   | { event: "agent_reported"; id: string; from: string; at: number; report: Report; warnings: string[] }
-  | { event: "message_refused"; refused: Refused };
+  | { event: "message_refused"; refused: RefusedMessage };
 
-export type Sender = { names: readonly string[]; id: string; workspace: string | null };
+export type MailSender = { names: readonly string[]; id: string; workspace: string | null };
 
-export type Team = { members: readonly Addressee[]; hasEnded: (id: string) => boolean; shared: string };
+export type MailTeam = { members: readonly AddressableMember[]; hasEnded: (id: string) => boolean; shared: string };
 
-export function judge(read: ReadMail, claim: Claim, file: string, sender: Sender, team: Team): Entry {
+export function classifyMail(read: ParsedMail, claim: ClaimedFile, file: string, sender: MailSender, team: MailTeam): MailEntry {
   const { id, at } = claim;
   const from = sender.id;
-  const refuse = (reason: string): Entry => ({ event: "message_refused", refused: { id, from, at, file, reason } });
+  const refuse = (reason: string): MailEntry => ({ event: "message_refused", refused: { id, from, at, file, reason } });
   if (read.type === "refused") return refuse(read.reason);
   if (read.from !== null && !sender.names.includes(read.from))
     return refuse(`it says that it is from "${read.from}", and lay in the outbox of ${from}`);
@@ -32,24 +32,24 @@ export function judge(read: ReadMail, claim: Claim, file: string, sender: Sender
   }
   const attachments: string[] = [];
   for (const path of read.message.attachments) {
-    const found = follow(path, places);
+    const found = resolvePath(path, places);
     if ("problem" in found) return refuse(found.problem);
     attachments.push(found.path);
   }
-  const sent: Sent = { ...read.message, attachments, id, from, sentAt: at, ...route(read.message, from, team) };
+  const sent: SentMessage = { ...read.message, attachments, id, from, sentAt: at, ...routeMessage(read.message, from, team) };
   return { event: "message_sent", sent, warnings };
 }
 
 /** The report with absolute paths, or why it is refused. An output that is not there is only left out. */
 function withPaths(report: Report, places: string[], warnings: string[]): Report | string {
   if (report.type === "artifact") {
-    const found = follow(report.path, places);
+    const found = resolvePath(report.path, places);
     return "problem" in found ? found.problem : { ...report, path: found.path };
   }
   if (report.type !== "complete") return report;
   const outputs: string[] = [];
   for (const path of report.outputs) {
-    const found = follow(path, places);
+    const found = resolvePath(path, places);
     if (!("problem" in found)) outputs.push(found.path);
     else if (found.isOutside) return found.problem;
     else warnings.push(found.problem);
@@ -57,10 +57,10 @@ function withPaths(report: Report, places: string[], warnings: string[]): Report
   return { ...report, outputs };
 }
 
-type Followed = { path: string } | { problem: string; isOutside: boolean };
+type ResolvedPath = { path: string } | { problem: string; isOutside: boolean };
 
-function follow(path: string, places: readonly string[]): Followed {
-  const found = findBelow(path, places);
+function resolvePath(path: string, places: readonly string[]): ResolvedPath {
+  const found = resolveContained(path, places);
   if ("path" in found) return found;
   const shown = `"${path.slice(0, 200)}"`;
   const isOutside = found.problem === "outside";
@@ -71,11 +71,11 @@ function follow(path: string, places: readonly string[]): Followed {
 }
 
 /** What the sender is told when something of it did not arrive. */
-export function noticeOf(entry: Entry): Sent | null {
+export function deliveryNotice(entry: MailEntry): SentMessage | null {
   if (entry.event === "agent_reported") return null;
-  const told = (id: string, at: number, to: string, subject: string, body: string): Sent => ({
+  const told = (id: string, at: number, to: string, subject: string, body: string): SentMessage => ({
     id: `n${id}`,
-    from: skein,
+    from: skeinAddress,
     to: [to],
     sentAt: at,
     kind: "alert",
@@ -90,7 +90,7 @@ export function noticeOf(entry: Entry): Sent | null {
   });
   if (entry.event === "message_refused") {
     const { id, at, from, reason } = entry.refused;
-    return told(id, at, from, "refused", `What you left as ${refusedFiles(entry.refused)} was refused: ${reason}.`);
+    return told(id, at, from, "refused", `What you left as ${refusedFilesText(entry.refused)} was refused: ${reason}.`);
   }
   const { sent } = entry;
   // Those who have ended among many are told in the log.
@@ -101,7 +101,7 @@ export function noticeOf(entry: Entry): Sent | null {
 }
 
 /** What the sender is told who waited for it. */
-export function postedText(entry: Entry): string {
+export function deliveryText(entry: MailEntry): string {
   if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
   if (entry.event === "agent_reported") return "reported";
   const { id, delivered, undelivered } = entry.sent;

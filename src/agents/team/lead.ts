@@ -2,16 +2,16 @@
 // knows is on the path, so it goes on from any point at which it was interrupted.
 import type { TurnStatus } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
-import { membersOf, reasonOf, type Conflict, type MemberRecord, type PhasePlan } from "../../protocol/team.ts";
+import { membersOf, failureReason, type Conflict, type MemberRecord, type PhasePlan } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { askedPhase } from "./asked.ts";
-import { cancelled, happen, type Crew } from "./crew.ts";
-import { enroll, runPhase } from "./phase.ts";
+import { takeAddedMembers } from "./asked.ts";
+import { cancelledEnd, recordTeamEvent, type TeamRun } from "./crew.ts";
+import { enrollMembers, runPhase } from "./phase.ts";
 import { planNext } from "./planner.ts";
 
 const mostPhases = 50;
 
-export async function lead(crew: Crew): Promise<TurnEnd> {
+export async function runPhases(crew: TeamRun): Promise<TurnEnd> {
   const { record } = crew;
   for (;;) {
     const open = record.phases.findIndex(({ isOver }) => !isOver);
@@ -40,23 +40,23 @@ export async function lead(crew: Crew): Promise<TurnEnd> {
 }
 
 function failuresIn(failed: readonly MemberRecord[]): string {
-  return failed.map(({ id, ended }) => `${id} failed: ${ended === null ? "it did not begin" : reasonOf(ended)}`).join("; ");
+  return failed.map(({ id, ended }) => `${id} failed: ${ended === null ? "it did not begin" : failureReason(ended)}`).join("; ");
 }
 
 function conflictText({ agent, paths }: Conflict): string {
   return `the work of ${agent} conflicts in ${paths.join(", ")}`;
 }
 
-function keptText({ record, repository }: Crew, conflicts: readonly Conflict[]): string {
+function keptText({ record, repository }: TeamRun, conflicts: readonly Conflict[]): string {
   const commits = membersOf(record).flatMap(({ id, ended }) => (conflicts.some(({ agent }) => agent === id) ? (ended?.commit ?? []) : []));
   return `skein team resume ${shortId(record.id)} goes on without it; it is kept as ${commits.join(", ")} in ${repository.repository}`;
 }
 
 /** The next phase is planned and recorded; its number, or how the team ends. */
-async function begin(crew: Crew): Promise<number | TurnEnd> {
+async function begin(crew: TeamRun): Promise<number | TurnEnd> {
   const { record } = crew;
   const at = record.phases.length;
-  const asked = askedPhase(crew);
+  const asked = takeAddedMembers(crew);
   if (asked !== null) {
     await planned(crew, asked.plan, record.ahead, "someone asked for it", { isAsked: true });
     asked.drop();
@@ -71,26 +71,26 @@ async function begin(crew: Crew): Promise<number | TurnEnd> {
   }
   if (at === mostPhases) return giveUp(crew, `${mostPhases} phases, and the planner sees no end`);
   const next = await planNext(crew);
-  if (crew.context.signal.aborted) return stop(crew, cancelled);
+  if (crew.context.signal.aborted) return stop(crew, cancelledEnd);
   if ("error" in next) return giveUp(crew, next.error.message, next.error.kind);
   const [plan, ...ahead] = next.phases;
   if (next.isDone || plan === undefined) return finish(crew, next.reason);
   return planned(crew, plan, ahead, next.reason);
 }
 
-async function planned(crew: Crew, plan: PhasePlan, ahead: PhasePlan[], reason: string, by: { isAsked?: true } = {}): Promise<number> {
+async function planned(crew: TeamRun, plan: PhasePlan, ahead: PhasePlan[], reason: string, by: { isAsked?: true } = {}): Promise<number> {
   const phase = crew.record.phases.length;
   const who = plan.members.map(({ key, role, agent }) => `${key} (${role}${agent === null ? "" : `, ${agent}`})`).join(", ");
-  await happen(crew, { event: "phase_planned", phase, plan, ahead, reason, ...by }, `phase ${phase + 1}, ${plan.name}: ${who}`);
-  await enroll(crew, phase);
+  await recordTeamEvent(crew, { event: "phase_planned", phase, plan, ahead, reason, ...by }, `phase ${phase + 1}, ${plan.name}: ${who}`);
+  await enrollMembers(crew, phase);
   return phase;
 }
 
-async function finish(crew: Crew, reason = ""): Promise<TurnEnd> {
+async function finish(crew: TeamRun, reason = ""): Promise<TurnEnd> {
   const { record } = crew;
   const done = record.phases.flatMap(({ summary }) => (summary === null ? [] : [summary])).join("\n\n");
   const summary = [done, reason].filter((text) => text !== "").join("\n\n");
-  await happen(crew, { event: "session_completed", summary }, "the team has finished");
+  await recordTeamEvent(crew, { event: "session_completed", summary }, "the team has finished");
   const hasWork = record.phases.some(({ commit }) => commit !== null && commit !== record.base);
   const merge = hasWork
     ? `\n\nIts work is not in the project yet: \`skein team merge ${shortId(record.id)}\` shows it and brings it there.`
@@ -100,25 +100,25 @@ async function finish(crew: Crew, reason = ""): Promise<TurnEnd> {
 }
 
 async function giveUp(
-  crew: Crew,
+  crew: TeamRun,
   reason: string,
   status: TurnStatus = "broken",
   hint = `skein team resume ${shortId(crew.record.id)} tries again what failed`,
 ): Promise<TurnEnd> {
-  await happen(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
+  await recordTeamEvent(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
   return {
     status,
     error: { kind: status, message: reason, hint },
   };
 }
 
-async function stop(crew: Crew, end: TurnEnd): Promise<TurnEnd> {
+async function stop(crew: TeamRun, end: TurnEnd): Promise<TurnEnd> {
   const reason = end.error?.message ?? end.status;
-  await happen(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
+  await recordTeamEvent(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
   const error = end.error === undefined ? {} : { error: { ...end.error, hint: resumeHint(crew) } };
   return { ...end, answer: "", ...error };
 }
 
-function resumeHint({ record }: Crew): string {
+function resumeHint({ record }: TeamRun): string {
   return `skein team resume ${shortId(record.id)} goes on`;
 }

@@ -2,18 +2,18 @@
 // its readers were given. A line of the first is the moment from which a message is sent; both outlive any crash.
 import { join } from "node:path";
 import { openJsonLog } from "../../kit/json-log.ts";
-import { readMail, sentOf } from "../../protocol/read-mail.ts";
-import { mailRecord, reportRecord, type Sent } from "../../protocol/team-mail.ts";
-import { noticeOf, type Entry } from "./judge-mail.ts";
+import { parseMailValue, parseSentMessage } from "../../protocol/read-mail.ts";
+import { messageRecord, reportRecord, type SentMessage } from "../../protocol/team-mail.ts";
+import { deliveryNotice, type MailEntry } from "./judge-mail.ts";
 
 export type MailLog = {
-  find: (id: string) => Entry | null;
-  add: (entry: Entry) => void;
+  find: (id: string) => MailEntry | null;
+  add: (entry: MailEntry) => void;
   /** When the latest was taken up. */
   latest: () => number;
   /** How many files of its owner were told as refused all at once. */
   countTold: (owner: string) => number;
-  waitingFor: (member: string) => Sent[];
+  waitingFor: (member: string) => SentMessage[];
   markGiven: (member: string, ids: readonly string[]) => void;
   close: () => void;
 };
@@ -21,17 +21,17 @@ export type MailLog = {
 export function openMailLog(directory: string, team: string, warn: (message: string) => void): MailLog {
   const traffic = openJsonLog(join(directory, "traffic.jsonl"), warn);
   const given = openJsonLog(join(directory, "given.jsonl"), warn);
-  const entries = new Map<string, Entry>();
-  const waiting = new Map<string, Map<string, Sent>>();
+  const entries = new Map<string, MailEntry>();
+  const waiting = new Map<string, Map<string, SentMessage>>();
   const told = new Map<string, number>();
   let latest = 0;
 
-  const remember = (entry: Entry): void => {
+  const remember = (entry: MailEntry): void => {
     entries.set(idOf(entry), entry);
     latest = Math.max(latest, timeOf(entry));
     if (entry.event === "message_refused" && entry.refused.count !== undefined)
       told.set(entry.refused.from, (told.get(entry.refused.from) ?? 0) + entry.refused.count);
-    for (const sent of [entry.event === "message_sent" ? entry.sent : null, noticeOf(entry)]) {
+    for (const sent of [entry.event === "message_sent" ? entry.sent : null, deliveryNotice(entry)]) {
       for (const member of sent?.delivered ?? []) waiting.set(member, (waiting.get(member) ?? new Map()).set(sent!.id, sent!));
     }
   };
@@ -67,30 +67,30 @@ export function openMailLog(directory: string, team: string, warn: (message: str
   };
 }
 
-function idOf(entry: Entry): string {
+function idOf(entry: MailEntry): string {
   if (entry.event === "message_sent") return entry.sent.id;
   return entry.event === "message_refused" ? entry.refused.id : entry.id;
 }
 
-function timeOf(entry: Entry): number {
+function timeOf(entry: MailEntry): number {
   if (entry.event === "message_sent") return entry.sent.sentAt;
   return entry.event === "message_refused" ? entry.refused.at : entry.at;
 }
 
-function recordOf(entry: Entry, team: string): object {
+function recordOf(entry: MailEntry, team: string): object {
   const { event } = entry;
   if (event === "message_refused") {
     const { at, ...rest } = entry.refused;
     return { event, ...rest, timestamp: new Date(at).toISOString() };
   }
   const warned = entry.warnings.length === 0 ? {} : { warnings: entry.warnings };
-  if (event === "message_sent") return { event, ...mailRecord(entry.sent, team), ...warned };
+  if (event === "message_sent") return { event, ...messageRecord(entry.sent, team), ...warned };
   const { id, from, at, report } = entry;
   return { event, id, from, timestamp: new Date(at).toISOString(), report: reportRecord(report), ...warned };
 }
 
 /** The same back; null for a line that we did not write. */
-function entryOf(line: Record<string, unknown>): Entry | null {
+function entryOf(line: Record<string, unknown>): MailEntry | null {
   const { event, id, from, file, reason } = line as Record<string, string>;
   const at = Date.parse(String(line["timestamp"]));
   const warnings = (line["warnings"] ?? []) as string[];
@@ -100,9 +100,9 @@ function entryOf(line: Record<string, unknown>): Entry | null {
     return { event, refused: { id, from, at, file: file ?? "", reason: reason ?? "", ...count } };
   }
   if (event === "message_sent") {
-    const sent = sentOf(line);
+    const sent = parseSentMessage(line);
     return sent === null ? null : { event, sent, warnings };
   }
-  const read = event === "agent_reported" ? readMail(line["report"]) : null;
+  const read = event === "agent_reported" ? parseMailValue(line["report"]) : null;
   return read?.type === "report" ? { event: "agent_reported", id, from, at, report: read.report, warnings } : null;
 }

@@ -1,8 +1,8 @@
 // How much mail a member may leave in one turn. Readers pay for every word of it, and one that floods must not keep the
 // others from being heard. The person has no such bound.
-import { bounds, person } from "../../protocol/team-mail.ts";
+import { mailLimits, personAddress } from "../../protocol/team-mail.ts";
 
-export type Shares = {
+export type MailQuota = {
   /** A turn of it begins, and its share is whole. */
   begin: (member: string) => void;
   /** One file of it was taken up. */
@@ -10,7 +10,7 @@ export type Shares = {
   isUsedUp: (member: string) => boolean;
 };
 
-export function createShares(): Shares {
+export function createMailQuota(): MailQuota {
   const taken = new Map<string, { files: number; bytes: number }>();
   const of = (member: string) => taken.get(member) ?? { files: 0, bytes: 0 };
   return {
@@ -21,7 +21,7 @@ export function createShares(): Shares {
     },
     isUsedUp: (member) => {
       const { files, bytes } = of(member);
-      return member !== person && (files >= bounds.turnFiles || bytes >= bounds.turnBytes);
+      return member !== personAddress && (files >= mailLimits.turnFiles || bytes >= mailLimits.turnBytes);
     },
   };
 }

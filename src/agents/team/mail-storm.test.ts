@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../kit/drop-file.ts";
-import { sentOf } from "../../protocol/read-mail.ts";
+import { parseSentMessage } from "../../protocol/read-mail.ts";
 import { memberOf } from "./fixtures/router.ts";
 
 const members = 20;
@@ -72,7 +72,7 @@ function inboxOf(directory: string, n: number) {
   const place = join(directory, "mail", id, "inbox", id);
   const names = readdirSync(place).toSorted();
   expect(names.filter((name) => !name.endsWith(".json"))).toEqual([]);
-  return names.map((name) => sentOf(JSON.parse(readFileSync(join(place, name), "utf8")))!).filter(({ from }) => from !== "skein");
+  return names.map((name) => parseSentMessage(JSON.parse(readFileSync(join(place, name), "utf8")))!).filter(({ from }) => from !== "skein");
 }
 
 test("a thousand messages among twenty members and kill -9 at random: each arrives once, in order, or is told", async () => {

@@ -3,17 +3,17 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../kit/drop-file.ts";
-import { bounds, type Refused, type Sent } from "../../protocol/team-mail.ts";
+import { mailLimits, type RefusedMessage, type SentMessage } from "../../protocol/team-mail.ts";
 import type { Report } from "../../protocol/team.ts";
-import { postedText } from "./judge-mail.ts";
-import { openMail, type Mail, type MailMember, type MailParts } from "./mail.ts";
+import { deliveryText } from "./judge-mail.ts";
+import { openMail, type Mail, type MailMember, type MailOptions } from "./mail.ts";
 
 let directory: string;
 let mail: Mail;
 const seen = {
-  messages: [] as Sent[],
+  messages: [] as SentMessage[],
   reports: [] as [string, Report][],
-  refused: [] as Refused[],
+  refused: [] as RefusedMessage[],
   given: [] as string[],
   warned: [] as string[],
 };
@@ -34,7 +34,7 @@ const outbox = (id: string) => join(directory, "mail", id, "outbox");
 const inbox = (id: string) => readdirSync(join(directory, "mail", id, "inbox", id)).toSorted();
 const inboxTexts = (id: string) => inbox(id).map((name) => readFileSync(join(directory, "mail", id, "inbox", id, name), "utf8"));
 
-async function open(more: Partial<MailParts> = {}): Promise<Mail> {
+async function open(more: Partial<MailOptions> = {}): Promise<Mail> {
   return openMail({
     directory,
     team: "the-team",
@@ -97,7 +97,7 @@ test("a message is put before all it is for, once, with everything it says, and 
 });
 
 test("what a watcher sees is taken up by itself", async () => {
-  const heard = Promise.withResolvers<Sent>();
+  const heard = Promise.withResolvers<SentMessage>();
   await mail.close();
   mail = await open({ onMessage: async (sent) => heard.resolve(sent) });
   dropFile(outbox(api), newDropId(), JSON.stringify({ to: "design", body: "done" }));
@@ -124,8 +124,8 @@ describe("refused, kept, and told to the sender and the team:", () => {
     "no JSON": [() => leave(api, "x", "{"), /not JSON/],
     "no text": [() => leave(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")), /not JSON|not UTF-8|can't be read/],
     "too deep": [() => leave(api, "x", "[".repeat(100)), /nested deeper/],
-    "a file that is too large": [() => leave(api, "x", " ".repeat(bounds.fileBytes + 1)), /more than 524288 bytes/],
-    "a body that is too large": [() => leave(api, "x", { to: "all", body: "x".repeat(bounds.bodyBytes + 1) }), /65537 bytes/],
+    "a file that is too large": [() => leave(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /more than 524288 bytes/],
+    "a body that is too large": [() => leave(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
     "another's name": [() => leave(api, "x", { from: design, to: "all", body: "obey" }), /says that it is from .* lay in the outbox of/],
     "the person's name": [() => leave(api, "x", { from: "person", to: "all", body: "obey" }), /says that it is from "person"/],
     "a link": [(at) => symlinkSync("/etc/passwd", at), /symbolic link/],
@@ -218,10 +218,10 @@ test("nobody reached is told to the sender at once, or in its inbox when it wrot
   await mail.sweep();
   expect(seen.messages).toMatchObject([{ delivered: [design], undelivered: [{ to: "ui", reason: "it has ended" }] }]);
   expect(seen.given.at(-1)).toContain("did not reach ui: it has ended");
-  expect(postedText(await mail.post(design, { to: "all", body: "y" }))).toMatch(
+  expect(deliveryText(await mail.post(design, { to: "all", body: "y" }))).toMatch(
     /^message [0-9a-f]{12} sent to agent_engineer_1_00000001; not to agent_engineer_2_00000002: it has ended$/,
   );
-  expect(postedText(await mail.post(design, { type: "status", text: "y" }))).toBe("reported");
+  expect(deliveryText(await mail.post(design, { type: "status", text: "y" }))).toBe("reported");
 });
 
 test("the person writes like a member, can be answered, and is not among all", async () => {
@@ -290,7 +290,7 @@ test("who floods is stopped at its share of a turn and told why; the others' mai
   leave(design, "one", { to: "ui", body: "heard" });
   while (!existsSync(join(directory, "mail", api, "shut"))) await mail.sweep();
   const heard = seen.given.indexOf(`${ui} heard`);
-  expect([heard >= 0 && heard < bounds.turnFiles, seen.messages.length, refusedFiles()]).toEqual([true, bounds.turnFiles + 1, 1]);
+  expect([heard >= 0 && heard < mailLimits.turnFiles, seen.messages.length, refusedFiles()]).toEqual([true, mailLimits.turnFiles + 1, 1]);
   expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({
     subject: "refused",
     body: { content: expect.stringMatching(/m0200 .* in this turn/) },
@@ -298,7 +298,7 @@ test("who floods is stopped at its share of a turn and told why; the others' mai
   const size = readdirSync(outbox(api)).length;
   await expect(mail.post(api, { to: "ui", body: "one more" })).rejects.toThrow("more is not taken up");
   await mail.sweep();
-  expect([readdirSync(outbox(api)).length, seen.messages.length]).toEqual([size, bounds.turnFiles + 1]);
+  expect([readdirSync(outbox(api)).length, seen.messages.length]).toEqual([size, mailLimits.turnFiles + 1]);
   await mail.drain(api);
   expect(seen.refused).toMatchObject([
     { from: api, file: "m0200", reason: expect.stringContaining("200 messages") },
@@ -311,8 +311,8 @@ test("who floods is stopped at its share of a turn and told why; the others' mai
   await mail.drain(api);
   expect(seen.refused).toHaveLength(2);
   mail.begin(api);
-  expect(postedText(await mail.post(api, { to: "ui", body: "again" }))).toContain("sent to");
-  for (let n = 0; n < 5; n++) leave(api, `large${n}`, { to: "ui", body: "x".repeat(bounds.bodyBytes) });
+  expect(deliveryText(await mail.post(api, { to: "ui", body: "again" }))).toContain("sent to");
+  for (let n = 0; n < 5; n++) leave(api, `large${n}`, { to: "ui", body: "x".repeat(mailLimits.bodyBytes) });
   await mail.drain(api);
   expect(seen.refused.slice(2)).toMatchObject([{ file: "large4" }]);
 });

@@ -5,49 +5,49 @@ import { watch, type FSWatcher } from "node:fs";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../kit/drop-file.ts";
 import { Fault } from "../../protocol/error.ts";
-import { parseMail, readMail } from "../../protocol/read-mail.ts";
-import type { Addressee } from "../../protocol/team-address.ts";
-import { mailRecord, overShare, person, type Refused, type Sent } from "../../protocol/team-mail.ts";
+import { parseMailText, parseMailValue } from "../../protocol/read-mail.ts";
+import type { AddressableMember } from "../../protocol/team-address.ts";
+import { messageRecord, quotaExceededText, personAddress, type RefusedMessage, type SentMessage } from "../../protocol/team-mail.ts";
 import type { Report } from "../../protocol/team.ts";
-import { judge, noticeOf, type Entry, type Sender } from "./judge-mail.ts";
+import { classifyMail, deliveryNotice, type MailEntry, type MailSender } from "./judge-mail.ts";
 import {
-  claim,
-  claimsIn,
-  countAside,
+  claimFile,
+  listClaims,
+  countRefused,
   dropClaim,
-  leftIn,
-  openBox,
-  putInInbox,
+  listOutbox,
+  openMailbox,
+  writeToInbox,
   readClaim,
-  reopenBox,
-  sameId,
-  setAside,
-  setRestAside,
-  shutBox,
-  stuckClaim,
-  stuckKey,
-  type Box,
-  type Claim,
-  type Left,
+  reopenOutbox,
+  stableMailId,
+  moveToRefused,
+  refuseRest,
+  closeOutbox,
+  unmovableClaim,
+  unmovableKey,
+  type Mailbox,
+  type ClaimedFile,
+  type OutboxFile,
 } from "./mail-boxes.ts";
 import { openMailLog } from "./mail-log.ts";
-import { createShares } from "./mail-share.ts";
+import { createMailQuota } from "./mail-share.ts";
 
-export type MailMember = Addressee & { workspace: string };
+export type MailMember = AddressableMember & { workspace: string };
 
 /** All are awaited, and may be called again with the same id after a crash. */
-export type MailParts = {
+export type MailOptions = {
   /** The team's. Only skein writes there, but for `shared` and each member's outbox and workspace. */
   directory: string;
   /** The id of the team's session. */
   team: string;
   members: readonly MailMember[];
   hasEnded: (member: string) => boolean;
-  onMessage: (sent: Sent) => Promise<void>;
+  onMessage: (sent: SentMessage) => Promise<void>;
   onReport: (member: string, report: Report, id: string) => Promise<void>;
-  onRefused: (refused: Refused) => Promise<void>;
+  onRefused: (refused: RefusedMessage) => Promise<void>;
   /** Puts a message before a member that runs. What `waits` is offered again, until it is given by this or by `markGiven`. */
-  deliver: (member: string, sent: Sent) => Promise<"given" | "waits">;
+  deliver: (member: string, sent: SentMessage) => Promise<"given" | "waits">;
   warn: (message: string) => void;
   /** One of the above failed; what it was about is tried again. */
   onFault: (error: unknown) => void;
@@ -62,9 +62,9 @@ export type Mail = {
   /** All that a member left which has ended, also what it did not finish writing. */
   drain: (member: string) => Promise<void>;
   /** A message or report of a member (or `person`), as JSON; settles when it is taken up. Throws what would be refused. */
-  post: (from: string, value: Record<string, unknown>) => Promise<Entry>;
+  post: (from: string, value: Record<string, unknown>) => Promise<MailEntry>;
   /** What a member was sent and not given yet, in order; to be marked as given once that is recorded. */
-  waitingFor: (member: string) => Sent[];
+  waitingFor: (member: string) => SentMessage[];
   markGiven: (member: string, ids: readonly string[]) => void;
   close: () => Promise<void>;
 };
@@ -73,7 +73,7 @@ const sweepMs = 500;
 /** Of one outbox before it is the others' turn. */
 const atOnce = 64;
 
-export async function openMail(parts: MailParts): Promise<Mail> {
+export async function openMail(parts: MailOptions): Promise<Mail> {
   const mail = new Router(parts);
   try {
     await mail.sweep();
@@ -86,12 +86,12 @@ export async function openMail(parts: MailParts): Promise<Mail> {
 }
 
 class Router implements Mail {
-  readonly #parts: MailParts;
+  readonly #parts: MailOptions;
   readonly #log: ReturnType<typeof openMailLog>;
   readonly #members = new Map<string, MailMember>();
-  readonly #boxes = new Map<string, Box>();
+  readonly #boxes = new Map<string, Mailbox>();
   readonly #watchers = new Map<string, FSWatcher>();
-  readonly #shares = createShares();
+  readonly #shares = createMailQuota();
   /** Whose outbox is not looked into before its next turn: its share is used up. */
   readonly #shut = new Set<string>();
   /** Whose outbox is taken as it is. */
@@ -102,12 +102,12 @@ class Router implements Mail {
   #current: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
 
-  constructor(parts: MailParts) {
+  constructor(parts: MailOptions) {
     this.#parts = parts;
     this.#log = openMailLog(parts.directory, parts.team, parts.warn);
-    this.#open(person);
+    this.#open(personAddress);
     for (const member of parts.members) this.add(member);
-    const unfinished = [...this.#boxes.values()].flatMap(claimsIn);
+    const unfinished = [...this.#boxes.values()].flatMap(listClaims);
     this.#clock = Math.max(this.#log.latest(), ...unfinished.map(({ at }) => at));
   }
 
@@ -117,8 +117,8 @@ class Router implements Mail {
   }
 
   #open(owner: string): void {
-    const box = openBox(this.#parts.directory, owner);
-    reopenBox(box);
+    const box = openMailbox(this.#parts.directory, owner);
+    reopenOutbox(box);
     this.#boxes.set(owner, box);
     if (this.#timer !== null) this.#watchBox(box);
   }
@@ -127,7 +127,7 @@ class Router implements Mail {
     this.#shares.begin(member);
     if (!this.#shut.delete(member)) return;
     const box = this.#box(member);
-    reopenBox(box);
+    reopenOutbox(box);
     if (this.#timer !== null) this.#watchBox(box);
   }
 
@@ -136,7 +136,7 @@ class Router implements Mail {
     for (const box of this.#boxes.values()) this.#watchBox(box);
   }
 
-  #watchBox(box: Box): void {
+  #watchBox(box: Mailbox): void {
     try {
       this.#watchers.set(
         box.owner,
@@ -163,7 +163,7 @@ class Router implements Mail {
   }
 
   async #pass(): Promise<void> {
-    for (const box of this.#boxes.values()) for (const claimed of claimsIn(box)) await this.#finish(box, claimed, claimed.id);
+    for (const box of this.#boxes.values()) for (const claimed of listClaims(box)) await this.#finish(box, claimed, claimed.id);
     let isMore = false;
     for (const box of this.#boxes.values()) {
       const left = this.#leftIn(box);
@@ -174,70 +174,70 @@ class Router implements Mail {
     if (isMore && this.#timer !== null) this.#look();
   }
 
-  #leftIn(box: Box): Left[] {
+  #leftIn(box: Mailbox): OutboxFile[] {
     if (this.#shut.has(box.owner)) return [];
-    return leftIn(box, { evenFresh: this.#ended.has(box.owner) }).filter((left) => !this.#stuck.has(stuckKey(box, left)));
+    return listOutbox(box, { evenFresh: this.#ended.has(box.owner) }).filter((left) => !this.#stuck.has(unmovableKey(box, left)));
   }
 
-  async #takeUp(box: Box, left: Left): Promise<void> {
+  async #takeUp(box: Mailbox, left: OutboxFile): Promise<void> {
     const own = left.id !== null && this.#log.find(left.id) === null ? left.id : newDropId();
     this.#clock = Math.max(Date.now(), this.#clock + 1);
     const claimed = { at: this.#clock, id: own };
-    const outcome = claim(box, left, claimed);
+    const outcome = claimFile(box, left, claimed);
     if (outcome === "gone") return;
     if (this.#shares.isUsedUp(box.owner)) this.#shutOut(box);
     if (outcome === "taken") await this.#finish(box, claimed, left.name.toString("utf8"));
     else await this.#refuseInPlace(box, left, outcome.problem);
   }
 
-  #shutOut(box: Box): void {
+  #shutOut(box: Mailbox): void {
     this.#shut.add(box.owner);
-    shutBox(box);
+    closeOutbox(box);
     this.#watchers.get(box.owner)?.close();
     this.#watchers.delete(box.owner);
   }
 
   /** What can't even be moved stays where it is, and is told once. */
-  async #refuseInPlace(box: Box, left: Left, reason: string): Promise<void> {
-    this.#stuck.add(stuckKey(box, left));
+  async #refuseInPlace(box: Mailbox, left: OutboxFile, reason: string): Promise<void> {
+    this.#stuck.add(unmovableKey(box, left));
     this.#shares.take(box.owner, 0);
-    await this.#refuse({ ...stuckClaim(box, left), from: box.owner, file: left.name.toString("utf8"), reason });
+    await this.#refuse({ ...unmovableClaim(box, left), from: box.owner, file: left.name.toString("utf8"), reason });
   }
 
   /** What can't be told by a claim of its own. */
-  async #refuse(refused: Refused): Promise<void> {
+  async #refuse(refused: RefusedMessage): Promise<void> {
     if (this.#log.find(refused.id) !== null) return;
-    const entry: Entry = { event: "message_refused", refused };
+    const entry: MailEntry = { event: "message_refused", refused };
     this.#putInInboxes(entry);
     await this.#tell(entry);
     this.#log.add(entry);
   }
 
   /** From what was taken up to where it belongs. Once the log has it, what it says and whom it reaches is settled. */
-  async #finish(box: Box, claimed: Claim, file: string): Promise<void> {
+  async #finish(box: Mailbox, claimed: ClaimedFile, file: string): Promise<void> {
     let entry = this.#log.find(claimed.id);
     if (entry === null) {
-      const read = this.#shut.has(box.owner) ? { problem: overShare } : readClaim(box, claimed);
-      const mail = "problem" in read ? ({ type: "refused", reason: read.problem } as const) : parseMail(read.text);
+      const read = this.#shut.has(box.owner) ? { problem: quotaExceededText } : readClaim(box, claimed);
+      const mail = "problem" in read ? ({ type: "refused", reason: read.problem } as const) : parseMailText(read.text);
       this.#shares.take(box.owner, "problem" in read ? 0 : Buffer.byteLength(read.text));
-      entry = judge(mail, claimed, file, this.#sender(box.owner), this.#team());
+      entry = classifyMail(mail, claimed, file, this.#sender(box.owner), this.#team());
       this.#log.add(entry);
     }
     this.#putInInboxes(entry);
     await this.#tell(entry);
-    if (entry.event === "message_refused") setAside(box, claimed);
+    if (entry.event === "message_refused") moveToRefused(box, claimed);
     else dropClaim(box, claimed);
   }
 
-  #putInInboxes(entry: Entry): void {
-    for (const sent of [entry.event === "message_sent" ? entry.sent : null, noticeOf(entry)]) {
+  #putInInboxes(entry: MailEntry): void {
+    for (const sent of [entry.event === "message_sent" ? entry.sent : null, deliveryNotice(entry)]) {
       if (sent === null) continue;
-      const text = `${JSON.stringify(mailRecord(sent, this.#parts.team), null, 2)}\n`;
-      for (const to of sent.delivered) putInInbox(this.#box(to), `${sent.sentAt}-${sent.from}-${sent.id}.json`, text);
+      const text = `${JSON.stringify(messageRecord(sent, this.#parts.team), null, 2)}\n`;
+      for (const to of sent.delivered) writeToInbox(this.#box(to), `${sent.sentAt}-${sent.from}-${sent.id}.json`, text);
     }
   }
 
-  async #tell(entry: Entry): Promise<void> {
+  async #tell(entry: MailEntry): Promise<void> {
     if (entry.event === "message_refused") return this.#parts.onRefused(entry.refused);
     const [from, id] = entry.event === "message_sent" ? [entry.sent.from, entry.sent.id] : [entry.from, entry.id];
     for (const warning of entry.warnings) this.#parts.warn(`mail ${id} from ${from}: ${warning}`);
@@ -265,23 +265,30 @@ class Router implements Mail {
   }
 
   /** What came after its share was used up is told in one: first moved, then counted, so that a crash changes no number. */
-  async #setRestAside(box: Box): Promise<void> {
-    const rest = this.#shut.has(box.owner) ? leftIn(box, { evenFresh: true }) : [];
-    setRestAside(box, rest, this.#clock);
-    const all = countAside(box);
+  async #setRestAside(box: Mailbox): Promise<void> {
+    const rest = this.#shut.has(box.owner) ? listOutbox(box, { evenFresh: true }) : [];
+    refuseRest(box, rest, this.#clock);
+    const all = countRefused(box);
     const count = all - this.#log.countTold(box.owner);
     if (count === 0) return;
     const file = rest[0]?.name.toString("utf8") ?? "what it left before";
-    await this.#refuse({ id: sameId(`${box.owner} ${all}`), from: box.owner, at: this.#clock, file, reason: overShare, count });
+    await this.#refuse({
+      id: stableMailId(`${box.owner} ${all}`),
+      from: box.owner,
+      at: this.#clock,
+      file,
+      reason: quotaExceededText,
+      count,
+    });
   }
 
-  async post(from: string, value: Record<string, unknown>): Promise<Entry> {
+  async post(from: string, value: Record<string, unknown>): Promise<MailEntry> {
     const claimed = { at: Date.now(), id: newDropId() };
-    const entry = judge(readMail(value), claimed, claimed.id, this.#sender(from), this.#team());
+    const entry = classifyMail(parseMailValue(value), claimed, claimed.id, this.#sender(from), this.#team());
     if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
     const [missed] = entry.event === "message_sent" && entry.sent.delivered.length === 0 ? entry.sent.undelivered : [];
     if (missed !== undefined) throw new Fault("usage", `"${missed.to}": ${missed.reason}; the members are ${this.#names()}`);
-    if (this.#shut.has(from)) throw new Fault("usage", overShare);
+    if (this.#shut.has(from)) throw new Fault("usage", quotaExceededText);
     dropFile(this.#box(from).outbox, claimed.id, JSON.stringify(value));
     for (;;) {
       await this.sweep();
@@ -292,7 +299,7 @@ class Router implements Mail {
     }
   }
 
-  waitingFor(member: string): Sent[] {
+  waitingFor(member: string): SentMessage[] {
     return this.#log.waitingFor(member);
   }
 
@@ -308,13 +315,13 @@ class Router implements Mail {
     this.#log.close();
   }
 
-  #box(owner: string): Box {
+  #box(owner: string): Mailbox {
     const box = this.#boxes.get(owner);
     if (box === undefined) throw new Fault("internal", `there is no mail of "${owner}"`);
     return box;
   }
 
-  #sender(owner: string): Sender {
+  #sender(owner: string): MailSender {
     const member = this.#members.get(owner);
     return { id: owner, names: [owner, ...(member === undefined ? [] : [member.key])], workspace: member?.workspace ?? null };
   }

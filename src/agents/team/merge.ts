@@ -1,14 +1,14 @@
 // A team's work is brought into the project's files, because a person or a planner decided so. What was changed there
 // since is kept; where that can't be, nothing is touched.
-import { workOf } from "../../protocol/team.ts";
+import { joinedCommit } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { happen, type Crew } from "./crew.ts";
+import { recordTeamEvent, type TeamRun } from "./crew.ts";
 
 export async function mergeWork(
-  crew: Pick<Crew, "parts" | "context" | "record" | "place" | "repository" | "add" | "pass">,
+  crew: Pick<TeamRun, "parts" | "context" | "record" | "place" | "repository" | "add" | "pass">,
 ): Promise<TurnEnd> {
   const { parts, context, record, repository } = crew;
-  const work = workOf(record);
+  const work = joinedCommit(record);
   if (work === null || record.base === null || work === record.base) return problem("the team has made nothing that could be brought in");
   await context.keepFiles();
   const plan = await parts.workspaces.planMerge(repository, record.base, work);
@@ -19,7 +19,7 @@ export async function mergeWork(
     );
   await parts.workspaces.merge(repository, plan);
   const { changes } = plan;
-  await happen(crew, { event: "work_merged", commit: work, changes }, `its work is in the project: ${changes.length} files`);
+  await recordTeamEvent(crew, { event: "work_merged", commit: work, changes }, `its work is in the project: ${changes.length} files`);
   const text =
     changes.length === 0
       ? "The project has all of it already."

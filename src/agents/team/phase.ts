@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { oneLine } from "../../kit/text.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
-import type { Joined } from "../../protocol/ports.ts";
-import { membersOf, type Conflict, type Ended, type Member, type MemberPlan, type MemberRecord } from "../../protocol/team.ts";
-import { cancelled, changesProject, happen, mailMember, roleOf, startOf, type Crew } from "./crew.ts";
+import type { JoinResult } from "../../protocol/ports.ts";
+import { membersOf, type Conflict, type MemberResult, type Member, type MemberPlan, type MemberRecord } from "../../protocol/team.ts";
+import { cancelledEnd, changesProject, recordTeamEvent, toMailMember, memberRole, phaseBase, type TeamRun } from "./crew.ts";
 import { runMember } from "./member.ts";
 import { phaseSummary } from "./summary.ts";
 
 /** How it went. It is over only when it is closed: until then whoever goes on tries again what failed. */
-export type PhaseEnd = { failed: MemberRecord[]; conflicts: Conflict[]; close: () => Promise<void> };
+export type PhaseResult = { failed: MemberRecord[]; conflicts: Conflict[]; close: () => Promise<void> };
 
-export async function runPhase(crew: Crew, at: number): Promise<PhaseEnd> {
+export async function runPhase(crew: TeamRun, at: number): Promise<PhaseResult> {
   const phase = crew.record.phases[at]!;
-  const from = startOf(crew.record, at);
-  await enroll(crew, at);
+  const from = phaseBase(crew.record, at);
+  await enrollMembers(crew, at);
   await workAll(crew, phase.members);
   const failed = phase.members.filter(({ state }) => state !== "completed");
   const { commit, conflicts } = await joinWork(crew, phase.members, from, phase.plan.name);
@@ -25,15 +25,15 @@ export async function runPhase(crew: Crew, at: number): Promise<PhaseEnd> {
 }
 
 /** Its members get their names, so that others can write to them before they begin. */
-export async function enroll(crew: Crew, at: number): Promise<void> {
+export async function enrollMembers(crew: TeamRun, at: number): Promise<void> {
   const { plan, members } = crew.record.phases[at]!;
   for (const wanted of plan.members) if (!members.some((member) => member.plan.key === wanted.key)) await spawn(crew, at, wanted);
 }
 
 /** Its id says what it is to people; nothing takes it apart. */
-async function spawn(crew: Crew, phase: number, plan: MemberPlan): Promise<void> {
+async function spawn(crew: TeamRun, phase: number, plan: MemberPlan): Promise<void> {
   const { record, input, place } = crew;
-  const role = roleOf(crew, plan);
+  const role = memberRole(crew, plan);
   const instance = membersOf(record).filter((other) => other.plan.role === plan.role).length + 1;
   const id = ["agent", plan.role, ...(plan.suffix === null ? [] : [plan.suffix]), instance, randomBytes(4).toString("hex")].join("_");
   const wanted = plan.workspace ?? record.wish.workspace;
@@ -52,12 +52,12 @@ async function spawn(crew: Crew, phase: number, plan: MemberPlan): Promise<void>
       branch: kind === "worktree" ? `skein/${shortId(record.id)}/${id}` : null,
     },
   };
-  await happen(crew, { event: "agent_spawned", member }, `${id} joins as ${plan.key}: ${oneLine(plan.task, 300)}`);
-  crew.mail.add(mailMember(member));
+  await recordTeamEvent(crew, { event: "agent_spawned", member }, `${id} joins as ${plan.key}: ${oneLine(plan.task, 300)}`);
+  crew.mail.add(toMailMember(member));
 }
 
 /** All at once but for those who wait for others, or for memory. */
-async function workAll(crew: Crew, members: readonly MemberRecord[]): Promise<void> {
+async function workAll(crew: TeamRun, members: readonly MemberRecord[]): Promise<void> {
   const begun = new Map<string, Promise<void>>();
   const begin = (member: MemberRecord): Promise<void> => {
     const known = begun.get(member.id);
@@ -70,15 +70,15 @@ async function workAll(crew: Crew, members: readonly MemberRecord[]): Promise<vo
   await Promise.all(members.filter(({ state }) => state !== "completed").map(begin));
 }
 
-async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRecord[], ready: Promise<unknown>): Promise<void> {
+async function work(crew: TeamRun, member: MemberRecord, awaited: readonly MemberRecord[], ready: Promise<unknown>): Promise<void> {
   await ready;
   if (member.state === "completed" || crew.halt !== null) return;
   const missing = awaited.filter(({ state }) => state !== "completed").map(({ id }) => id);
   if (missing.length > 0) return fail(crew, member, `it depends on ${missing.join(", ")}, which did not complete`);
   // It rejects only when the team is stopped.
-  const leave = await crew.memory?.take(crew.signal, roleOf(crew, member.plan).maxMemoryMb).catch(() => null);
+  const leave = await crew.memory?.take(crew.signal, memberRole(crew, member.plan).maxMemoryMb).catch(() => null);
   try {
-    if (crew.signal.aborted) crew.halt ??= cancelled;
+    if (crew.signal.aborted) crew.halt ??= cancelledEnd;
     if (crew.halt !== null) return;
     const problem = await openPlace(crew, member).then(() => null, messageOf);
     if (problem === null) await runMember(crew, member);
@@ -92,16 +92,16 @@ async function work(crew: Crew, member: MemberRecord, awaited: readonly MemberRe
   }
 }
 
-async function openPlace({ parts, repository, record }: Crew, { phase, workspace: { kind, directory, branch } }: Member): Promise<void> {
-  const from = startOf(record, phase);
+async function openPlace({ parts, repository, record }: TeamRun, { phase, workspace: { kind, directory, branch } }: Member): Promise<void> {
+  const from = phaseBase(record, phase);
   if (branch !== null && from !== null) return parts.workspaces.open(repository, { directory, branch, from });
   // With `.skein` in it, it is a project of its own: the one around it can't be written.
   if (kind === "plain") mkdirSync(join(directory, ".skein"), { recursive: true });
 }
 
-async function fail(crew: Crew, member: MemberRecord, error: string): Promise<void> {
-  const ended: Ended = { status: "broken", error, answer: "", commit: null, unmet: [], costUsd: 0 };
-  await happen(
+async function fail(crew: TeamRun, member: MemberRecord, error: string): Promise<void> {
+  const ended: MemberResult = { status: "broken", error, answer: "", commit: null, unmet: [], costUsd: 0 };
+  await recordTeamEvent(
     crew,
     { event: "agent_failed", agent: member.id, attempt: 0, restarts: false, ...ended },
     `${member.id} could not begin: ${error}`,
@@ -109,12 +109,12 @@ async function fail(crew: Crew, member: MemberRecord, error: string): Promise<vo
 }
 
 /** Whoever only looks, or writes only for the others, has changed nothing that is to stay. */
-function isKept(crew: Crew, { state, plan }: MemberRecord): boolean {
-  return state === "completed" && changesProject(roleOf(crew, plan));
+function isKept(crew: TeamRun, { state, plan }: MemberRecord): boolean {
+  return state === "completed" && changesProject(memberRole(crew, plan));
 }
 
 async function joinWork(
-  crew: Crew,
+  crew: TeamRun,
   members: readonly MemberRecord[],
   from: string | null,
   name: string,
@@ -124,7 +124,7 @@ async function joinWork(
     return commit !== null && isKept(crew, member) ? [{ name: member.id, commit }] : [];
   });
   if (from === null || works.length === 0) return { commit: from, conflicts: [] };
-  const joined: Joined = await crew.parts.workspaces.join(
+  const joined: JoinResult = await crew.parts.workspaces.join(
     crew.repository,
     from,
     works,
@@ -135,7 +135,7 @@ async function joinWork(
 
 type Joining = { from: string | null; commit: string | null; conflicts: Conflict[] };
 
-async function checkpoint(crew: Crew, at: number, { from, commit, conflicts }: Joining): Promise<void> {
+async function checkpoint(crew: TeamRun, at: number, { from, commit, conflicts }: Joining): Promise<void> {
   const { record, repository, parts } = crew;
   const { plan, members } = record.phases[at]!;
   const names = new Set(members.map(({ id }) => id));
@@ -148,5 +148,5 @@ async function checkpoint(crew: Crew, at: number, { from, commit, conflicts }: J
   );
   const messages = record.messages.filter((message) => names.has(message.from)).length;
   const summary = phaseSummary({ plan, members: told, conflicts, messages });
-  await happen(crew, { event: "checkpoint", phase: at, name: plan.name, commit, conflicts, summary }, summary);
+  await recordTeamEvent(crew, { event: "checkpoint", phase: at, name: plan.name, commit, conflicts, summary }, summary);
 }

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Node } from "../../protocol/node.ts";
 import type { TeamEvent } from "../../protocol/team.ts";
-import { describedRole } from "../../roles/infer.ts";
-import { created, memberOf, planOf, teamAfter } from "../../protocol/fixtures/small-team.ts";
-import { environmentOf, logEvent, loggedTeam, makePlace, mendLog, placeOf, writeRoster } from "./place.ts";
+import { roleFromDescription } from "../../roles/infer.ts";
+import { sampleCreated, sampleMember, samplePlan, sampleTeam } from "../../protocol/fixtures/small-team.ts";
+import { memberEnvironment, logEvent, readLoggedTeam, createTeamDirectory, repairLog, teamPaths, writeRoster } from "./place.ts";
 
-const team = teamAfter([]);
+const team = sampleTeam([]);
 let project = "";
 beforeEach(() => {
   project = mkdtempSync(join(tmpdir(), "skein-place-"));
@@ -16,9 +16,9 @@ beforeEach(() => {
 afterEach(() => rmSync(project, { recursive: true, force: true }));
 
 test("a place is only its owner's, and starts this program whatever its path is", () => {
-  const place = placeOf(project, team.id);
-  makePlace(place, ["/bin/echo", "it's", "me"]);
-  makePlace(place, ["/bin/echo", "it's", "me"]);
+  const place = teamPaths(project, team.id);
+  createTeamDirectory(place, ["/bin/echo", "it's", "me"]);
+  createTeamDirectory(place, ["/bin/echo", "it's", "me"]);
   expect(statSync(place.root).mode & 0o777).toBe(0o700);
   expect(Bun.spawnSync([join(place.bin, "skein"), "a b"]).stdout.toString()).toBe("it's me a b\n");
 });
@@ -28,20 +28,20 @@ test("a link that a repository brings with it is not followed: nothing outside o
   const inside = join(project, "inside");
   for (const directory of [outside, join(inside, ".skein")]) mkdirSync(directory, { recursive: true });
   writeFileSync(join(outside, "mine"), "mine");
-  const place = placeOf(inside, team.id);
+  const place = teamPaths(inside, team.id);
   symlinkSync(outside, join(inside, ".skein", "teams"));
-  expect(() => makePlace(place, ["true"])).toThrow("no directory of the project's own");
+  expect(() => createTeamDirectory(place, ["true"])).toThrow("no directory of the project's own");
   rmSync(join(inside, ".skein", "teams"));
   mkdirSync(join(inside, ".skein", "teams"));
   symlinkSync(join(outside, "mine"), join(inside, ".skein", "teams", ".gitignore"));
-  makePlace(place, ["true"]);
+  createTeamDirectory(place, ["true"]);
   expect(readFileSync(join(outside, "mine"), "utf8")).toBe("mine");
   expect(readFileSync(join(inside, ".skein", "teams", ".gitignore"), "utf8")).toBe("*\n");
 });
 
 test("the list of members is written over whatever a member puts in its place", () => {
-  const place = placeOf(project, team.id);
-  makePlace(place, ["true"]);
+  const place = teamPaths(project, team.id);
+  createTeamDirectory(place, ["true"]);
   const file = join(place.shared, "team.json");
   mkdirSync(join(file, "in the way"), { recursive: true });
   writeRoster(place, team);
@@ -54,28 +54,28 @@ test("the list of members is written over whatever a member puts in its place", 
 });
 
 test("what was recorded and not logged is logged later, once, after the last whole line", () => {
-  const place = placeOf(project, team.id);
-  makePlace(place, ["true"]);
-  const happened: TeamEvent[] = [created, { event: "session_failed", reason: "a" }, { event: "session_failed", reason: "b" }];
+  const place = teamPaths(project, team.id);
+  createTeamDirectory(place, ["true"]);
+  const happened: TeamEvent[] = [sampleCreated, { event: "session_failed", reason: "a" }, { event: "session_failed", reason: "b" }];
   const path = happened.map((one, at) => ({ at, note: { about: "team", happened: one } }) as unknown as Node);
   const log = join(place.root, "session.log");
-  logEvent(place, team.id, created);
+  logEvent(place, team.id, sampleCreated);
   writeFileSync(log, '{"timestamp":"19', { flag: "a" });
-  for (const _ of [1, 2]) mendLog(place, team.id, path, (message) => expect.unreachable(message));
+  for (const _ of [1, 2]) repairLog(place, team.id, path, (message) => expect.unreachable(message));
   const lines = readFileSync(log, "utf8").trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as { event: string; data: { reason?: string } }).data.reason)).toEqual([
     undefined,
     "a",
     "b",
   ]);
-  expect(loggedTeam(place)).toEqual({ ...teamAfter(happened.slice(1)), id: team.id });
+  expect(readLoggedTeam(place)).toEqual({ ...sampleTeam(happened.slice(1)), id: team.id });
 });
 
 test("a member finds its place in its environment by both names, in plain words", () => {
-  const place = placeOf(project, team.id);
-  const role = { ...describedRole("data_scientist", "counts\tthings"), prompt: "Count.\nTwice." };
-  const member = memberOf(planOf({ role: "data_scientist" }), 0, "/w");
-  const env = environmentOf(member, role, { team: team.id, project, place, wish: team.wish, path: "/usr/bin" });
+  const place = teamPaths(project, team.id);
+  const role = { ...roleFromDescription("data_scientist", "counts\tthings"), prompt: "Count.\nTwice." };
+  const member = sampleMember(samplePlan({ role: "data_scientist" }), 0, "/w");
+  const env = memberEnvironment(member, role, { team: team.id, project, place, wish: team.wish, path: "/usr/bin" });
   const both = Object.keys(env).filter((name) => name.startsWith("MAOS_") && name !== "MAOS_SESSION_ID");
   for (const name of both) expect([name, env[name]]).toEqual([name, env[name.replace("MAOS_", "SKEIN_")]]);
   expect(env).toMatchObject({

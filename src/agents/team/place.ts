@@ -3,27 +3,27 @@
 import { appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openJsonLog } from "../../kit/json-log.ts";
-import { startOf } from "../../kit/processes.ts";
+import { processStartTime } from "../../kit/processes.ts";
 import { replaceFile } from "../../kit/replace-file.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId, type Node } from "../../protocol/node.ts";
 import type { TeamRepository } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
-import { fromWire, toWire } from "../../protocol/wire-case.ts";
+import { fromJsonCase, toJsonCase } from "../../protocol/wire-case.ts";
 import {
-  apply,
-  begunTeam,
-  happenedOn,
+  applyTeamEvent,
+  newTeamRecord,
+  teamEventOf,
   membersOf,
   type Member,
   type TeamEvent,
   type TeamRecord,
-  type TeamWish,
+  type TeamRequest,
 } from "../../protocol/team.ts";
 
-export type TeamPlace = { root: string; shared: string; mail: string; work: string; bin: string };
+export type TeamPaths = { root: string; shared: string; mail: string; work: string; bin: string };
 
-export function placeOf(project: string, team: string): TeamPlace {
+export function teamPaths(project: string, team: string): TeamPaths {
   const root = join(project, ".skein", "teams", shortId(team));
   return { root, shared: join(root, "shared"), mail: join(root, "mail"), work: join(root, "work"), bin: join(root, "bin") };
 }
@@ -31,7 +31,7 @@ export function placeOf(project: string, team: string): TeamPlace {
 const mode = { recursive: true, mode: 0o700 } as const;
 
 /** Also what was there already is as it has to be afterwards. `self` is how this program is started. */
-export function makePlace(place: TeamPlace, self: readonly string[]): void {
+export function createTeamDirectory(place: TeamPaths, self: readonly string[]): void {
   const teams = dirname(place.root);
   for (const directory of [dirname(teams), teams, ...Object.values(place)]) {
     mkdirSync(directory, mode);
@@ -46,21 +46,21 @@ export function makePlace(place: TeamPlace, self: readonly string[]): void {
 }
 
 /** Of its own: the project's is only read from. */
-export function repositoryOf({ root }: TeamPlace, project: string): TeamRepository {
+export function teamRepository({ root }: TeamPaths, project: string): TeamRepository {
   return { project, repository: join(root, "repo.git") };
 }
 
 /** Where wishes for further members are left. */
-export function askedIn({ root }: TeamPlace): string {
+export function addedMembersDirectory({ root }: TeamPaths): string {
   return join(root, "asked");
 }
 
-export function mailOf(place: TeamPlace, member: string): string {
+export function mailDirectory(place: TeamPaths, member: string): string {
   return join(place.mail, member);
 }
 
 /** Who is in the team, for its members and for whoever looks; whole at every moment. */
-export function writeRoster(place: TeamPlace, team: TeamRecord): void {
+export function writeRoster(place: TeamPaths, team: TeamRecord): void {
   const members = membersOf(team).map(({ id, plan, instance, agent, model, session, state, workspace, phase }) => ({
     id,
     key: plan.key,
@@ -82,15 +82,15 @@ export function writeRoster(place: TeamPlace, team: TeamRecord): void {
   replaceFile(file, text, { file: 0o600, directory: 0o700 });
 }
 
-export function logEvent(place: TeamPlace, team: string, happened: TeamEvent): void {
-  appendFileSync(logOf(place), `${JSON.stringify(logLine(team, happened, Date.now()))}\n`, { mode: 0o600 });
+export function logEvent(place: TeamPaths, team: string, happened: TeamEvent): void {
+  appendFileSync(logPath(place), `${JSON.stringify(logLine(team, happened, Date.now()))}\n`, { mode: 0o600 });
 }
 
 /** What was recorded and could not be logged any more is logged now: a line for each note, in their order. */
-export function mendLog(place: TeamPlace, team: string, path: readonly Node[], warn: (message: string) => void): void {
-  const log = openJsonLog(logOf(place), warn);
+export function repairLog(place: TeamPaths, team: string, path: readonly Node[], warn: (message: string) => void): void {
+  const log = openJsonLog(logPath(place), warn);
   const notes = path.flatMap((node) => {
-    const happened = happenedOn(node);
+    const happened = teamEventOf(node);
     return happened === null ? [] : [logLine(team, happened, node.at)];
   });
   for (const line of notes.slice(log.lines.length)) log.append(line);
@@ -98,32 +98,32 @@ export function mendLog(place: TeamPlace, team: string, path: readonly Node[], w
 }
 
 /** A team as its log tells it, for whoever finds a directory and no session: null before it began. Throws what is no such log. */
-export function loggedTeam(place: TeamPlace): TeamRecord | null {
-  const lines = existsSync(logOf(place)) ? readFileSync(logOf(place), "utf8").split("\n").slice(0, -1) : [];
+export function readLoggedTeam(place: TeamPaths): TeamRecord | null {
+  const lines = existsSync(logPath(place)) ? readFileSync(logPath(place), "utf8").split("\n").slice(0, -1) : [];
   const [first, ...rest] = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
   if (first === undefined) return null;
   const created = eventIn(first);
   if (created.event !== "session_created") throw new Error("the log does not begin with a team");
-  const team = begunTeam(first.session_id, created);
-  for (const line of rest) apply(team, eventIn(line));
+  const team = newTeamRecord(first.session_id, created);
+  for (const line of rest) applyTeamEvent(team, eventIn(line));
   return team;
 }
 
 function eventIn({ event, data }: ReturnType<typeof logLine>): TeamEvent {
-  return { event, ...(fromWire(data) as object) } as TeamEvent;
+  return { event, ...(fromJsonCase(data) as object) } as TeamEvent;
 }
 
 /** Who leads the team now, for those who do not see the lease of its session. */
-export function markLed({ root }: TeamPlace): () => void {
+export function markLeader({ root }: TeamPaths): () => void {
   const file = join(root, leaderFile);
-  replaceFile(file, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }), { file: 0o600, directory: 0o700 });
+  replaceFile(file, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }), { file: 0o600, directory: 0o700 });
   return () => rmSync(file, { force: true });
 }
 
-export function isLed({ root }: TeamPlace): boolean {
+export function hasLeader({ root }: TeamPaths): boolean {
   try {
     const { pid, started } = JSON.parse(readFileSync(join(root, leaderFile), "utf8")) as { pid: number; started: string };
-    return startOf(pid) === started;
+    return processStartTime(pid) === started;
   } catch {
     return false;
   }
@@ -131,18 +131,22 @@ export function isLed({ root }: TeamPlace): boolean {
 
 const leaderFile = "led-by.json";
 
-export function logOf({ root }: TeamPlace): string {
+export function logPath({ root }: TeamPaths): string {
   return join(root, "session.log");
 }
 
 function logLine(team: string, { event, ...data }: TeamEvent, at: number) {
-  return { timestamp: new Date(at).toISOString(), event, session_id: team, data: toWire(data) };
+  return { timestamp: new Date(at).toISOString(), event, session_id: team, data: toJsonCase(data) };
 }
 
-export type Situation = { team: string; project: string; place: TeamPlace; wish: TeamWish; path: string };
+export type MemberEnvironmentInput = { team: string; project: string; place: TeamPaths; wish: TeamRequest; path: string };
 
 /** `MAOS_*` and `SKEIN_*` one to one; only the team's session has a name of its own, because a member has its own session. */
-export function environmentOf(member: Member, role: Role, { team, project, place, wish, path }: Situation): Record<string, string> {
+export function memberEnvironment(
+  member: Member,
+  role: Role,
+  { team, project, place, wish, path }: MemberEnvironmentInput,
+): Record<string, string> {
   const isCustom = role.origin !== "built-in";
   const facts: Record<string, string> = {
     AGENT_ID: member.id,
@@ -150,7 +154,7 @@ export function environmentOf(member: Member, role: Role, { team, project, place
     AGENT_INSTANCE: String(member.instance),
     WORKSPACE: member.workspace.directory,
     SHARED_CONTEXT: place.shared,
-    MESSAGE_DIR: mailOf(place, member.id),
+    MESSAGE_DIR: mailDirectory(place, member.id),
     PROJECT_ROOT: project,
     SESSION_OBJECTIVE: plainWords(wish.objective),
     SESSION_STRATEGY: wish.strategy,

@@ -3,22 +3,22 @@
 import { cutText } from "../../kit/text.ts";
 import { messageOf, type TurnError } from "../../protocol/error.ts";
 import { rolePrompt } from "../../protocol/role.ts";
-import { problemsOf, readNext, type NextPhases } from "../../protocol/team-plan.ts";
+import { findPlanProblems, parsePlannedPhases, type PlannedPhases } from "../../protocol/team-plan.ts";
 import { membersOf } from "../../protocol/team.ts";
-import { unfenced } from "../native/answer-schema.ts";
-import { roleOf, turnErrorOf, type Crew } from "./crew.ts";
-import { quoted } from "./prompt.ts";
+import { stripFence } from "../native/answer-schema.ts";
+import { memberRole, toTurnError, type TeamRun } from "./crew.ts";
+import { quoteBlock } from "./prompt.ts";
 
 const doneBytes = 12_000;
 
-export type PlannerAnswer = NextPhases | { error: TurnError };
+export type PlannerAnswer = PlannedPhases | { error: TurnError };
 
-export async function planNext(crew: Crew): Promise<PlannerAnswer> {
+export async function planNext(crew: TeamRun): Promise<PlannerAnswer> {
   const session = Bun.randomUUIDv7();
   const first = await ask(crew, session, planningTask(crew));
   if ("error" in first) return first;
   const wrong = problemsIn(crew, first);
-  if (wrong.length === 0) return first as NextPhases;
+  if (wrong.length === 0) return first as PlannedPhases;
   const second = await ask(
     crew,
     session,
@@ -26,15 +26,15 @@ export async function planNext(crew: Crew): Promise<PlannerAnswer> {
   );
   if ("error" in second) return second;
   const still = problemsIn(crew, second);
-  if (still.length === 0) return second as NextPhases;
+  if (still.length === 0) return second as PlannedPhases;
   return { error: { kind: "broken", message: `the planner's plan can't be used: ${still.join("; ")}` } };
 }
 
-type Answered = NextPhases | { problems: string[] } | { error: TurnError };
+type Answered = PlannedPhases | { problems: string[] } | { error: TurnError };
 
-async function ask(crew: Crew, session: string, task: string): Promise<Answered> {
+async function ask(crew: TeamRun, session: string, task: string): Promise<Answered> {
   const { context, record } = crew;
-  const role = roleOf(crew, { role: "planner", description: null });
+  const role = memberRole(crew, { role: "planner", description: null });
   const { agent, model } = record.wish.planner;
   const asked = context.delegate({
     task,
@@ -50,23 +50,23 @@ async function ask(crew: Crew, session: string, task: string): Promise<Answered>
     signal: crew.signal,
     onEvent: () => {},
   });
-  const result = await asked.catch((error: unknown) => ({ error: turnErrorOf(error), status: null }));
+  const result = await asked.catch((error: unknown) => ({ error: toTurnError(error), status: null }));
   if (result.status === null) return { error: result.error };
   if (result.status !== "ok") return { error: result.error ?? { kind: result.status, message: `the planner ended as ${result.status}` } };
   try {
-    return readNext(JSON.parse(unfenced(result.answer)));
+    return parsePlannedPhases(JSON.parse(stripFence(result.answer)));
   } catch (error) {
     return { problems: [`it is no JSON: ${messageOf(error)}`] };
   }
 }
 
-function problemsIn({ roles, record }: Crew, answer: Exclude<Answered, { error: TurnError }>): string[] {
+function problemsIn({ roles, record }: TeamRun, answer: Exclude<Answered, { error: TurnError }>): string[] {
   if ("problems" in answer) return answer.problems;
   const members = membersOf(record).map(({ plan }) => ({ key: plan.key, role: plan.role }));
-  return problemsOf(answer.phases, { roles: roles.map(({ name }) => name), limits: record.wish.limits, members });
+  return findPlanProblems(answer.phases, { roles: roles.map(({ name }) => name), limits: record.wish.limits, members });
 }
 
-function planningTask({ record, roles }: Crew): string {
+function planningTask({ record, roles }: TeamRun): string {
   const { cast, limits, objective } = record.wish;
   const done = record.phases.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const used = membersOf(record).length;
@@ -74,7 +74,7 @@ function planningTask({ record, roles }: Crew): string {
     `Plan the next work of a team on this objective:\n\n${objective}`,
     done.length === 0
       ? "Nothing was done yet. Look at the project first."
-      : `# What was done, and what came of it\n${quoted("account", cutText(done.join("\n\n"), doneBytes, { keep: "both" }).text)}`,
+      : `# What was done, and what came of it\n${quoteBlock("account", cutText(done.join("\n\n"), doneBytes, { keep: "both" }).text)}`,
     ...(record.ahead.length === 0
       ? []
       : [`# What you thought would come next\n${record.ahead.map(({ name, goal }) => `- ${name}: ${goal}`).join("\n")}`]),

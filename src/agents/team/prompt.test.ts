@@ -6,10 +6,10 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { TeamEvent } from "../../protocol/team.ts";
 import { membersOf } from "../../protocol/team.ts";
 import { builtInRoles } from "../../roles/built-in.ts";
-import { describedRole } from "../../roles/infer.ts";
-import { ended, memberOf, planOf, teamAfter } from "../../protocol/fixtures/small-team.ts";
-import { placeOf } from "./place.ts";
-import { againPrompt, fileAt, memberPrompt } from "./prompt.ts";
+import { roleFromDescription } from "../../roles/infer.ts";
+import { sampleResult, sampleMember, samplePlan, sampleTeam } from "../../protocol/fixtures/small-team.ts";
+import { teamPaths } from "./place.ts";
+import { retryPrompt, findContextFile, memberPrompt } from "./prompt.ts";
 
 let project = "";
 beforeEach(() => {
@@ -18,16 +18,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(project, { recursive: true, force: true }));
 
-function promptOf(plan = planOf(), before: TeamEvent[] = []): string {
+function promptOf(plan = samplePlan(), before: TeamEvent[] = []): string {
   const phase = before.length === 0 ? 0 : 1;
-  const member = memberOf(plan, phase, join(project, "work"));
-  const team = teamAfter([
+  const member = sampleMember(plan, phase, join(project, "work"));
+  const team = sampleTeam([
     ...before,
     { event: "phase_planned", phase, plan: { name: "p", goal: "", members: [plan] }, ahead: [], reason: "" },
     { event: "agent_spawned", member },
   ]);
-  const role = builtInRoles.find(({ name }) => name === plan.role) ?? describedRole(plan.role, plan.description ?? "");
-  const place = { ...placeOf(project, team.id), shared: join(project, "shared") };
+  const role = builtInRoles.find(({ name }) => name === plan.role) ?? roleFromDescription(plan.role, plan.description ?? "");
+  const place = { ...teamPaths(project, team.id), shared: join(project, "shared") };
   return memberPrompt({ team, member: membersOf(team)[0]!, role, place, messages: [] });
 }
 
@@ -41,7 +41,7 @@ describe("what a member is told", () => {
   });
 
   test.each(builtInRoles.map(({ name }) => name))("costs a %s at most 460 tokens without its task", (role) => {
-    expect(countTokens(promptOf(planOf({ role, task: "" })))).toBeLessThanOrEqual(460);
+    expect(countTokens(promptOf(samplePlan({ role, task: "" })))).toBeLessThanOrEqual(460);
   });
 
   test("holds what others said as a quotation that nothing in it ends", () => {
@@ -49,7 +49,7 @@ describe("what a member is told", () => {
     const over: TeamEvent = { event: "checkpoint", phase: 0, name: "p", commit: null, conflicts: [], summary };
     const first: TeamEvent = { event: "phase_planned", phase: 0, plan: { name: "p", goal: "", members: [] }, ahead: [], reason: "" };
     writeFileSync(join(project, "shared", "design.md"), "a</FILE>b");
-    const text = promptOf(planOf({ mustRead: ["$SKEIN_SHARED_CONTEXT/design.md", "gone.md"] }), [first, over]);
+    const text = promptOf(samplePlan({ mustRead: ["$SKEIN_SHARED_CONTEXT/design.md", "gone.md"] }), [first, over]);
     expect(text.match(/<\/account>/g)).toHaveLength(1);
     expect(text).toContain("a</ FILE>b\n</file>");
     expect(text).toContain('<file path="gone.md">\n(it is not there, or empty;');
@@ -58,9 +58,9 @@ describe("what a member is told", () => {
   test("names a huge file instead of reading it, and says again only why", () => {
     writeFileSync(join(project, "work", "huge"), "x");
     truncateSync(join(project, "work", "huge"), 5_000_000_000);
-    expect(promptOf(planOf({ mustRead: ["huge"] }))).toContain("(it has 5,000,000,000 bytes: look at its parts yourself)");
-    const member = { ...membersOf(teamAfter([]))[0]!, ended: { ...ended, status: "stalled" as const } };
-    expect(againPrompt(member)).toBe("Your last try does not count (stalled). Look at what is there, go on from it and finish your task.");
+    expect(promptOf(samplePlan({ mustRead: ["huge"] }))).toContain("(it has 5,000,000,000 bytes: look at its parts yourself)");
+    const member = { ...membersOf(sampleTeam([]))[0]!, ended: { ...sampleResult, status: "stalled" as const } };
+    expect(retryPrompt(member)).toBe("Your last try does not count (stalled). Look at what is there, go on from it and finish your task.");
   });
 });
 
@@ -70,6 +70,7 @@ test("a file is one of the team's with something in it: no directory, nothing em
   symlinkSync(join(project, "secret"), join(project, "shared", "link"));
   writeFileSync(join(project, "work", "empty"), "");
   writeFileSync(join(project, "work", "full"), "full");
-  for (const path of ["link", "../secret", join(project, "secret"), "empty", ".", "gone", "a\0b"]) expect(fileAt(path, places)).toBeNull();
-  for (const path of ["full", "$MAOS_WORKSPACE/full", join(project, "work", "full")]) expect(fileAt(path, places)?.bytes).toBe(4);
+  for (const path of ["link", "../secret", join(project, "secret"), "empty", ".", "gone", "a\0b"])
+    expect(findContextFile(path, places)).toBeNull();
+  for (const path of ["full", "$MAOS_WORKSPACE/full", join(project, "work", "full")]) expect(findContextFile(path, places)?.bytes).toBe(4);
 });

@@ -1,15 +1,15 @@
 // What a member is told: who it is, where it is, what to do and what others did before it. In a fixed order and within
 // bounds, because every member pays for it.
 import { readFileSync, statSync } from "node:fs";
-import { findBelow } from "../../kit/find-below.ts";
+import { resolveContained } from "../../kit/find-below.ts";
 import { cutText, groupDigits } from "../../kit/text.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { rolePrompt, type Role } from "../../protocol/role.ts";
-import { messageText, type Sent } from "../../protocol/team-mail.ts";
-import { membersOf, reasonOf, type MemberRecord, type TeamRecord, type WorkspaceKind } from "../../protocol/team.ts";
+import { messageText, type SentMessage } from "../../protocol/team-mail.ts";
+import { membersOf, failureReason, type MemberRecord, type TeamRecord, type WorkspaceKind } from "../../protocol/team.ts";
 import { changesProject } from "./crew.ts";
-import type { TeamPlace } from "./place.ts";
+import type { TeamPaths } from "./place.ts";
 
 const objectiveBytes = 4_000;
 const beforeBytes = 6_000;
@@ -18,9 +18,9 @@ const filesBytes = 24_000;
 /** What is longer is not even read. */
 const mostFileBytes = 1 << 20;
 
-export type Briefing = { team: TeamRecord; member: MemberRecord; role: Role; place: TeamPlace; messages: readonly Sent[] };
+export type MemberPromptInput = { team: TeamRecord; member: MemberRecord; role: Role; place: TeamPaths; messages: readonly SentMessage[] };
 
-export function memberPrompt(briefing: Briefing): string {
+export function memberPrompt(briefing: MemberPromptInput): string {
   const { team, member, role, messages } = briefing;
   const { id, plan, instance, workspace } = member;
   const sections = [
@@ -39,12 +39,12 @@ export function memberPrompt(briefing: Briefing): string {
 }
 
 /** What a member is told that has begun already: its session knows the rest. */
-export function againPrompt({ ended }: MemberRecord): string {
-  const why = ended === null ? "You were interrupted." : `Your last try does not count (${reasonOf(ended)}).`;
+export function retryPrompt({ ended }: MemberRecord): string {
+  const why = ended === null ? "You were interrupted." : `Your last try does not count (${failureReason(ended)}).`;
   return `${why} Look at what is there, go on from it and finish your task.`;
 }
 
-function messagesFor(messages: readonly Sent[]): string[] {
+function messagesFor(messages: readonly SentMessage[]): string[] {
   return messages.length === 0 ? [] : [`# Messages for you\n${messages.map(messageText).join("\n\n")}`];
 }
 
@@ -78,24 +78,24 @@ function beforeOf(team: TeamRecord, member: MemberRecord): string[] {
   const beside = membersOf(team).filter(({ phase, id }) => phase === member.phase && id !== member.id);
   const others = beside.map(({ id, plan }) => `- ${id} (${plan.key}): ${plan.task.split("\n")[0]?.slice(0, 160) ?? ""}`);
   return [
-    ...(earlier.length === 0 ? [] : [`# What was done before\n${quoted("account", cut(earlier.join("\n\n"), beforeBytes))}`]),
+    ...(earlier.length === 0 ? [] : [`# What was done before\n${quoteBlock("account", cut(earlier.join("\n\n"), beforeBytes))}`]),
     ...(others.length === 0 ? [] : [`# Who works beside you\n${others.join("\n")}`]),
   ];
 }
 
 /** What must be read is put before it, not only named. */
-function mustRead({ member, place }: Briefing): string[] {
+function mustRead({ member, place }: MemberPromptInput): string[] {
   let room = filesBytes;
   const texts = member.plan.mustRead.map((path) => {
     const text = cut(fileText(path, [place.shared, member.workspace.directory]), Math.min(fileBytes, room));
     room = Math.max(500, room - text.length);
-    return quoted("file", text, ` path=${JSON.stringify(path)}`);
+    return quoteBlock("file", text, ` path=${JSON.stringify(path)}`);
   });
   return texts.length === 0 ? [] : [`# Read before you begin\n${texts.join("\n")}`];
 }
 
 function fileText(path: string, places: readonly string[]): string {
-  const found = fileAt(path, places);
+  const found = findContextFile(path, places);
   if (found === null) return "(it is not there, or empty; ask whoever should have written it)";
   if (found.bytes > mostFileBytes) return `(it has ${groupDigits(found.bytes)} bytes: look at its parts yourself)`;
   try {
@@ -106,15 +106,15 @@ function fileText(path: string, places: readonly string[]): string {
 }
 
 /** A file with something in it, by its name or by its variable; null when there is none, or a link leads out of all places. */
-export function fileAt(path: string, places: readonly string[]): { path: string; bytes: number } | null {
+export function findContextFile(path: string, places: readonly string[]): { path: string; bytes: number } | null {
   const named = path.replace(/^\$(SKEIN|MAOS)_(SHARED_CONTEXT|WORKSPACE)\/?/, "");
-  const found = findBelow(named, places);
+  const found = resolveContained(named, places);
   const stat = "path" in found ? statSync(found.path, { throwIfNoEntry: false }) : undefined;
   return "path" in found && stat?.isFile() === true && stat.size > 0 ? { path: found.path, bytes: stat.size } : null;
 }
 
 /** Words of others, which can't pass for ours: nothing in them ends the quotation. */
-export function quoted(tag: string, text: string, attributes = ""): string {
+export function quoteBlock(tag: string, text: string, attributes = ""): string {
   return `<${tag}${attributes}>\n${text.replaceAll(new RegExp(`<(/?)(?=${tag})`, "gi"), "<$1 ")}\n</${tag}>`;
 }
 

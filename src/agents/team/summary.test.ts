@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { membersOf } from "../../protocol/team.ts";
-import { ended, memberOf, planOf, teamAfter } from "../../protocol/fixtures/small-team.ts";
+import { sampleResult, sampleMember, samplePlan, sampleTeam } from "../../protocol/fixtures/small-team.ts";
 import { phaseSummary, type PhaseOutcome } from "./summary.ts";
 
-const plan = { name: "build", goal: "make it", members: [planOf()] };
-const team = teamAfter([
+const plan = { name: "build", goal: "make it", members: [samplePlan()] };
+const team = sampleTeam([
   { event: "phase_planned", phase: 0, plan, ahead: [], reason: "" },
-  { event: "agent_spawned", member: memberOf(planOf(), 0, "/w") },
+  { event: "agent_spawned", member: sampleMember(samplePlan(), 0, "/w") },
 ]);
-const member = { ...membersOf(team)[0]!, state: "completed" as const, ended, changed: ["a.js", "b.js"], isKept: true };
+const member = { ...membersOf(team)[0]!, state: "completed" as const, ended: sampleResult, changed: ["a.js", "b.js"], isKept: true };
 const outcome: PhaseOutcome = { plan, members: [member], conflicts: [], messages: 0 };
 
 test("a phase in words: what was reported counts more than the last words", () => {
@@ -34,6 +34,6 @@ test("what went wrong is in it, and it stays within its bound", () => {
   expect(text).toContain("(builder): failed: it did not begin\n");
   expect(text).toMatch(/\nChanged, but not in the result: f0, .* f19 and 3 more\n/);
   expect(text).toContain("Not joined: the work of x conflicts in a.js.");
-  const long = { ...member, ended: { ...ended, answer: "word ".repeat(5_000) } };
+  const long = { ...member, ended: { ...sampleResult, answer: "word ".repeat(5_000) } };
   expect(Buffer.byteLength(phaseSummary({ ...outcome, members: Array.from({ length: 20 }, () => long) }))).toBeLessThanOrEqual(8_000);
 });

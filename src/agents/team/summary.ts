@@ -1,7 +1,7 @@
 // A phase in words, for those who come after and for people: who did what, what came of it, what is missing. Made from
 // what is recorded, without a model, and bounded.
-import { counted, cutText } from "../../kit/text.ts";
-import { reasonOf, type Conflict, type MemberRecord, type PhasePlan } from "../../protocol/team.ts";
+import { pluralize, cutText } from "../../kit/text.ts";
+import { failureReason, type Conflict, type MemberRecord, type PhasePlan } from "../../protocol/team.ts";
 
 const answerBytes = 1_500;
 const summaryBytes = 8_000;
@@ -19,13 +19,13 @@ export function phaseSummary({ plan, members, conflicts, messages }: PhaseOutcom
     `## ${plan.name}${plan.goal === "" || plan.goal.includes("\n") ? "" : `: ${plan.goal}`}`,
     ...members.map(memberLines),
     ...conflicts.map(({ agent, paths }) => `Not joined: the work of ${agent} conflicts in ${paths.join(", ")}.`),
-    ...(messages === 0 ? [] : [`${counted(messages, "message")} among them.`]),
+    ...(messages === 0 ? [] : [`${pluralize(messages, "message")} among them.`]),
   ].join("\n\n");
   return cutText(text, summaryBytes, { keep: "both", headShare: 0.6 }).text;
 }
 
 function memberLines({ id, plan, state, ended, artifacts, reports, changed, isKept }: PhaseOutcome["members"][number]): string {
-  const how = state === "completed" ? "completed" : `failed: ${ended === null ? "it did not begin" : reasonOf(ended)}`;
+  const how = state === "completed" ? "completed" : `failed: ${ended === null ? "it did not begin" : failureReason(ended)}`;
   const complete = reports.findLast(({ report }) => report.type === "complete")?.report;
   const said = complete?.type === "complete" ? complete.summary : (ended?.answer ?? "");
   return [

@@ -1,38 +1,38 @@
 // What becomes of a team's mail: taken up once, it is recorded once; what a member is sent while it runs is put before it
 // at its next step.
 import { messageOf } from "../../protocol/error.ts";
-import { messageText, refusedFiles } from "../../protocol/team-mail.ts";
+import { messageText, refusedFilesText } from "../../protocol/team-mail.ts";
 import { membersOf, type Report } from "../../protocol/team.ts";
-import { happen, mailMember, type Crew } from "./crew.ts";
-import type { MailParts } from "./mail.ts";
+import { recordTeamEvent, toMailMember, type TeamRun } from "./crew.ts";
+import type { MailOptions } from "./mail.ts";
 
-export function mailParts(crew: Omit<Crew, "mail">): MailParts {
+export function createMailOptions(crew: Omit<TeamRun, "mail">): MailOptions {
   const { record, place, context } = crew;
   const memberOf = (id: string) => membersOf(record).find((member) => member.id === id);
   return {
     directory: place.root,
     team: record.id,
-    members: membersOf(record).map(mailMember),
+    members: membersOf(record).map(toMailMember),
     hasEnded: (id) => ["completed", "failed"].includes(memberOf(id)?.state ?? "failed"),
     onMessage: async (message) => {
       if (record.messages.some(({ id }) => id === message.id)) return;
       const text = `${message.from} to ${message.to.join(", ")}: ${message.subject}\n${message.body}`;
-      await happen(crew, { event: "message_sent", message }, text);
+      await recordTeamEvent(crew, { event: "message_sent", message }, text);
     },
     onReport: async (agent, report, id) => {
       const member = memberOf(agent);
       if (member === undefined || [...member.reports, ...member.artifacts].some((known) => known.id === id)) return;
       if (report.type !== "artifact")
-        return happen(crew, { event: "agent_reported", agent, id, report }, `${agent}: ${reportText(report)}`);
+        return recordTeamEvent(crew, { event: "agent_reported", agent, id, report }, `${agent}: ${reportText(report)}`);
       const { path, description } = report;
-      await happen(crew, { event: "artifact_created", agent, id, path, description }, `${agent} made ${path}: ${description}`);
+      await recordTeamEvent(crew, { event: "artifact_created", agent, id, path, description }, `${agent} made ${path}: ${description}`);
     },
     onRefused: async (refused) => {
       if (record.refused.some(({ id }) => id === refused.id)) return;
-      await happen(
+      await recordTeamEvent(
         crew,
         { event: "message_refused", refused },
-        `mail of ${refused.from} was refused (${refusedFiles(refused)}): ${refused.reason}`,
+        `mail of ${refused.from} was refused (${refusedFilesText(refused)}): ${refused.reason}`,
       );
     },
     deliver: async (id, message) => {

@@ -1,26 +1,26 @@
 // The agent behind `skein team`: it has others work, each in a sub-session with a place of its own, and itself does
 // nothing but record what happens. What it leaves on the path is enough to go on from after any interruption.
 import { Fault } from "../../protocol/error.ts";
-import type { Enforced, Policy } from "../../protocol/policy.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/policy.ts";
 import type { Agent } from "../../protocol/ports.ts";
 import { noPreview } from "../no-preview.ts";
-import type { TeamParts } from "./crew.ts";
+import type { TeamDeps } from "./crew.ts";
 
-export type TeamAgentParts = TeamParts & {
-  enforced: (policy: Policy) => Promise<Enforced>;
+export type TeamAgentDeps = TeamDeps & {
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /** Throws where nobody has such a name. */
   requireAgent: (name: string, model: string | null) => void;
 };
 
 /** What it needs is loaded with the first team. */
-export function teamAgent(parts: TeamAgentParts): Agent {
+export function teamAgent(parts: TeamAgentDeps): Agent {
   return {
     name: "team",
     takesTasks: false,
     check: async ({ team, project }) => {
       if (team === null) throw new Fault("usage", "the agent team takes no task", { hint: 'skein team run "objective"' });
       if (team.work !== "run") return;
-      (await import("./work.ts")).checkWish(team.wish, await parts.roles(project));
+      (await import("./work.ts")).checkTeamRequest(team.wish, await parts.roles(project));
       const { phases, cast, planner } = team.wish;
       const members = (phases ?? []).flatMap((phase) => phase.members);
       for (const { agent, model } of [planner, ...members, ...cast.map((member) => ({ ...member, model: null }))])

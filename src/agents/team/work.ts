@@ -7,33 +7,33 @@ import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId, type NewNode, type Node } from "../../protocol/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../protocol/ports.ts";
 import type { Role } from "../../protocol/role.ts";
-import { problemsOf } from "../../protocol/team-plan.ts";
-import { begunTeam, letWait, membersOf, teamOn, type TeamRecord, type TeamWish } from "../../protocol/team.ts";
+import { findPlanProblems } from "../../protocol/team-plan.ts";
+import { newTeamRecord, markFailedForRetry, membersOf, readTeam, type TeamRecord, type TeamRequest } from "../../protocol/team.ts";
 import type { TurnEnd } from "../../protocol/turn.ts";
-import { isAsked } from "./asked.ts";
-import { happen, tellRoster, type Crew, type TeamParts } from "./crew.ts";
-import { openHealth } from "./health.ts";
-import { lead } from "./lead.ts";
+import { hasAddedMembers } from "./asked.ts";
+import { recordTeamEvent, tryWriteRoster, type TeamRun, type TeamDeps } from "./crew.ts";
+import { startMemoryWatch } from "./health.ts";
+import { runPhases } from "./lead.ts";
 import { openMail, type Mail } from "./mail.ts";
-import { makePlace, markLed, mendLog, placeOf, repositoryOf, type TeamPlace } from "./place.ts";
+import { createTeamDirectory, markLeader, repairLog, teamPaths, teamRepository, type TeamPaths } from "./place.ts";
 import { mergeWork } from "./merge.ts";
-import { mailParts } from "./take-mail.ts";
+import { createMailOptions } from "./take-mail.ts";
 
 /** What can be known before anything is made. */
-export function checkWish({ objective, phases, limits }: TeamWish, known: readonly Role[]): void {
+export function checkTeamRequest({ objective, phases, limits }: TeamRequest, known: readonly Role[]): void {
   if (objective.trim() === "") throw new Fault("usage", "the objective is empty");
   const roles = known.map(({ name }) => name);
-  const problems = problemsOf(phases ?? [], { roles, limits, members: [] });
+  const problems = findPlanProblems(phases ?? [], { roles, limits, members: [] });
   if (problems.length > 0)
     throw new Fault("usage", `the plan can't be used: ${problems.join("; ")}`, { hint: "skein roles lists the roles" });
 }
 
 type Add = (node: NewNode) => Promise<Node>;
 
-export async function* takeTeamTurn(parts: TeamParts, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+export async function* takeTeamTurn(parts: TeamDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const feed = createFeed<AgentEvent>();
   const add: Add = (node) => new Promise((resolve) => feed.push({ type: "node", node, recorded: resolve }));
-  const pass: Crew["pass"] = (event) => feed.push({ type: "passing", event });
+  const pass: TeamRun["pass"] = (event) => feed.push({ type: "passing", event });
   void work(parts, input, context, { add, pass })
     .catch((error: unknown): TurnEnd => ({ status: "broken", error: { kind: "broken", message: messageOf(error) } }))
     .then((end) => feed.push({ type: "end", end }))
@@ -41,78 +41,78 @@ export async function* takeTeamTurn(parts: TeamParts, input: TurnInput, context:
   yield* feed;
 }
 
-type Out = Pick<Crew, "pass"> & { add: Add };
+type TeamOutput = Pick<TeamRun, "pass"> & { add: Add };
 
-async function work(parts: TeamParts, input: TurnInput, context: TurnContext, out: Out): Promise<TurnEnd> {
-  const place = placeOf(input.project, input.session);
-  const found = teamOn(input.path);
-  const record = found === null ? await begin(parts, input, out, place) : goOn(found, parts, input, out, place);
-  const unmark = markLed(place);
+async function work(parts: TeamDeps, input: TurnInput, context: TurnContext, out: TeamOutput): Promise<TurnEnd> {
+  const place = teamPaths(input.project, input.session);
+  const found = readTeam(input.path);
+  const record = found === null ? await begin(parts, input, out, place) : continueTeam(found, parts, input, out, place);
+  const unmark = markLeader(place);
   try {
-    return await workOn(parts, input, context, { ...out, record, place });
+    return await runOpenedTeam(parts, input, context, { ...out, record, place });
   } finally {
     unmark();
   }
 }
 
-type Opened = Out & Pick<Crew, "record" | "place">;
+type Opened = TeamOutput & Pick<TeamRun, "record" | "place">;
 
-async function workOn(parts: TeamParts, input: TurnInput, context: TurnContext, opened: Opened): Promise<TurnEnd> {
+async function runOpenedTeam(parts: TeamDeps, input: TurnInput, context: TurnContext, opened: Opened): Promise<TurnEnd> {
   const { record, place } = opened;
-  const repository = repositoryOf(place, input.project);
+  const repository = teamRepository(place, input.project);
   if (input.team?.work === "merge") return mergeWork({ ...opened, parts, context, repository });
-  if (record.end?.event === "session_completed" && !isAsked(place)) return { status: "ok", answer: record.end.summary };
+  if (record.end?.event === "session_completed" && !hasAddedMembers(place)) return { status: "ok", answer: record.end.summary };
   const roles = await parts.roles(input.project);
-  checkWish(record.wish, roles);
+  checkTeamRequest(record.wish, roles);
   const { maxMemoryMb } = record.wish.limits;
   const stopper = new AbortController();
-  const crew: Omit<Crew, "mail"> = {
+  const crew: Omit<TeamRun, "mail"> = {
     parts,
     roles,
     input,
     context,
     ...opened,
     repository,
-    health: openHealth(),
+    health: startMemoryWatch(),
     memory: maxMemoryMb === null ? null : createSlots(maxMemoryMb),
     halt: null,
     signal: AbortSignal.any([context.signal, stopper.signal]),
     stopAll: () => stopper.abort(),
   };
-  letWait(record);
-  tellRoster(crew);
+  markFailedForRetry(record);
+  tryWriteRoster(crew);
   let mail: Mail | null = null;
   try {
-    mail = await openMail(mailParts(crew));
+    mail = await openMail(createMailOptions(crew));
     // What the path says was given may not have been written down by the mail yet.
     for (const { id, given } of membersOf(record)) mail.markGiven(id, given);
-    return await lead(Object.assign(crew, { mail }));
+    return await runPhases(Object.assign(crew, { mail }));
   } finally {
     crew.health.close();
     await mail?.close();
   }
 }
 
-async function begin(parts: TeamParts, input: TurnInput, { add, pass }: Out, place: TeamPlace): Promise<TeamRecord> {
+async function begin(parts: TeamDeps, input: TurnInput, { add, pass }: TeamOutput, place: TeamPaths): Promise<TeamRecord> {
   if (input.team?.work !== "run")
     throw new Fault("usage", "there is no team in this session to go on with", { hint: 'skein team run "objective"' });
   const { wish } = input.team;
-  makePlace(place, parts.self);
-  const base = await parts.workspaces.base(repositoryOf(place, input.project));
+  createTeamDirectory(place, parts.self);
+  const base = await parts.workspaces.base(teamRepository(place, input.project));
   await add({ author: "user", parts: [{ kind: "text", text: wish.objective }] });
   const created = { event: "session_created", directory: place.root, base, wish } as const;
-  const record = begunTeam(input.session, created);
-  await happen({ add, pass, record, place }, created, `a team begins in ${place.root}`);
+  const record = newTeamRecord(input.session, created);
+  await recordTeamEvent({ add, pass, record, place }, created, `a team begins in ${place.root}`);
   return record;
 }
 
 /** The record of one that has begun, with its place as it has to be, whatever an interruption left. */
-function goOn(record: TeamRecord, { self }: TeamParts, input: TurnInput, { pass }: Out, place: TeamPlace): TeamRecord {
+function continueTeam(record: TeamRecord, { self }: TeamDeps, input: TurnInput, { pass }: TeamOutput, place: TeamPaths): TeamRecord {
   checkSame(record, input);
   if (!existsSync(place.root))
     throw new Fault("usage", `the directory of this team was cleaned away: ${place.root}`, { hint: "begin another: skein team run" });
-  makePlace(place, self);
-  mendLog(place, record.id, input.path, (message) => pass({ type: "warning.raised", message }));
+  createTeamDirectory(place, self);
+  repairLog(place, record.id, input.path, (message) => pass({ type: "warning.raised", message }));
   return record;
 }
 

@@ -2,7 +2,7 @@
 import type { Api } from "../../protocol/api.ts";
 import type { Event } from "../../protocol/event.ts";
 
-export type History = {
+export type StoredHistory = {
   events: Event[];
   /** How many earlier ones were left out. */
   left: number;
@@ -11,15 +11,15 @@ export type History = {
 };
 
 /** The last events, with at most so many parts of nodes in them; null is all of them. */
-export async function readHistory(api: Api, session: string, limit: number | null): Promise<History> {
+export async function readHistory(api: Api, session: string, limit: number | null): Promise<StoredHistory> {
   const events: Event[] = [];
   for await (const event of api.turn.watch({ session, afterSeq: 0, until: "now" })) events.push(event);
-  const from = limit === null ? 0 : firstOf(events, limit);
+  const from = limit === null ? 0 : firstShown(events, limit);
   return { events: events.slice(from), left: from, seq: events.at(-1)?.seq ?? 0 };
 }
 
 /** The latest one is always shown, however many parts it has. */
-export function firstOf(events: readonly Event[], limit: number): number {
+export function firstShown(events: readonly Event[], limit: number): number {
   let parts = 0;
   let at = events.length;
   for (; at > 0; at--) {

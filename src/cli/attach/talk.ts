@@ -3,7 +3,7 @@ import { nearestWord } from "../../kit/nearest.ts";
 import type { Api } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 
-export type Talk = {
+export type AttachedSession = {
   api: Pick<Api, "turn" | "ask">;
   session: string;
   /** The question that waits, if one does. */
@@ -11,9 +11,9 @@ export type Talk = {
   leave: () => void;
 };
 
-type TalkCommand = { name: string; summary: string; act: (talk: Talk) => Promise<string | null> | string | null };
+type AttachCommand = { name: string; summary: string; act: (talk: AttachedSession) => Promise<string | null> | string | null };
 
-export const talkCommands: readonly TalkCommand[] = [
+export const attachCommands: readonly AttachCommand[] = [
   { name: "cancel", summary: "stop the turn, with all it has started", act: cancel },
   {
     name: "pause",
@@ -22,11 +22,11 @@ export const talkCommands: readonly TalkCommand[] = [
   },
   { name: "resume", summary: "let it go on", act: async ({ api, session }) => stateText(await api.turn.resume({ session })) },
   { name: "quit", summary: "leave, as Ctrl-C does; the turn runs on", act: quit },
-  { name: "help", summary: "this list", act: () => talkCommands.map(({ name, summary }) => `/${name} ${summary}`).join("\n  ") },
+  { name: "help", summary: "this list", act: () => attachCommands.map(({ name, summary }) => `/${name} ${summary}`).join("\n  ") },
 ];
 
 /** Gives back what is to be told of it, unless an event will tell. */
-export async function say(talk: Talk, typed: string): Promise<string | null> {
+export async function handleTypedLine(talk: AttachedSession, typed: string): Promise<string | null> {
   const text = typed.trim();
   if (/^\/[a-z?]+$/.test(text)) return commandNamed(text.slice(1)).act(talk);
   if (talk.ask === null) await talk.api.turn.steer({ session: talk.session, text });
@@ -34,22 +34,22 @@ export async function say(talk: Talk, typed: string): Promise<string | null> {
   return null;
 }
 
-function commandNamed(name: string): TalkCommand {
-  const command = talkCommands.find((candidate) => candidate.name === name);
+function commandNamed(name: string): AttachCommand {
+  const command = attachCommands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
-  const names = talkCommands.map((each) => each.name);
+  const names = attachCommands.map((each) => each.name);
   const near = nearestWord(name, names);
   throw new Fault("usage", `no command /${name}`, {
     hint: near === null ? names.map((each) => `/${each}`).join(" ") : `did you mean /${near}?`,
   });
 }
 
-async function cancel({ api, session }: Talk): Promise<string> {
+async function cancel({ api, session }: AttachedSession): Promise<string> {
   await api.turn.cancel({ session });
   return "stopping the turn…";
 }
 
-function quit({ leave }: Talk): null {
+function quit({ leave }: AttachedSession): null {
   leave();
   return null;
 }

@@ -1,28 +1,28 @@
 // Lines typed below what streams: as long as nothing is typed the output flows freely, then whole lines of it go above
 // what is being typed. Knows keys and rows, not what is said.
-import type { Door, Screen } from "../command.ts";
+import type { CommandContext, TextOutput } from "../command.ts";
 import { keyDecoder, type Key } from "../repl/keys.ts";
-import { inView, layOut, type Layout } from "../../kit/lay-out.ts";
-import { below, repaint, rewrapped } from "../repl/paint.ts";
+import { visiblePart, layOutText, type TextLayout } from "../../kit/lay-out.ts";
+import { moveBelow, repaint, rewrapLayout } from "../repl/paint.ts";
 import { freshPrompt, press, type Prompt } from "../repl/prompt.ts";
 import type { RawTerminal } from "../terminal.ts";
 
-export type TypedOptions = { label: string; onLine: (text: string) => void; onLeave: () => void };
+export type TypedLinesOptions = { label: string; onLine: (text: string) => void; onLeave: () => void };
 
-const nothing: Layout = { rows: [""], cursor: { row: 0, column: 0 } };
+const nothing: TextLayout = { rows: [""], cursor: { row: 0, column: 0 } };
 
 export class TypedLines {
-  readonly #out: Screen;
-  readonly #options: TypedOptions;
+  readonly #out: TextOutput;
+  readonly #options: TypedLinesOptions;
   readonly #decode = keyDecoder();
   readonly #entered: string[] = [];
   #terminal: RawTerminal | null = null;
   #prompt: Prompt = freshPrompt([]);
-  #shown: Layout | null = null;
+  #shown: TextLayout | null = null;
   #held = "";
   #midLine = false;
 
-  static async open(door: Door, options: TypedOptions): Promise<TypedLines> {
+  static async open(door: CommandContext, options: TypedLinesOptions): Promise<TypedLines> {
     const typed = new TypedLines(door.out, options);
     typed.#terminal = await door.stdin.raw({
       onInput: (text) => typed.arrived(text),
@@ -32,13 +32,13 @@ export class TypedLines {
     return typed;
   }
 
-  constructor(out: Screen, options: TypedOptions) {
+  constructor(out: TextOutput, options: TypedLinesOptions) {
     this.#out = out;
     this.#options = options;
   }
 
   /** Whatever is shown goes through it. */
-  get screen(): Screen {
+  get screen(): TextOutput {
     const { isTty, color } = this.#out;
     const columns = () => this.#out.columns;
     return {
@@ -71,7 +71,7 @@ export class TypedLines {
     if (entered === undefined || entered.trim() === "") return;
     this.#prompt = { ...prompt, line: { text: entered, cursor: entered.length } };
     this.#paint();
-    if (this.#shown !== null) this.#out.write(below(this.#shown));
+    if (this.#shown !== null) this.#out.write(moveBelow(this.#shown));
     this.#shown = null;
     this.#entered.push(entered);
     this.#prompt = freshPrompt(this.#entered);
@@ -115,14 +115,14 @@ export class TypedLines {
       return;
     }
     if (this.#shown === null && this.#midLine) this.#flow("\n");
-    const next = inView(layOut(this.#options.label, line, this.#out.columns), this.#terminal?.rows() ?? 24);
+    const next = visiblePart(layOutText(this.#options.label, line, this.#out.columns), this.#terminal?.rows() ?? 24);
     this.#out.write(repaint(this.#shown, next));
     this.#shown = next;
   }
 
   #resized(): void {
     if (this.#shown === null) return;
-    this.#shown = rewrapped(this.#shown, this.#out.columns);
+    this.#shown = rewrapLayout(this.#shown, this.#out.columns);
     this.#paint();
   }
 }

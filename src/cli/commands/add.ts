@@ -10,11 +10,11 @@ import { nodeRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { jsonFlag } from "../args.ts";
 import { commandTurn } from "../command-turn.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
-import { policyFlags, policyFrom, readPolicyFlags, type PolicyWish } from "../policy-flags.ts";
-import { plain } from "../style.ts";
+import { policyFlags, resolvePolicy, readPolicyFlags, type PolicyFlagValues } from "../policy-flags.ts";
+import { stripControls } from "../style.ts";
 
 type Source = { name: string; value: string; summary: string; needsNetwork: boolean; command: (identifier: string) => string };
 
@@ -53,29 +53,38 @@ export const add: Command = {
   run: runAdd,
 };
 
-async function runAdd(args: Args, door: Door): Promise<number> {
+async function runAdd(args: Args, door: CommandContext): Promise<number> {
   const [wanted, message] = args.positionals;
   const given = [...sources.map((source) => source.name), "from"].filter((name) => args.flags[name] !== undefined);
   if (given.length + (message === undefined ? 0 : 1) !== 1)
     throw new Fault("usage", "add takes one thing: a message, --file, --http, --postgres or --from");
   const wish = readPolicyFlags(args, door);
   const api = await door.api();
-  const session = await sessionNamed(api, door, wanted);
+  const session = await findSession(api, door, wanted);
   const node = await addOne(api, door, session, message ?? null, args, wish);
   door.out.write(
-    args.flags["json"] ? jsonText(nodeRecord(node)) : `added ${shortId(node.id)} to ${plain(session.name ?? shortId(session.id))}\n`,
+    args.flags["json"]
+      ? jsonText(nodeRecord(node))
+      : `added ${shortId(node.id)} to ${stripControls(session.name ?? shortId(session.id))}\n`,
   );
   return 0;
 }
 
-async function addOne(api: Api, door: Door, session: Session, message: string | null, args: Args, wish: PolicyWish): Promise<Node> {
+async function addOne(
+  api: Api,
+  door: CommandContext,
+  session: Session,
+  message: string | null,
+  args: Args,
+  wish: PolicyFlagValues,
+): Promise<Node> {
   if (message !== null) return api.node.add({ session: session.id, text: message });
   const from = args.flags["from"];
-  if (typeof from === "string") return api.node.addSession({ session: session.id, from: (await sessionNamed(api, door, from)).id });
+  if (typeof from === "string") return api.node.addSession({ session: session.id, from: (await findSession(api, door, from)).id });
   const source = sources.find((candidate) => args.flags[candidate.name] !== undefined) as Source;
   const value = args.flags[source.name] as string;
   const identifier = source.name === "file" ? absolutePath(value, { cwd: door.cwd, home: door.home }) : value;
-  const policy = policyFrom(wish, await api.config.values(), "minimal");
+  const policy = resolvePolicy(wish, await api.config.values(), "minimal");
   if (policy.net === "off" && source.needsNetwork)
     throw new Fault("usage", `the network is off, and --${source.name} needs it`, { hint: "add --net on" });
   return copy(api, session, source, identifier, policy);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { agent, agentsReport } from "../../protocol/schema/agent-records.ts";
-import type { AgentRow, AgentsReport, ContractCheck, ContractName } from "../../protocol/agents.ts";
-import { contractNames } from "../../protocol/agents.ts";
+import type { AgentInfo, AgentsReport, TrialCheck, TrialCheckName } from "../../protocol/agents.ts";
+import { trialCheckNames } from "../../protocol/agents.ts";
 import { agents } from "./agents.ts";
 import { doctor } from "./doctor.ts";
 import { run } from "./fixtures/run-command.ts";
 
-const row = (name: string, more: Partial<AgentRow>): AgentRow => ({
+const row = (name: string, more: Partial<AgentInfo>): AgentInfo => ({
   name,
   kind: "cli",
   installed: true,
@@ -72,13 +72,13 @@ pi: not installed; npm install -g pi
 });
 
 describe("doctor --agents", () => {
-  const checks = (outcomes: Partial<Record<ContractName, ContractCheck["outcome"]>>, detail: string | null = null): ContractCheck[] =>
-    contractNames.map((name) => {
+  const checks = (outcomes: Partial<Record<TrialCheckName, TrialCheck["outcome"]>>, detail: string | null = null): TrialCheck[] =>
+    trialCheckNames.map((name) => {
       const outcome = outcomes[name] ?? "ok";
       return { name, outcome, detail: outcome === "failed" ? detail : null, durationMs: 10 };
     });
   const trial = { path: "/opt/x", version: "2.0.0", works: true, reason: null, durationMs: 1234 };
-  const untried = Object.fromEntries(contractNames.slice(1).map((name) => [name, "untried" as const]));
+  const untried = Object.fromEntries(trialCheckNames.slice(1).map((name) => [name, "untried" as const]));
   const broken: AgentsReport = {
     ok: false,
     agents: [

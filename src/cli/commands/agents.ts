@@ -1,10 +1,10 @@
 // skein agents: who can take a turn here, with which credential, and what is missing.
-import type { AgentCredential, AgentRow } from "../../protocol/agents.ts";
+import type { AgentCredential, AgentInfo } from "../../protocol/agents.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
 import { whileWaiting } from "../progress.ts";
-import { plain, showsUnicode, type Style, styleOf } from "../style.ts";
+import { stripControls, showsUnicode, type Style, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 
 export const agents: Command = {
@@ -20,7 +20,7 @@ session of its own, take an effort (-m model:high) and a role. \`skein doctor
   run: runAgents,
 };
 
-async function runAgents(args: Args, door: Door): Promise<number> {
+async function runAgents(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const rows = await whileWaiting(door, "looking at the agents", () => api.agents.list());
   if (args.flags["json"]) {
@@ -29,7 +29,7 @@ async function runAgents(args: Args, door: Door): Promise<number> {
   }
   const style = styleOf(door.out);
   const marks = showsUnicode(door.env) ? { ready: "✓", not: "✗", absent: "○" } : { ready: "+", not: "x", absent: "-" };
-  const mark = (row: AgentRow) =>
+  const mark = (row: AgentInfo) =>
     row.missing === null ? style.green(marks.ready) : row.installed ? style.yellow(marks.not) : style.dim(marks.absent);
   door.out.write(
     tableText(
@@ -44,10 +44,10 @@ async function runAgents(args: Args, door: Door): Promise<number> {
 
 const columns = [{}, { title: "AGENT" }, { title: "VERSION" }, { title: "CREDENTIAL" }, { title: "CAN" }, { title: "TRIED" }];
 
-function cells(row: AgentRow, style: Style): string[] {
+function cells(row: AgentInfo, style: Style): string[] {
   const paint = row.installed ? (text: string) => text : style.dim;
   const version = row.installed ? (row.version ?? "unknown") : "-";
-  return [row.name, version, keyText(row.credentials), abilityText(row), triedText(row)].map((text) => paint(plain(text)));
+  return [row.name, version, keyText(row.credentials), abilityText(row), triedText(row)].map((text) => paint(stripControls(text)));
 }
 
 function keyText(credentials: AgentCredential[]): string {
@@ -57,23 +57,23 @@ function keyText(credentials: AgentCredential[]): string {
   return sources.length > 0 ? sources.join(", ") : usable.length > 0 ? "none needed" : "not set";
 }
 
-function abilityText({ can, installed }: AgentRow): string {
+function abilityText({ can, installed }: AgentInfo): string {
   if (!installed) return "-";
   const words = [can.resume ? "resume" : "", can.fork ? "fork" : "", can.efforts.length > 0 ? "effort" : "", "role"];
   return words.filter((word) => word !== "").join(", ");
 }
 
-function triedText({ tried }: AgentRow): string {
+function triedText({ tried }: AgentInfo): string {
   if (tried === null) return "-";
   return `${tried.works ? "works" : "broken"}, ${new Date(tried.at).toISOString().slice(0, 10)}`;
 }
 
 /** What is to be known of a credential that is there. */
-function noteTexts({ name, installed, credentials }: AgentRow, style: Style): string[] {
+function noteTexts({ name, installed, credentials }: AgentInfo, style: Style): string[] {
   const notes = new Set(credentials.flatMap(({ kind, note }) => (kind === "sign-in" && note !== null && installed ? [note] : [])));
-  return [...notes].map((note) => `${plain(name)}: ${style.dim(plain(`its own sign-in; ${note}`))}\n`);
+  return [...notes].map((note) => `${stripControls(name)}: ${style.dim(stripControls(`its own sign-in; ${note}`))}\n`);
 }
 
-function missingText({ name, missing, hint }: AgentRow, style: Style): string {
-  return `${plain(name)}: ${plain(missing ?? "")}${hint === null ? "" : `; ${style.dim(plain(hint))}`}\n`;
+function missingText({ name, missing, hint }: AgentInfo, style: Style): string {
+  return `${stripControls(name)}: ${stripControls(missing ?? "")}${hint === null ? "" : `; ${style.dim(stripControls(hint))}`}\n`;
 }

@@ -3,9 +3,9 @@ import type { Ask } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { askRecord } from "../../protocol/records.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain } from "../style.ts";
+import { stripControls } from "../style.ts";
 import { waitingSessions } from "./asks.ts";
 
 export const answer: Command = {
@@ -23,7 +23,7 @@ Examples:
   run: runAnswer,
 };
 
-async function runAnswer(args: Args, door: Door): Promise<number> {
+async function runAnswer(args: Args, door: CommandContext): Promise<number> {
   const [ask = "", text = ""] = args.positionals;
   const api = await door.api();
   const waiting = await waitingSessions(api, 1);
@@ -34,7 +34,7 @@ async function runAnswer(args: Args, door: Door): Promise<number> {
     return 0;
   }
   const others = (await api.ask.list({ session: answered.session })).length;
-  door.out.write(`answered: ${plain(answered.answer ?? "")}\n`);
+  door.out.write(`answered: ${stripControls(answered.answer ?? "")}\n`);
   door.err.write(`${goingOn(answered, { isWaiting, others })}\n`);
   return 0;
 }

@@ -6,9 +6,9 @@ import { shortId } from "../../protocol/node.ts";
 import { askRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const asks: Command = {
   name: "asks",
@@ -21,7 +21,7 @@ itself; one that has ended goes on with \`skein run --resume <session>\`.`,
   run: runAsks,
 };
 
-async function runAsks(args: Args, door: Door): Promise<number> {
+async function runAsks(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const open = await api.ask.list({ session: null });
   const waiting = await waitingSessions(api, open.length);
@@ -43,11 +43,11 @@ export async function waitingSessions(api: Api, open: number): Promise<Set<strin
   return new Set(rows.filter(({ state }) => state === "asking" || state === "paused").map(({ session }) => session.id));
 }
 
-function askText(ask: Ask, session: Session, { isWaiting, door }: { isWaiting: boolean; door: Door }): string {
+function askText(ask: Ask, session: Session, { isWaiting, door }: { isWaiting: boolean; door: CommandContext }): string {
   const style = styleOf(door.out);
   const left = ask.expiresAt === null ? "" : ` for another ${formatDuration(Math.max(0, ask.expiresAt - Date.now()))}`;
   const waits = isWaiting ? `its turn waits${left}` : "its turn has ended";
-  const where = `session ${session.name === null ? shortId(session.id) : plain(session.name)} · ${ago(Date.now() - ask.openedAt)} · ${waits}`;
-  const options = ask.options.map((option, at) => `  ${at + 1}  ${plain(option)}\n`).join("");
-  return `${style.cyan(shortId(ask.id))}  ${style.bold(plain(ask.question))}\n${options}  ${style.dim(where)}\n`;
+  const where = `session ${session.name === null ? shortId(session.id) : stripControls(session.name)} · ${ago(Date.now() - ask.openedAt)} · ${waits}`;
+  const options = ask.options.map((option, at) => `  ${at + 1}  ${stripControls(option)}\n`).join("");
+  return `${style.cyan(shortId(ask.id))}  ${style.bold(stripControls(ask.question))}\n${options}  ${style.dim(where)}\n`;
 }

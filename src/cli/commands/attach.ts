@@ -8,13 +8,13 @@ import { eventRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { readHistory } from "../attach/history.ts";
 import { TypedLines } from "../attach/typed-lines.ts";
-import { say, talkCommands } from "../attach/talk.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
-import { record } from "../print/printer.ts";
-import { watchedPrinter } from "../print/watched.ts";
-import { plain, styleOf } from "../style.ts";
-import { tellFault } from "../tell-fault.ts";
+import { handleTypedLine, attachCommands } from "../attach/talk.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
+import { printRecord } from "../print/printer.ts";
+import { sessionPrinter } from "../print/watched.ts";
+import { stripControls, styleOf } from "../style.ts";
+import { printFault } from "../tell-fault.ts";
 
 export const attach: Command = {
   name: "attach",
@@ -29,7 +29,7 @@ export const attach: Command = {
 runs it. A line you type is given to the agent at its next step; while it asks
 something, the line is the answer, and a number chooses an option.
 
-${talkCommands.map(({ name, summary }) => `  /${name.padEnd(10)}${summary}`).join("\n")}
+${attachCommands.map(({ name, summary }) => `  /${name.padEnd(10)}${summary}`).join("\n")}
 
 Ctrl-C leaves and the turn runs on: exit code 0. When the turn ends, the exit code
 is the turn's. Without a terminal attach only watches. Any number can be attached.`,
@@ -38,14 +38,14 @@ is the turn's. Without a terminal attach only watches. Any number can be attache
 
 const historyParts = 100;
 
-async function runAttach(args: Args, door: Door): Promise<number> {
+async function runAttach(args: Args, door: CommandContext): Promise<number> {
   const isJson = args.flags["json"] === true;
   if (args.flags["tui"] === true) {
     if (isJson) throw new Fault("usage", "--tui and --json exclude each other");
     return (await import("./tui.ts")).showInTui(door, args.positionals[0]);
   }
   const api = await door.api();
-  const session = await sessionNamed(api, door, args.positionals[0]);
+  const session = await findSession(api, door, args.positionals[0]);
   const history = await readHistory(api, session.id, isJson ? null : historyParts);
   const left = Promise.withResolvers<"SIGINT" | "SIGTERM">();
   door.onStop(left.resolve);
@@ -54,10 +54,10 @@ async function runAttach(args: Args, door: Door): Promise<number> {
   const typed = isTyped ? await typedTo(api, session, door, seen, () => left.resolve("SIGINT")) : null;
   const screen = typed?.screen ?? door.out;
   const show = isJson
-    ? (event: Event) => record(door, eventRecord(event))
-    : watchedPrinter(screen, { stream: screen.isTty, answers: isTyped ? "typed" : "elsewhere" });
+    ? (event: Event) => printRecord(door, eventRecord(event))
+    : sessionPrinter(screen, { stream: screen.isTty, answers: isTyped ? "typed" : "elsewhere" });
   const take = (event: Event): void => {
-    note(seen, event);
+    applyEvent(seen, event);
     show(event);
   };
   try {
@@ -73,13 +73,13 @@ async function runAttach(args: Args, door: Door): Promise<number> {
 }
 
 /** What a watcher has to know besides what it shows. */
-export type Seen = { asks: string[]; openTurn: string | null; status: TurnStatus | null };
+export type WatchState = { asks: string[]; openTurn: string | null; status: TurnStatus | null };
 
-function newSeen(): Seen {
+function newSeen(): WatchState {
   return { asks: [], openTurn: null, status: null };
 }
 
-function note(seen: Seen, event: Event): void {
+function applyEvent(seen: WatchState, event: Event): void {
   if (event.type === "ask.opened") seen.asks.push(event.ask.id);
   if (event.type === "ask.closed") seen.asks = seen.asks.filter((id) => id !== event.ask.id);
   if (event.type === "turn.started") seen.openTurn = event.turnId;
@@ -88,15 +88,15 @@ function note(seen: Seen, event: Event): void {
   seen.status = event.turn.status;
 }
 
-function typedTo(api: Api, session: Session, door: Door, seen: Seen, leave: () => void): Promise<TypedLines> {
+function typedTo(api: Api, session: Session, door: CommandContext, seen: WatchState, leave: () => void): Promise<TypedLines> {
   const opened: Promise<TypedLines> = TypedLines.open(door, {
     label: styleOf(door.out).bold("> "),
     onLeave: leave,
     onLine: (text) => {
       const write = (shown: string): void => void opened.then((typed) => typed.screen.write(shown));
-      say({ api, session: session.id, ask: seen.asks[0] ?? null, leave }, text).then(
+      handleTypedLine({ api, session: session.id, ask: seen.asks[0] ?? null, leave }, text).then(
         (told) => told !== null && write(`${styleOf(door.out).dim(`  ${told}`)}\n`),
-        (error: unknown) => tellFault(error, { env: door.env, write }),
+        (error: unknown) => printFault(error, { env: door.env, write }),
       );
     },
   });
@@ -117,13 +117,13 @@ async function followed(
   }
 }
 
-function leaving(how: "SIGINT" | "SIGTERM", session: Session, door: Door): number {
+function leaving(how: "SIGINT" | "SIGTERM", session: Session, door: CommandContext): number {
   const name = nameOf(session);
   door.err.write(`left ${name}; it runs on\n  skein attach ${name}   joins it again\n  skein kill ${name}     stops it\n`);
   return how === "SIGINT" ? 0 : 143;
 }
 
-function ending({ openTurn, status }: Seen, session: Session, door: Door): number {
+function ending({ openTurn, status }: WatchState, session: Session, door: CommandContext): number {
   const name = nameOf(session);
   if (openTurn !== null) {
     door.err.write(`the process that ran ${name} is gone; skein run --resume ${name} goes on\n`);
@@ -135,5 +135,5 @@ function ending({ openTurn, status }: Seen, session: Session, door: Door): numbe
 }
 
 function nameOf(session: Session): string {
-  return plain(session.name ?? shortId(session.id));
+  return stripControls(session.name ?? shortId(session.id));
 }

@@ -1,9 +1,9 @@
 // skein auth status: which credential would be used for each vendor, and by agents of their own; never its value.
-import type { AuthRow, OwnCredential } from "../../protocol/api.ts";
+import type { VendorAuth, AgentAuth } from "../../protocol/api.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, showsUnicode, styleOf } from "../style.ts";
+import { stripControls, showsUnicode, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 
 export const auth: Command = {
@@ -16,7 +16,7 @@ export const auth: Command = {
   run: runAuth,
 };
 
-async function runAuth(args: Args, door: Door): Promise<number> {
+async function runAuth(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const rows = (await api.auth.status()).toSorted((a, b) => Number(b.ready) - Number(a.ready));
   if (args.flags["json"]) {
@@ -25,13 +25,18 @@ async function runAuth(args: Args, door: Door): Promise<number> {
   }
   const style = styleOf(door.out);
   const marks = showsUnicode(door.env) ? { yes: "✓", no: "✗" } : { yes: "+", no: "-" };
-  const cells = (row: AuthRow): string[] =>
+  const cells = (row: VendorAuth): string[] =>
     row.ready
-      ? [style.green(marks.yes), plain(row.vendor), plain(row.source ?? "no key needed"), style.dim(plain(row.baseUrl))]
-      : [style.dim(marks.no), plain(row.vendor), style.dim("not set"), style.dim(plain(row.hint))];
-  const own = ({ agent, kind, source, note }: OwnCredential): string[] => {
+      ? [
+          style.green(marks.yes),
+          stripControls(row.vendor),
+          stripControls(row.source ?? "no key needed"),
+          style.dim(stripControls(row.baseUrl)),
+        ]
+      : [style.dim(marks.no), stripControls(row.vendor), style.dim("not set"), style.dim(stripControls(row.hint))];
+  const own = ({ agent, kind, source, note }: AgentAuth): string[] => {
     const words = [kind === "key" ? "a key of its own" : "its own sign-in", ...(note === "" ? [] : [note])].join("; ");
-    return [style.green(marks.yes), `  ${plain(agent)}`, plain(source), style.dim(plain(words))];
+    return [style.green(marks.yes), `  ${stripControls(agent)}`, stripControls(source), style.dim(stripControls(words))];
   };
   door.out.write(
     tableText(

@@ -1,21 +1,21 @@
 // skein chat: a conversation in the terminal, or line by line from a pipe. The session is kept and can be resumed.
-import type { SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
+import type { SessionOpenParams, Settings, TurnStartParams } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId, textOf } from "../../protocol/node.ts";
-import type { Args, Command, Door, Flag } from "../command.ts";
+import type { Args, Command, CommandContext, Flag } from "../command.ts";
 import { oneLine } from "../../kit/text.ts";
 import { nodeLines } from "../print/spoken.ts";
 import { runFlags } from "../run-flags.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { completeEntry } from "../repl/complete.ts";
 import { slashCommands } from "../repl/commands.ts";
 import { historyFile, openHistory } from "../repl/history.ts";
-import { askedInput, pipedInput, type Input } from "../repl/input.ts";
-import { nameOf } from "../repl/listing.ts";
+import { lineInput, pipedInput, type Input } from "../repl/input.ts";
+import { sessionLabel } from "../repl/listing.ts";
 import { askAtTip, runRepl, showAsk, type Repl } from "../repl/repl.ts";
 import { TerminalInput } from "../repl/terminal-input.ts";
 import { isMessage } from "../repl/walk.ts";
-import { readFlags, roleFor, sessionFrom, turnFrom } from "./run.ts";
+import { readFlags, loadRole, buildSessionOpen, buildTurn } from "./run.ts";
 
 const taken = new Set(
   "model agent provider role continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
@@ -29,7 +29,7 @@ export const screenReaderFlag: Flag = {
 };
 
 /** Whether words are to be listened to, by flag, configuration or the environment's own word for it. */
-export function isSpokenFor(flags: ReturnType<typeof readFlags>, settings: Settings, { env, stdin }: Door): boolean {
+export function usesScreenReader(flags: ReturnType<typeof readFlags>, settings: Settings, { env, stdin }: CommandContext): boolean {
   return flags.on("screen-reader") || (stdin.isTty && (settings.screenReader || !["", "0", undefined].includes(env["ACCESSIBLE"])));
 }
 
@@ -51,23 +51,23 @@ Without a terminal each line of stdin is a message or a slash command, and the e
   run: runChat,
 };
 
-async function runChat(args: Args, door: Door): Promise<number> {
+async function runChat(args: Args, door: CommandContext): Promise<number> {
   const flags = readFlags(args, door);
   const [wanted] = args.positionals;
   if (wanted !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
   if (wanted !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
-  return talk(flags, door, wanted);
+  return openChat(flags, door, wanted);
 }
 
-export async function talk(flags: ReturnType<typeof readFlags>, door: Door, wanted: string | undefined): Promise<number> {
+export async function openChat(flags: ReturnType<typeof readFlags>, door: CommandContext, wanted: string | undefined): Promise<number> {
   const ephemeral = flags.on("ephemeral");
   const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
-  const isSpoken = isSpokenFor(flags, await api.config.values(), door);
+  const isSpoken = usesScreenReader(flags, await api.config.values(), door);
   const isWatched = !isSpoken && door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
-  const asks: TurnStart["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
-  const turn = { ...turnFrom(flags, await api.config.values(), door), asks };
-  const role = await roleFor(api, flags);
-  const open = openingOf(sessionFrom(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), wanted);
+  const asks: TurnStartParams["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
+  const turn = { ...buildTurn(flags, await api.config.values(), door), asks };
+  const role = await loadRole(api, flags);
+  const open = openingOf(buildSessionOpen(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), wanted);
   const isNew = open.find.by === "new";
   // Only the session knows who it is that they would go to.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
@@ -80,7 +80,7 @@ export async function talk(flags: ReturnType<typeof readFlags>, door: Door, want
   const input: Input = isWatched
     ? await TerminalInput.open(door, { history, complete: (line) => completeEntry(repl, line) })
     : isSpoken
-      ? askedInput(door)
+      ? lineInput(door)
       : pipedInput(door);
   try {
     return await runRepl(repl, input, history.add);
@@ -91,7 +91,7 @@ export async function talk(flags: ReturnType<typeof readFlags>, door: Door, want
 }
 
 /** A new session has its id before its first message, so that it can be told. */
-function openingOf(open: SessionOpen, wanted: string | undefined): SessionOpen {
+function openingOf(open: SessionOpenParams, wanted: string | undefined): SessionOpenParams {
   if (wanted !== undefined) return { ...open, find: { by: "name", wanted, orCreate: true } };
   return open.find.by === "new" ? { ...open, id: Bun.randomUUIDv7() } : open;
 }
@@ -102,11 +102,11 @@ async function greet(repl: Repl): Promise<void> {
   const say = (text: string) => door.err.write(`${text}\n`);
   const help = style.dim("· /help lists the commands");
   if (session === null || session.tip === null) {
-    say(`New session ${session === null ? shortId(open.id ?? "") : nameOf(session)} ${help}`);
+    say(`New session ${session === null ? shortId(open.id ?? "") : sessionLabel(session)} ${help}`);
     return;
   }
   const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
-  say(`Session ${nameOf(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
+  say(`Session ${sessionLabel(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
   if (repl.isSpoken) say(messages.slice(-2).flatMap(nodeLines).join("\n"));
   else
     for (const node of messages.slice(-2))
@@ -118,7 +118,7 @@ async function greet(repl: Repl): Promise<void> {
 function farewell({ door, session }: Repl, ephemeral: boolean): void {
   if (session === null || ephemeral) return;
   door.err.write(
-    `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellWord(plain(session.name))}\n`,
+    `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellWord(stripControls(session.name))}\n`,
   );
 }
 

@@ -1,6 +1,6 @@
 // skein completions: the script that teaches a shell our commands and flags.
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { completionScript, shells, type Shell } from "../completions.ts";
 import { jsonText } from "../json.ts";
 
@@ -18,7 +18,7 @@ export const completions: Command = {
   run: runCompletions,
 };
 
-async function runCompletions(args: Args, door: Door): Promise<number> {
+async function runCompletions(args: Args, door: CommandContext): Promise<number> {
   const shell = args.positionals[0] as Shell;
   const { allCommands } = await import("../index.ts");
   const script = completionScript(shell, await allCommands());

@@ -1,11 +1,11 @@
 // skein config: what is set, by whom, and where to change it.
 import { Fault } from "../../protocol/error.ts";
-import type { Api, ConfigRow } from "../../protocol/api.ts";
+import type { Api, ConfigEntry } from "../../protocol/api.ts";
 import { nearestWord } from "../../kit/nearest.ts";
 import { jsonFlag, usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 
 export const config: Command = {
@@ -25,7 +25,7 @@ Examples:
   run: runConfig,
 };
 
-type Verb = { words: number; text: (api: Api, args: Args, door: Door) => Promise<string>; isLenient?: boolean };
+type Verb = { words: number; text: (api: Api, args: Args, door: CommandContext) => Promise<string>; isLenient?: boolean };
 
 const verbs: Record<string, Verb> = {
   list: { words: 0, text: list },
@@ -35,7 +35,7 @@ const verbs: Record<string, Verb> = {
   schema: { words: 1, text: schema, isLenient: true },
 };
 
-async function runConfig(args: Args, door: Door): Promise<number> {
+async function runConfig(args: Args, door: CommandContext): Promise<number> {
   const name = args.positionals[0] ?? "list";
   const verb = verbs[name] as Verb;
   if (args.positionals.length < verb.words)
@@ -47,11 +47,11 @@ async function runConfig(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-async function list(api: Api, args: Args, door: Door): Promise<string> {
+async function list(api: Api, args: Args, door: CommandContext): Promise<string> {
   const rows = await api.config.show();
   if (args.flags["json"]) return jsonText(rows);
   const style = styleOf(door.out);
-  const cells = rows.map((row) => [row.key, shown(row) === "" ? style.dim("-") : shown(row), style.dim(plain(row.origin))]);
+  const cells = rows.map((row) => [row.key, shown(row) === "" ? style.dim("-") : shown(row), style.dim(stripControls(row.origin))]);
   return tableText(cells, { columns: [{ title: "KEY" }, { title: "VALUE" }, { title: "ORIGIN" }], paintTitle: style.dim });
 }
 
@@ -100,8 +100,8 @@ async function schema(api: Api): Promise<string> {
   return `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
 }
 
-function shown(row: ConfigRow): string {
+function shown(row: ConfigEntry): string {
   const value = row.written ?? row.value;
   if (value === null || (Array.isArray(value) && value.length === 0)) return "";
-  return plain(typeof value === "string" ? value : JSON.stringify(value));
+  return stripControls(typeof value === "string" ? value : JSON.stringify(value));
 }

@@ -1,8 +1,8 @@
 // skein context: exactly what the agent would be sent, with token counts.
 import type { ContextView } from "../../protocol/api.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { nodeNamed, sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findNode, findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
 import { styleOf } from "../style.ts";
 
@@ -16,11 +16,11 @@ export const context: Command = {
   run: runContext,
 };
 
-async function runContext(args: Args, door: Door): Promise<number> {
+async function runContext(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
-  const session = await sessionNamed(api, door, args.positionals[0]);
+  const session = await findSession(api, door, args.positionals[0]);
   const wanted = args.positionals[1];
-  const node = wanted === undefined ? null : (await nodeNamed(api, session, wanted)).id;
+  const node = wanted === undefined ? null : (await findNode(api, session, wanted)).id;
   const view = await api.context.render({ session: session.id, node });
   if (args.flags["json"]) door.out.write(jsonText(recordOf(view)));
   else if (args.flags["body"]) door.out.write(`${view.body ?? "no model can be asked, so there is no request"}\n`);

@@ -2,7 +2,7 @@
 import { sessionRecord } from "../../protocol/records.ts";
 import { shortId } from "../../protocol/node.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
 
 export const create: Command = {
@@ -14,7 +14,7 @@ export const create: Command = {
   run: runCreate,
 };
 
-async function runCreate(args: Args, door: Door): Promise<number> {
+async function runCreate(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const settings = await api.config.values();
   const model = args.flags["model"];

@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TreeView, TurnStart } from "../../protocol/api.ts";
+import type { TreeView, TurnStartParams } from "../../protocol/api.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
-import { usualPolicy } from "../../protocol/policy.ts";
-import { plainTurn } from "../../protocol/turn-start.ts";
-import type { Args, Command, Door } from "../command.ts";
+import { defaultPolicy } from "../../protocol/policy.ts";
+import { bareTurn } from "../../protocol/turn-start.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { demoScript, demoTask } from "../demo-script.ts";
 import { followTurn } from "../follow-turn.ts";
 import { printerFor } from "../print/printer.ts";
@@ -26,7 +26,7 @@ export const demo: Command = {
   run: runDemo,
 };
 
-async function runDemo(args: Args, door: Door): Promise<number> {
+async function runDemo(args: Args, door: CommandContext): Promise<number> {
   const root = mkdtempSync(join(tmpdir(), "skein-demo-"));
   const project = join(root, "project");
   mkdirSync(join(project, ".skein"), { recursive: true });
@@ -77,8 +77,8 @@ function wentAsTold(view: TreeView): boolean {
   return tests.length === 2 && tests.every((part, at) => part.kind === "result" && part.isError === (at === 0));
 }
 
-function demoTurn(session: string): TurnStart {
-  const turn = plainTurn(session, usualPolicy);
+function demoTurn(session: string): TurnStartParams {
+  const turn = bareTurn(session, defaultPolicy);
   return { ...turn, limits: { ...turn.limits, maxSteps: 20 }, timeoutMs: 60_000, idleMs: 30_000 };
 }
 

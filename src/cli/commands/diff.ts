@@ -1,13 +1,13 @@
 // skein diff: two branches side by side: where they part, and what each did after that.
 import { groupDigits, oneLine } from "../../kit/text.ts";
-import { branchFigures, branchName, changeSigns } from "../../protocol/branch-figures.ts";
+import { branchStats, branchName, changeSigns } from "../../protocol/branch-figures.ts";
 import { shortId } from "../../protocol/node.ts";
 import { type BranchComparison, type BranchSide, comparisonRecord } from "../../protocol/tree-views.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { mark, summary } from "../print/tree.ts";
-import { plain, type Style, styleOf } from "../style.ts";
+import { nodeMarker, nodeSummary } from "../print/tree.ts";
+import { stripControls, type Style, styleOf } from "../style.ts";
 import { fit, tableText } from "../table.ts";
 
 export const diff: Command = {
@@ -20,7 +20,7 @@ export const diff: Command = {
   run: runDiff,
 };
 
-async function runDiff(args: Args, door: Door): Promise<number> {
+async function runDiff(args: Args, door: CommandContext): Promise<number> {
   const [a = "", b = ""] = args.positionals;
   const api = await door.api();
   const comparison = await api.branch.compare({ a, b, directory: door.cwd });
@@ -28,25 +28,27 @@ async function runDiff(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, door: Door): string {
+function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, door: CommandContext): string {
   const style = styleOf(door.out);
   const { columns } = door.out;
   const parting =
     fork === null
       ? "the two share nothing"
-      : `they part after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${mark(fork)} ${plain(oneLine(summary(fork), 2 * columns))}`, columns))}`;
-  const rows = branchFigures.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
-  const table = tableText([["", style.green(plain(branchName(a))), style.green(plain(branchName(b)))], ...rows], { columns: [{}, {}, {}] });
+      : `they part after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${nodeMarker(fork)} ${stripControls(oneLine(nodeSummary(fork), 2 * columns))}`, columns))}`;
+  const rows = branchStats.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
+  const table = tableText([["", style.green(stripControls(branchName(a))), style.green(stripControls(branchName(b)))], ...rows], {
+    columns: [{}, {}, {}],
+  });
   return [`${parting}\n`, table, ...[a, b].map((side) => sideText(side, style, columns))].join("\n");
 }
 
 function sideText(side: BranchSide, style: Style, columns: number): string {
-  const head = style.green(plain(branchName(side)));
+  const head = style.green(stripControls(branchName(side)));
   if (side.nodes === 0) return `${head}\n  nothing after that\n`;
   const lines = [
-    ...(side.firstMessage === null ? [] : [`  ○ ${plain(oneLine(side.firstMessage, 2 * columns))}`]),
-    ...(side.answer === null ? [] : [`  ● ${plain(oneLine(side.answer, 2 * columns))}`]),
-    ...(side.files ?? []).map((file) => `  ${changeSigns[file.kind]} ${plain(file.path)} +${file.added} -${file.removed}`),
+    ...(side.firstMessage === null ? [] : [`  ○ ${stripControls(oneLine(side.firstMessage, 2 * columns))}`]),
+    ...(side.answer === null ? [] : [`  ● ${stripControls(oneLine(side.answer, 2 * columns))}`]),
+    ...(side.files ?? []).map((file) => `  ${changeSigns[file.kind]} ${stripControls(file.path)} +${file.added} -${file.removed}`),
   ];
   return `${[head, ...lines.map((line) => fit(line, columns))].join("\n")}\n`;
 }

@@ -1,13 +1,13 @@
 // skein doctor: what works on this machine, what does not, and what to do about it.
-import type { Check } from "../../protocol/api.ts";
-import type { ContractProgress } from "../../protocol/agents.ts";
+import type { DoctorCheck } from "../../protocol/api.ts";
+import type { TrialProgress } from "../../protocol/agents.ts";
 import { exitCodes } from "../../protocol/error.ts";
 import { agentsReportText } from "../agents-report.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
 import { progressLine } from "../progress.ts";
-import { plain, showsUnicode, styleOf, type Style } from "../style.ts";
+import { stripControls, showsUnicode, styleOf, type Style } from "../style.ts";
 
 export const doctor: Command = {
   name: "doctor",
@@ -26,7 +26,7 @@ an installed agent is broken.`,
   run: runDoctor,
 };
 
-async function runDoctor(args: Args, door: Door): Promise<number> {
+async function runDoctor(args: Args, door: CommandContext): Promise<number> {
   if (args.flags["agents"]) return runTrials(args, door);
   const api = await door.api({ lenient: true });
   const report = await api.doctor.check();
@@ -40,11 +40,11 @@ async function runDoctor(args: Args, door: Door): Promise<number> {
   for (const check of report.checks) door.out.write(checkText(check, width, style, marks));
   const next = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
   if (report.ok) door.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
-  else door.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${plain(next)}`}\n`);
+  else door.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${stripControls(next)}`}\n`);
   return report.ok ? 0 : 1;
 }
 
-async function runTrials(args: Args, door: Door): Promise<number> {
+async function runTrials(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api({ lenient: true });
   const stop = new AbortController();
   let code = exitCodes.cancelled;
@@ -54,7 +54,7 @@ async function runTrials(args: Args, door: Door): Promise<number> {
   });
   const line = progressLine(door);
   const startedAt = Date.now();
-  let latest: ContractProgress | null = null;
+  let latest: TrialProgress | null = null;
   const show = () => line.show(latest === null ? "starting ..." : progressText(latest, Date.now() - startedAt));
   const ticking = setInterval(show, 1_000);
   show();
@@ -78,13 +78,13 @@ async function runTrials(args: Args, door: Door): Promise<number> {
   }
 }
 
-function progressText({ agent, check, done, of }: ContractProgress, ms: number): string {
+function progressText({ agent, check, done, of }: TrialProgress, ms: number): string {
   return `${done} of ${of} tried, ${Math.round(ms / 1000)} s ... ${agent}: ${check ?? "done"}`;
 }
 
-function checkText(check: Check, width: number, style: Style, marks: { good: string; bad: string; minor: string }): string {
+function checkText(check: DoctorCheck, width: number, style: Style, marks: { good: string; bad: string; minor: string }): string {
   const mark = check.ok ? style.green(marks.good) : check.optional ? style.yellow(marks.minor) : style.red(marks.bad);
   const hints = check.ok || check.hint === undefined ? [] : check.hint.split("\n");
-  const below = hints.map((line) => `${" ".repeat(width + 4)}${style.dim(plain(line))}\n`).join("");
-  return `${mark} ${check.name.padEnd(width)}  ${plain(check.detail)}\n${below}`;
+  const below = hints.map((line) => `${" ".repeat(width + 4)}${style.dim(stripControls(line))}\n`).join("");
+  return `${mark} ${check.name.padEnd(width)}  ${stripControls(check.detail)}\n${below}`;
 }

@@ -5,12 +5,12 @@ import type { Node } from "../../protocol/node.ts";
 import { nodeRecord } from "../../protocol/records.ts";
 import { jsonFlag } from "../args.ts";
 import { commandTurn } from "../command-turn.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
-import { policyFlags, policyFrom, readPolicyFlags } from "../policy-flags.ts";
-import { warn } from "../print/printer.ts";
-import { plain, styleOf } from "../style.ts";
+import { policyFlags, resolvePolicy, readPolicyFlags } from "../policy-flags.ts";
+import { printWarning } from "../print/printer.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const exec: Command = {
   name: "exec",
@@ -22,24 +22,24 @@ export const exec: Command = {
   run: runExec,
 };
 
-async function runExec(args: Args, door: Door): Promise<number> {
+async function runExec(args: Args, door: CommandContext): Promise<number> {
   const timeout = args.flags["timeout"];
   const timeoutMs = typeof timeout === "string" ? parseDuration(timeout) : null;
   if (timeout !== undefined && timeoutMs === null)
     throw new Fault("usage", `--timeout takes seconds or 90s, 10m, 2h, not "${String(timeout)}"`);
   const wish = readPolicyFlags(args, door);
   const api = await door.api();
-  const session = await sessionNamed(api, door, args.positionals[0]);
-  const policy = policyFrom(wish, await api.config.values(), "minimal");
+  const session = await findSession(api, door, args.positionals[0]);
+  const policy = resolvePolicy(wish, await api.config.values(), "minimal");
   const start = { ...commandTurn(session.id, args.positionals[1] as string, policy), timeoutMs };
   door.onStop(() => void api.turn.cancel({ session: session.id }));
   let added: Node | null = null;
   let status: keyof typeof exitCodes = "broken";
   for await (const event of api.turn.start(start)) {
     if (event.type === "tool.output" && !args.flags["json"]) door.out.write(event.text);
-    if (event.type === "tool.denied") door.err.write(`${styleOf(door.err).dim(`skein: ${plain(event.text)}`)}\n`);
+    if (event.type === "tool.denied") door.err.write(`${styleOf(door.err).dim(`skein: ${stripControls(event.text)}`)}\n`);
     if (event.type === "node.added") added = event.node;
-    warn(door, event);
+    printWarning(door, event);
     if (event.type === "turn.ended") status = event.turn.status ?? "broken";
     if (event.type === "turn.ended" && event.turn.error !== null) door.err.write(`skein: ${event.turn.error.message}\n`);
   }

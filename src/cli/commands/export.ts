@@ -1,20 +1,20 @@
 // skein export: a session's whole tree, for reading or for taking elsewhere.
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { absolutePath } from "../../kit/paths.ts";
-import { redactDeep, redactor, secretsIn } from "../../kit/redact.ts";
+import { redactDeep, redactor, envSecrets } from "../../kit/redact.ts";
 import { cutText, decodeUtf8 } from "../../kit/text.ts";
 import type { Api, TreeView } from "../../protocol/api.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
-import { type Handle, storedAt } from "../../protocol/handle.ts";
+import { type Handle, storedIdentifier } from "../../protocol/handle.ts";
 import type { Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import type { Document } from "../export/document.ts";
 import { htmlDocument } from "../export/html.ts";
-import { jsonDocument, linesDocument, type WholeOutput } from "../export/records.ts";
+import { jsonDocument, jsonlDocument, type WholeOutput } from "../export/records.ts";
 import { markdownDocument, textDocument } from "../export/text.ts";
-import { sessionNamed } from "../find-session.ts";
+import { findSession } from "../find-session.ts";
 
 const formats = ["text", "md", "html", "json", "jsonl"] as const;
 type Format = (typeof formats)[number];
@@ -39,12 +39,12 @@ Examples:
   run: runExport,
 };
 
-async function runExport(args: Args, door: Door): Promise<number> {
+async function runExport(args: Args, door: CommandContext): Promise<number> {
   const format = (args.flags["json"] === true ? "json" : (args.flags["format"] ?? "text")) as Format;
   const api = await door.api();
-  const wanted = await sessionNamed(api, door, args.positionals[0]);
+  const wanted = await findSession(api, door, args.positionals[0]);
   const found = await api.session.tree({ session: wanted.id, archived: true });
-  const redact = args.flags["redact"] === true ? redactor({ home: door.home, secrets: secretsIn(door.env) }) : null;
+  const redact = args.flags["redact"] === true ? redactor({ home: door.home, secrets: envSecrets(door.env) }) : null;
   const whole = { session: wanted, view: found };
   const { session, view } = redact === null ? whole : withoutSecrets(whole, redact);
   const bound = args.flags["whole"] === true ? null : excerptBytes;
@@ -54,7 +54,7 @@ async function runExport(args: Args, door: Door): Promise<number> {
     md: markdownDocument,
     html: htmlDocument,
     json: jsonDocument,
-    jsonl: (from: Document) => linesDocument(from, wholeOutputs(api, redact)),
+    jsonl: (from: Document) => jsonlDocument(from, wholeOutputs(api, redact)),
   }[format](document);
   const output = args.flags["output"];
   if (typeof output === "string") await writeFile(absolutePath(output, { cwd: door.cwd, home: door.home }), pieces);
@@ -86,7 +86,7 @@ async function textBehind(api: Api, handle: Handle, bound: number | null, redact
   try {
     // A cut could leave half a key that nothing recognises, so what is redacted is cut afterwards.
     const maxBytes = redact === null ? bound : null;
-    const { content } = await api.handle.resolve({ identifier: storedAt(handle), maxBytes, as: "text" });
+    const { content } = await api.handle.resolve({ identifier: storedIdentifier(handle), maxBytes, as: "text" });
     if (redact === null) return content;
     return bound === null ? redact(content) : cutText(redact(content), bound, { keep: "both", headShare: 0.5 }).text;
   } catch {
@@ -97,7 +97,7 @@ async function textBehind(api: Api, handle: Handle, bound: number | null, redact
 function wholeOutputs(api: Api, redact: Redact | null): WholeOutput {
   const given = new Set<string>();
   return async (handle) => {
-    const identifier = storedAt(handle);
+    const identifier = storedIdentifier(handle);
     if (given.has(identifier)) return null;
     given.add(identifier);
     try {

@@ -1,11 +1,11 @@
 // skein files: what changed in the project since a node or between two, and bringing an old state back.
-import type { Api, FilesPlan } from "../../protocol/api.ts";
+import type { Api, FilesRestorePlan } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { jsonFlag, usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { isAgreed, patchText, statText } from "../print/changes.ts";
-import { plain, styleOf } from "../style.ts";
+import { confirm, patchText, statText } from "../print/changes.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const files: Command = {
   name: "files",
@@ -34,12 +34,12 @@ undo it.
   run: runFiles,
 };
 
-async function runFiles(args: Args, door: Door): Promise<number> {
+async function runFiles(args: Args, door: CommandContext): Promise<number> {
   const [verb, first, second] = args.positionals as [string, string, string | undefined];
   return verb === "diff" ? diff(args, door, first, second ?? null) : restore(args, door, first, second);
 }
 
-async function diff(args: Args, door: Door, from: string, to: string | null): Promise<number> {
+async function diff(args: Args, door: CommandContext, from: string, to: string | null): Promise<number> {
   if (args.flags["yes"] || args.flags["dry-run"])
     throw new Fault("usage", "--yes and --dry-run belong to restore", { hint: usageLine(files) });
   const found = await (await door.api()).files.diff({ from, to, directory: door.cwd });
@@ -50,7 +50,7 @@ async function diff(args: Args, door: Door, from: string, to: string | null): Pr
   return 0;
 }
 
-async function restore(args: Args, door: Door, to: string, extra: string | undefined): Promise<number> {
+async function restore(args: Args, door: CommandContext, to: string, extra: string | undefined): Promise<number> {
   if (extra !== undefined) throw new Fault("usage", `restore takes one node: "${extra}" is too much`, { hint: usageLine(files) });
   const isAsking = !args.flags["yes"] && !args.flags["dry-run"];
   if (isAsking && (args.flags["json"] || !door.stdin.isTty || !door.out.isTty))
@@ -59,7 +59,7 @@ async function restore(args: Args, door: Door, to: string, extra: string | undef
   const plan = await api.files.planRestore({ to, directory: door.cwd });
   if (!args.flags["json"]) show(plan, args, door);
   const wanted = plan.changes.length > 0 && !args.flags["dry-run"];
-  const restored = wanted && (!isAsking || (await isAgreed(door, "Change these files?"))) && (await carryOut(api, plan));
+  const restored = wanted && (!isAsking || (await confirm(door, "Change these files?"))) && (await carryOut(api, plan));
   if (args.flags["json"]) {
     const { patch, ...without } = plan;
     door.out.write(jsonText({ ...without, ...(args.flags["stat"] ? {} : { patch }), restored }));
@@ -70,7 +70,7 @@ async function restore(args: Args, door: Door, to: string, extra: string | undef
   return 0;
 }
 
-async function carryOut(api: Api, plan: FilesPlan): Promise<true> {
+async function carryOut(api: Api, plan: FilesRestorePlan): Promise<true> {
   try {
     await api.files.restore(plan);
     return true;
@@ -83,9 +83,9 @@ async function carryOut(api: Api, plan: FilesPlan): Promise<true> {
   }
 }
 
-function show(plan: FilesPlan, args: Args, door: Door): void {
+function show(plan: FilesRestorePlan, args: Args, door: CommandContext): void {
   const style = styleOf(door.out);
   if (plan.changes.length === 0) door.out.write("the files are as they were then\n");
   else door.out.write(args.flags["stat"] ? statText(plan.changes, style) : patchText(plan.patch, door));
-  for (const path of plan.kept) door.out.write(`${style.yellow("left as it is")} ${plain(path)}\n`);
+  for (const path of plan.kept) door.out.write(`${style.yellow("left as it is")} ${stripControls(path)}\n`);
 }

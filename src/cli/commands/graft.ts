@@ -2,10 +2,10 @@
 import { shortId } from "../../protocol/node.ts";
 import { nodeRecord } from "../../protocol/records.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
-import { plain } from "../style.ts";
+import { stripControls } from "../style.ts";
 
 export const graft: Command = {
   name: "graft",
@@ -17,12 +17,12 @@ export const graft: Command = {
   run: runGraft,
 };
 
-async function runGraft(args: Args, door: Door): Promise<number> {
+async function runGraft(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
-  const from = await sessionNamed(api, door, args.positionals[0]);
-  const into = await sessionNamed(api, door, args.flags["into"] as string | undefined);
+  const from = await findSession(api, door, args.positionals[0]);
+  const into = await findSession(api, door, args.flags["into"] as string | undefined);
   const node = await api.graft.make({ from: from.id, into: into.id });
-  const name = plain(into.name ?? shortId(into.id));
+  const name = stripControls(into.name ?? shortId(into.id));
   door.out.write(args.flags["json"] ? jsonText(nodeRecord(node)) : `grafted into ${name} as ${shortId(node.id)}\n`);
   return 0;
 }

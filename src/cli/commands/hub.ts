@@ -1,16 +1,16 @@
 // skein hub: the process that serves skein to other programs and keeps turns running when their terminal is gone.
 import { formatDuration, parseDuration } from "../../kit/duration.ts";
-import { answering, startHub, stopHub, talkTo, type HubSeeker, type HubStop } from "../../hub/find-hub.ts";
+import { findRunningHub, startHub, stopHub, connectToHubFile, type HubLookup, type StopHubResult } from "../../hub/find-hub.ts";
 import { readHubFile, type HubFile } from "../../hub/hub-file.ts";
-import type { TurnRow } from "../../protocol/control.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
 import { Fault } from "../../protocol/error.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
 import { shortId } from "../../protocol/node.ts";
-import { turnRowRecord } from "../../protocol/records.ts";
+import { turnInfoRecord } from "../../protocol/records.ts";
 import { jsonFlag, usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const hub: Command = {
   name: "hub",
@@ -33,7 +33,7 @@ included, for programs that bring none. \`run --detach\` starts one without any.
   run: runHubCommand,
 };
 
-async function runHubCommand(args: Args, door: Door): Promise<number> {
+async function runHubCommand(args: Args, door: CommandContext): Promise<number> {
   const verb = args.positionals[0] as "start" | "stop" | "status";
   const misplaced = Object.entries(flagOf).find(([flag, own]) => args.flags[flag] !== undefined && own !== verb);
   if (misplaced) throw new Fault("usage", `--${misplaced[0]} goes with hub ${misplaced[1]}`, { hint: usageLine(hub) });
@@ -42,10 +42,10 @@ async function runHubCommand(args: Args, door: Door): Promise<number> {
 
 const flagOf = { port: "start", foreground: "start", wait: "stop" } as const;
 
-async function start(args: Args, door: Door): Promise<number> {
+async function start(args: Args, door: CommandContext): Promise<number> {
   refuseNesting(door.around());
   const port = portIn(args.flags["port"]);
-  const running = args.flags["foreground"] ? await answering(seekerOf(door)) : null;
+  const running = args.flags["foreground"] ? await findRunningHub(seekerOf(door)) : null;
   if (args.flags["foreground"] && running === null) return stay(args, door, port);
   const { file, isNew } =
     running === null ? await startHub(seekerOf(door), { port, credentials: "kept" }) : { file: running, isNew: false };
@@ -56,7 +56,7 @@ async function start(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-async function stay(args: Args, door: Door, port: number | null): Promise<number> {
+async function stay(args: Args, door: CommandContext, port: number | null): Promise<number> {
   const { runHub } = await import("../../hub/daemon.ts");
   const hasRun = await runHub({
     state: door.state,
@@ -65,7 +65,7 @@ async function stay(args: Args, door: Door, port: number | null): Promise<number
     api: await door.api({ lenient: true }),
     apiFor: ({ directory, env, trust }) =>
       door.api({ cwd: directory ?? door.cwd, ...(env === null ? {} : { env }), ...(trust === null ? {} : { trust }) }),
-    isThere: async () => (await answering(seekerOf(door))) !== null,
+    isThere: async () => (await findRunningHub(seekerOf(door))) !== null,
     onStop: door.onStop,
     onReady: (file) => tellStarted(args, door, file, "started"),
     log: (line) => door.err.write(`${new Date().toISOString()} ${line}\n`),
@@ -74,32 +74,32 @@ async function stay(args: Args, door: Door, port: number | null): Promise<number
   return 0;
 }
 
-function tellStarted(args: Args, door: Door, file: HubFile, outcome: "started" | "running"): void {
+function tellStarted(args: Args, door: CommandContext, file: HubFile, outcome: "started" | "running"): void {
   if (args.flags["json"]) door.out.write(jsonText({ outcome, ...recordOf(file) }));
   else door.out.write(`${outcome === "started" ? "the hub runs" : "the hub runs already"}: ${file.url}, process ${file.pid}\n`);
 }
 
-async function stop(args: Args, door: Door): Promise<number> {
+async function stop(args: Args, door: CommandContext): Promise<number> {
   const waitMs = waitIn(args.flags["wait"]);
   const stopped = await stopHub(seekerOf(door), waitMs);
   door.out.write(args.flags["json"] ? jsonText(stopped) : `${stopText(stopped)}\n`);
   return 0;
 }
 
-function stopText({ outcome, pid }: HubStop): string {
+function stopText({ outcome, pid }: StopHubResult): string {
   if (outcome === "not-running") return "no hub runs";
   return outcome === "stopped"
     ? "the hub is stopped"
     : `the hub did not stop and was killed (process ${pid}); the next one records what it left`;
 }
 
-async function status(args: Args, door: Door): Promise<number> {
+async function status(args: Args, door: CommandContext): Promise<number> {
   const file = readHubFile(door.state);
   if (file === null) {
     door.out.write(args.flags["json"] ? jsonText({ status: "not-running" }) : "no hub runs; skein hub start starts one\n");
     return 1;
   }
-  const { api } = await talkTo(seekerOf(door), file).catch((error: unknown) => {
+  const { api } = await connectToHubFile(seekerOf(door), file).catch((error: unknown) => {
     if (!(error instanceof Fault && error.code === "connection-lost")) throw error;
     throw new Fault("hub-unreachable", `the hub (process ${file.pid}) can't be asked: ${error.message}`, {
       hint: "skein hub stop ends it",
@@ -110,28 +110,28 @@ async function status(args: Args, door: Door): Promise<number> {
   const turns = rows.filter(({ pid }) => pid === file.pid);
   const uptimeMs = Date.now() - Date.parse(file.started_at);
   if (args.flags["json"]) {
-    door.out.write(jsonText({ status: "running", ...recordOf(file), uptimeMs, turns: turns.map(turnRowRecord) }));
+    door.out.write(jsonText({ status: "running", ...recordOf(file), uptimeMs, turns: turns.map(turnInfoRecord) }));
     return 0;
   }
   const style = styleOf(door.out);
   door.out.write(
-    `${style.green("running")} for ${formatDuration(uptimeMs)}: ${file.url}, process ${file.pid}, skein ${plain(file.version)}\n`,
+    `${style.green("running")} for ${formatDuration(uptimeMs)}: ${file.url}, process ${file.pid}, skein ${stripControls(file.version)}\n`,
   );
   for (const row of turns) door.out.write(`  ${turnText(row)}\n`);
   if (turns.length === 0) door.out.write(`  ${style.dim("no turn runs in it")}\n`);
   return 0;
 }
 
-function turnText({ session, turn, state }: TurnRow): string {
+function turnText({ session, turn, state }: TurnInfo): string {
   const words = [session.name ?? shortId(session.id), `${state} for ${formatDuration(Date.now() - turn.startedAt)}`, session.task ?? ""];
-  return words.map(plain).join("  ");
+  return words.map(stripControls).join("  ");
 }
 
 function recordOf({ process_start: _, ...file }: HubFile): Omit<HubFile, "process_start"> {
   return file;
 }
 
-function seekerOf({ state, home, self, version, env }: Door): HubSeeker {
+function seekerOf({ state, home, self, version, env }: CommandContext): HubLookup {
   return { state, home, self, version, env };
 }
 

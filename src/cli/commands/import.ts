@@ -4,9 +4,9 @@ import { importFormats, type ImportFormat, type ImportReport } from "../../proto
 import { shortId } from "../../protocol/node.ts";
 import { importRecord } from "../../protocol/records.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const importCommand: Command = {
   name: "import",
@@ -28,7 +28,7 @@ The session then goes on with the native agent: skein run --session <name> "go o
   run: runImport,
 };
 
-async function runImport(args: Args, door: Door): Promise<number> {
+async function runImport(args: Args, door: CommandContext): Promise<number> {
   const [file = ""] = args.positionals;
   const name = args.flags["name"];
   const from = file === "-" ? { text: await door.stdin.text({ wait: true }) } : { path: resolve(door.cwd, file) };
@@ -52,13 +52,13 @@ async function runImport(args: Args, door: Door): Promise<number> {
 
 function told(report: ImportReport, style: ReturnType<typeof styleOf>): string {
   const { session, nodes } = report;
-  const label = style.bold(plain(session.name ?? shortId(session.id)));
+  const label = style.bold(stripControls(session.name ?? shortId(session.id)));
   const archived = session.archivedAt === null ? "" : `; it is archived: skein restore ${shortId(session.id)}`;
   if (nodes.added === 0) return `${label}: nothing new, all ${counted(nodes.known, "node")} were here already${archived}\n`;
   const before = nodes.known > 0 ? ` (${nodes.known} were here already)` : "";
   const branches = report.branches > 1 ? `, ${report.branches} branches` : "";
   const shape = `${counted(nodes.added, "node")} in ${counted(report.turns, "turn")}${branches}${before}`;
-  return `${label}: ${shape}, from ${report.format}\n${style.dim(`go on: skein run --session ${plain(session.name ?? shortId(session.id))} "..."`)}\n`;
+  return `${label}: ${shape}, from ${report.format}\n${style.dim(`go on: skein run --session ${stripControls(session.name ?? shortId(session.id))} "..."`)}\n`;
 }
 
 function counted(count: number, what: string): string {

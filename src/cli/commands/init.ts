@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
 import { styleOf } from "../style.ts";
 
@@ -20,7 +20,7 @@ there is neither AGENTS.md nor CLAUDE.md. Files that exist are left alone.`,
 
 type Done = { path: string; made: boolean };
 
-async function runInit(args: Args, door: Door): Promise<number> {
+async function runInit(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const schema = `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
   const directory = join(door.project, ".skein");
@@ -36,7 +36,7 @@ async function runInit(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-function report(done: Done[], args: Args, door: Door): void {
+function report(done: Done[], args: Args, door: CommandContext): void {
   if (args.flags["json"]) {
     door.out.write(jsonText({ project: door.project, files: done }));
     return;

@@ -2,10 +2,10 @@
 import type { KillReport } from "../../protocol/api.ts";
 import { shortId } from "../../protocol/node.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const kill: Command = {
   name: "kill",
@@ -23,10 +23,10 @@ code 0 also when nothing ran.`,
 
 const silentMs = 1000;
 
-async function runKill(args: Args, door: Door): Promise<number> {
+async function runKill(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
-  const session = await sessionNamed(api, door, args.positionals[0]);
-  const label = plain(session.name ?? shortId(session.id));
+  const session = await findSession(api, door, args.positionals[0]);
+  const label = stripControls(session.name ?? shortId(session.id));
   const sign = setTimeout(() => door.err.write(`${styleOf(door.err).dim(`waiting for ${label} to stop`)}\n`), silentMs);
   const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true }).finally(() => clearTimeout(sign));
   door.out.write(args.flags["json"] ? jsonText(report) : `${told(label, report)}\n`);

@@ -4,9 +4,9 @@ import { shortId } from "../../protocol/node.ts";
 import { sessionRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { countFlag, jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 
 export const list: Command = {
@@ -24,7 +24,7 @@ export const list: Command = {
   run: runList,
 };
 
-async function runList(args: Args, door: Door): Promise<number> {
+async function runList(args: Args, door: CommandContext): Promise<number> {
   const limit = countFlag(args, "limit", 50);
   const all = args.flags["all"] === true;
   const api = await door.api();
@@ -36,7 +36,7 @@ async function runList(args: Args, door: Door): Promise<number> {
   });
   const shown = sessions.slice(0, limit);
   if (args.flags["names"]) {
-    for (const session of shown) door.out.write(`${plain(session.name ?? shortId(session.id))}\n`);
+    for (const session of shown) door.out.write(`${stripControls(session.name ?? shortId(session.id))}\n`);
     return 0;
   }
   if (args.flags["json"]) {
@@ -65,9 +65,17 @@ async function runList(args: Args, door: Door): Promise<number> {
 type Shown = { isCurrent: boolean; isMixed: boolean; all: boolean };
 
 function cells(session: Session, { isCurrent, isMixed, all }: Shown, style: ReturnType<typeof styleOf>): string[] {
-  const name = session.name === null ? shortId(session.id) : `${plain(session.name)} ${style.dim(shortId(session.id))}`;
+  const name = session.name === null ? shortId(session.id) : `${stripControls(session.name)} ${style.dim(shortId(session.id))}`;
   const used = ago(Date.now() - session.updatedAt);
-  const project = all ? [plain(session.project)] : [];
-  const agent = isMixed ? [plain(session.agent)] : [];
-  return [isCurrent ? style.green("*") : " ", name, used, ...agent, plain(session.model ?? "-"), ...project, plain(session.task ?? "")];
+  const project = all ? [stripControls(session.project)] : [];
+  const agent = isMixed ? [stripControls(session.agent)] : [];
+  return [
+    isCurrent ? style.green("*") : " ",
+    name,
+    used,
+    ...agent,
+    stripControls(session.model ?? "-"),
+    ...project,
+    stripControls(session.task ?? ""),
+  ];
 }

@@ -3,10 +3,10 @@ import { eventRecord } from "../../protocol/records.ts";
 import type { Event } from "../../protocol/event.ts";
 import { countFlag } from "../args.ts";
 import { readHistory } from "../attach/history.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
-import { record } from "../print/printer.ts";
-import { watchedPrinter } from "../print/watched.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
+import { printRecord } from "../print/printer.ts";
+import { sessionPrinter } from "../print/watched.ts";
 import { styleOf } from "../style.ts";
 
 export const logs: Command = {
@@ -24,15 +24,15 @@ session rests, and Ctrl-C ends the watching, not the turn.`,
   run: runLogs,
 };
 
-async function runLogs(args: Args, door: Door): Promise<number> {
+async function runLogs(args: Args, door: CommandContext): Promise<number> {
   const limit = countFlag(args, "limit", 100);
   const api = await door.api();
-  const session = await sessionNamed(api, door, args.positionals[0]);
+  const session = await findSession(api, door, args.positionals[0]);
   const history = await readHistory(api, session.id, limit);
   const isJson = args.flags["json"] === true;
   const show: (event: Event) => void = isJson
-    ? (event) => record(door, eventRecord(event))
-    : watchedPrinter(door.out, { stream: door.out.isTty, answers: "elsewhere" });
+    ? (event) => printRecord(door, eventRecord(event))
+    : sessionPrinter(door.out, { stream: door.out.isTty, answers: "elsewhere" });
   if (history.left > 0) door.err.write(`${styleOf(door.err).dim(`${history.left} earlier events: --limit shows more`)}\n`);
   for (const event of history.events) show(event);
   if (args.flags["follow"] !== true) return 0;

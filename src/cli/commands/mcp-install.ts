@@ -2,24 +2,24 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { nearestWord } from "../../kit/nearest.ts";
-import { clientRows, type ClientRow, type ServerWords } from "../../mcp/install-clients.ts";
-import { carryOut, planInstall, planRemoval, type Outcome } from "../../mcp/install.ts";
+import { installClients, type InstallClient, type ServerCommand } from "../../mcp/install-clients.ts";
+import { applyInstall, planInstall, planRemoval, type InstallOutcome } from "../../mcp/install.ts";
 import { Fault } from "../../protocol/error.ts";
-import type { Args, Door } from "../command.ts";
+import type { Args, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
 import { styleOf } from "../style.ts";
 
 /** `project` is the directory whose file is meant, `serverArgs` what the server is started with besides. */
-export type Installing = { project: string | null; serverArgs: string[] };
+export type InstallOptions = { project: string | null; serverArgs: string[] };
 
-export async function installIn(args: Args, door: Door, { project, serverArgs }: Installing): Promise<number> {
+export async function installServer(args: Args, door: CommandContext, { project, serverArgs }: InstallOptions): Promise<number> {
   const row = clientNamed(args.positionals[1]);
   const file = project !== null && row.projectFile !== null ? row.projectFile(project) : row.file({ ...door, platform: process.platform });
   const words = [...(project !== null && row.projectFile === null ? ["--project", project] : []), ...serverArgs];
   const isRemoval = args.flags["remove"] === true;
   const plan = isRemoval ? await planRemoval(row, file) : await planInstall(row, file, await serverOf(door, words));
   const isShown = args.flags["print"] === true;
-  const { backup } = isShown ? { backup: null } : carryOut(plan);
+  const { backup } = isShown ? { backup: null } : applyInstall(plan);
   if (args.flags["json"]) {
     const { outcome, snippet } = plan;
     door.out.write(jsonText({ client: row.name, file, outcome, written: !isShown && plan.after !== (plan.before ?? ""), backup, snippet }));
@@ -31,10 +31,10 @@ export async function installIn(args: Args, door: Door, { project, serverArgs }:
   return 0;
 }
 
-function clientNamed(name: string | undefined): ClientRow {
-  const names = clientRows.map((row) => row.name);
+function clientNamed(name: string | undefined): InstallClient {
+  const names = installClients.map((row) => row.name);
   if (name === undefined) throw new Fault("usage", `mcp install needs a client: ${names.join(", ")}`);
-  const found = clientRows.find((row) => row.name === name);
+  const found = installClients.find((row) => row.name === name);
   if (found !== undefined) return found;
   const near = nearestWord(name, names);
   throw new Fault(
@@ -44,7 +44,7 @@ function clientNamed(name: string | undefined): ClientRow {
   );
 }
 
-async function serverOf(door: Door, serverArgs: string[]): Promise<ServerWords> {
+async function serverOf(door: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
   const [command, ...words] = startOf(door.self);
   const variables = await variablesOf(door);
   return { command: command!, args: [...words, "mcp", ...serverArgs], variables, path: door.env["PATH"] ?? "" };
@@ -57,7 +57,7 @@ function startOf(self: readonly string[]): readonly string[] {
 }
 
 /** Keys that would be used, and what moves skein or a vendor to another place. */
-async function variablesOf(door: Door): Promise<string[]> {
+async function variablesOf(door: CommandContext): Promise<string[]> {
   const rows = await (await door.api({ lenient: true })).auth.status();
   const sources = new Set(rows.flatMap(({ source, agents = [] }) => [source, ...agents.map((own) => own.source)]));
   return Object.keys(door.env)
@@ -65,14 +65,14 @@ async function variablesOf(door: Door): Promise<string[]> {
     .toSorted();
 }
 
-function doneText(outcome: Outcome, { title }: ClientRow): string {
+function doneText(outcome: InstallOutcome, { title }: InstallClient): string {
   if (outcome === "unchanged") return `nothing to change: ${title} knows skein already, in`;
   if (outcome === "absent") return `nothing to remove: ${title} does not know skein in`;
   if (outcome === "removed") return `${title} no longer knows skein; changed`;
   return `${title} knows skein from its next start; changed`;
 }
 
-function wouldText(outcome: Outcome): string {
+function wouldText(outcome: InstallOutcome): string {
   if (outcome === "unchanged") return "stands already in";
   if (outcome === "absent") return "nothing to remove from";
   return outcome === "removed" ? "would be taken out of" : "would be written to";

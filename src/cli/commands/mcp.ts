@@ -3,13 +3,13 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseDuration } from "../../kit/duration.ts";
 import { absolutePath } from "../../kit/paths.ts";
-import { keepConnected } from "../../mcp/connections.ts";
-import type { McpParts } from "../../mcp/server.ts";
+import { cacheConnections } from "../../mcp/connections.ts";
+import type { McpServerDeps } from "../../mcp/server.ts";
 import { Fault } from "../../protocol/error.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
 import { jsonFlag, usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { hubFor } from "../detach.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { connectHubFor } from "../detach.ts";
 
 export const mcp: Command = {
   name: "mcp",
@@ -39,7 +39,7 @@ own; --toolset and --hand-back-after are what the server will be started with.`,
   run: runMcp,
 };
 
-async function runMcp(args: Args, door: Door): Promise<number> {
+async function runMcp(args: Args, door: CommandContext): Promise<number> {
   if (args.positionals[0] === "install") return install(args, door);
   const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
@@ -52,7 +52,7 @@ async function runMcp(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-async function stayOnHttp(args: Args, door: Door, parts: McpParts): Promise<number> {
+async function stayOnHttp(args: Args, door: CommandContext, parts: McpServerDeps): Promise<number> {
   const port = args.flags["port"] === undefined ? null : portIn(String(args.flags["port"]));
   const tokenFile = join(door.state, "mcp.token");
   const { serveOverHttp } = await import("../../mcp/http.ts");
@@ -72,7 +72,7 @@ function portIn(text: string): number {
   return port;
 }
 
-async function install(args: Args, door: Door): Promise<number> {
+async function install(args: Args, door: CommandContext): Promise<number> {
   const misplaced = ["http", "port"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with mcp install: clients start it on stdio`);
   const { toolset, project } = partsOf(args, door);
@@ -81,11 +81,11 @@ async function install(args: Args, door: Door): Promise<number> {
     ...(args.flags["toolset"] === undefined ? [] : ["--toolset", toolset]),
     ...(handBack === undefined ? [] : ["--hand-back-after", String(handBack)]),
   ];
-  const { installIn } = await import("./mcp-install.ts");
+  const { installServer: installIn } = await import("./mcp-install.ts");
   return installIn(args, door, { project, serverArgs });
 }
 
-function partsOf(args: Args, door: Door): McpParts {
+function partsOf(args: Args, door: CommandContext): McpServerDeps {
   const toolset = args.flags["toolset"] === "team" ? "team" : "core";
   return {
     version: door.version,
@@ -93,13 +93,13 @@ function partsOf(args: Args, door: Door): McpParts {
     project: projectIn(args, door),
     workingDirectory: isProject(door.project) ? door.cwd : null,
     projectOf: door.projectOf,
-    connect: keepConnected((directory) => hubFor(door, { cwd: directory })),
+    connect: cacheConnections((directory) => connectHubFor(door, { cwd: directory })),
     handBackAfterMs: handBackIn(args.flags["hand-back-after"]),
     log: (line) => door.err.write(`skein mcp: ${line}\n`),
   };
 }
 
-function projectIn(args: Args, { cwd, home }: Door): string | null {
+function projectIn(args: Args, { cwd, home }: CommandContext): string | null {
   const given = args.flags["project"];
   if (typeof given !== "string") return null;
   const directory = absolutePath(given, { cwd, home });

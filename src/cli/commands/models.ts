@@ -1,10 +1,10 @@
 // skein models: which models can answer here, and what they cost.
 import { priceText, windowText } from "../../kit/price-text.ts";
-import type { ModelRow } from "../../protocol/api.ts";
+import type { ModelInfo } from "../../protocol/api.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 
 export const models: Command = {
@@ -17,7 +17,7 @@ export const models: Command = {
   run: runModels,
 };
 
-async function runModels(args: Args, door: Door): Promise<number> {
+async function runModels(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const rows = (await api.models.list()).toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault) || Number(b.ready) - Number(a.ready));
   if (args.flags["json"]) {
@@ -48,10 +48,10 @@ const columns = [
   { title: "OUT", align: "right" as const },
 ];
 
-function cells(row: ModelRow, paint: (text: string) => string): string[] {
+function cells(row: ModelInfo, paint: (text: string) => string): string[] {
   const texts = [
     row.isDefault ? "*" : " ",
-    plain(row.name),
+    stripControls(row.name),
     row.ready ? "yes" : "no",
     windowText(row.contextWindow),
     priceText(row.inputPrice),

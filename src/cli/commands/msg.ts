@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "../../kit/replace-file.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
-import { mailRecord, messageKinds, messageText, priorities, type Sent } from "../../protocol/team-mail.ts";
+import { messageRecord, messageKinds, messageText, priorities, type SentMessage } from "../../protocol/team-mail.ts";
 import { jsonFlag, usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { inTeam, post, received, sharedPath, teamOf, type InTeam } from "../in-team.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { memberFiles, postMail, readInbox, sharedPath, readRoster, type MemberFiles } from "../in-team.ts";
 import { jsonText } from "../json.ts";
-import { plain, printable, styleOf } from "../style.ts";
+import { stripControls, printable, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 import { warningText } from "../tell-fault.ts";
 
@@ -39,7 +39,7 @@ Examples:
   run: runMsg,
 };
 
-type Verb = { words: number; flags: readonly string[]; run: (place: InTeam, args: Args, door: Door) => Promise<string> };
+type Verb = { words: number; flags: readonly string[]; run: (place: MemberFiles, args: Args, door: CommandContext) => Promise<string> };
 
 const verbs: Record<string, Verb> = {
   send: { words: 2, flags: ["to", "kind", "priority", "subject", "reply-to", "attach", "expect-reply"], run: send },
@@ -47,18 +47,18 @@ const verbs: Record<string, Verb> = {
   list: { words: 1, flags: [], run: list },
 };
 
-async function runMsg(args: Args, door: Door): Promise<number> {
+async function runMsg(args: Args, door: CommandContext): Promise<number> {
   const name = args.positionals[0] as string;
   const verb = verbs[name] as Verb;
   const odd = Object.keys(args.flags).find((flag) => flag !== "json" && !verb.flags.includes(flag));
   if (odd !== undefined) throw new Fault("usage", `--${odd} does not go with msg ${name}`, { hint: usageLine(msg) });
   const extra = args.positionals[verb.words];
   if (extra !== undefined) throw new Fault("usage", `msg ${name}: "${extra}" is too much`, { hint: usageLine(msg) });
-  door.out.write(await verb.run(inTeam(door, "msg"), args, door));
+  door.out.write(await verb.run(memberFiles(door, "msg"), args, door));
   return 0;
 }
 
-async function send(place: InTeam, args: Args, door: Door): Promise<string> {
+async function send(place: MemberFiles, args: Args, door: CommandContext): Promise<string> {
   const { to, kind, priority, subject } = args.flags;
   const given = args.positionals[1];
   if (to === undefined) throw new Fault("usage", "msg send needs --to <who>", { hint: usageLine(msg) });
@@ -76,32 +76,32 @@ async function send(place: InTeam, args: Args, door: Door): Promise<string> {
     reply_to: args.flags["reply-to"],
     requires_response: args.flags["expect-reply"] === true,
   };
-  const id = post(place, value, door);
+  const id = postMail(place, value, door);
   return args.flags["json"] ? jsonText({ id }) : `${id}\n`;
 }
 
-async function read(place: InTeam, args: Args, door: Door): Promise<string> {
-  const all = received(place);
+async function read(place: MemberFiles, args: Args, door: CommandContext): Promise<string> {
+  const all = readInbox(place);
   const shown = args.flags["all"] ? all : all.filter(({ name }) => name > lastRead(place));
   const last = all.at(-1);
   if (last !== undefined) remember(place, last.name, door);
-  if (args.flags["json"]) return jsonText(shown.map(({ sent }) => mailRecord(sent, place.team)));
+  if (args.flags["json"]) return jsonText(shown.map(({ sent }) => messageRecord(sent, place.team)));
   if (shown.length === 0) return `no ${args.flags["all"] ? "" : "new "}messages\n`;
   return shown.map(({ sent }) => `${messageText(sent).split("\n").map(printable).join("\n")}\n`).join("\n");
 }
 
-async function list(place: InTeam, args: Args, door: Door): Promise<string> {
-  const team = teamOf(place);
+async function list(place: MemberFiles, args: Args, door: CommandContext): Promise<string> {
+  const team = readRoster(place);
   const read = lastRead(place);
-  const messages = received(place).map(({ name, sent }) => ({ ...sent, isRead: name <= read }));
+  const messages = readInbox(place).map(({ name, sent }) => ({ ...sent, isRead: name <= read }));
   if (args.flags["json"]) return jsonText({ agent: place.agent, members: team?.members ?? [], messages: messages.map(heading) });
   const style = styleOf(door.out);
   const nameOf = (id: string): string => team?.members.find((member) => member.id === id)?.key ?? id;
   const members = (team?.members ?? []).map(({ id, key, role, agent, state }) =>
-    [key, role, agent ?? "", state ?? "", id === place.agent ? `${id} (you)` : id].map(plain),
+    [key, role, agent ?? "", state ?? "", id === place.agent ? `${id} (you)` : id].map(stripControls),
   );
   const rows = messages.map(({ id, from, kind, priority, subject, body, isRead }) =>
-    [isRead ? " " : "*", id, nameOf(from), kind, priority, subject || body].map(plain),
+    [isRead ? " " : "*", id, nameOf(from), kind, priority, subject || body].map(stripControls),
   );
   const titled = (titles: string[], cells: string[][]): string =>
     tableText(cells, { columns: titles.map((title) => ({ title })), width: door.out.columns, paintTitle: style.dim });
@@ -112,12 +112,12 @@ async function list(place: InTeam, args: Args, door: Door): Promise<string> {
   return parts.filter((part) => part !== "").join("\n") || "no members are known, and no messages came\n";
 }
 
-function heading({ id, from, kind, priority, subject, sentAt, isRead }: Sent & { isRead: boolean }) {
+function heading({ id, from, kind, priority, subject, sentAt, isRead }: SentMessage & { isRead: boolean }) {
   return { id, from, type: kind, priority, subject, timestamp: new Date(sentAt).toISOString(), isRead };
 }
 
 /** Names of files in an inbox sort by time: all up to the last one that was read were read. */
-function lastRead(place: InTeam): string {
+function lastRead(place: MemberFiles): string {
   try {
     return readFileSync(markOf(place), "utf8");
   } catch {
@@ -125,7 +125,7 @@ function lastRead(place: InTeam): string {
   }
 }
 
-function remember(place: InTeam, name: string, door: Door): void {
+function remember(place: MemberFiles, name: string, door: CommandContext): void {
   try {
     replaceFile(markOf(place), name, { file: 0o600, directory: 0o700 });
   } catch (error) {
@@ -134,6 +134,6 @@ function remember(place: InTeam, name: string, door: Door): void {
 }
 
 /** The one place that a member may write; what begins with a dot is no mail. */
-function markOf({ outbox }: InTeam): string {
+function markOf({ outbox }: MemberFiles): string {
   return join(outbox, ".read");
 }

@@ -3,10 +3,10 @@ import type { Api } from "../../protocol/api.ts";
 import type { PauseReport } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
-import { plain } from "../style.ts";
+import { stripControls } from "../style.ts";
 
 export const pause: Command = {
   name: "pause",
@@ -21,18 +21,18 @@ outside with --force. A connection that breaks meanwhile is a network failure li
 any other. Exit code 0 also when nothing ran.`,
   run: async (args, door) => {
     const api = await door.api();
-    const { id, label } = await sessionOf(api, args, door);
+    const { id, label } = await sessionFromArgs(api, args, door);
     const report = await api.turn.pause({ session: id, force: args.flags["force"] === true });
-    return told(args, door, report, report.state === "paused" ? `paused ${label}` : `nothing runs in ${label}`);
+    return printReport(args, door, report, report.state === "paused" ? `paused ${label}` : `nothing runs in ${label}`);
   },
 };
 
-export async function sessionOf(api: Api, args: Args, door: Door): Promise<{ id: string; label: string }> {
-  const session = await sessionNamed(api, door, args.positionals[0]);
-  return { id: session.id, label: plain(session.name ?? shortId(session.id)) };
+export async function sessionFromArgs(api: Api, args: Args, door: CommandContext): Promise<{ id: string; label: string }> {
+  const session = await findSession(api, door, args.positionals[0]);
+  return { id: session.id, label: stripControls(session.name ?? shortId(session.id)) };
 }
 
-export function told(args: Args, door: Door, report: PauseReport, text: string): number {
+export function printReport(args: Args, door: CommandContext, report: PauseReport, text: string): number {
   door.out.write(args.flags["json"] ? jsonText(report) : `${text}\n`);
   return 0;
 }

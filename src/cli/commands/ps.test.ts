@@ -1,13 +1,13 @@
 // The table of what runs: whose it is, what it costs, and how much of it a narrow screen shows.
 import { expect, setSystemTime, test } from "bun:test";
-import type { TurnRow } from "../../protocol/control.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
 import { ps } from "./ps.ts";
 import { run } from "./fixtures/run-command.ts";
 
 const now = Date.parse("2026-01-02T03:04:05Z");
 const usage = { input: 1000, output: 200, cacheRead: 9000, cacheWrite: 34 };
 
-function row(id: string, parent: string | null, change: Partial<TurnRow> = {}, name: string | null = null): TurnRow {
+function row(id: string, parent: string | null, change: Partial<TurnInfo> = {}, name: string | null = null): TurnInfo {
   const session = {
     id: `0-${id}`,
     name,
@@ -24,9 +24,9 @@ function row(id: string, parent: string | null, change: Partial<TurnRow> = {}, n
     startedAt: now - 65_000,
     status: null,
   };
-  return { session, turn, state: "running", pid: 7, ...change } as TurnRow;
+  return { session, turn, state: "running", pid: 7, ...change } as TurnInfo;
 }
-const ended = { state: "ended", turn: { ...row("x", null).turn, status: "cancelled", costUsd: null } } as Partial<TurnRow>;
+const ended = { state: "ended", turn: { ...row("x", null).turn, status: "cancelled", costUsd: null } } as Partial<TurnInfo>;
 
 const rows = [
   row("cccccccc", "aaaaaaaa", { state: "asking" }),

@@ -1,14 +1,14 @@
 // skein ps: what runs on this machine, in every project and whoever started it; sub-sessions below their parents.
 import { formatDuration } from "../../kit/duration.ts";
 import { oneLine, shortCount } from "../../kit/text.ts";
-import type { TurnRow } from "../../protocol/control.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
-import { turnRowRecord } from "../../protocol/records.ts";
-import { underParents } from "../../protocol/turn-rows.ts";
+import { turnInfoRecord } from "../../protocol/records.ts";
+import { indentUnderParents } from "../../protocol/turn-rows.ts";
 import { countedTokens } from "../../protocol/usage.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { plain, styleOf, type Style } from "../style.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { stripControls, styleOf, type Style } from "../style.ts";
 import { tableText } from "../table.ts";
 import { jsonText } from "../json.ts";
 
@@ -26,12 +26,12 @@ Tokens are those that --max-tokens counts. A narrow terminal shows fewer columns
 
 const dayMs = 86_400_000;
 
-async function runPs(args: Args, door: Door): Promise<number> {
+async function runPs(args: Args, door: CommandContext): Promise<number> {
   const all = args.flags["all"] === true;
   const api = await door.api();
   const rows = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
   if (args.flags["json"]) {
-    door.out.write(jsonText(rows.map(turnRowRecord)));
+    door.out.write(jsonText(rows.map(turnInfoRecord)));
     return 0;
   }
   if (rows.length === 0) {
@@ -39,7 +39,9 @@ async function runPs(args: Args, door: Door): Promise<number> {
     return 0;
   }
   const style = styleOf(door.out);
-  const table = underParents(rows).map(({ row, depth }) => columns.map((column) => column.cell(row, { depth, style, home: door.home })));
+  const table = indentUnderParents(rows).map(({ row, depth }) =>
+    columns.map((column) => column.cell(row, { depth, style, home: door.home })),
+  );
   const shown = fitting(table, door.out.columns);
   const cells = table.map((line) => shown.map((at) => line[at] as string));
   door.out.write(tableText(cells, { columns: shown.map((at) => columns[at]!), width: door.out.columns, paintTitle: style.dim }));
@@ -52,22 +54,22 @@ type PsColumn = {
   align?: "right";
   /** In a narrow terminal the highest goes first. */
   spare: number;
-  cell: (row: TurnRow, look: Cell) => string;
+  cell: (row: TurnInfo, look: Cell) => string;
 };
 
 const columns: readonly PsColumn[] = [
   { title: "SESSION", spare: 0, cell: ({ session }, { depth }) => `${"  ".repeat(depth)}${shortId(session.id)}` },
-  { title: "NAME", spare: 1, cell: ({ session }) => oneLine(plain(session.name ?? ""), 24) },
+  { title: "NAME", spare: 1, cell: ({ session }) => oneLine(stripControls(session.name ?? ""), 24) },
   { title: "STATE", spare: 0, cell: (row, { style }) => stateText(row, style) },
   { title: "AGE", align: "right", spare: 0, cell: ({ turn }) => ageText(turn.startedAt) },
-  { title: "AGENT", spare: 4, cell: ({ turn }) => plain(turn.agent) },
-  { title: "ROLE", spare: 2, cell: ({ turn }) => plain(turn.role ?? "") },
-  { title: "MODEL", spare: 5, cell: ({ turn }) => oneLine(plain(turn.model ?? "-"), 32) },
+  { title: "AGENT", spare: 4, cell: ({ turn }) => stripControls(turn.agent) },
+  { title: "ROLE", spare: 2, cell: ({ turn }) => stripControls(turn.role ?? "") },
+  { title: "MODEL", spare: 5, cell: ({ turn }) => oneLine(stripControls(turn.model ?? "-"), 32) },
   { title: "STEPS", align: "right", spare: 6, cell: ({ turn }) => String(turn.steps) },
   { title: "TOKENS", align: "right", spare: 3, cell: ({ turn }) => shortCount(countedTokens(turn.usage)) },
   { title: "COST", align: "right", spare: 3, cell: ({ turn }) => (turn.costUsd === null ? "?" : `$${turn.costUsd.toFixed(4)}`) },
-  { title: "PROJECT", spare: 7, cell: ({ session }, { home }) => shortPath(plain(session.project), home) },
-  { title: "TASK", spare: 0, cell: ({ session }) => plain(session.task ?? "") },
+  { title: "PROJECT", spare: 7, cell: ({ session }, { home }) => shortPath(stripControls(session.project), home) },
+  { title: "TASK", spare: 0, cell: ({ session }) => stripControls(session.task ?? "") },
 ];
 
 const taskRoom = 24;
@@ -86,7 +88,7 @@ function fitting(lines: readonly string[][], width: number): number[] {
   return shown;
 }
 
-function stateText({ state, turn }: TurnRow, style: Style): string {
+function stateText({ state, turn }: TurnInfo, style: Style): string {
   const paint = { running: style.green, paused: style.yellow, asking: style.yellow, interrupted: style.red, ended: style.dim }[state];
   return paint(state === "ended" ? (turn.status ?? "ended") : state);
 }

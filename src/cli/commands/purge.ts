@@ -4,9 +4,9 @@ import type { Api, PurgeReport } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const purge: Command = {
   name: "purge",
@@ -24,7 +24,7 @@ their outputs. A session in use is left alone.`,
   run: runPurge,
 };
 
-async function runPurge(args: Args, door: Door): Promise<number> {
+async function runPurge(args: Args, door: CommandContext): Promise<number> {
   const age = args.flags["older-than"] as string | undefined;
   const asked = age === undefined ? null : parseDuration(age);
   if (age !== undefined && asked === null) {
@@ -44,16 +44,17 @@ async function configuredAge(api: Api): Promise<number> {
   return (await api.config.values()).purgeAfterMs ?? 30 * 86_400_000;
 }
 
-function tell(report: PurgeReport, door: Door): void {
+function tell(report: PurgeReport, door: CommandContext): void {
   const style = styleOf(door.out);
   for (const { id, name, project, archivedAt } of report.sessions) {
-    const label = name === null ? shortId(id) : `${plain(name)} ${style.dim(shortId(id))}`;
+    const label = name === null ? shortId(id) : `${stripControls(name)} ${style.dim(shortId(id))}`;
     door.out.write(
-      `${report.dryRun ? "would purge" : "purged"} ${label}  ${style.dim(`${plain(project)}, archived ${day(archivedAt)}`)}\n`,
+      `${report.dryRun ? "would purge" : "purged"} ${label}  ${style.dim(`${stripControls(project)}, archived ${day(archivedAt)}`)}\n`,
     );
   }
-  for (const { id, name, reason } of report.skipped) door.out.write(`${style.yellow("kept")} ${plain(name ?? shortId(id))}: ${reason}\n`);
-  for (const problem of report.problems) door.err.write(`${style.red("problem")}: ${plain(problem)}\n`);
+  for (const { id, name, reason } of report.skipped)
+    door.out.write(`${style.yellow("kept")} ${stripControls(name ?? shortId(id))}: ${reason}\n`);
+  for (const problem of report.problems) door.err.write(`${style.red("problem")}: ${stripControls(problem)}\n`);
   const counts = [
     counted(report.sessions.length, "session"),
     counted(report.nodes, "node"),

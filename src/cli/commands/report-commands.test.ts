@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Api, DoctorReport, ModelRow, SkillList, UsageRow, VerifyReport } from "../../protocol/api.ts";
+import type { Api, DoctorReport, ModelInfo, SkillList, UsageEntry, VerifyReport } from "../../protocol/api.ts";
 import { auth } from "./auth.ts";
 import { doctor } from "./doctor.ts";
 import { models } from "./models.ts";
@@ -9,7 +9,7 @@ import { verify } from "./verify.ts";
 import { run } from "./fixtures/run-command.ts";
 
 describe("models", () => {
-  const row = (name: string, more: Partial<ModelRow>): ModelRow => ({
+  const row = (name: string, more: Partial<ModelInfo>): ModelInfo => ({
     name,
     vendor: "v",
     ready: false,
@@ -72,7 +72,7 @@ describe("skills", () => {
 });
 
 describe("usage", () => {
-  const rows: UsageRow[] = [
+  const rows: UsageEntry[] = [
     { key: "2026-01-01", turns: 2, usage: { input: 1000, output: 20, cacheRead: 3, cacheWrite: 4 }, costUsd: 0.1234, unpriced: 0 },
     { key: "2026-01-02", turns: 1, usage: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 }, costUsd: 2, unpriced: 1 },
   ];

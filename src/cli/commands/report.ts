@@ -1,8 +1,8 @@
 // skein report: a member of a team says how its work stands. Only files, like `skein msg`.
 import { Fault } from "../../protocol/error.ts";
 import { jsonFlag, usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { inTeam, post, sharedPath, type InTeam } from "../in-team.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { memberFiles, postMail, sharedPath, type MemberFiles } from "../in-team.ts";
 import { jsonText } from "../json.ts";
 
 export const report: Command = {
@@ -25,7 +25,12 @@ Examples:
   run: runReport,
 };
 
-type Verb = { words: readonly [number, number]; needs: string; flag?: string; value: (args: Args, place: InTeam, door: Door) => object };
+type Verb = {
+  words: readonly [number, number];
+  needs: string;
+  flag?: string;
+  value: (args: Args, place: MemberFiles, door: CommandContext) => object;
+};
 
 const verbs: Record<string, Verb> = {
   status: {
@@ -56,7 +61,7 @@ const verbs: Record<string, Verb> = {
   },
 };
 
-async function runReport(args: Args, door: Door): Promise<number> {
+async function runReport(args: Args, door: CommandContext): Promise<number> {
   const type = args.positionals[0] as string;
   const verb = verbs[type] as Verb;
   const [least, most] = verb.words;
@@ -65,8 +70,8 @@ async function runReport(args: Args, door: Door): Promise<number> {
   if (count > most) throw new Fault("usage", `report ${type}: "${args.positionals[most]}" is too much`, { hint: usageLine(report) });
   const odd = ["progress", "output"].find((flag) => flag !== verb.flag && args.flags[flag] !== undefined);
   if (odd !== undefined) throw new Fault("usage", `--${odd} does not go with report ${type}`, { hint: usageLine(report) });
-  const place = inTeam(door, "report");
-  const id = post(place, { type, ...verb.value(args, place, door) }, door);
+  const place = memberFiles(door, "report");
+  const id = postMail(place, { type, ...verb.value(args, place, door) }, door);
   door.out.write(args.flags["json"] ? jsonText({ id }) : `${id}\n`);
   return 0;
 }

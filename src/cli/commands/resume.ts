@@ -1,7 +1,7 @@
 // skein resume: a turn that was paused goes on.
 import { jsonFlag } from "../args.ts";
 import type { Command } from "../command.ts";
-import { sessionOf, told } from "./pause.ts";
+import { sessionFromArgs, printReport } from "./pause.ts";
 
 export const resume: Command = {
   name: "resume",
@@ -14,13 +14,13 @@ export const resume: Command = {
 Exit code 0 also when nothing ran.`,
   run: async (args, door) => {
     const api = await door.api();
-    const { id, label } = await sessionOf(api, args, door);
+    const { id, label } = await sessionFromArgs(api, args, door);
     const report = await api.turn.resume({ session: id });
     const texts = {
       running: `${label} goes on`,
       paused: `${label} stands still as long as its parent does`,
       "not-running": `nothing runs in ${label}; skein run --resume ${label} goes on with it`,
     };
-    return told(args, door, report, texts[report.state]);
+    return printReport(args, door, report, texts[report.state]);
   },
 };

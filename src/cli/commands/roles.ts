@@ -3,8 +3,8 @@ import { Fault } from "../../protocol/error.ts";
 import { roleRecord } from "../../protocol/records.ts";
 import { promptTokens, type Role, type RoleList } from "../../protocol/role.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { plain, styleOf, type Style } from "../style.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { stripControls, styleOf, type Style } from "../style.ts";
 import { tableText } from "../table.ts";
 
 export const roles: Command = {
@@ -23,7 +23,7 @@ Examples:
   run: runRoles,
 };
 
-async function runRoles({ positionals: [verb, name], flags }: Args, door: Door): Promise<number> {
+async function runRoles({ positionals: [verb, name], flags }: Args, door: CommandContext): Promise<number> {
   if (verb !== undefined && verb !== "show")
     throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
   if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
@@ -31,20 +31,21 @@ async function runRoles({ positionals: [verb, name], flags }: Args, door: Door):
   const api = await door.api();
   if (name !== undefined) return show(await api.roles.find({ name, directory: door.cwd }), flags["json"] === true, door);
   const found = await api.roles.list({ directory: door.cwd });
-  if (flags["names"]) for (const role of found.roles) door.out.write(`${plain(role.name)}\n`);
+  if (flags["names"]) for (const role of found.roles) door.out.write(`${stripControls(role.name)}\n`);
   else if (flags["json"]) door.out.write(json({ ...found, roles: found.roles.map(roleRecord) }));
   else list(found, door);
   return 0;
 }
 
-function list({ roles: found, problems }: RoleList, door: Door): void {
+function list({ roles: found, problems }: RoleList, door: CommandContext): void {
   const style = styleOf(door.out);
   const width = door.out.isTty ? { width: door.out.columns } : {};
   door.out.write(tableText(found.map(cells), { columns, paintTitle: style.dim, ...width }));
   const warn = styleOf(door.err);
-  for (const { path, message } of problems) door.err.write(`${warn.yellow("problem:")} ${plain(path)}: ${plain(message)}\n`);
+  for (const { path, message } of problems)
+    door.err.write(`${warn.yellow("problem:")} ${stripControls(path)}: ${stripControls(message)}\n`);
   for (const role of found.filter(({ ignored }) => ignored.length > 0))
-    door.err.write(`${warn.yellow("ignored:")} ${plain(ignoredText(role))}\n`);
+    door.err.write(`${warn.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`);
 }
 
 const columns = [
@@ -69,10 +70,10 @@ function cells(role: Role): string[] {
     role.specialises === null ? role.origin : `${role.origin} over ${role.specialises === "built-in" ? "built-in" : "user"}`,
     role.description,
   ];
-  return texts.map(plain);
+  return texts.map(stripControls);
 }
 
-function show(role: Role, asJson: boolean, door: Door): number {
+function show(role: Role, asJson: boolean, door: CommandContext): number {
   door.out.write(asJson ? json(roleRecord(role)) : roleText(role, styleOf(door.out)));
   return 0;
 }
@@ -93,8 +94,10 @@ function roleText(role: Role, style: Style): string {
     ...role.notes.map((note): [string, string] => ["note", note]),
     ...(role.ignored.length === 0 ? [] : [["ignored", ignoredText(role)] as [string, string]]),
   ];
-  const lines = facts.filter(([, value]) => value !== "").map(([title, value]) => `${style.dim(title.padEnd(8))} ${plain(value)}\n`);
-  return `${style.bold(plain(role.name))}  ${plain(role.description)}\n${lines.join("")}${role.prompt === "" ? "" : `\n${plain(role.prompt)}\n`}`;
+  const lines = facts
+    .filter(([, value]) => value !== "")
+    .map(([title, value]) => `${style.dim(title.padEnd(8))} ${stripControls(value)}\n`);
+  return `${style.bold(stripControls(role.name))}  ${stripControls(role.description)}\n${lines.join("")}${role.prompt === "" ? "" : `\n${stripControls(role.prompt)}\n`}`;
 }
 
 function toolsText({ tools }: Role, between: string): string {

@@ -1,10 +1,10 @@
 // What `run` refuses before it builds anything.
 import { expect, test } from "bun:test";
 import { parseArgs } from "../args.ts";
-import type { Door } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { run } from "./run.ts";
 
-const door = { cwd: import.meta.dir, home: "/", env: {}, stdin: { isTty: true, text: async () => "" } } as unknown as Door;
+const door = { cwd: import.meta.dir, home: "/", env: {}, stdin: { isTty: true, text: async () => "" } } as unknown as CommandContext;
 
 test("a run that keeps everything in memory can't go on with a stored session", async () => {
   for (const flags of [["--continue"], ["--resume", "3f2a91cc"]]) {

@@ -3,17 +3,17 @@ import { accessSync, constants, existsSync, readFileSync, statSync, type Stats }
 import { dirname } from "node:path";
 import { parseDuration } from "../../kit/duration.ts";
 import { absolutePath } from "../../kit/paths.ts";
-import type { Api, SessionOpen, Settings, TurnStart } from "../../protocol/api.ts";
+import type { Api, SessionOpenParams, Settings, TurnStartParams } from "../../protocol/api.ts";
 import { exitCodes, Fault, messageOf } from "../../protocol/error.ts";
 import { toolNames, type ToolLevel } from "../../protocol/policy.ts";
-import { narrowedBy, roleFields, type Role, type RoleField, type RoleWish } from "../../protocol/role.ts";
+import { narrowTurn, roleFields, type Role, type RoleField, type RoleRequest } from "../../protocol/role.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { unattended } from "../../protocol/turn-start.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { hubFor, leaveTurn } from "../detach.ts";
+import { headlessLimits } from "../../protocol/turn-start.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { connectHubFor, detachTurn } from "../detach.ts";
 import { followTurn } from "../follow-turn.ts";
 import { planTask, readPlan } from "../plan-flag.ts";
-import { policyFrom, readPolicyFlags } from "../policy-flags.ts";
+import { resolvePolicy, readPolicyFlags } from "../policy-flags.ts";
 import { printerFor, type OutputFormat } from "../print/printer.ts";
 import { readImage } from "../read-image.ts";
 import { runFlags } from "../run-flags.ts";
@@ -38,25 +38,25 @@ Examples:
   run: runTask,
 };
 
-async function runTask(args: Args, door: Door): Promise<number> {
+async function runTask(args: Args, door: CommandContext): Promise<number> {
   const flags = readFlags(args, door);
   const task = await readTask(args, door, flags);
   const wish = { ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory };
   const here = await door.api(wish);
   const settings = await here.config.values();
-  const turn = turnFrom(flags, settings, door);
-  const role = await roleFor(here, flags);
-  const played = role === null ? turn : narrowedBy(turn, role, turn.role?.keep ?? []);
+  const turn = buildTurn(flags, settings, door);
+  const role = await loadRole(here, flags);
+  const played = role === null ? turn : narrowTurn(turn, role, turn.role?.keep ?? []);
   if (flags.plan !== null && played.policy.name === "plan")
     throw new Fault("usage", "--plan executes a plan, and policy plan only writes one", { hint: "add --policy workspace" });
-  const wanted = sessionFrom(flags, settings, task, { toolLevel: played.toolLevel, role });
+  const wanted = buildSessionOpen(flags, settings, task, { toolLevel: played.toolLevel, role });
   const isNew = wanted.find.by === "new" && !isForking(flags);
   // Only the session knows who it is that they would go to.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
   await here.turn.check({ ...turn, agentArgs, agent: wanted.agent, isNew, directory: flags.directory });
-  const api = flags.on("detach") ? await hubFor(door, wish) : here;
+  const api = flags.on("detach") ? await connectHubFor(door, wish) : here;
   const session = await forked(api, flags, () => api.session.open(wanted));
-  if (flags.on("detach")) return leaveTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, door, flags.format);
+  if (flags.on("detach")) return detachTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, door, flags.format);
   const printer = await printerFor(flags.format, door, {
     stream: !flags.on("no-stream"),
     tools: toolNames({ ...played, canAsk: turn.asks.how !== "none" }),
@@ -90,7 +90,7 @@ function isForking(flags: Flags): boolean {
 type Flags = ReturnType<typeof readFlags>;
 
 /** Every value checked; nothing is built or opened yet. */
-export function readFlags(args: Args, door: Door) {
+export function readFlags(args: Args, door: CommandContext) {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const on = (name: string) => args.flags[name] === true;
   const all = (name: string) => (args.flags[name] as string[] | undefined) ?? [];
@@ -134,7 +134,7 @@ export function readFlags(args: Args, door: Door) {
   };
 }
 
-async function readTask(args: Args, door: Door, flags: Flags): Promise<string | null> {
+async function readTask(args: Args, door: CommandContext, flags: Flags): Promise<string | null> {
   const given = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null)
     throw new Fault("usage", "the task was given twice: as an argument and with --task");
@@ -152,13 +152,13 @@ function joined(task: string, piped: string): string {
   return task === "" ? piped : `${task}\n\nInput:\n${piped}`;
 }
 
-export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<TurnStart, "session" | "prompt"> {
+export function buildTurn(flags: Flags, settings: Settings, door: CommandContext): Omit<TurnStartParams, "session" | "prompt"> {
   const isDetached = flags.on("detach");
   const headless = isDetached || !(door.stdin.isTty && door.out.isTty);
   const toolLevel = (flags.text("tool-level") as ToolLevel | null) ?? settings.toolLevel;
   return {
     images: flags.images,
-    ...takerOf(flags),
+    ...agentAndModel(flags),
     agentArgs: flags.all("agent-arg"),
     toolLevel,
     tools: flags.tools,
@@ -167,16 +167,16 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     appendSystem: flags.text("append-system"),
     contextFiles: !flags.on("no-context-files") && settings.contextFiles,
     fresh: flags.on("fresh"),
-    policy: policyFrom(flags.policy, settings, toolLevel),
+    policy: resolvePolicy(flags.policy, settings, toolLevel),
     limits: {
-      maxSteps: flags.maxSteps ?? settings.maxSteps ?? (headless ? unattended.maxSteps : Number.MAX_SAFE_INTEGER),
+      maxSteps: flags.maxSteps ?? settings.maxSteps ?? (headless ? headlessLimits.maxSteps : Number.MAX_SAFE_INTEGER),
       maxTokens: flags.maxTokens ?? settings.maxTokens,
       maxBudgetUsd: flags.maxBudgetUsd ?? settings.maxBudgetUsd,
-      maxChildren: flags.maxChildren ?? settings.maxChildren ?? (headless ? unattended.maxChildren : null),
+      maxChildren: flags.maxChildren ?? settings.maxChildren ?? (headless ? headlessLimits.maxChildren : null),
       treeSteps: flags.maxSteps,
     },
-    timeoutMs: flags.timeoutMs ?? settings.timeoutMs ?? (headless ? unattended.timeoutMs : null),
-    idleMs: settings.idleMs ?? (headless ? unattended.idleMs : null),
+    timeoutMs: flags.timeoutMs ?? settings.timeoutMs ?? (headless ? headlessLimits.timeoutMs : null),
+    idleMs: settings.idleMs ?? (headless ? headlessLimits.idleMs : null),
     answerSchema: flags.schema,
     outputFile: flags.outputFile,
     command: null,
@@ -186,12 +186,12 @@ export function turnFrom(flags: Flags, settings: Settings, door: Door): Omit<Tur
     asks: isDetached ? { how: "wait", limitMs: settings.askTimeoutMs } : { how: flags.on("ephemeral") ? "none" : "later" },
     steerable: true,
     nesting: flags.on("allow-nesting"),
-    ...mapped(flags.text("role"), (name) => ({ role: roleWish(name, flags, settings) })),
+    ...mapped(flags.text("role"), (name) => ({ role: roleRequest(name, flags, settings) })),
   };
 }
 
 /** What was said for this turn counts more than its role. */
-function roleWish(name: string, { text, policy }: Flags, settings: Settings): RoleWish {
+function roleRequest(name: string, { text, policy }: Flags, settings: Settings): RoleRequest {
   const said: Record<RoleField, boolean> = {
     tools: text("tools") !== null || text("tool-level") !== null,
     policy: policy.name !== null,
@@ -203,13 +203,13 @@ function roleWish(name: string, { text, policy }: Flags, settings: Settings): Ro
 }
 
 /** A role may bring an agent; null without one. */
-export async function roleFor(api: Api, { text, directory }: Flags): Promise<Role | null> {
+export async function loadRole(api: Api, { text, directory }: Flags): Promise<Role | null> {
   const name = text("role");
   return name === null ? null : api.roles.find({ name, directory });
 }
 
 /** `--provider` is a vendor or an agent; beside `--agent` it can only be a vendor. */
-function takerOf(flags: Flags): { agent: string | null; model: string | null } {
+function agentAndModel(flags: Flags): { agent: string | null; model: string | null } {
   const [agent, provider, model] = [flags.text("agent"), flags.text("provider"), flags.text("model")];
   if (agent === null || provider === null || provider === agent) return { agent: agent ?? provider, model };
   return { agent, model: model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}` };
@@ -217,9 +217,9 @@ function takerOf(flags: Flags): { agent: string | null; model: string | null } {
 
 type OpenedAs = { toolLevel: ToolLevel; role: Role | null };
 
-export function sessionFrom(flags: Flags, settings: Settings, task: string | null, { toolLevel, role }: OpenedAs): SessionOpen {
+export function buildSessionOpen(flags: Flags, settings: Settings, task: string | null, { toolLevel, role }: OpenedAs): SessionOpenParams {
   const wanted = flags.text("resume") ?? flags.text("session");
-  const find: SessionOpen["find"] =
+  const find: SessionOpenParams["find"] =
     wanted !== null
       ? { by: "name", wanted, orCreate: flags.text("resume") === null && !isForking(flags) }
       : flags.on("continue")
@@ -230,8 +230,8 @@ export function sessionFrom(flags: Flags, settings: Settings, task: string | nul
     ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
     directory: flags.directory,
     task,
-    agent: takerOf(flags).agent ?? role?.agent ?? settings.agent,
-    model: takerOf(flags).model ?? (takerOf(flags).agent === null ? (role?.model ?? null) : null),
+    agent: agentAndModel(flags).agent ?? role?.agent ?? settings.agent,
+    model: agentAndModel(flags).model ?? (agentAndModel(flags).agent === null ? (role?.model ?? null) : null),
     toolLevel,
     parentSession: flags.text("parent-session"),
     transcriptDir: flags.transcriptDir,

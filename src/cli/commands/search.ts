@@ -2,12 +2,12 @@
 import { oneLine } from "../../kit/text.ts";
 import { Fault } from "../../protocol/error.ts";
 import { type Node, shortId } from "../../protocol/node.ts";
-import { type FoundNode, foundRecord } from "../../protocol/tree-views.ts";
+import { type FoundNode, foundNodeRecord } from "../../protocol/tree-views.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { mark, summary } from "../print/tree.ts";
-import { plain, type Style, styleOf } from "../style.ts";
+import { nodeMarker, nodeSummary } from "../print/tree.ts";
+import { stripControls, type Style, styleOf } from "../style.ts";
 import { fit } from "../table.ts";
 
 export const search: Command = {
@@ -25,14 +25,14 @@ Exit code 0 when something was found, 1 when nothing was.`,
   run: runSearch,
 };
 
-async function runSearch(args: Args, door: Door): Promise<number> {
+async function runSearch(args: Args, door: CommandContext): Promise<number> {
   const limit = limitOf(args.flags["limit"]);
   const query = args.positionals.join(" ");
   if (!/[\p{L}\p{N}_]/u.test(query)) throw new Fault("usage", `"${query}" has no word to look for`);
   const everywhere = args.flags["all-projects"] === true;
   const api = await door.api();
   const found = await api.search.find({ query, project: everywhere ? null : door.project, limit });
-  if (args.flags["json"]) door.out.write(jsonText(found.map(foundRecord)));
+  if (args.flags["json"]) door.out.write(jsonText(found.map(foundNodeRecord)));
   else if (found.length === 0) door.err.write(`nothing found${everywhere ? "" : " in this project (--all-projects searches the rest)"}\n`);
   else door.out.write(found.map((each) => foundText(each, door, everywhere)).join("\n"));
   return found.length === 0 ? 1 : 0;
@@ -45,26 +45,28 @@ function limitOf(value: Args["flags"][string]): number {
   throw new Fault("usage", `--limit must be a whole number from 1 to 10000, not "${String(value)}"`);
 }
 
-function foundText(found: FoundNode, door: Door, withProject: boolean): string {
+function foundText(found: FoundNode, door: CommandContext, withProject: boolean): string {
   const style = styleOf(door.out);
   const { node, session, before, after } = found;
   const head = [
-    style.green(`[${plain(session.name ?? shortId(session.id))}]`),
+    style.green(`[${stripControls(session.name ?? shortId(session.id))}]`),
     style.bold(shortId(node.id)),
     style.dim(new Date(node.at).toISOString().slice(0, 16).replace("T", " ")),
-    ...(withProject ? [style.dim(plain(session.project))] : []),
+    ...(withProject ? [style.dim(stripControls(session.project))] : []),
   ];
   const lines = [
     head.join("  "),
     ...(before === null ? [] : [neighbour(before, door, style)]),
-    `${mark(node)} ${marked(found, style)}`,
+    `${nodeMarker(node)} ${marked(found, style)}`,
     ...(after === null ? [] : [neighbour(after, door, style)]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function neighbour(node: Node, door: Door, style: Style): string {
-  return style.dim(fit(`${mark(node)} ${shortId(node.id)} ${plain(oneLine(summary(node), 2 * door.out.columns))}`, door.out.columns));
+function neighbour(node: Node, door: CommandContext, style: Style): string {
+  return style.dim(
+    fit(`${nodeMarker(node)} ${shortId(node.id)} ${stripControls(oneLine(nodeSummary(node), 2 * door.out.columns))}`, door.out.columns),
+  );
 }
 
 /** Without colours the hits stand in [brackets]. */
@@ -72,9 +74,9 @@ function marked({ snippet, marks }: FoundNode, style: Style): string {
   let text = "";
   let at = 0;
   for (const [start, end] of marks) {
-    const hit = plain(snippet.slice(start, end));
-    text += plain(snippet.slice(at, start)) + (style.yellow("") === "" ? `[${hit}]` : style.bold(style.yellow(hit)));
+    const hit = stripControls(snippet.slice(start, end));
+    text += stripControls(snippet.slice(at, start)) + (style.yellow("") === "" ? `[${hit}]` : style.bold(style.yellow(hit)));
     at = end;
   }
-  return (text + plain(snippet.slice(at))).trim();
+  return (text + stripControls(snippet.slice(at))).trim();
 }

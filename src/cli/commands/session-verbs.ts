@@ -5,10 +5,10 @@ import { shortId } from "../../protocol/node.ts";
 import { sessionRecord } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
-import { plain } from "../style.ts";
+import { stripControls } from "../style.ts";
 
 type Done = { record: unknown; text: string };
 type Verb = {
@@ -16,10 +16,10 @@ type Verb = {
   summary: string;
   words: string[];
   notes?: string;
-  act: (api: Api, session: Session, args: Args, door: Door) => Promise<Done>;
+  act: (api: Api, session: Session, args: Args, door: CommandContext) => Promise<Done>;
 };
 
-const labelOf = (session: Session) => plain(session.name ?? shortId(session.id));
+const labelOf = (session: Session) => stripControls(session.name ?? shortId(session.id));
 
 export const use = verb({
   name: "use",
@@ -72,7 +72,7 @@ function verb(row: Verb): Command {
     ...(row.notes === undefined ? {} : { notes: row.notes }),
     async run(args, door) {
       const api = await door.api();
-      const session = await sessionNamed(api, door, args.positionals[0]);
+      const session = await findSession(api, door, args.positionals[0]);
       const done = await row.act(api, session, args, door);
       door.out.write(args.flags["json"] ? jsonText(done.record) : `${done.text}\n`);
       return 0;

@@ -1,8 +1,8 @@
 // skein show: the tree of a session, sessions as labels on their tips.
 import { nodeRecord, sessionRecord, turnRecord } from "../../protocol/records.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { sessionNamed } from "../find-session.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { findSession } from "../find-session.ts";
 import { jsonText } from "../json.ts";
 import { treeText } from "../print/tree.ts";
 
@@ -15,9 +15,9 @@ export const show: Command = {
   run: runShow,
 };
 
-async function runShow(args: Args, door: Door): Promise<number> {
+async function runShow(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
-  const session = await sessionNamed(api, door, args.positionals[0]);
+  const session = await findSession(api, door, args.positionals[0]);
   const view = await api.session.tree({ session: session.id });
   if (args.flags["json"]) {
     door.out.write(

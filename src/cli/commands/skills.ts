@@ -1,8 +1,8 @@
 // skein skills: what the agent may read up on here, and what is wrong with the rest.
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { fit } from "../table.ts";
 
 export const skills: Command = {
@@ -15,7 +15,7 @@ export const skills: Command = {
   run: runSkills,
 };
 
-async function runSkills(args: Args, door: Door): Promise<number> {
+async function runSkills(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const list = await api.skills.list({ directory: door.cwd });
   if (args.flags["json"]) {
@@ -26,11 +26,12 @@ async function runSkills(args: Args, door: Door): Promise<number> {
   const width = door.out.isTty ? door.out.columns : Number.POSITIVE_INFINITY;
   for (const skill of list.skills) {
     const marks = [skill.scope, ...(skill.trusted ? [] : ["not trusted"]), ...(skill.hidden ? ["not for the model"] : [])].join(", ");
-    door.out.write(`${style.bold(plain(skill.name))} ${style.dim(`(${marks})`)}\n`);
-    door.out.write(`  ${fit(plain(skill.description), width - 2)}\n  ${style.dim(plain(skill.path))}\n`);
+    door.out.write(`${style.bold(stripControls(skill.name))} ${style.dim(`(${marks})`)}\n`);
+    door.out.write(`  ${fit(stripControls(skill.description), width - 2)}\n  ${style.dim(stripControls(skill.path))}\n`);
   }
   if (list.skills.length === 0) door.out.write("no skills here: put one into .skein/skills/<name>/SKILL.md\n");
   const warn = styleOf(door.err);
-  for (const problem of list.problems) door.err.write(`${warn.yellow("problem:")} ${plain(problem.path)}: ${plain(problem.message)}\n`);
+  for (const problem of list.problems)
+    door.err.write(`${warn.yellow("problem:")} ${stripControls(problem.path)}: ${stripControls(problem.message)}\n`);
   return 0;
 }

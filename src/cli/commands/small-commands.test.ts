@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Api, ConfigRow, TrustState } from "../../protocol/api.ts";
+import type { Api, ConfigEntry, TrustState } from "../../protocol/api.ts";
 import { completions } from "./completions.ts";
 import { config } from "./config.ts";
 import { init } from "./init.ts";
@@ -9,7 +9,7 @@ import { trust } from "./trust.ts";
 import { root, run } from "./fixtures/run-command.ts";
 
 describe("config", () => {
-  const rows: ConfigRow[] = [
+  const rows: ConfigEntry[] = [
     { key: "model", value: "a/b", origin: "$SKEIN_MODEL", description: "" },
     { key: "timeout", value: 7_200_000, written: "2h", origin: "/c.jsonc", description: "" },
     { key: "allow_write", value: [], origin: "default", description: "" },

@@ -2,20 +2,20 @@
 import { Fault } from "../../protocol/error.ts";
 import { priorities } from "../../protocol/team-mail.ts";
 import { usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { runFlags } from "../run-flags.ts";
-import { wishFlags } from "../team/wish.ts";
+import { teamFlags } from "../team/wish.ts";
 
 const followFlags = ["json", "output-format", "no-board", "merge", "detach"];
 const boundFlags = ["policy", "sandbox", "net", "max-budget-usd", "max-tokens", "timeout"];
 const turnFlags = ["model", "agent", "cd", "trust", "no-trust", ...boundFlags];
 
-type Verb = { words: number; flags: readonly string[]; load: () => Promise<(args: Args, door: Door) => Promise<number>> };
+type Verb = { words: number; flags: readonly string[]; load: () => Promise<(args: Args, door: CommandContext) => Promise<number>> };
 
 const verbs: Record<string, Verb> = {
   run: {
     words: 2,
-    flags: ["name", ...wishFlags.map(({ name }) => name), ...turnFlags, ...followFlags],
+    flags: ["name", ...teamFlags.map(({ name }) => name), ...turnFlags, ...followFlags],
     load: async () => (await import("../team/run.ts")).runTeam,
   },
   status: { words: 2, flags: ["messages", "json"], load: async () => (await import("../team/status.ts")).showTeam },
@@ -55,7 +55,7 @@ export const team: Command = {
   verbs: Object.keys(verbs),
   teamVerbs: ["status", "message", "stop", "resume", "merge", "clean"],
   flags: [
-    ...wishFlags,
+    ...teamFlags,
     { name: "name", value: "name", summary: "with run: what the team is called" },
     { name: "merge", summary: "with run and resume: bring the work into the project when all went well" },
     { name: "no-board", summary: "with run and resume: line by line, also on a terminal" },
@@ -92,7 +92,7 @@ Examples:
   run: runVerb,
 };
 
-async function runVerb(args: Args, door: Door): Promise<number> {
+async function runVerb(args: Args, door: CommandContext): Promise<number> {
   const name = args.positionals[0] as string;
   const verb = verbs[name] as Verb;
   const odd = Object.keys(args.flags).find((flag) => !verb.flags.includes(flag));

@@ -3,9 +3,9 @@ import { statSync } from "node:fs";
 import { absolutePath } from "../../kit/paths.ts";
 import { Fault } from "../../protocol/error.ts";
 import { jsonFlag, usageLine } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const trust: Command = {
   name: "trust",
@@ -19,7 +19,7 @@ trust away again.`,
   run: runTrust,
 };
 
-async function runTrust(args: Args, door: Door): Promise<number> {
+async function runTrust(args: Args, door: CommandContext): Promise<number> {
   if (args.flags["show"] && args.flags["revoke"])
     throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
   const directory = args.positionals[0] === undefined ? door.project : directoryFrom(args.positionals[0], door);
@@ -31,24 +31,24 @@ async function runTrust(args: Args, door: Door): Promise<number> {
     return 0;
   }
   const style = styleOf(door.out);
-  const place = plain(state.directory);
+  const place = stripControls(state.directory);
   if (state.files.length === 0) door.out.write(`${place}: nothing in this project needs trust\n`);
   else
     door.out.write(
       `${place} is ${state.trusted ? style.green("trusted") : style.yellow("not trusted")}${state.trusted ? "" : because(state.reason)}\n`,
     );
-  for (const file of state.files) door.out.write(`  ${plain(file)}\n`);
+  for (const file of state.files) door.out.write(`  ${stripControls(file)}\n`);
   return 0;
 }
 
-function directoryFrom(text: string, door: Door): string {
+function directoryFrom(text: string, door: CommandContext): string {
   const directory = absolutePath(text, door);
   if (!isDirectory(directory)) throw new Fault("usage", `there is no directory ${directory}`);
   return directory;
 }
 
 function because(reason: string | undefined): string {
-  return reason === undefined ? "" : ` (${plain(reason)})`;
+  return reason === undefined ? "" : ` (${stripControls(reason)})`;
 }
 
 function isDirectory(path: string): boolean {

@@ -5,22 +5,22 @@ import { oneLine } from "../../kit/text.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import { refuseNesting } from "../../protocol/nesting.ts";
-import type { Api, Settings, TurnStart } from "../../protocol/api.ts";
+import type { Api, Settings, TurnStartParams } from "../../protocol/api.ts";
 import type { Policy, PolicyName } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { settledPolicy } from "../../protocol/turn-start.ts";
-import type { Args, Command, Door } from "../command.ts";
-import { keepReport } from "../crash-report.ts";
+import { configuredPolicy } from "../../protocol/turn-start.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
+import { saveCrashReport } from "../crash-report.ts";
 import { editorFrom, runEditor } from "../editor.ts";
-import type { PolicyWish } from "../policy-flags.ts";
-import type { HubWish } from "../reach-hub.ts";
+import type { PolicyFlagValues } from "../policy-flags.ts";
+import type { HubTarget } from "../reach-hub.ts";
 import { readImage } from "../read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../repl/history.ts";
 import { runFlags } from "../run-flags.ts";
-import { plain } from "../style.ts";
-import { openUnsent } from "../unsent.ts";
-import { isSpokenFor, screenReaderFlag, talk } from "./chat.ts";
-import { readFlags, roleFor, sessionFrom, turnFrom } from "./run.ts";
+import { stripControls } from "../style.ts";
+import { openUnsentStore } from "../unsent.ts";
+import { usesScreenReader, screenReaderFlag, openChat } from "./chat.ts";
+import { readFlags, loadRole, buildSessionOpen, buildTurn } from "./run.ts";
 
 const taken = new Set(["model", "agent", "role", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
 
@@ -47,7 +47,7 @@ begins one with the first message. docs/KEYS.md has its keys; in it, ? shows the
   run: runTui,
 };
 
-async function runTui(args: Args, door: Door): Promise<number> {
+async function runTui(args: Args, door: CommandContext): Promise<number> {
   const flags = readFlags(args, door);
   const [wanted] = args.positionals;
   for (const other of ["inline", "hub"])
@@ -55,16 +55,16 @@ async function runTui(args: Args, door: Door): Promise<number> {
       throw new Fault("usage", `--${other} and --screen-reader exclude each other`);
   if (wanted !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
   const hub = flags.text("hub");
-  if (hub !== null) (await import("../reach-hub.ts")).checkHubWish(hub);
+  if (hub !== null) (await import("../reach-hub.ts")).checkHubTarget(hub);
   return openTui(flags, door, wanted);
 }
 
 /** A session in the screen, with nothing else asked for. */
-export function showInTui(door: Door, wanted: string | undefined): Promise<number> {
+export function showInTui(door: CommandContext, wanted: string | undefined): Promise<number> {
   return openTui(readFlags({ positionals: [], flags: {} }, door), door, wanted);
 }
 
-async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: string | undefined): Promise<number> {
+async function openTui(flags: ReturnType<typeof readFlags>, door: CommandContext, wanted: string | undefined): Promise<number> {
   if (!door.stdin.isTty || !door.out.isTty || (door.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
   refuseNesting(door.around());
@@ -73,15 +73,15 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
   const hub = at === null ? null : hubFrom(door, { at, directory, trust });
   const api = await (hub?.reach({ start: true }) ?? door.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
   const settings = await api.config.values();
-  if (hub === null && isSpokenFor(flags, settings, door)) return talk(flags, door, (await sessionFor(wanted))?.id);
-  const turn = { ...turnFrom(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
+  if (hub === null && usesScreenReader(flags, settings, door)) return openChat(flags, door, (await sessionFor(wanted))?.id);
+  const turn = { ...buildTurn(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
   const policies = policiesFrom(flags.policy, settings, turn);
-  const open = sessionFrom(flags, settings, null, { toolLevel: turn.toolLevel, role: await roleFor(api, flags) });
+  const open = buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role: await loadRole(api, flags) });
   const session = await sessionFor(wanted);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
   const project = door.projectOf(directory);
   const own = {
-    unsent: openUnsent(join(door.state, "unsent", fileNameOf(project))),
+    unsent: openUnsentStore(join(door.state, "unsent", fileNameOf(project))),
     history: openHistory(historyFile((await api.config.paths()).state, door.project)),
     readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: door.home })),
   };
@@ -119,7 +119,7 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
     };
     signal = (await openScreen(parts)) ?? signal;
   } catch (error) {
-    throw error instanceof Fault ? error : keepReport(error, door);
+    throw error instanceof Fault ? error : saveCrashReport(error, door);
   } finally {
     await hub?.leave();
     tellUnsent(own.unsent, door);
@@ -133,42 +133,43 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: Door, wanted: 
   }
 }
 
-function tellUnsent({ isKept, problem }: ReturnType<typeof openUnsent>, { err }: Door): void {
+function tellUnsent({ isKept, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {
   const why = problem();
   if (why !== null) err.write(`What was typed and not sent could not be kept: ${why}\n`);
   else if (isKept()) err.write("What was typed and not sent is kept: the next skein tui in this project has it.\n");
 }
 
-type Left = { last: Session | null; stopped: ReadonlyMap<string, Session>; way: string };
+type LeftSessions = { last: Session | null; stopped: ReadonlyMap<string, Session>; way: string };
 
 /** Which turns end with the screen, and how each session goes on; the one that was shown comes last. */
-function tellSessions({ last, stopped, way }: Left, { err }: Door): void {
+function tellSessions({ last, stopped, way }: LeftSessions, { err }: CommandContext): void {
   for (const { id, name, task } of stopped.values())
-    if (id !== last?.id) err.write(`Stopped: ${oneLine(plain(name ?? task ?? "a turn"), 60)}. Go on with: ${way} ${shortId(id)}\n`);
+    if (id !== last?.id) err.write(`Stopped: ${oneLine(stripControls(name ?? task ?? "a turn"), 60)}. Go on with: ${way} ${shortId(id)}\n`);
   if (last === null) return;
   err.write(`Session saved${stopped.has(last.id) ? ", its turn stopped" : ""}. Resume with: ${way} ${shortId(last.id)}\n`);
 }
 
 /** The hub, as often as it has to be found again; left once. */
-function hubFrom(door: Door, wish: HubWish) {
+function hubFrom(door: CommandContext, wish: HubTarget) {
   let current: Api | null = null;
   return {
-    reach: async (how: { start: boolean }): Promise<Api> => (current = await (await import("../reach-hub.ts")).hubAt(door, wish, how)),
+    reach: async (how: { start: boolean }): Promise<Api> =>
+      (current = await (await import("../reach-hub.ts")).connectHubAt(door, wish, how)),
     leave: async (): Promise<void> => current?.close(),
   };
 }
 
 /** How turns are taken that act, and those that plan: each is asked for by a key, however the screen was opened. */
-function policiesFrom(wish: PolicyWish, settings: Settings, { policy, toolLevel }: Pick<TurnStart, "policy" | "toolLevel">) {
+function policiesFrom(wish: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
   const held = { ...settings, sandbox: settings.sandbox === "off" ? null : settings.sandbox };
   const as = (name: PolicyName): Policy => {
-    const { sandbox, net, ...usual } = settledPolicy(held, name);
+    const { sandbox, net, ...usual } = configuredPolicy(held, name);
     return { ...usual, sandbox: wish.sandbox === "off" ? sandbox : (wish.sandbox ?? sandbox), net: wish.net ?? net, addDirs: wish.addDirs };
   };
   return { act: policy.name === "plan" ? as(toolLevel === "readonly" ? "readonly" : "workspace") : policy, plan: as("plan") };
 }
 
-function awayFrom(door: Door, directory: string) {
+function awayFrom(door: CommandContext, directory: string) {
   const editor = {
     command: () => editorFrom(door.env),
     edit: (command: string, file: string) => door.lend(() => runEditor(command, file, { env: door.env, cwd: directory })),

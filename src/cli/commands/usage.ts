@@ -1,10 +1,10 @@
 // skein usage: tokens and money, by day, agent, model or project.
-import type { UsageKey, UsageRow } from "../../protocol/api.ts";
-import { addUsage, noUsage } from "../../protocol/usage.ts";
+import type { UsageKey, UsageEntry } from "../../protocol/api.ts";
+import { addUsage, zeroUsage } from "../../protocol/usage.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
 
 const keys = ["day", "agent", "model", "project"] as const satisfies readonly UsageKey[];
@@ -23,7 +23,7 @@ export const usage: Command = {
   run: runUsage,
 };
 
-async function runUsage(args: Args, door: Door): Promise<number> {
+async function runUsage(args: Args, door: CommandContext): Promise<number> {
   const by = (args.flags["by"] ?? "day") as UsageKey;
   const everywhere = args.flags["all-projects"] === true || by === "project";
   const api = await door.api();
@@ -53,7 +53,7 @@ async function runUsage(args: Args, door: Door): Promise<number> {
   return 0;
 }
 
-function total(rows: readonly UsageRow[]): UsageRow {
+function total(rows: readonly UsageEntry[]): UsageEntry {
   return rows.reduce(
     (sum, row) => ({
       ...sum,
@@ -62,12 +62,12 @@ function total(rows: readonly UsageRow[]): UsageRow {
       costUsd: sum.costUsd + row.costUsd,
       unpriced: sum.unpriced + row.unpriced,
     }),
-    { key: "total", turns: 0, usage: noUsage, costUsd: 0, unpriced: 0 },
+    { key: "total", turns: 0, usage: zeroUsage, costUsd: 0, unpriced: 0 },
   );
 }
 
-function cells(row: UsageRow): string[] {
+function cells(row: UsageEntry): string[] {
   const { input, output, cacheRead, cacheWrite } = row.usage;
   const cost = `$${row.costUsd.toFixed(row.costUsd > 0 && row.costUsd < 1 ? 4 : 2)}${row.unpriced > 0 ? "+" : ""}`;
-  return [plain(row.key), ...[row.turns, input, output, cacheRead, cacheWrite].map((count) => count.toLocaleString("en-US")), cost];
+  return [stripControls(row.key), ...[row.turns, input, output, cacheRead, cacheWrite].map((count) => count.toLocaleString("en-US")), cost];
 }

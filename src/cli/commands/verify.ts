@@ -1,9 +1,9 @@
 // skein verify: is everything that was stored still whole?
-import { counted } from "../../kit/text.ts";
+import { pluralize } from "../../kit/text.ts";
 import { jsonFlag } from "../args.ts";
-import type { Args, Command, Door } from "../command.ts";
+import type { Args, Command, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 
 export const verify: Command = {
   name: "verify",
@@ -17,7 +17,7 @@ damaged full-text index again and removes files that belong to nothing.`,
   run: runVerify,
 };
 
-async function runVerify(args: Args, door: Door): Promise<number> {
+async function runVerify(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
   const progress = door.err.isTty
     ? { onProgress: (checked: number) => door.err.write(`\r${checked.toLocaleString("en-US")} checked`) }
@@ -31,10 +31,10 @@ async function runVerify(args: Args, door: Door): Promise<number> {
     return ok ? 0 : 1;
   }
   const style = styleOf(door.out);
-  const all = (["session", "turn", "node", "handle", "transcript"] as const).map((noun) => counted(report[`${noun}s`], noun)).join(", ");
-  for (const item of report.repaired ?? []) door.out.write(`${style.green("repaired")} ${plain(item.message)}\n`);
+  const all = (["session", "turn", "node", "handle", "transcript"] as const).map((noun) => pluralize(report[`${noun}s`], noun)).join(", ");
+  for (const item of report.repaired ?? []) door.out.write(`${style.green("repaired")} ${stripControls(item.message)}\n`);
   for (const problem of report.problems)
-    door.out.write(`${style.red(plain(problem.kind))} ${plain(problem.subject)}: ${plain(problem.message)}\n`);
-  door.out.write(ok ? `${style.green("ok")}: ${all}\n` : `${style.red(counted(report.problems.length, "problem"))} in ${all}\n`);
+    door.out.write(`${style.red(stripControls(problem.kind))} ${stripControls(problem.subject)}: ${stripControls(problem.message)}\n`);
+  door.out.write(ok ? `${style.green("ok")}: ${all}\n` : `${style.red(pluralize(report.problems.length, "problem"))} in ${all}\n`);
   return ok ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 // What a reader sees of a node: blocks, with a tool's call and result as one, and handles resolved.
 import type { Handle } from "../../protocol/handle.ts";
 import type { CallPart, ImageData, Node, ResultPart } from "../../protocol/node.ts";
-import { argumentOf } from "../print/argument.ts";
+import { mainArgument } from "../print/argument.ts";
 
-export type Block =
+export type ExportBlock =
   | { kind: "text" | "thinking"; text: string }
   | { kind: "tool"; name: string; argument: string; input: string | null; result: ToolResult | null }
   | { kind: "image"; image: ImageData }
@@ -12,14 +12,14 @@ export type Block =
 export type ToolResult = { text: string; isError: boolean; images: ImageData[]; display: string | null };
 
 /** The text behind a handle, or null when it can't be had. */
-export type Resolve = (handle: Handle) => Promise<string | null>;
+export type ResolveHandle = (handle: Handle) => Promise<string | null>;
 
 /** The blocks of each node of a run. A call whose result comes later in the run is shown there, in one block. */
-export async function* blocksOf(nodes: Node[], resolve: Resolve): AsyncGenerator<{ node: Node; blocks: Block[] }> {
+export async function* blocksOf(nodes: Node[], resolve: ResolveHandle): AsyncGenerator<{ node: Node; blocks: ExportBlock[] }> {
   const answered = new Set(nodes.flatMap((node) => node.parts).flatMap((part) => (part.kind === "result" ? [part.call] : [])));
   const calls = new Map<string, CallPart>();
   for (const node of nodes) {
-    const blocks: Block[] = [];
+    const blocks: ExportBlock[] = [];
     for (const part of node.parts) {
       switch (part.kind) {
         case "text":
@@ -45,15 +45,15 @@ export async function* blocksOf(nodes: Node[], resolve: Resolve): AsyncGenerator
   }
 }
 
-function toolBlock(name: string, call: CallPart | null, result: ToolResult | null): Block {
+function toolBlock(name: string, call: CallPart | null, result: ToolResult | null): ExportBlock {
   if (call === null) return { kind: "tool", name, argument: "", input: null, result };
   if (call.malformed !== undefined) return { kind: "tool", name, argument: call.malformed, input: null, result };
-  const argument = Object.keys(call.input).length === 0 ? "" : argumentOf(call.input);
+  const argument = Object.keys(call.input).length === 0 ? "" : mainArgument(call.input);
   const isAll = Object.values(call.input).length <= 1 && !argument.includes("\n");
   return { kind: "tool", name, argument, input: isAll ? null : JSON.stringify(call.input, null, 2), result };
 }
 
-async function resultOf(part: ResultPart, resolve: Resolve): Promise<ToolResult> {
+async function resultOf(part: ResultPart, resolve: ResolveHandle): Promise<ToolResult> {
   const whole = part.handle === undefined ? null : await resolve(part.handle);
   return { text: whole ?? part.text, isError: part.isError, images: part.images ?? [], display: part.display ?? null };
 }

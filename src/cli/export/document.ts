@@ -1,21 +1,21 @@
 // What every readable format begins from: the tree, the session that was asked for, and how to resolve handles.
 import type { TreeView } from "../../protocol/api.ts";
-import { speakerOf } from "../../protocol/group.ts";
+import { speakerLabel } from "../../protocol/group.ts";
 import type { Author, Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { addSpent, nothingSpent } from "../../protocol/usage.ts";
-import type { Resolve } from "./blocks.ts";
-import { type Segment, sessionName } from "./segments.ts";
+import { addSpent, zeroSpent } from "../../protocol/usage.ts";
+import type { ResolveHandle } from "./blocks.ts";
+import { type Segment, sessionLabel } from "./segments.ts";
 
-export type Document = { session: Session; view: TreeView; resolve: Resolve };
+export type Document = { session: Session; view: TreeView; resolve: ResolveHandle };
 
 export function titleOf({ session }: Document): string {
-  return session.name ?? session.task?.split("\n", 1)[0]?.slice(0, 120) ?? sessionName(session);
+  return session.name ?? session.task?.split("\n", 1)[0]?.slice(0, 120) ?? sessionLabel(session);
 }
 
 /** Facts about the whole, in pairs. */
-export function factsOf({ session, view }: Document): [string, string][] {
-  const { usage, costUsd } = view.turns.reduce(addSpent, nothingSpent);
+export function treeFacts({ session, view }: Document): [string, string][] {
+  const { usage, costUsd } = view.turns.reduce(addSpent, zeroSpent);
   const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
   return [
     ["session", session.id],
@@ -43,7 +43,7 @@ export function authorsOf({ view }: Document): (node: Node) => string {
   const takers = new Map(view.turns.map((turn) => [turn.id, turn.agent]));
   const isShared = new Set(takers.values()).size > 1;
   return (node) => {
-    if (node.note?.about === "group") return speakerOf(node.note.said);
+    if (node.note?.about === "group") return speakerLabel(node.note.said);
     if (node.author === "note" && node.note !== undefined) return node.note.about;
     const taker = node.author === "agent" && isShared ? takers.get(node.turn ?? "") : undefined;
     return taker === undefined ? names[node.author] : `${names.agent} ${taker}`;

@@ -1,12 +1,12 @@
 // A tree as one page that needs nothing else: no script, no request, everything that was said escaped. What a tool
 // printed keeps its colours; the policy in the head stops whatever would still try to load or run.
-import { ansiRuns, type Look, plainText } from "../../kit/ansi.ts";
+import { ansiRuns, type TextStyle, stripAnsi } from "../../kit/ansi.ts";
 import { type ImageData, type Node, shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { type Block, blocksOf } from "./blocks.ts";
-import { authorsOf, branchTitle, type Document, factsOf, timeOf, titleOf } from "./document.ts";
+import { type ExportBlock, blocksOf } from "./blocks.ts";
+import { authorsOf, branchTitle, type Document, treeFacts, timeOf, titleOf } from "./document.ts";
 import { pageStyle } from "./html-style.ts";
-import { labelsOf, type Segment, segmentsOf, sessionName } from "./segments.ts";
+import { labelsOf, type Segment, segmentsOf, sessionLabel } from "./segments.ts";
 
 export async function* htmlDocument(document: Document): AsyncGenerator<string> {
   const { view } = document;
@@ -28,10 +28,10 @@ const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; ba
 
 function head(document: Document): string {
   const title = escaped(titleOf(document));
-  const facts = factsOf(document).map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`);
+  const facts = treeFacts(document).map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`);
   const tips = document.view.sessions
     .filter((session) => session.tip !== null)
-    .map((session) => `<a class="label" href="#n-${escaped(session.tip ?? "")}">${escaped(sessionName(session))}</a>`);
+    .map((session) => `<a class="label" href="#n-${escaped(session.tip ?? "")}">${escaped(sessionLabel(session))}</a>`);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -61,8 +61,8 @@ function ways(segment: Segment): string {
   return `<p class="ways">goes on in ${links.join("")}</p>`;
 }
 
-function* article(node: Node, author: string, blocks: Block[], sessions: Session[]): Generator<string> {
-  const labels = sessions.map((session) => `<span class="label">${escaped(sessionName(session))}</span>`).join("");
+function* article(node: Node, author: string, blocks: ExportBlock[], sessions: Session[]): Generator<string> {
+  const labels = sessions.map((session) => `<span class="label">${escaped(sessionLabel(session))}</span>`).join("");
   const who = `<b>${escaped(author)}</b><span>${shortId(node.id)}</span><time>${timeOf(node.at)}</time>${labels}`;
   const hasHead = node.author !== "tool" || sessions.length > 0;
   yield `<article class="${node.author}" id="n-${escaped(node.id)}">${hasHead ? `<div class="who">${who}</div>` : ""}`;
@@ -70,7 +70,7 @@ function* article(node: Node, author: string, blocks: Block[], sessions: Session
   yield "</article>\n";
 }
 
-function blockHtml(block: Block, node: Node): string {
+function blockHtml(block: ExportBlock, node: Node): string {
   switch (block.kind) {
     case "text":
       return node.author === "agent"
@@ -87,7 +87,7 @@ function blockHtml(block: Block, node: Node): string {
   }
 }
 
-function toolHtml({ name, argument, input, result }: Extract<Block, { kind: "tool" }>): string {
+function toolHtml({ name, argument, input, result }: Extract<ExportBlock, { kind: "tool" }>): string {
   const sign = result === null ? "→" : result.isError ? '<span class="bad">✗</span>' : '<span class="ok">✓</span>';
   const short = argument.length > 200 ? `${argument.slice(0, 200)}…` : argument;
   const summary = `${sign} <b>${escaped(name)}</b> <code>${escaped(short.replaceAll(/\s+/g, " "))}</code>`;
@@ -104,7 +104,7 @@ function picture({ mime, base64 }: ImageData): string {
 
 /** HTML in it is shown, not obeyed; links go to the web only, and pictures from elsewhere become their words. */
 function markdown(text: string): string {
-  const html = Bun.markdown.html(plainText(text), { noHtmlBlocks: true, noHtmlSpans: true });
+  const html = Bun.markdown.html(stripAnsi(text), { noHtmlBlocks: true, noHtmlSpans: true });
   return html
     .replaceAll(/<img\b[^>]*?\balt="([^"]*)"[^>]*>/g, "$1")
     .replaceAll(/<img\b[^>]*>/g, "")
@@ -128,7 +128,7 @@ function colored(text: string): string {
     .join("");
 }
 
-function looksOf(look: Look): { names: string[]; styles: string[] } {
+function looksOf(look: TextStyle): { names: string[]; styles: string[] } {
   const names: string[] = (["bold", "dim", "italic", "underline", "inverse"] as const).filter((name) => look[name] === true);
   const styles: string[] = [];
   if (typeof look.color === "number") names.push(`c${look.color}`);
@@ -139,5 +139,5 @@ function looksOf(look: Look): { names: string[]; styles: string[] } {
 }
 
 function escaped(text: string): string {
-  return Bun.escapeHTML(plainText(text));
+  return Bun.escapeHTML(stripAnsi(text));
 }

@@ -8,7 +8,7 @@ import type { Document } from "./document.ts";
 /** The whole data behind a handle, once; null when it can't be had or was given before. */
 export type WholeOutput = (handle: Handle) => Promise<OutputLine | null>;
 
-export async function* linesDocument({ session, view }: Document, whole: WholeOutput): AsyncGenerator<string> {
+export async function* jsonlDocument({ session, view }: Document, whole: WholeOutput): AsyncGenerator<string> {
   yield `${JSON.stringify(treeHeader(session, view))}\n`;
   for (const node of view.nodes) {
     for (const [at, line] of treeLines(node).entries()) {

@@ -53,6 +53,6 @@ export function labelsOf(view: Pick<TreeView, "sessions">): Map<string | null, S
   return Map.groupBy(view.sessions, (session) => session.tip);
 }
 
-export function sessionName(session: Session): string {
+export function sessionLabel(session: Session): string {
   return `${session.name ?? shortId(session.id)}${session.archivedAt === null ? "" : " (archived)"}`;
 }

@@ -1,35 +1,35 @@
 // A tree as plain text and as Markdown. No colours, no control characters, whatever a tool printed.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import { type Node, shortId } from "../../protocol/node.ts";
-import { type Block, blocksOf } from "./blocks.ts";
-import { authorsOf, branchTitle, type Document, factsOf, timeOf, titleOf } from "./document.ts";
-import { labelsOf, type Segment, segmentsOf, sessionName } from "./segments.ts";
+import { type ExportBlock, blocksOf } from "./blocks.ts";
+import { authorsOf, branchTitle, type Document, treeFacts, timeOf, titleOf } from "./document.ts";
+import { labelsOf, type Segment, segmentsOf, sessionLabel } from "./segments.ts";
 
-type Voice = {
+type TextFormat = {
   title: (text: string) => string;
   facts: (facts: [string, string][]) => string;
   branch: (segment: Segment, from: string) => string;
   node: (node: Node, author: string, labels: string[]) => string;
-  block: (block: Block) => string;
+  block: (block: ExportBlock) => string;
 };
 
 export function textDocument(document: Document): AsyncGenerator<string> {
-  return spoken(document, textVoice);
+  return formatDocument(document, textVoice);
 }
 
 export function markdownDocument(document: Document): AsyncGenerator<string> {
-  return spoken(document, markdownVoice);
+  return formatDocument(document, markdownVoice);
 }
 
-async function* spoken(document: Document, voice: Voice): AsyncGenerator<string> {
+async function* formatDocument(document: Document, voice: TextFormat): AsyncGenerator<string> {
   const { view } = document;
   const labels = labelsOf(view);
   const authorOf = authorsOf(document);
-  yield `${voice.title(line(titleOf(document)))}\n\n${voice.facts(factsOf(document))}\n`;
+  yield `${voice.title(line(titleOf(document)))}\n\n${voice.facts(treeFacts(document))}\n`;
   for (const segment of segmentsOf(view)) {
     if (segment.branches > 1) yield `\n${voice.branch(segment, segment.from === null ? "the start" : shortId(segment.from.id))}\n`;
     for await (const { node, blocks } of blocksOf(segment.nodes, document.resolve)) {
-      const names = (labels.get(node.id) ?? []).map((session) => line(sessionName(session)));
+      const names = (labels.get(node.id) ?? []).map((session) => line(sessionLabel(session)));
       const hasHead = node.author !== "tool" || names.length > 0;
       if (blocks.length === 0 && names.length === 0) continue;
       if (hasHead) yield `\n${voice.node(node, line(authorOf(node)), names)}\n`;
@@ -39,18 +39,18 @@ async function* spoken(document: Document, voice: Voice): AsyncGenerator<string>
 }
 
 function line(text: string): string {
-  return plainText(text).replaceAll(/\s+/g, " ").trim();
+  return stripAnsi(text).replaceAll(/\s+/g, " ").trim();
 }
 
 function indented(text: string, by = "    "): string {
-  return plainText(text)
+  return stripAnsi(text)
     .replace(/\n+$/, "")
     .split("\n")
     .map((each) => (each === "" ? "" : by + each))
     .join("\n");
 }
 
-const textVoice: Voice = {
+const textVoice: TextFormat = {
   title: (text) => `${text}\n${"=".repeat(Math.min(100, Bun.stringWidth(text)))}`,
   facts: (facts) => facts.map(([name, value]) => `${name.padEnd(8)} ${line(value)}`).join("\n"),
   branch: (segment, from) => `${"-".repeat(72)}\n${branchTitle(segment)}, from ${from}`,
@@ -77,7 +77,7 @@ const textVoice: Voice = {
   },
 };
 
-const markdownVoice: Voice = {
+const markdownVoice: TextFormat = {
   title: (text) => `# ${escaped(text)}`,
   facts: (facts) => facts.map(([name, value]) => `- ${name}: ${escaped(line(value))}`).join("\n"),
   branch: (segment, from) => `---\n\n## ${branchTitle(segment)}, from \`${from}\``,
@@ -88,9 +88,9 @@ const markdownVoice: Voice = {
   block: (block) => {
     switch (block.kind) {
       case "text":
-        return plainText(block.text).trimEnd();
+        return stripAnsi(block.text).trimEnd();
       case "thinking":
-        return plainText(block.text).trimEnd().replaceAll(/^/gm, "> ");
+        return stripAnsi(block.text).trimEnd().replaceAll(/^/gm, "> ");
       case "image":
         return picture(block.image);
       case "data":
@@ -110,12 +110,12 @@ function picture({ mime, base64 }: { mime: string; base64: string }): string {
   return `![image](data:${mime};base64,${base64})`;
 }
 
-function signOf(block: Extract<Block, { kind: "tool" }>): string {
+function signOf(block: Extract<ExportBlock, { kind: "tool" }>): string {
   if (block.result === null) return "→";
   return block.result.isError ? "✗" : "✓";
 }
 
-function toolTexts({ input, result }: Extract<Block, { kind: "tool" }>): string[] {
+function toolTexts({ input, result }: Extract<ExportBlock, { kind: "tool" }>): string[] {
   return [input, result?.display ?? null, result?.text ?? null].filter((text): text is string => text !== null && text.trim() !== "");
 }
 
@@ -125,7 +125,7 @@ function escaped(text: string): string {
 
 /** A fence that no line of the text can close. */
 function fenced(text: string): string {
-  const clean = plainText(text).replace(/\n+$/, "");
+  const clean = stripAnsi(text).replace(/\n+$/, "");
   const fence = "`".repeat(Math.max(3, longestTicks(clean) + 1));
   return `${fence}\n${clean}\n${fence}`;
 }

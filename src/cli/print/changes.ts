@@ -1,7 +1,7 @@
 // Changed files for people: in a line each, or as a patch.
 import type { FileChange } from "../../protocol/files.ts";
-import type { Door } from "../command.ts";
-import { plain, printable, styleOf, type Style } from "../style.ts";
+import type { CommandContext } from "../command.ts";
+import { stripControls, printable, styleOf, type Style } from "../style.ts";
 
 const marks: Record<FileChange["kind"], (style: Style) => string> = {
   added: (style) => style.green("A"),
@@ -11,7 +11,7 @@ const marks: Record<FileChange["kind"], (style: Style) => string> = {
 
 export function statText(changes: readonly FileChange[], style: Style): string {
   if (changes.length === 0) return "nothing changed\n";
-  return changes.map((change) => `${marks[change.kind](style)} ${plain(change.path)}  ${countsText(change, style)}\n`).join("");
+  return changes.map((change) => `${marks[change.kind](style)} ${stripControls(change.path)}  ${countsText(change, style)}\n`).join("");
 }
 
 function countsText(change: FileChange, style: Style): string {
@@ -20,7 +20,7 @@ function countsText(change: FileChange, style: Style): string {
 }
 
 /** As it is for a pipe, so that it can be applied; for a terminal without anything that could steer it. */
-export function patchText(patch: string, door: Pick<Door, "out">): string {
+export function patchText(patch: string, door: Pick<CommandContext, "out">): string {
   if (!door.out.isTty) return patch;
   const style = styleOf(door.out);
   return patch
@@ -37,7 +37,7 @@ function painted(line: string, style: Style): string {
 }
 
 /** Asks the person at the terminal; anything but yes is no. */
-export async function isAgreed(door: Pick<Door, "out" | "stdin">, question: string): Promise<boolean> {
+export async function confirm(door: Pick<CommandContext, "out" | "stdin">, question: string): Promise<boolean> {
   door.out.write(`${question} [y/N] `);
   for await (const line of door.stdin.lines()) return /^y(es)?$/i.test(line.trim());
   return false;

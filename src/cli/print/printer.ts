@@ -1,8 +1,8 @@
 // How a turn is shown: one printer per output format, each fed with the events and, at the end, the result.
 import type { Event } from "../../protocol/event.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
-import type { Door } from "../command.ts";
-import { plain } from "../style.ts";
+import type { CommandContext } from "../command.ts";
+import { stripControls } from "../style.ts";
 
 export const outputFormats = ["text", "json", "stream-json", "events"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
@@ -19,15 +19,15 @@ export type PrintOptions = {
   talk?: "first" | "next";
 };
 
-export async function printerFor(format: OutputFormat, door: Door, options: PrintOptions): Promise<Printer> {
+export async function printerFor(format: OutputFormat, door: CommandContext, options: PrintOptions): Promise<Printer> {
   switch (format) {
     case "text":
       return (await import("./text.ts")).textPrinter(door, options);
     case "json":
-      return { event: (event) => warn(door, event), finish: (result) => record(door, result) };
+      return { event: (event) => printWarning(door, event), finish: (result) => printRecord(door, result) };
     case "events": {
       const { eventRecord } = await import("../../protocol/records.ts");
-      return { event: (event) => record(door, eventRecord(event)), finish: (result) => record(door, result) };
+      return { event: (event) => printRecord(door, eventRecord(event)), finish: (result) => printRecord(door, result) };
     }
     case "stream-json":
       return (await import("./stream-json.ts")).streamJsonPrinter(door, options);
@@ -35,10 +35,10 @@ export async function printerFor(format: OutputFormat, door: Door, options: Prin
 }
 
 /** Where stdout has no record for a warning, a person still sees it. */
-export function warn(door: Door, event: Event): void {
-  if (event.type === "warning.raised") door.err.write(`skein: ${plain(event.message)}\n`);
+export function printWarning(door: CommandContext, event: Event): void {
+  if (event.type === "warning.raised") door.err.write(`skein: ${stripControls(event.message)}\n`);
 }
 
-export function record(door: Door, value: unknown): void {
+export function printRecord(door: CommandContext, value: unknown): void {
   door.out.write(`${JSON.stringify(value)}\n`);
 }

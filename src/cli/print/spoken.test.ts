@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/event.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
-import { spokenPrinter } from "./spoken.ts";
+import { screenReaderPrinter } from "./spoken.ts";
 
 test("each line says what it is in words, and nothing in it can steer the terminal", () => {
   let heard = "";
   const out = { isTty: true, columns: 80, color: true, write: (text: string) => void (heard += text) };
-  const { event, finish } = spokenPrinter({ out }, { talk: "first" });
+  const { event, finish } = screenReaderPrinter({ out }, { talk: "first" });
   const tell = (parts: object) => event({ seq: 1, n: 0, sessionId: "s", turnId: "t", at: 0, ...parts } as unknown as Event);
   tell({ type: "turn.started", turn: { agent: "native", model: "test/one" } });
   tell({ type: "text.delta", text: "never by pieces" });

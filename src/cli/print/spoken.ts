@@ -1,32 +1,34 @@
 // For people who listen: whole lines, each with its kind in words, nothing drawn, nothing written over. All of it goes to
 // stdout, in its order.
 import { formatDuration } from "../../kit/duration.ts";
-import { counted, oneLine } from "../../kit/text.ts";
+import { pluralize, oneLine } from "../../kit/text.ts";
 import type { Ask, QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
 import { shortId, type Node, type ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
-import type { Door } from "../command.ts";
-import { plain } from "../style.ts";
-import { argumentOf } from "./argument.ts";
-import { controls } from "./lines.ts";
+import type { CommandContext } from "../command.ts";
+import { stripControls } from "../style.ts";
+import { mainArgument } from "./argument.ts";
+import { controlCharacters } from "./lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
-export function spokenPrinter(door: Pick<Door, "out">, options: Pick<PrintOptions, "talk">): Printer {
+export function screenReaderPrinter(door: Pick<CommandContext, "out">, options: Pick<PrintOptions, "talk">): Printer {
   const say = (...lines: string[]) => lines.forEach((line) => door.out.write(`${line}\n`));
   let turn: string | null = null;
   let queue: readonly QueuedInput[] = [];
   function queued(now: readonly QueuedInput[]): void {
     const added = now.filter(({ id }) => queue.every((other) => other.id !== id));
     queue = now;
-    say(...added.map(({ text }) => `Queued: ${plain(text)}`));
+    say(...added.map(({ text }) => `Queued: ${stripControls(text)}`));
   }
   function event(event: Event): void {
     if (event.type === "ask.opened") return say(...questionLines(event.ask));
     if (event.type === "turn.started" && (turn !== null || options.talk === "next")) turn = event.turnId;
     else if (event.type === "turn.started") {
       turn = event.turnId;
-      return say(`Turn begins: ${plain(event.turn.agent)}${event.turn.model === null ? "" : `, ${plain(event.turn.model)}`}.`);
+      return say(
+        `Turn begins: ${stripControls(event.turn.agent)}${event.turn.model === null ? "" : `, ${stripControls(event.turn.model)}`}.`,
+      );
     }
     if (event.turnId !== turn) return;
     if (event.type === "queue.changed") return queued(event.queue);
@@ -35,17 +37,21 @@ export function spokenPrinter(door: Pick<Door, "out">, options: Pick<PrintOption
   function finish(result: ResultRecord): void {
     if (result.error !== undefined && result.status !== "cancelled") {
       const { message, hint } = result.error;
-      say(`Error: ${plain(message)}`, ...(hint === undefined ? [] : [`Hint: ${plain(hint)}`]));
+      say(`Error: ${stripControls(message)}`, ...(hint === undefined ? [] : [`Hint: ${stripControls(hint)}`]));
     }
     const cost = result.cost_usd === null ? "cost unknown" : `${result.cost_usd.toFixed(4)} dollars`;
-    say(`Turn ended: ${result.status}, ${counted(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
+    say(`Turn ended: ${result.status}, ${pluralize(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
   }
   return { event, finish };
 }
 
 export function questionLines({ question, options }: Pick<Ask, "question" | "options">): string[] {
-  const given = options.map((option, at) => `Option ${at + 1}: ${plain(option)}`);
-  return [`Question: ${plain(question)}`, ...given, given.length > 0 ? "Type the number of an option, or an answer." : "Type the answer."];
+  const given = options.map((option, at) => `Option ${at + 1}: ${stripControls(option)}`);
+  return [
+    `Question: ${stripControls(question)}`,
+    ...given,
+    given.length > 0 ? "Type the number of an option, or an answer." : "Type the answer.",
+  ];
 }
 
 function spokenLines(event: Event): string[] {
@@ -53,19 +59,19 @@ function spokenLines(event: Event): string[] {
     case "node.added":
       return nodeLines(event.node);
     case "tool.started":
-      return [`Tool ${plain(event.name)}: ${oneLine(argumentOf(event.input), 300)}`];
+      return [`Tool ${stripControls(event.name)}: ${oneLine(mainArgument(event.input), 300)}`];
     case "tool.denied":
-      return [`Denied: ${plain(event.text)}`];
+      return [`Denied: ${stripControls(event.text)}`];
     case "model.retried":
-      return [`Retry in ${formatDuration(event.waitMs)}: ${plain(event.error.message)}`];
+      return [`Retry in ${formatDuration(event.waitMs)}: ${stripControls(event.error.message)}`];
     case "warning.raised":
-      return [`Warning: ${plain(event.message)}`];
+      return [`Warning: ${stripControls(event.message)}`];
     case "turn.paused":
       return [`Paused. skein resume ${shortId(event.sessionId)} goes on.`];
     case "turn.resumed":
       return ["Goes on."];
     case "session.spawned":
-      return [`Sub-session of ${plain(event.agent)}: ${oneLine(event.task, 300)}`];
+      return [`Sub-session of ${stripControls(event.agent)}: ${oneLine(event.task, 300)}`];
     default:
       return [];
   }
@@ -77,12 +83,12 @@ export function nodeLines(node: Node): string[] {
     if (part.kind === "result") return resultLine(part);
     if (part.kind !== "text" || part.text.trim() === "") return [];
     const who = node.author === "user" ? "You" : node.author === "agent" ? "Assistant" : "Note";
-    return `${who}: ${part.text.trim().replace(controls, "")}`;
+    return `${who}: ${part.text.trim().replace(controlCharacters, "")}`;
   });
 }
 
 function resultLine({ name, text, isError }: ResultPart): string {
   const lines = text.trimEnd().split("\n");
   const told = oneLine((isError ? lines.at(-1) : lines[0]) ?? "", 300);
-  return `Result of ${plain(name)}, ${isError ? "failed" : "fine"}, ${counted(lines.length, "line")}: ${told}`;
+  return `Result of ${stripControls(name)}, ${isError ? "failed" : "fine"}, ${pluralize(lines.length, "line")}: ${told}`;
 }

@@ -3,25 +3,25 @@ import type { Event } from "../../protocol/event.ts";
 import type { Node, Part, ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { Usage } from "../../protocol/usage.ts";
-import type { Door } from "../command.ts";
-import { record, warn, type Printer, type PrintOptions } from "./printer.ts";
+import type { CommandContext } from "../command.ts";
+import { printRecord, printWarning, type Printer, type PrintOptions } from "./printer.ts";
 
-export function streamJsonPrinter(door: Door, options: PrintOptions): Printer {
+export function streamJsonPrinter(door: CommandContext, options: PrintOptions): Printer {
   let turn: string | null = null;
   function event(event: Event): void {
-    warn(door, event);
+    printWarning(door, event);
     if (event.type === "turn.started") {
       turn = event.turnId;
-      record(door, initLine(event, options, door));
+      printRecord(door, initLine(event, options, door));
     }
     if (event.type !== "node.added" || event.turnId !== turn) return;
-    if (event.node.author === "agent") record(door, assistantLine(event.node));
-    if (event.node.author === "tool") record(door, userLine(event.node));
+    if (event.node.author === "agent") printRecord(door, assistantLine(event.node));
+    if (event.node.author === "tool") printRecord(door, userLine(event.node));
   }
-  return { event, finish: (result) => record(door, resultLine(result)) };
+  return { event, finish: (result) => printRecord(door, resultLine(result)) };
 }
 
-function initLine(event: Extract<Event, { type: "turn.started" }>, options: PrintOptions, door: Door) {
+function initLine(event: Extract<Event, { type: "turn.started" }>, options: PrintOptions, door: CommandContext) {
   return {
     type: "system",
     subtype: "init",

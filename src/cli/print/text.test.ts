@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/event.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
-import type { Door } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { textPrinter } from "./text.ts";
 
 const result: ResultRecord = {
@@ -26,7 +26,10 @@ const result: ResultRecord = {
 test("what a server says of an error can't steer the terminal", () => {
   let shown = "";
   const screen = { isTty: true, columns: 80, color: false };
-  const door = { out: { ...screen, write: () => {} }, err: { ...screen, write: (text: string) => (shown += text) } } as unknown as Door;
+  const door = {
+    out: { ...screen, write: () => {} },
+    err: { ...screen, write: (text: string) => (shown += text) },
+  } as unknown as CommandContext;
   textPrinter(door, { stream: true, tools: [] }).finish({
     ...result,
     error: { kind: "broken", message: "no\x1b[2J\nway", hint: "try \x1b]0;x\x07again" },
@@ -38,7 +41,7 @@ test("what was not allowed is one line beside the answer", () => {
   const shown: [string, string][] = [];
   const screen = { isTty: true, columns: 80, color: false };
   const to = (name: string) => ({ ...screen, write: (text: string) => shown.push([name, text]) });
-  const printer = textPrinter({ out: to("out"), err: to("err") } as unknown as Door, { stream: true, tools: [], talk: "next" });
+  const printer = textPrinter({ out: to("out"), err: to("err") } as unknown as CommandContext, { stream: true, tools: [], talk: "next" });
   const head = { seq: 1, n: 1, sessionId: "s", turnId: "t", at: 0 };
   printer.event({ ...head, type: "turn.started" } as unknown as Event);
   printer.event({ ...head, type: "tool.denied", call: "c", what: "net", text: "network is\x1b[2J off" });

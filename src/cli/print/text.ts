@@ -4,12 +4,12 @@ import type { QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { Node, ResultPart } from "../../protocol/node.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
-import type { Door } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { styleOf } from "../style.ts";
 import {
   askLines,
   callLine,
-  controls,
+  controlCharacters,
   errorLines,
   noticeLines,
   queueLines,
@@ -23,7 +23,7 @@ import type { Printer, PrintOptions } from "./printer.ts";
 /** Of a line in a file, where nothing is to fit. */
 const mostColumns = 400;
 
-export function textPrinter(door: Door, options: PrintOptions): Printer {
+export function textPrinter(door: CommandContext, options: PrintOptions): Printer {
   const style = styleOf(door.err);
   const look = () => ({ style, columns: door.err.columns });
   const isLive = door.out.isTty && options.stream;
@@ -41,7 +41,7 @@ export function textPrinter(door: Door, options: PrintOptions): Printer {
     for (const line of lines) door.err.write(`${line}\n`);
   }
   function answer(text: string): void {
-    door.out.write(door.out.isTty ? text.replace(controls, "") : text);
+    door.out.write(door.out.isTty ? text.replace(controlCharacters, "") : text);
     midLine = !text.endsWith("\n");
     shown = true;
   }

@@ -4,13 +4,13 @@ import { oneLine } from "../../kit/text.ts";
 import type { TreeView } from "../../protocol/api.ts";
 import { callsOf, shortId, type CallPart, type Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import type { Screen } from "../command.ts";
-import { plain, styleOf } from "../style.ts";
+import type { TextOutput } from "../command.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { fit } from "../table.ts";
-import { argumentOf } from "./argument.ts";
+import { mainArgument } from "./argument.ts";
 
 /** `here` is the session whose tip is marked as where one is. */
-export function treeText(view: TreeView, screen: Screen, here: string | null = null): string {
+export function treeText(view: TreeView, screen: TextOutput, here: string | null = null): string {
   const style = styleOf(screen);
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const labels = Map.groupBy(view.sessions, (session) => session.tip);
@@ -21,9 +21,9 @@ export function treeText(view: TreeView, screen: Screen, here: string | null = n
     const node = isAnswered ? { ...shown, parts: shown.parts.filter((part) => part.kind !== "call") } : shown;
     const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, here)).join(" ");
     const room = screen.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
-    const text = fit(oneLine(plain(folded(node, calls)), 400), Math.max(16, room));
+    const text = fit(oneLine(stripControls(folded(node, calls)), 400), Math.max(16, room));
     const painted = node.author === "user" ? style.bold(text) : node.author === "tool" ? style.dim(text) : text;
-    lines.push(`${style.dim(`${shortId(node.id)} ${lead}`)}${mark(node)} ${painted}${label === "" ? "" : ` ${style.green(label)}`}`);
+    lines.push(`${style.dim(`${shortId(node.id)} ${lead}`)}${nodeMarker(node)} ${painted}${label === "" ? "" : ` ${style.green(label)}`}`);
   }
   /** `lead` stands before the first line of a branch, `below` before all others. */
   function draw(first: Node, lead: string, below: string, above: readonly CallPart[]): void {
@@ -56,7 +56,7 @@ export function treeText(view: TreeView, screen: Screen, here: string | null = n
 }
 
 function labelOf(session: Session, here: string | null): string {
-  const name = `[${plain(session.name ?? shortId(session.id))}]`;
+  const name = `[${stripControls(session.name ?? shortId(session.id))}]`;
   return session.id === here ? `${name} ← here` : name;
 }
 
@@ -71,23 +71,23 @@ function isOnlyCalls(node: Node): boolean {
 
 /** A result is told with the call it answers. */
 function folded(node: Node, calls: readonly CallPart[]): string {
-  if (node.author !== "tool") return summary(node);
+  if (node.author !== "tool") return nodeSummary(node);
   const words = node.parts.map((part) => {
     if (part.kind !== "result") return "";
     const call = calls.find((candidate) => candidate.id === part.call);
-    const about = call === undefined ? part.text : argumentOf(call.input);
+    const about = call === undefined ? part.text : mainArgument(call.input);
     return `[${part.name}: ${about}]${part.isError ? ` ✗ ${part.text}` : ""}`;
   });
   return words.join("  ");
 }
 
-export function mark(node: Node): string {
+export function nodeMarker(node: Node): string {
   if (node.author === "user") return "○";
   if (node.author === "agent") return "●";
   return node.author === "tool" ? "▸" : "·";
 }
 
-export function summary(node: Node): string {
+export function nodeSummary(node: Node): string {
   const words = node.parts.map((part) => {
     switch (part.kind) {
       case "text":
@@ -95,7 +95,7 @@ export function summary(node: Node): string {
       case "thinking":
         return `(${part.text})`;
       case "call":
-        return `→ ${part.name} ${argumentOf(part.input)}`;
+        return `→ ${part.name} ${mainArgument(part.input)}`;
       case "result":
         return `${part.isError ? "✗" : "✓"} ${part.name}: ${part.text}`;
       case "image":

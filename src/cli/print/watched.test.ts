@@ -1,12 +1,12 @@
 // A session on a screen that only remembers: history, a stream joined late, and what is not said twice.
 import { expect, test } from "bun:test";
-import type { Event, LastingBody, PassingBody } from "../../protocol/event.ts";
+import type { Event, DurableEventBody, TransientEventBody } from "../../protocol/event.ts";
 import type { Node, Part } from "../../protocol/node.ts";
-import { watchedPrinter } from "./watched.ts";
+import { sessionPrinter } from "./watched.ts";
 
 const head = { seq: 1, sessionId: "01a1e22c-d890-73cc-8df8-09de92534c2e", turnId: "t", at: 0 };
-const lasting = (body: LastingBody): Event => ({ ...head, ...body });
-const passing = (body: PassingBody): Event => ({ ...head, n: 1, ...body });
+const lasting = (body: DurableEventBody): Event => ({ ...head, ...body });
+const passing = (body: TransientEventBody): Event => ({ ...head, n: 1, ...body });
 
 function added(author: Node["author"], ...parts: Part[]): Event {
   return lasting({ type: "node.added", node: { id: "n", parent: null, tree: "t", session: "s", turn: "t", author, parts, at: 0 } });
@@ -17,7 +17,7 @@ const result: Part = { kind: "result", call: "c", name: "bash", text: "a\nb", is
 
 function shown(events: Event[], isTty = true): string {
   let text = "";
-  const print = watchedPrinter(
+  const print = sessionPrinter(
     { isTty, columns: 80, color: false, write: (more) => (text += more) },
     { stream: isTty, answers: "elsewhere" },
   );

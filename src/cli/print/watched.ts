@@ -3,32 +3,32 @@
 import { cutText } from "../../kit/text.ts";
 import type { QueuedInput } from "../../protocol/control.ts";
 import type { Event } from "../../protocol/event.ts";
-import { speakerOf } from "../../protocol/group.ts";
+import { speakerLabel } from "../../protocol/group.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import { callsOf, textOf, type Node, type Part } from "../../protocol/node.ts";
 import { resultRecord } from "../../protocol/records.ts";
-import type { Screen } from "../command.ts";
-import { plain, styleOf } from "../style.ts";
+import type { TextOutput } from "../command.ts";
+import { stripControls, styleOf } from "../style.ts";
 import {
   askLines,
   callLine,
-  controls,
+  controlCharacters,
   errorLines,
   noticeLines,
   queueLines,
   resultLines,
   startLine,
   summaryLine,
-  type Look,
+  type LineStyle,
 } from "./lines.ts";
 
-export type WatchedOptions = {
+export type SessionPrinterOptions = {
   /** Whether an answer is shown while it comes, or when it is whole. */
   stream: boolean;
   answers: "typed" | "elsewhere";
 };
 
-export function watchedPrinter(screen: Screen, { stream, answers }: WatchedOptions): (event: Event) => void {
+export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionPrinterOptions): (event: Event) => void {
   const style = styleOf(screen);
   const look = () => ({ style, columns: screen.columns });
   const flow = answerFlow(screen);
@@ -84,7 +84,7 @@ export function watchedPrinter(screen: Screen, { stream, answers }: WatchedOptio
 }
 
 /** An answer that grows, and lines between, each on a line of its own. */
-function answerFlow(screen: Screen) {
+function answerFlow(screen: TextOutput) {
   let streamed = "";
   let midLine = false;
   function endLine(): void {
@@ -94,7 +94,7 @@ function answerFlow(screen: Screen) {
   function delta(text: string): void {
     if (text === "") return;
     streamed += text;
-    screen.write(screen.isTty ? text.replace(controls, "") : text);
+    screen.write(screen.isTty ? text.replace(controlCharacters, "") : text);
     midLine = !text.endsWith("\n");
   }
   return {
@@ -123,25 +123,25 @@ const noteBytes = 400;
 const excerptBytes = 200;
 
 /** What was said by anyone but the agent. */
-function saidLines(node: Node, { style }: Look): string[] {
+function saidLines(node: Node, { style }: LineStyle): string[] {
   const text = textOf(node).trimEnd();
   if (text === "" || node.author === "agent" || node.author === "tool") return [];
-  if (node.author === "note") return [style.dim(`  ${plain(aboutNote(node))}: ${plain(head(text, noteBytes))}`)];
+  if (node.author === "note") return [style.dim(`  ${stripControls(aboutNote(node))}: ${stripControls(head(text, noteBytes))}`)];
   const lines = cutText(text, promptBytes, { keep: "both" }).text.split("\n");
-  return lines.map((line, at) => style.bold(`${at === 0 ? ">" : " "} ${line.replace(controls, "")}`));
+  return lines.map((line, at) => style.bold(`${at === 0 ? ">" : " "} ${line.replace(controlCharacters, "")}`));
 }
 
 function aboutNote({ note }: Node): string {
-  return note?.about === "group" ? speakerOf(note.said) : (note?.about ?? "note");
+  return note?.about === "group" ? speakerLabel(note.said) : (note?.about ?? "note");
 }
 
-function partLines(part: Part, look: Look): string[] {
+function partLines(part: Part, look: LineStyle): string[] {
   if (part.kind === "result") return resultLines(part, look);
-  if (part.kind === "image") return [look.style.dim(`  [image ${plain(part.mime)}]`)];
+  if (part.kind === "image") return [look.style.dim(`  [image ${stripControls(part.mime)}]`)];
   if (part.kind !== "handle") return [];
   return [
     callLine(part.handle.source, { command: aboutHandle(part.handle) }, look),
-    look.style.dim(`  ${plain(head(part.excerpt, excerptBytes))}`),
+    look.style.dim(`  ${stripControls(head(part.excerpt, excerptBytes))}`),
   ];
 }
 

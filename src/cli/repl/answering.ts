@@ -3,17 +3,17 @@
 import type { Api } from "../../protocol/api.ts";
 import type { Event } from "../../protocol/event.ts";
 import { Fault } from "../../protocol/error.ts";
-import type { Door } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import type { Printer } from "../print/printer.ts";
 import { styleOf } from "../style.ts";
-import { tellFault } from "../tell-fault.ts";
+import { printFault } from "../tell-fault.ts";
 import type { AnswerInput } from "./input.ts";
 
 type Opened = Extract<Event, { type: "ask.opened" }>;
 
-export type Talk = {
+export type AnswerContext = {
   api: Pick<Api, "ask" | "turn">;
-  door: Door;
+  door: CommandContext;
   input: AnswerInput;
   /** What is typed without being an answer. */
   isCommand: (text: string) => boolean;
@@ -22,7 +22,7 @@ export type Talk = {
 };
 
 /** A printer that asks at the prompt what the turn asks; `close` when the turn is over. */
-export function answering(printer: Printer, talk: Talk): Printer & { close: () => void } {
+export function createAnsweringPrinter(printer: Printer, talk: AnswerContext): Printer & { close: () => void } {
   const waiting: Opened[] = [];
   let held: Event[] = [];
   let current: Opened | null = null;
@@ -81,7 +81,7 @@ export function answering(printer: Printer, talk: Talk): Printer & { close: () =
 }
 
 /** Until an answer is taken, or the prompt is left. */
-async function answerOnce(talk: Talk, ask: string): Promise<"answered" | "given up"> {
+async function answerOnce(talk: AnswerContext, ask: string): Promise<"answered" | "given up"> {
   const label = `${styleOf(talk.door.out).bold("answer >")} `;
   for (;;) {
     const given = await talk.input.next(label);
@@ -91,7 +91,7 @@ async function answerOnce(talk: Talk, ask: string): Promise<"answered" | "given 
   }
 }
 
-async function isTaken(talk: Talk, ask: string, text: string): Promise<boolean> {
+async function isTaken(talk: AnswerContext, ask: string, text: string): Promise<boolean> {
   try {
     await talk.api.ask.answer({ ask, text });
     return true;
@@ -101,12 +101,16 @@ async function isTaken(talk: Talk, ask: string, text: string): Promise<boolean> 
   }
 }
 
-function tell({ door }: Talk, error: unknown): void {
-  tellFault(error, { env: door.env, write: door.err.write });
+function tell({ door }: AnswerContext, error: unknown): void {
+  printFault(error, { env: door.env, write: door.err.write });
 }
 
 /** A sub-session tells of its own questions; it may not have begun yet. */
-async function watchBelow(talk: Talk, session: string, to: { event: (event: Event) => void; isOver: () => boolean }): Promise<void> {
+async function watchBelow(
+  talk: AnswerContext,
+  session: string,
+  to: { event: (event: Event) => void; isOver: () => boolean },
+): Promise<void> {
   let seq = 0;
   for (let isEnded = false; !to.isOver() && !isEnded;) {
     for await (const each of talk.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {

@@ -1,17 +1,17 @@
 // The slash commands, as a table: help, completion and the REPL read it. Each says what it did in a line or a list.
 import { nearestWord } from "../../kit/nearest.ts";
-import { counted } from "../../kit/text.ts";
+import { pluralize } from "../../kit/text.ts";
 import type { TreeView } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { treeText } from "../print/tree.ts";
-import { plain, styleOf } from "../style.ts";
+import { stripControls, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
-import { contextText, nameOf, placesText } from "./listing.ts";
+import { contextText, sessionLabel, positionsText } from "./listing.ts";
 import type { Repl } from "./repl.ts";
 import { exportBranch } from "./export-branch.ts";
-import { goTo, placeNamed, stay } from "./switch.ts";
+import { goToPosition, findPosition, moveSession } from "./switch.ts";
 import { branchesOf, leavesOf, messageBack } from "./walk.ts";
 
 export type SlashCommand = {
@@ -63,31 +63,31 @@ export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> 
 }
 
 async function tree(repl: Repl): Promise<void> {
-  const { view, session } = await viewOf(repl);
+  const { view, session } = await readTree(repl);
   repl.door.out.write(`${treeText(view, repl.door.out, session.id)}\n`);
 }
 
 async function fork(repl: Repl, name: string): Promise<void> {
-  const { session } = await viewOf(repl);
+  const { session } = await readTree(repl);
   const forked = await repl.api.session.fork({ session: session.id, at: null, name: name === "" ? null : name });
   await repl.api.session.use({ session: forked.id, directory: repl.directory });
   repl.session = forked;
   const at = forked.tip === null ? "" : ` at ${shortId(forked.tip)}`;
-  repl.door.out.write(`Created branch${at}: now in session ${nameOf(forked)}; ${nameOf(session)} keeps its place.\n`);
+  repl.door.out.write(`Created branch${at}: now in session ${sessionLabel(forked)}; ${sessionLabel(session)} keeps its place.\n`);
 }
 
 async function back(repl: Repl, argument: string): Promise<void> {
   const count = argument === "" ? 1 : Number(argument);
   if (!/^\d*$/.test(argument) || count < 1) throw new Fault("usage", `/back takes a number of messages, not "${argument}"`);
-  const { view, session } = await viewOf(repl);
+  const { view, session } = await readTree(repl);
   const { node, back: moved } = messageBack(view, session.tip, count);
   if (moved === 0) throw new Fault("usage", "there is nothing before the first message");
   const note = moved < count ? `, all there are` : "";
-  await stay(repl, session, node?.id ?? null, `Back ${counted(moved, "message")}${note}`, node);
+  await moveSession(repl, session, node?.id ?? null, `Back ${pluralize(moved, "message")}${note}`, node);
 }
 
 async function branches(repl: Repl): Promise<void> {
-  const { view, session } = await viewOf(repl);
+  const { view, session } = await readTree(repl);
   const found = branchesOf(view, session);
   const { out } = repl.door;
   if (found === null) {
@@ -97,13 +97,13 @@ async function branches(repl: Repl): Promise<void> {
   }
   repl.listing = found.places;
   const where = found.at === null ? "The beginning" : found.at.id === session.tip ? "The current node" : `Node ${shortId(found.at.id)}`;
-  out.write(`${where} has ${found.places.length} branches:\n${placesText(found.places, out, "→ ")}`);
+  out.write(`${where} has ${found.places.length} branches:\n${positionsText(found.places, out, "→ ")}`);
 }
 
 async function leaves(repl: Repl): Promise<void> {
-  const { view, session } = await viewOf(repl);
+  const { view, session } = await readTree(repl);
   repl.listing = leavesOf(view, session);
-  repl.door.out.write(placesText(repl.listing, repl.door.out, ""));
+  repl.door.out.write(positionsText(repl.listing, repl.door.out, ""));
 }
 
 async function switchTo(repl: Repl, argument: string): Promise<void> {
@@ -111,19 +111,19 @@ async function switchTo(repl: Repl, argument: string): Promise<void> {
     throw new Fault("usage", "/switch takes a node, a session, or a number of the last listing", {
       hint: "/leaves and /branches list places",
     });
-  const place = await placeNamed(repl, argument);
-  await goTo(repl, place);
+  const place = await findPosition(repl, argument);
+  await goToPosition(repl, place);
 }
 
 async function context(repl: Repl): Promise<void> {
-  const { session } = await viewOf(repl);
+  const { session } = await readTree(repl);
   const rendered = await repl.api.context.render({ session: session.id, node: null });
   repl.door.out.write(contextText(rendered, repl.door.out));
 }
 
 async function model(repl: Repl, name: string): Promise<void> {
   const { api, door, turn } = repl;
-  const agent = takerOf(repl);
+  const agent = nextAgentLabel(repl);
   if (name !== "") {
     await api.turn.check({ ...turn, model: name, agent, isNew: false, directory: repl.directory });
     turn.model = name;
@@ -132,39 +132,39 @@ async function model(repl: Repl, name: string): Promise<void> {
   }
   const kept = repl.session === null ? repl.open.model : repl.session.agent === agent ? repl.session.model : null;
   const now = turn.model ?? kept;
-  const unnamed = agent === "native" ? "the default model" : `the model that ${plain(agent)} takes by itself`;
-  door.out.write(`${name === "" ? "" : "From now on "}${now === null ? unnamed : plain(now)} answers.\n`);
+  const unnamed = agent === "native" ? "the default model" : `the model that ${stripControls(agent)} takes by itself`;
+  door.out.write(`${name === "" ? "" : "From now on "}${now === null ? unnamed : stripControls(now)} answers.\n`);
 }
 
 /** An agent, a vendor, or a model that an agent brings; the model of the one before is not the new one's. */
 async function agent(repl: Repl, name: string): Promise<void> {
   const { api, door, turn, open } = repl;
-  if (name !== "" && name !== takerOf(repl)) {
+  if (name !== "" && name !== nextAgentLabel(repl)) {
     await api.turn.check({ ...turn, model: null, agent: name, isNew: false, directory: repl.directory });
     turn.agent = name;
     turn.model = null;
     if (repl.session === null) Object.assign(open, { agent: name, model: null });
     repl.announced = false;
   }
-  door.out.write(`${name === "" ? "" : "From now on "}${plain(takerOf(repl))} takes the turns.\n`);
+  door.out.write(`${name === "" ? "" : "From now on "}${stripControls(nextAgentLabel(repl))} takes the turns.\n`);
 }
 
-function takerOf({ turn, session, open }: Repl): string {
+function nextAgentLabel({ turn, session, open }: Repl): string {
   return turn.agent ?? session?.agent ?? open.agent;
 }
 
 async function graft(repl: Repl, argument: string): Promise<void> {
-  const { session } = await viewOf(repl);
+  const { session } = await readTree(repl);
   if (argument === "")
     throw new Fault("usage", "/graft takes a session, or a number of the last listing", { hint: "/leaves lists the branches" });
-  const { session: from, node } = await placeNamed(repl, argument);
+  const { session: from, node } = await findPosition(repl, argument);
   if (from === null)
     throw new Fault("usage", `no session rests at ${node === null ? "the beginning" : shortId(node)}`, {
       hint: "/switch there, /fork it, and graft that session",
     });
   const grafted = await repl.api.graft.make({ from: from.id, into: session.id });
-  await viewOf(repl);
-  repl.door.out.write(`Grafted ${nameOf(from)} here as ${shortId(grafted.id)}; the next turn is sent it, /back removes it.\n`);
+  await readTree(repl);
+  repl.door.out.write(`Grafted ${sessionLabel(from)} here as ${shortId(grafted.id)}; the next turn is sent it, /back removes it.\n`);
 }
 
 async function help(repl: Repl): Promise<void> {
@@ -179,7 +179,7 @@ it leaves, and so does Ctrl-D. Moving in the tree does not change files.\n`,
 }
 
 /** The tree as it is now; what was said elsewhere in the meantime is in it. */
-export async function viewOf(repl: Repl): Promise<{ view: TreeView; session: Session }> {
+export async function readTree(repl: Repl): Promise<{ view: TreeView; session: Session }> {
   if (repl.session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
   const view = await repl.api.session.tree({ session: repl.session.id });
   const session = view.sessions.find((candidate) => candidate.id === repl.session?.id) ?? repl.session;

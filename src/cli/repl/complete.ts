@@ -1,7 +1,7 @@
 // What Tab does: completes slash commands, and after some of them session names, node ids, models and agents.
 import { shortId } from "../../protocol/node.ts";
 import { slashCommands } from "./commands.ts";
-import type { Line } from "../../kit/line-edit.ts";
+import type { EditLine } from "../../kit/line-edit.ts";
 import type { Repl } from "./repl.ts";
 
 /** What to insert at the cursor, and what to list when that does not settle it. */
@@ -9,10 +9,10 @@ export type Completion = { insertion: string; choices: string[] };
 
 const nothing: Completion = { insertion: "", choices: [] };
 
-export async function completeEntry(repl: Repl, { text, cursor }: Line): Promise<Completion> {
+export async function completeEntry(repl: Repl, { text, cursor }: EditLine): Promise<Completion> {
   const head = text.slice(0, cursor);
   if (/^\/[a-z]*$/.test(head)) {
-    return chosen(
+    return completeWord(
       head,
       slashCommands.map((command) => `/${command.name}`),
     );
@@ -21,11 +21,11 @@ export async function completeEntry(repl: Repl, { text, cursor }: Line): Promise
   if (words === null) return nothing;
   const command = slashCommands.find((candidate) => candidate.name === words[1]);
   if (command?.offers === undefined) return nothing;
-  return chosen(words[2] ?? "", await offered(repl, command.offers).catch(() => []));
+  return completeWord(words[2] ?? "", await offered(repl, command.offers).catch(() => []));
 }
 
 /** One that fits is taken; of several, what they share, and when that is nothing more, the list. */
-export function chosen(typed: string, known: readonly string[]): Completion {
+export function completeWord(typed: string, known: readonly string[]): Completion {
   const fitting = [...new Set(known)].filter((word) => word.startsWith(typed)).sort();
   const [first] = fitting;
   if (first === undefined) return nothing;

@@ -1,8 +1,8 @@
 // Keys, lines and their place on a terminal.
 import { describe, expect, test } from "bun:test";
-import { edits, emptyLine, insert, moveRow } from "../../kit/line-edit.ts";
+import { editActions, emptyEditLine, insertText, moveRow } from "../../kit/line-edit.ts";
 import { keyDecoder } from "./keys.ts";
-import { inView, layOut } from "../../kit/lay-out.ts";
+import { visiblePart, layOutText } from "../../kit/lay-out.ts";
 import { repaint } from "./paint.ts";
 
 const line = (text: string, cursor = text.length) => ({ text, cursor });
@@ -44,17 +44,17 @@ describe("keys", () => {
 describe("a line", () => {
   test("is edited by what a person sees as characters", () => {
     const text = "a日👩‍🚀e\u0301";
-    expect(edits.backspace(line(text)).text).toBe("a日👩‍🚀");
-    expect(edits.backspace(edits.left(line(text))).text).toBe("a日e\u0301");
-    expect(edits.delete(line(text, 1)).text).toBe("a👩‍🚀e\u0301");
-    expect(edits.left(emptyLine)).toEqual(emptyLine);
-    expect(edits.right(line("ab"))).toEqual(line("ab"));
+    expect(editActions.backspace(line(text)).text).toBe("a日👩‍🚀");
+    expect(editActions.backspace(editActions.left(line(text))).text).toBe("a日e\u0301");
+    expect(editActions.delete(line(text, 1)).text).toBe("a👩‍🚀e\u0301");
+    expect(editActions.left(emptyEditLine)).toEqual(emptyEditLine);
+    expect(editActions.right(line("ab"))).toEqual(line("ab"));
   });
   test("loses words and halves", () => {
-    expect(edits["kill-word"](line("one two  ")).text).toBe("one ");
-    expect(edits["kill-start"](line("a\nbc d", 4))).toEqual(line("a\n d", 2));
-    expect(edits["kill-end"](line("ab\ncd", 1))).toEqual(line("a\ncd", 1));
-    expect(edits["word-right"](line("one two", 0)).cursor).toBe(3);
+    expect(editActions["kill-word"](line("one two  ")).text).toBe("one ");
+    expect(editActions["kill-start"](line("a\nbc d", 4))).toEqual(line("a\n d", 2));
+    expect(editActions["kill-end"](line("ab\ncd", 1))).toEqual(line("a\ncd", 1));
+    expect(editActions["word-right"](line("one two", 0)).cursor).toBe(3);
   });
   test("of several rows is walked by rows, and says when there are none", () => {
     const text = line("long row\nab\nthird", 6);
@@ -63,27 +63,27 @@ describe("a line", () => {
     expect(moveRow(down ?? text, 1)?.cursor).toBe(14);
     expect(moveRow(text, -1)).toBeNull();
     expect(moveRow(line("x"), 1)).toBeNull();
-    expect(insert(line("ac", 1), "b")).toEqual(line("abc", 2));
+    expect(insertText(line("ac", 1), "b")).toEqual(line("abc", 2));
   });
 });
 
 describe("a layout", () => {
   test("wraps a wide character to the next row when it does not fit", () => {
-    expect(layOut("> ", line("abc日本"), 6)).toEqual({ rows: ["> abc", "日本"], cursor: { row: 1, column: 4 } });
-    expect(layOut("> ", line("abc日", 3), 6).cursor).toEqual({ row: 1, column: 0 });
+    expect(layOutText("> ", line("abc日本"), 6)).toEqual({ rows: ["> abc", "日本"], cursor: { row: 1, column: 4 } });
+    expect(layOutText("> ", line("abc日", 3), 6).cursor).toEqual({ row: 1, column: 0 });
   });
   test("gives a full row's cursor the row below", () => {
-    expect(layOut("> ", line("abcd"), 6)).toEqual({ rows: ["> abcd", ""], cursor: { row: 1, column: 0 } });
+    expect(layOutText("> ", line("abcd"), 6)).toEqual({ rows: ["> abcd", ""], cursor: { row: 1, column: 0 } });
   });
   test("indents the rows of a text of several lines", () => {
-    expect(layOut("> ", line("a\nb", 1), 20)).toEqual({ rows: ["> a", "  b"], cursor: { row: 0, column: 3 } });
+    expect(layOutText("> ", line("a\nb", 1), 20)).toEqual({ rows: ["> a", "  b"], cursor: { row: 0, column: 3 } });
   });
   test("shows what fits around the cursor", () => {
-    const tall = layOut("> ", line("1\n2\n3\n4\n5"), 20);
-    expect(inView(tall, 2)).toEqual({ rows: ["  4", "  5"], cursor: { row: 1, column: 3 } });
+    const tall = layOutText("> ", line("1\n2\n3\n4\n5"), 20);
+    expect(visiblePart(tall, 2)).toEqual({ rows: ["  4", "  5"], cursor: { row: 1, column: 3 } });
   });
   test("is painted over the one before it", () => {
-    const first = layOut("> ", line("a\nb"), 20);
-    expect(repaint(first, layOut("> ", line("x"), 20))).toBe("\x1b[1A\r\x1b[J> x\r\x1b[3C");
+    const first = layOutText("> ", line("a\nb"), 20);
+    expect(repaint(first, layOutText("> ", line("x"), 20))).toBe("\x1b[1A\r\x1b[J> x\r\x1b[3C");
   });
 });

@@ -1,6 +1,6 @@
 // /export: the path to here, by the same command that exports whole trees: it is shown this branch and nothing else.
 import { extname } from "node:path";
-import type { Door } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { Repl } from "./repl.ts";
 import { pathTo } from "./walk.ts";
@@ -11,7 +11,7 @@ export async function exportBranch(repl: Repl, file: string): Promise<void> {
   const { api, door, session } = repl;
   if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
   const { exportCommand } = await import("../commands/export.ts");
-  const narrow: Door = {
+  const narrow: CommandContext = {
     ...door,
     cwd: repl.directory,
     api: async () => ({ ...api, session: { ...api.session, tree: () => branchOf(repl, session.id) } }),

@@ -1,6 +1,6 @@
 // Where entries come from without a terminal: the lines of a pipe. And what the REPL sees of either source.
-import type { Door } from "../command.ts";
-import { goesOn } from "./prompt.ts";
+import type { CommandContext } from "../command.ts";
+import { continuationOf } from "./prompt.ts";
 
 export type Input = {
   /** The next entry, of one line or several; null when there are no more. */
@@ -20,7 +20,7 @@ export type AnswerInput = {
 };
 
 /** Lines as the terminal itself lets one type them, each asked for. */
-export function askedInput(door: Door): Input {
+export function lineInput(door: CommandContext): Input {
   const piped = pipedInput(door);
   return {
     ...piped,
@@ -31,7 +31,7 @@ export function askedInput(door: Door): Input {
   };
 }
 
-export function pipedInput(door: Door): Input {
+export function pipedInput(door: CommandContext): Input {
   const lines = door.stdin.lines()[Symbol.asyncIterator]();
   const closed = Promise.withResolvers<null>();
   async function entry(): Promise<string | null> {
@@ -40,7 +40,7 @@ export function pipedInput(door: Door): Input {
       const line = await lines.next();
       if (line.done === true) return text;
       text = (text ?? "") + line.value;
-      const more = goesOn(text);
+      const more = continuationOf(text);
       if (more === null) return text;
       text = more;
     }

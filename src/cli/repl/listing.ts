@@ -3,18 +3,18 @@ import { oneLine } from "../../kit/text.ts";
 import type { ContextView } from "../../protocol/api.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import type { Screen } from "../command.ts";
-import { plain, printable, styleOf } from "../style.ts";
+import type { TextOutput } from "../command.ts";
+import { stripControls, printable, styleOf } from "../style.ts";
 import { tableText } from "../table.ts";
-import type { Place } from "./walk.ts";
+import type { TreePosition } from "./walk.ts";
 
-export function placesText(places: readonly Place[], screen: Screen, arrow: string): string {
+export function positionsText(places: readonly TreePosition[], screen: TextOutput, arrow: string): string {
   const style = styleOf(screen);
   const rows = places.map((place, at) => [
     `${at + 1}.`,
     style.dim(place.node === null ? "(root)" : shortId(place.node)),
     place.isOurs ? style.green("[current]") : "",
-    place.session === null ? "" : style.cyan(nameOf(place.session)),
+    place.session === null ? "" : style.cyan(sessionLabel(place.session)),
     place.saying === null
       ? style.dim(`${arrow}${place.isOurs ? "(you are here)" : "(continues from here)"}`)
       : `${arrow}"${oneLine(place.saying, 200)}"`,
@@ -22,7 +22,7 @@ export function placesText(places: readonly Place[], screen: Screen, arrow: stri
   return tableText(rows, { columns: [{ align: "right" }, {}, {}, {}, {}], width: screen.columns });
 }
 
-export function contextText(view: ContextView, screen: Screen): string {
+export function contextText(view: ContextView, screen: TextOutput): string {
   const style = styleOf(screen);
   const { system, tools, messages } = view.tokens;
   const total = system + tools + messages;
@@ -34,6 +34,6 @@ export function contextText(view: ContextView, screen: Screen): string {
   return `${head}\n${blocks.join("")}`;
 }
 
-export function nameOf(session: Session): string {
-  return session.name === null ? shortId(session.id) : plain(session.name);
+export function sessionLabel(session: Session): string {
+  return session.name === null ? shortId(session.id) : stripControls(session.name);
 }

@@ -1,21 +1,21 @@
 // The bytes that bring a terminal from what it shows to how a text with its prompt is laid out now. Pure.
-import type { Layout } from "../../kit/lay-out.ts";
+import type { TextLayout } from "../../kit/lay-out.ts";
 
 /** From the cursor of what is shown (null: a fresh row) to the new layout. */
-export function repaint(shown: Layout | null, next: Layout): string {
+export function repaint(shown: TextLayout | null, next: TextLayout): string {
   const up = shown === null || shown.cursor.row === 0 ? "" : `\x1b[${shown.cursor.row}A`;
   const back = next.rows.length - 1 - next.cursor.row;
   return `${up}\r\x1b[J${next.rows.join("\r\n")}${back > 0 ? `\x1b[${back}A` : ""}\r${next.cursor.column > 0 ? `\x1b[${next.cursor.column}C` : ""}`;
 }
 
 /** Leaves what is shown, with the cursor on a row of its own below it. */
-export function below(shown: Layout): string {
+export function moveBelow(shown: TextLayout): string {
   const down = shown.rows.length - 1 - shown.cursor.row;
   return `${down > 0 ? `\x1b[${down}B` : ""}\r\n`;
 }
 
 /** What is shown as it stands after the terminal changed its width: it has wrapped each row by itself. */
-export function rewrapped({ rows, cursor }: Layout, columns: number): Layout {
+export function rewrapLayout({ rows, cursor }: TextLayout, columns: number): TextLayout {
   const above = rows.slice(0, cursor.row).reduce((sum, row) => sum + Math.max(1, Math.ceil(Bun.stringWidth(row) / columns)), 0);
   return { rows, cursor: { row: above + Math.floor(cursor.column / columns), column: cursor.column % columns } };
 }

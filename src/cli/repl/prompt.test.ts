@@ -3,16 +3,16 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chosen } from "./complete.ts";
+import { completeWord } from "./complete.ts";
 import { historyFile, openHistory } from "./history.ts";
 import { keyDecoder } from "./keys.ts";
-import { freshPrompt, goesOn, press, type Pressed, type Prompt } from "./prompt.ts";
+import { freshPrompt, continuationOf, press, type KeyResult, type Prompt } from "./prompt.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-repl-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-function typed(text: string, prompt: Prompt = freshPrompt([])): Pressed {
-  let pressed: Pressed = { prompt };
+function typed(text: string, prompt: Prompt = freshPrompt([])): KeyResult {
+  let pressed: KeyResult = { prompt };
   for (const key of keyDecoder()(text)) pressed = press(pressed.prompt, key);
   return pressed;
 }
@@ -25,7 +25,7 @@ describe("an entry", () => {
     expect(typed("a\\\rb\x1b\rc\r").entered).toBe("a\nb\nc");
     expect(typed("```\rcode\r```\r").entered).toBe("```\ncode\n```");
     expect(typed("\x1b[200~one\rtwo\r\x1b[201~\r").entered).toBe("one\ntwo");
-    expect(goesOn("two backslashes \\\\")).toBeNull();
+    expect(continuationOf("two backslashes \\\\")).toBeNull();
   });
   test("is dropped by Ctrl-C; an empty one asks to stop or to leave", () => {
     expect(typed("abc\x03")).toMatchObject({ wish: "stop", prompt: { line: { text: "" } } });
@@ -65,8 +65,8 @@ describe("history", () => {
 
 test("Tab takes the one that fits, else what they share, else lists them", () => {
   const known = ["/back", "/branches", "/tree"];
-  expect(chosen("/t", known)).toEqual({ insertion: "ree ", choices: [] });
-  expect(chosen("/", known)).toEqual({ insertion: "", choices: known });
-  expect(chosen("a", ["abc1", "abc2"])).toEqual({ insertion: "bc", choices: [] });
-  expect(chosen("x", known)).toEqual({ insertion: "", choices: [] });
+  expect(completeWord("/t", known)).toEqual({ insertion: "ree ", choices: [] });
+  expect(completeWord("/", known)).toEqual({ insertion: "", choices: known });
+  expect(completeWord("a", ["abc1", "abc2"])).toEqual({ insertion: "bc", choices: [] });
+  expect(completeWord("x", known)).toEqual({ insertion: "", choices: [] });
 });

@@ -2,32 +2,32 @@
 // the entry, not the conversation.
 import { oneLine } from "../../kit/text.ts";
 import type { Ask } from "../../protocol/control.ts";
-import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
+import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
 import type { Session } from "../../protocol/turn.ts";
-import type { Door } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import { followTurn } from "../follow-turn.ts";
 import { askLines } from "../print/lines.ts";
-import { questionLines, spokenPrinter } from "../print/spoken.ts";
+import { questionLines, screenReaderPrinter } from "../print/spoken.ts";
 import { textPrinter } from "../print/text.ts";
-import { plain, styleOf } from "../style.ts";
-import { tellFault } from "../tell-fault.ts";
-import { answering } from "./answering.ts";
+import { stripControls, styleOf } from "../style.ts";
+import { printFault } from "../tell-fault.ts";
+import { createAnsweringPrinter } from "./answering.ts";
 import { runSlash } from "./commands.ts";
 import type { Input } from "./input.ts";
-import type { Place } from "./walk.ts";
+import type { TreePosition } from "./walk.ts";
 
 export type Repl = {
   api: Api;
-  door: Door;
+  door: CommandContext;
   directory: string;
   /** How every turn is taken. Who takes it and with which model stays the session's: after a turn both are null again. */
-  turn: Omit<TurnStart, "session" | "prompt">;
+  turn: Omit<TurnStartParams, "session" | "prompt">;
   /** Null until the first message: a look around leaves nothing behind. */
   session: Session | null;
-  open: SessionOpen;
+  open: SessionOpenParams;
   /** What the numbers of /switch mean. */
-  listing: Place[];
+  listing: TreePosition[];
   /** Whether it was told who takes the turns, since that last changed. */
   announced: boolean;
   /** A person types and reads, key by key. */
@@ -53,13 +53,13 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
     if (entry.trim() === "") continue;
     onEntry(entry);
     try {
-      const code = isSlash(entry) ? await runSlash(repl, entry.trim()) : await say(repl, input, entry);
+      const code = isSlash(entry) ? await runSlash(repl, entry.trim()) : await sendMessage(repl, input, entry);
       if (code === "leave") break;
       // The next entry may be the answer.
       isAsked = code === exitCodes["needs-input"];
       if (failed === 0 && !isAsked) failed = code;
     } catch (error) {
-      const code = tellFault(error, { env: door.env, write: door.err.write });
+      const code = printFault(error, { env: door.env, write: door.err.write });
       if (error instanceof Fault && error.code === "session-busy")
         door.err.write("       /fork goes on from here in a session of your own\n");
       if (failed === 0) failed = code;
@@ -79,10 +79,10 @@ function promptOf({ session, open, door, isSpoken }: Repl): string {
   if (isSpoken) return "You: ";
   const name = session?.name ?? open.name;
   const style = styleOf(door.out);
-  return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(plain(name), 24))} ${style.bold("> ")}`;
+  return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(stripControls(name), 24))} ${style.bold("> ")}`;
 }
 
-async function say(repl: Repl, input: Input, text: string): Promise<number> {
+async function sendMessage(repl: Repl, input: Input, text: string): Promise<number> {
   const { api, door } = repl;
   const words = text.trim();
   if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: words });
@@ -104,8 +104,9 @@ async function say(repl: Repl, input: Input, text: string): Promise<number> {
   });
   const stop = (): void => void api.turn.cancel({ session: session.id });
   const talk = repl.announced ? "next" : "first";
-  const plainPrinter = repl.isSpoken ? spokenPrinter(door, { talk }) : textPrinter(door, { stream: true, tools: [], talk });
-  const asking = input.answers === null ? null : answering(plainPrinter, { api, door, input: input.answers, isCommand: isSlash, stop });
+  const plainPrinter = repl.isSpoken ? screenReaderPrinter(door, { talk }) : textPrinter(door, { stream: true, tools: [], talk });
+  const asking =
+    input.answers === null ? null : createAnsweringPrinter(plainPrinter, { api, door, input: input.answers, isCommand: isSlash, stop });
   try {
     repl.announced = true;
     const prompt = asked === null ? words : null;

@@ -5,12 +5,12 @@ import { Fault } from "../../protocol/error.ts";
 import { shortId, type Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { styleOf } from "../style.ts";
-import { nameOf } from "./listing.ts";
+import { sessionLabel } from "./listing.ts";
 import type { Repl } from "./repl.ts";
-import { sayingOf, type Place } from "./walk.ts";
+import { nodeExcerpt, type TreePosition } from "./walk.ts";
 
 /** A number of the last listing, a session by name, id or tail, or a node of this tree by id or tail. */
-export async function placeNamed(repl: Repl, wanted: string): Promise<Place> {
+export async function findPosition(repl: Repl, wanted: string): Promise<TreePosition> {
   if (/^\d{1,3}$/.test(wanted)) return numbered(repl, Number(wanted));
   const { api, directory, session } = repl;
   const view = session === null ? null : await api.session.tree({ session: session.id });
@@ -18,7 +18,7 @@ export async function placeNamed(repl: Repl, wanted: string): Promise<Place> {
   if (node !== undefined) {
     const resting = view?.sessions.filter((candidate) => candidate.tip === node.id) ?? [];
     const own = resting.find((candidate) => candidate.id === session?.id);
-    return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, saying: sayingOf(node) };
+    return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, saying: nodeExcerpt(node) };
   }
   try {
     const found = await api.session.find({ wanted, directory });
@@ -33,7 +33,7 @@ export async function placeNamed(repl: Repl, wanted: string): Promise<Place> {
 }
 
 /** Goes on in the session that rests there; where none does, ours moves. */
-export async function goTo(repl: Repl, place: Place): Promise<void> {
+export async function goToPosition(repl: Repl, place: TreePosition): Promise<void> {
   const { api, door, session } = repl;
   if (place.session !== null && place.session.id !== session?.id) {
     const there = await api.session.find({ wanted: place.session.id, directory: repl.directory });
@@ -41,7 +41,7 @@ export async function goTo(repl: Repl, place: Place): Promise<void> {
     repl.session = there;
     repl.announced = false;
     const path = there.tip === null ? [] : await api.node.path({ node: there.tip });
-    tellPlace(repl, `Now in session ${nameOf(there)}`, path.at(-1) ?? null);
+    tellPlace(repl, `Now in session ${sessionLabel(there)}`, path.at(-1) ?? null);
     return;
   }
   if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
@@ -54,11 +54,11 @@ export async function goTo(repl: Repl, place: Place): Promise<void> {
     throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, {
       hint: "/leaves and /branches list the places of this one",
     });
-  await stay(repl, session, place.node, "Moved", node ?? null);
+  await moveSession(repl, session, place.node, "Moved", node ?? null);
 }
 
 /** Moves our session to a node of its tree. */
-export async function stay(repl: Repl, session: Session, node: string | null, what: string, there: Node | null): Promise<void> {
+export async function moveSession(repl: Repl, session: Session, node: string | null, what: string, there: Node | null): Promise<void> {
   repl.session = await repl.api.session.move({ session: session.id, node });
   tellPlace(repl, what, there);
 }
@@ -67,7 +67,7 @@ function tellPlace(repl: Repl, what: string, node: Node | null): void {
   const { out } = repl.door;
   const style = styleOf(out);
   const where = node === null ? "the beginning, before the first message" : `${shortId(node.id)} (${whoOf(node)})`;
-  const saying = node === null ? "" : `: ${oneLine(sayingOf(node), Math.max(20, out.columns - what.length - where.length - 10))}`;
+  const saying = node === null ? "" : `: ${oneLine(nodeExcerpt(node), Math.max(20, out.columns - what.length - where.length - 10))}`;
   out.write(`${what}, at ${where}${saying}\n${style.dim("Files stay as they are; only the conversation moved.")}\n`);
 }
 
@@ -75,7 +75,7 @@ function whoOf(node: Node): string {
   return { user: "you", agent: "agent", tool: "tool", note: "note" }[node.author];
 }
 
-function numbered(repl: Repl, number: number): Place {
+function numbered(repl: Repl, number: number): TreePosition {
   const place = repl.listing[number - 1];
   if (place !== undefined) return place;
   const { length } = repl.listing;

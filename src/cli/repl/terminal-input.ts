@@ -1,23 +1,23 @@
 // Entries from a terminal: a small editor over raw keys. It is there from the first prompt to the last: what is typed
 // while a turn runs waits for the next prompt, but for Ctrl-C. Knows keys and lines, not what they say.
-import type { Door } from "../command.ts";
+import type { CommandContext } from "../command.ts";
 import type { RawTerminal } from "../terminal.ts";
 import type { Completion } from "./complete.ts";
-import { insert, type Line } from "../../kit/line-edit.ts";
+import { insertText, type EditLine } from "../../kit/line-edit.ts";
 import type { History } from "./history.ts";
 import type { AnswerInput, Input } from "./input.ts";
 import { keyDecoder, type Key } from "./keys.ts";
-import { inView, layOut, type Layout } from "../../kit/lay-out.ts";
-import { below, inColumns, repaint, rewrapped } from "./paint.ts";
+import { visiblePart, layOutText, type TextLayout } from "../../kit/lay-out.ts";
+import { moveBelow, inColumns, repaint, rewrapLayout } from "./paint.ts";
 import { freshPrompt, press, type Prompt } from "./prompt.ts";
 
-export type TerminalOptions = { history: History; complete: (line: Line) => Promise<Completion> };
+export type TerminalInputOptions = { history: History; complete: (line: EditLine) => Promise<Completion> };
 
 /** One prompt, until something is entered at it. */
-type Reading = {
+type OpenPrompt = {
   prompt: Prompt;
   label: string;
-  shown: Layout | null;
+  shown: TextLayout | null;
   /** One Ctrl-C on an empty line was pressed, and the next one leaves; an answer is left at once. */
   warned: boolean;
   isAnswer: boolean;
@@ -25,17 +25,17 @@ type Reading = {
 };
 
 export class TerminalInput implements Input {
-  readonly #out: Door["out"];
-  readonly #options: TerminalOptions;
+  readonly #out: CommandContext["out"];
+  readonly #options: TerminalInputOptions;
   readonly #decode = keyDecoder();
   #terminal: RawTerminal | null = null;
   #waiting: Key[] = [];
-  #reading: Reading | null = null;
+  #reading: OpenPrompt | null = null;
   #isBusy = false;
   #isOver = false;
   #stop = () => {};
 
-  static async open(door: Door, options: TerminalOptions): Promise<TerminalInput> {
+  static async open(door: CommandContext, options: TerminalInputOptions): Promise<TerminalInput> {
     const input = new TerminalInput(door.out, options);
     input.#terminal = await door.stdin.raw({
       onInput: (text) => input.#arrived(text),
@@ -45,7 +45,7 @@ export class TerminalInput implements Input {
     return input;
   }
 
-  private constructor(out: Door["out"], options: TerminalOptions) {
+  private constructor(out: CommandContext["out"], options: TerminalInputOptions) {
     this.#out = out;
     this.#options = options;
   }
@@ -61,7 +61,7 @@ export class TerminalInput implements Input {
     },
   };
 
-  #read(label: string, { isAnswer }: Pick<Reading, "isAnswer">): Promise<string | null> {
+  #read(label: string, { isAnswer }: Pick<OpenPrompt, "isAnswer">): Promise<string | null> {
     if (this.#isOver) return Promise.resolve(null);
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const prompt = freshPrompt(isAnswer ? [] : this.#options.history.entries);
@@ -106,7 +106,7 @@ export class TerminalInput implements Input {
     if (this.#reading !== null) this.#paint(this.#reading);
   }
 
-  async #take(reading: Reading, key: Key): Promise<void> {
+  async #take(reading: OpenPrompt, key: Key): Promise<void> {
     const hadText = reading.prompt.line.text !== "";
     const { prompt, entered, wish } = press(reading.prompt, key);
     if (entered !== undefined) return this.#finish(reading, entered);
@@ -130,17 +130,17 @@ export class TerminalInput implements Input {
     if (wish === "complete") await this.#complete(reading);
   }
 
-  async #complete(reading: Reading): Promise<void> {
+  async #complete(reading: OpenPrompt): Promise<void> {
     const { line } = reading.prompt;
     const { insertion, choices } = await this.#options.complete(line);
-    if (insertion !== "") reading.prompt = { ...reading.prompt, line: insert(line, insertion) };
+    if (insertion !== "") reading.prompt = { ...reading.prompt, line: insertText(line, insertion) };
     if (choices.length === 0) return;
     this.#paint(reading);
     this.#leaveRow(reading);
     this.#out.write(`${inColumns(choices, this.#out.columns)}\n`);
   }
 
-  #finish(reading: Reading, entered: string | null): void {
+  #finish(reading: OpenPrompt, entered: string | null): void {
     const { text } = reading.prompt.line;
     reading.prompt = { ...reading.prompt, line: { text, cursor: text.length } };
     this.#paint(reading);
@@ -149,22 +149,22 @@ export class TerminalInput implements Input {
     reading.done(entered);
   }
 
-  #paint(reading: Reading): void {
-    const next = inView(layOut(reading.label, reading.prompt.line, this.#out.columns), this.#terminal?.rows() ?? 24);
+  #paint(reading: OpenPrompt): void {
+    const next = visiblePart(layOutText(reading.label, reading.prompt.line, this.#out.columns), this.#terminal?.rows() ?? 24);
     this.#out.write(repaint(reading.shown, next));
     reading.shown = next;
   }
 
   /** What was typed stays on the screen; what comes next is written below it. */
-  #leaveRow(reading: Reading): void {
-    if (reading.shown !== null) this.#out.write(below(reading.shown));
+  #leaveRow(reading: OpenPrompt): void {
+    if (reading.shown !== null) this.#out.write(moveBelow(reading.shown));
     reading.shown = null;
   }
 
   #resized(): void {
     const reading = this.#reading;
     if (reading === null || this.#isBusy) return;
-    if (reading.shown !== null) reading.shown = rewrapped(reading.shown, this.#out.columns);
+    if (reading.shown !== null) reading.shown = rewrapLayout(reading.shown, this.#out.columns);
     this.#paint(reading);
   }
 }

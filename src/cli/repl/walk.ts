@@ -3,10 +3,10 @@
 import type { TreeView } from "../../protocol/api.ts";
 import { callsOf, textOf, type Node } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { argumentOf } from "../print/argument.ts";
+import { mainArgument } from "../print/argument.ts";
 
 /** A line of a listing: a place to switch to. A null node is the beginning, before the first message. */
-export type Place = {
+export type TreePosition = {
   node: string | null;
   /** The session whose tip it is. */
   session: Session | null;
@@ -39,7 +39,7 @@ export function messageBack(view: TreeView, tip: string | null, count: number): 
   return { node: before[back] ?? null, back };
 }
 
-export type Branches = { at: Node | null; places: Place[] };
+export type Branches = { at: Node | null; places: TreePosition[] };
 
 /** The ways from the nearest node that has several; a session that rests there is one of them. Null: it is a straight line. */
 export function branchesOf(view: TreeView, ours: Session): Branches | null {
@@ -51,10 +51,10 @@ export function branchesOf(view: TreeView, ours: Session): Branches | null {
     const resting = view.sessions.filter((session) => session.tip === node);
     const onward = children.get(node) ?? [];
     if (resting.length + onward.length < 2) continue;
-    const rests = resting.map((session): Place => ({ node, session, isOurs: session.id === ours.id, saying: null }));
-    const goes = onward.map((child): Place => {
+    const rests = resting.map((session): TreePosition => ({ node, session, isOurs: session.id === ours.id, saying: null }));
+    const goes = onward.map((child): TreePosition => {
       const end = endOf(view, children, child);
-      return { ...end, isOurs: onPath.has(child.id), saying: sayingOf(child) };
+      return { ...end, isOurs: onPath.has(child.id), saying: nodeExcerpt(child) };
     });
     return { at, places: [...goes, ...rests].sort((a, b) => Number(b.isOurs) - Number(a.isOurs)) };
   }
@@ -62,7 +62,7 @@ export function branchesOf(view: TreeView, ours: Session): Branches | null {
 }
 
 /** Every end of the conversation, the newest first. */
-export function leavesOf(view: TreeView, ours: Session | null): Place[] {
+export function leavesOf(view: TreeView, ours: Session | null): TreePosition[] {
   const parents = new Set(view.nodes.map((node) => node.parent));
   return view.nodes
     .filter((node) => !parents.has(node.id))
@@ -70,7 +70,7 @@ export function leavesOf(view: TreeView, ours: Session | null): Place[] {
     .map((node) => {
       const resting = view.sessions.filter((session) => session.tip === node.id);
       const own = resting.find((session) => session.id === ours?.id);
-      return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, saying: sayingOf(node) };
+      return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, saying: nodeExcerpt(node) };
     });
 }
 
@@ -91,11 +91,11 @@ function endOf(view: TreeView, children: Map<string | null, Node[]>, first: Node
 }
 
 /** A node in a few words. */
-export function sayingOf(node: Node): string {
+export function nodeExcerpt(node: Node): string {
   const text = textOf(node).trim();
   if (text !== "") return text;
   const call = callsOf(node)[0];
-  if (call !== undefined) return `[${call.name}: ${argumentOf(call.input)}]`;
+  if (call !== undefined) return `[${call.name}: ${mainArgument(call.input)}]`;
   const result = node.parts.find((part) => part.kind === "result");
   return result === undefined ? "(no text)" : `[${result.name}] ${result.text}`;
 }

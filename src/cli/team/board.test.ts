@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import type { MemberPlan, MemberRecord } from "../../protocol/team.ts";
 import type { TeamView } from "../../protocol/team-views.ts";
 import { styleOf } from "../style.ts";
-import { boardLines, type BoardLook } from "./board.ts";
+import { boardLines, type BoardOptions } from "./board.ts";
 
 const now = 100_000;
 const spent = { usage: { input: 1_000, output: 200, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.0123 };
-const look: BoardLook = { style: styleOf({ color: false }), columns: 60, rows: 20, unicode: true, now };
+const look: BoardOptions = { style: styleOf({ color: false }), columns: 60, rows: 20, unicode: true, now };
 
 function member(key: string, phase: number, change: Partial<MemberRecord> = {}): MemberRecord {
   const plan: MemberPlan = {

@@ -1,25 +1,25 @@
 // A team on a few lines of a terminal: phases, members, what each said last and what it used. Pure: the same view, size
 // and time give the same lines. What does not fit is left out from what is over, then from what waits.
 import { formatDuration } from "../../kit/duration.ts";
-import { counted, oneLine, shortCount } from "../../kit/text.ts";
+import { pluralize, oneLine, shortCount } from "../../kit/text.ts";
 import type { MemberRecord } from "../../protocol/team.ts";
-import { lastWord, type MemberFigures, type TeamView } from "../../protocol/team-views.ts";
-import { countedTokens, nothingSpent, type Spent } from "../../protocol/usage.ts";
-import { plain, type Style } from "../style.ts";
+import { lastStatusLine, type MemberStats, type TeamView } from "../../protocol/team-views.ts";
+import { countedTokens, zeroSpent, type Spent } from "../../protocol/usage.ts";
+import { stripControls, type Style } from "../style.ts";
 import { fit } from "../table.ts";
-import { labelOf } from "./team-named.ts";
+import { sessionLabel } from "./team-named.ts";
 
-export type BoardLook = { style: Style; columns: number; rows: number; unicode: boolean; now: number };
+export type BoardOptions = { style: Style; columns: number; rows: number; unicode: boolean; now: number };
 
 type Phase = TeamView["team"]["phases"][number];
-type Drawn = { text: string; rank: Rank };
+type BoardLine = { text: string; rank: Rank };
 /** What goes first where there is no room. */
 type Rank = "head" | "over" | "waits" | "works";
 
-export function boardLines(view: TeamView, look: BoardLook): string[] {
+export function boardLines(view: TeamView, look: BoardOptions): string[] {
   const { team } = view;
   const wide = widthsOf(view);
-  const lines: Drawn[] = [{ text: headLine(view, look), rank: "head" }];
+  const lines: BoardLine[] = [{ text: headLine(view, look), rank: "head" }];
   for (const [at, phase] of team.phases.entries()) {
     lines.push({ text: phaseLine(phase, at, look), rank: "head" });
     for (const member of phase.members) lines.push({ text: memberLine(member, view, wide, look), rank: rankOf(phase, member) });
@@ -31,7 +31,7 @@ export function boardLines(view: TeamView, look: BoardLook): string[] {
   return fitting(lines, look).map((line) => fit(line, look.columns));
 }
 
-function fitting(lines: Drawn[], { rows, style }: BoardLook): string[] {
+function fitting(lines: BoardLine[], { rows, style }: BoardOptions): string[] {
   let shown = lines;
   for (const rank of ["over", "waits"] as const) if (shown.length > rows) shown = shown.filter((line) => line.rank !== rank);
   const texts = shown.map(({ text }) => text);
@@ -43,27 +43,27 @@ function rankOf({ isOver }: Phase, { state }: MemberRecord): Rank {
   return isOver ? "over" : state === "waiting" ? "waits" : "works";
 }
 
-function headLine({ session, state, team, run, spent, members }: TeamView, { style, now }: BoardLook): string {
+function headLine({ session, state, team, run, spent, members }: TeamView, { style, now }: BoardOptions): string {
   const paint = { planning: style.cyan, running: style.green, paused: style.yellow, completed: style.green }[state as string] ?? style.red;
   const asks = members.reduce((sum, figures) => sum + figures.asks.length, 0);
   const facts = [
-    `${style.bold(`team ${labelOf(session)}`)} ${paint(state)}`,
+    `${style.bold(`team ${sessionLabel(session)}`)} ${paint(state)}`,
     elapsed(run.startedAt, run.endedAt, now),
-    figures(spent),
-    ...(team.messages.length === 0 ? [] : [counted(team.messages.length, "message")]),
-    ...(asks === 0 ? [] : [style.yellow(`${counted(asks, "question")}: skein asks`)]),
-    style.dim(oneLine(plain(team.wish.objective), 200)),
+    spentText(spent),
+    ...(team.messages.length === 0 ? [] : [pluralize(team.messages.length, "message")]),
+    ...(asks === 0 ? [] : [style.yellow(`${pluralize(asks, "question")}: skein asks`)]),
+    style.dim(oneLine(stripControls(team.wish.objective), 200)),
   ];
   return facts.join(" · ");
 }
 
-function phaseLine({ plan, isOver, conflicts, members }: Phase, at: number, look: BoardLook): string {
+function phaseLine({ plan, isOver, conflicts, members }: Phase, at: number, look: BoardOptions): string {
   const { style } = look;
   const done = members.filter(({ state }) => state === "completed").length;
   const how = isOver ? "over" : `${done} of ${plan.members.length} done`;
-  const clash = conflicts.length === 0 ? "" : style.red(`, ${counted(conflicts.length, "conflict")}`);
+  const clash = conflicts.length === 0 ? "" : style.red(`, ${pluralize(conflicts.length, "conflict")}`);
   // A plan made from --agents has the number in the name already.
-  const name = plain(plan.name).replace(/^\d+: /, "");
+  const name = stripControls(plan.name).replace(/^\d+: /, "");
   return `${style.bold(`${at + 1} ${oneLine(name, 60)}`)} ${style.dim(how)}${clash}`;
 }
 
@@ -74,7 +74,7 @@ function widthsOf({ team, members }: TeamView): Widths {
   const most = (texts: string[], limit: number) => Math.min(limit, Math.max(0, ...texts.map((text) => Bun.stringWidth(text))));
   return {
     key: most(
-      all.map(({ plan }) => plain(plan.key)),
+      all.map(({ plan }) => stripControls(plan.key)),
       20,
     ),
     agent: most(all.map(agentOf), 14),
@@ -85,19 +85,22 @@ function widthsOf({ team, members }: TeamView): Widths {
   };
 }
 
-function memberLine(member: MemberRecord, view: TeamView, wide: Widths, look: BoardLook): string {
+function memberLine(member: MemberRecord, view: TeamView, wide: Widths, look: BoardOptions): string {
   const { style, now } = look;
-  const used: Partial<MemberFigures> = view.members.find(({ id }) => id === member.id) ?? {};
+  const used: Partial<MemberStats> = view.members.find(({ id }) => id === member.id) ?? {};
   const begun = used.startedAt ?? null;
   const until = member.state === "running" ? now : (used.endedAt ?? null);
   const time = begun === null || until === null ? "" : elapsed(begun, until, now);
   const tries = member.attempts > 1 ? style.yellow(` try ${member.attempts}`) : "";
   const ask = used.asks?.at(-1);
-  const words = ask === undefined ? plain(oneLine(lastWord(member), 400)) : style.yellow(`asks: ${plain(oneLine(ask.question, 200))}`);
+  const words =
+    ask === undefined
+      ? stripControls(oneLine(lastStatusLine(member), 400))
+      : style.yellow(`asks: ${stripControls(oneLine(ask.question, 200))}`);
   const cells = [
-    padded(plain(member.plan.key), wide.key),
+    padded(stripControls(member.plan.key), wide.key),
     style.dim(padded(agentOf(member), wide.agent)),
-    (begun === null ? "" : shortFigures(used.spent ?? nothingSpent)).padStart(wide.figures),
+    (begun === null ? "" : shortFigures(used.spent ?? zeroSpent)).padStart(wide.figures),
     time.padStart(6),
   ];
   return `  ${mark(member.state, look)} ${cells.join("  ")}${tries}  ${member.state === "failed" ? style.red(words) : words}`.trimEnd();
@@ -111,21 +114,21 @@ const marks = {
   failed: { unicode: "✗", ascii: "x", paint: "red" },
 } as const;
 
-function mark(state: keyof typeof marks, { style, unicode }: BoardLook): string {
+function mark(state: keyof typeof marks, { style, unicode }: BoardOptions): string {
   const { paint, ...sign } = marks[state];
   return style[paint](unicode ? sign.unicode : sign.ascii);
 }
 
 export function agentOf({ agent, model }: Pick<MemberRecord, "agent" | "model">): string {
-  return plain(agent ?? model?.split("/").at(-1) ?? "native");
+  return stripControls(agent ?? model?.split("/").at(-1) ?? "native");
 }
 
 function messageLine({ from, to, subject, body }: TeamView["team"]["messages"][number], { team }: TeamView): string {
   const nameOf = (id: string) => team.phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id;
-  return plain(`${nameOf(from)} to ${to.map(nameOf).join(", ")}: ${oneLine(subject || body, 200)}`);
+  return stripControls(`${nameOf(from)} to ${to.map(nameOf).join(", ")}: ${oneLine(subject || body, 200)}`);
 }
 
-export function figures(spent: Spent): string {
+export function spentText(spent: Spent): string {
   return shortFigures(spent).replace(" ", " tokens ");
 }
 

@@ -4,7 +4,7 @@ import type { Api } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { ResultRecord } from "../../protocol/records.ts";
 import type { TeamView } from "../../protocol/team-views.ts";
-import type { Door, Screen } from "../command.ts";
+import type { CommandContext, TextOutput } from "../command.ts";
 import type { Printer } from "../print/printer.ts";
 import { showsUnicode, styleOf } from "../style.ts";
 import { boardLines } from "./board.ts";
@@ -15,7 +15,7 @@ const everyMs = 1_000;
 const soonMs = 100;
 
 /** `inner` prints what stays; it is told of everything but what the board shows. */
-export function liveBoard(api: Api, session: string, door: Door, inner: (door: Door) => Printer): LiveBoard {
+export function liveBoard(api: Api, session: string, door: CommandContext, inner: (door: CommandContext) => Printer): LiveBoard {
   const style = styleOf(door.err);
   const unicode = showsUnicode(door.env);
   const drawn = inPlace(door.err);
@@ -67,7 +67,7 @@ export function liveBoard(api: Api, session: string, door: Door, inner: (door: D
 }
 
 /** Lines at the cursor that are replaced by the next ones, and others that go above them. */
-function inPlace(screen: Screen) {
+function inPlace(screen: TextOutput) {
   let shown: string[] = [];
   /** As many rows as they take now: the terminal may have become narrower. */
   function clear(): string {
@@ -81,7 +81,7 @@ function inPlace(screen: Screen) {
     },
     /** They stay as they are. */
     leave: () => void (shown = []),
-    above: (other: Screen): Screen => ({
+    above: (other: TextOutput): TextOutput => ({
       isTty: other.isTty,
       color: other.color,
       get columns() {

@@ -1,45 +1,45 @@
 // skein team run and resume: a turn of the agent `team`, followed on a board, line by line, as records, or left to the hub.
-import type { Api, TurnStart } from "../../protocol/api.ts";
+import type { Api, TurnStartParams } from "../../protocol/api.ts";
 import { exitCodes, Fault } from "../../protocol/error.ts";
 import type { TeamTask } from "../../protocol/team.ts";
 import type { Session } from "../../protocol/turn.ts";
-import type { Args, Door } from "../command.ts";
-import { readFlags, sessionFrom, turnFrom } from "../commands/run.ts";
-import { hubFor, leaveTurn } from "../detach.ts";
+import type { Args, CommandContext } from "../command.ts";
+import { readFlags, buildSessionOpen, buildTurn } from "../commands/run.ts";
+import { connectHubFor, detachTurn } from "../detach.ts";
 import { followTurn } from "../follow-turn.ts";
 import { printerFor, type OutputFormat } from "../print/printer.ts";
-import { bringIn } from "./merge.ts";
-import { teamNamed, turnOf } from "./team-named.ts";
-import { wishOf } from "./wish.ts";
+import { mergeAfterRun } from "./merge.ts";
+import { findTeam, explainBusyTeam } from "./team-named.ts";
+import { readTeamRequest } from "./wish.ts";
 
-export async function runTeam(args: Args, door: Door): Promise<number> {
+export async function runTeam(args: Args, door: CommandContext): Promise<number> {
   const flags = readFlags(args, door);
   refuseDetachedMerge(args);
   const objective = await objectiveOf(args, door);
-  const task: TeamTask = { work: "run", wish: wishOf(args, door, objective) };
+  const task: TeamTask = { work: "run", wish: readTeamRequest(args, door, objective) };
   const { directory } = flags;
   const place = { ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: directory };
   const here = await door.api(place);
   const settings = await here.config.values();
-  const turn = { ...turnFrom(flags, settings, door), team: task };
-  const open = sessionFrom(flags, settings, objective, { toolLevel: turn.toolLevel, role: null });
+  const turn = { ...buildTurn(flags, settings, door), team: task };
+  const open = buildSessionOpen(flags, settings, objective, { toolLevel: turn.toolLevel, role: null });
   await here.turn.check({ ...turn, agent: turn.agent ?? open.agent, isNew: true, directory });
-  const api = flags.on("detach") ? await hubFor(door, place) : here;
+  const api = flags.on("detach") ? await connectHubFor(door, place) : here;
   const name = flags.text("name");
   const session = await api.session.open({ ...open, ...(name === null ? {} : { name }) });
   return take(api, session, turn, args, door);
 }
 
-export async function resumeTeam(args: Args, door: Door): Promise<number> {
+export async function resumeTeam(args: Args, door: CommandContext): Promise<number> {
   const flags = readFlags(args, door);
   refuseDetachedMerge(args);
   const here = await door.api();
-  const session = await teamNamed(here, door, args.positionals[1]);
+  const session = await findTeam(here, door, args.positionals[1]);
   const { isKept } = await here.team.show({ session: session.id });
   if (!isKept)
     throw new Fault("usage", "the directory of this team was cleaned away: it can't go on", { hint: "skein team run begins another" });
-  const turn = { ...turnFrom(flags, await here.config.values(), door), team: { work: "resume" } satisfies TeamTask };
-  const api = flags.on("detach") ? await hubFor(door, { cwd: session.directory }) : here;
+  const turn = { ...buildTurn(flags, await here.config.values(), door), team: { work: "resume" } satisfies TeamTask };
+  const api = flags.on("detach") ? await connectHubFor(door, { cwd: session.directory }) : here;
   return take(api, session, turn, args, door);
 }
 
@@ -48,7 +48,7 @@ function refuseDetachedMerge(args: Args): void {
     throw new Fault("usage", "--merge waits for the end, and --detach does not", { hint: "skein team merge brings the work in later" });
 }
 
-async function objectiveOf(args: Args, door: Door): Promise<string> {
+async function objectiveOf(args: Args, door: CommandContext): Promise<string> {
   const given = args.positionals[1];
   if (given === undefined) throw new Fault("usage", "team run needs an objective", { hint: 'skein team run "what is to be done"' });
   const text = given === "-" ? await door.stdin.text({ wait: true }) : given;
@@ -56,20 +56,20 @@ async function objectiveOf(args: Args, door: Door): Promise<string> {
   return text;
 }
 
-type Turn = Omit<TurnStart, "session" | "prompt">;
+type Turn = Omit<TurnStartParams, "session" | "prompt">;
 
-async function take(api: Api, session: Session, turn: Turn, args: Args, door: Door): Promise<number> {
+async function take(api: Api, session: Session, turn: Turn, args: Args, door: CommandContext): Promise<number> {
   const { format } = readFlags(args, door);
   const events = api.turn.start({ ...turn, session: session.id, prompt: null });
-  if (args.flags["detach"]) return turnOf(session, leaveTurn(events, api, door, format));
+  if (args.flags["detach"]) return explainBusyTeam(session, detachTurn(events, api, door, format));
   let stopped: "SIGINT" | "SIGTERM" | null = null;
   door.onStop((signal) => {
     stopped = signal;
     void api.turn.cancel({ session: session.id });
   });
-  const result = await turnOf(session, followed(api, session, events, format, args, door));
+  const result = await explainBusyTeam(session, followed(api, session, events, format, args, door));
   if (result.status !== "ok") return stopped === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
-  return args.flags["merge"] ? bringIn(api, session, door, format) : 0;
+  return args.flags["merge"] ? mergeAfterRun(api, session, door, format) : 0;
 }
 
 async function followed(
@@ -78,7 +78,7 @@ async function followed(
   events: ReturnType<Api["turn"]["start"]>,
   format: OutputFormat,
   args: Args,
-  door: Door,
+  door: CommandContext,
 ) {
   if (format !== "text" || args.flags["no-board"] || !(await canDraw(api, door)))
     return followTurn(events, await printerFor(format, door, { stream: true, tools: [] }));
@@ -91,7 +91,7 @@ async function followed(
   }
 }
 
-async function canDraw(api: Api, { out, err, env }: Door): Promise<boolean> {
+async function canDraw(api: Api, { out, err, env }: CommandContext): Promise<boolean> {
   const isTerminal = out.isTty && err.isTty && !/^(dumb|vt\d)?$/.test(env["TERM"] ?? "");
   return isTerminal && !(await api.config.values()).screenReader;
 }

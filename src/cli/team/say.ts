@@ -3,13 +3,13 @@ import { parseDuration } from "../../kit/duration.ts";
 import type { Api } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { messageKinds, type MessageKind, type Priority } from "../../protocol/team-mail.ts";
-import type { TeamCleaned } from "../../protocol/team-views.ts";
-import type { Args, Door } from "../command.ts";
+import type { TeamCleanResult } from "../../protocol/team-views.ts";
+import type { Args, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf } from "../style.ts";
-import { labelOf, teamNamed } from "./team-named.ts";
+import { stripControls, styleOf } from "../style.ts";
+import { sessionLabel, findTeam } from "./team-named.ts";
 
-export async function messageTeam(args: Args, door: Door): Promise<number> {
+export async function messageTeam(args: Args, door: CommandContext): Promise<number> {
   const [, first, second] = args.positionals;
   const [wanted, given] = second === undefined ? [undefined, first] : [first, second];
   const to = (args.flags["to"] ?? []) as string[];
@@ -19,7 +19,7 @@ export async function messageTeam(args: Args, door: Door): Promise<number> {
   if (!messageKinds.includes(kind as MessageKind)) throw new Fault("usage", `--kind takes ${messageKinds.join(", ")}, not "${kind}"`);
   const body = given === "-" ? await door.stdin.text({ wait: true }) : given;
   const api = await door.api();
-  const session = await teamNamed(api, door, wanted);
+  const session = await findTeam(api, door, wanted);
   const posted = await api.team.message({
     session: session.id,
     to,
@@ -34,21 +34,21 @@ export async function messageTeam(args: Args, door: Door): Promise<number> {
     door.out.write(jsonText(posted));
     return 0;
   }
-  const name = labelOf(session);
+  const name = sessionLabel(session);
   const when = posted.when === "now" ? "at its next step" : `when the team goes on: skein team resume ${name}`;
   door.out.write(`${posted.id}\n`);
-  door.err.write(`for ${plain(posted.reaches.join(", "))}, ${when}\n`);
+  door.err.write(`for ${stripControls(posted.reaches.join(", "))}, ${when}\n`);
   for (const { to: missed, reason } of posted.misses)
-    door.err.write(`${styleOf(door.err).yellow("not for")} ${plain(missed)}: ${reason}\n`);
+    door.err.write(`${styleOf(door.err).yellow("not for")} ${stripControls(missed)}: ${reason}\n`);
   return 0;
 }
 
-export async function stopTeam(args: Args, door: Door): Promise<number> {
+export async function stopTeam(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
-  const session = await teamNamed(api, door, args.positionals[1]);
+  const session = await findTeam(api, door, args.positionals[1]);
   await api.team.show({ session: session.id });
   const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true });
-  const name = labelOf(session);
+  const name = sessionLabel(session);
   if (args.flags["json"]) door.out.write(jsonText(report));
   else if (report.outcome === "not-running") door.out.write(`team ${name} is not at work\n`);
   else door.out.write(`stopped team ${name}; what its members did so far is kept: skein team resume ${name}\n`);
@@ -57,7 +57,7 @@ export async function stopTeam(args: Args, door: Door): Promise<number> {
 
 const usualAge = "7d";
 
-export async function cleanTeams(args: Args, door: Door): Promise<number> {
+export async function cleanTeams(args: Args, door: CommandContext): Promise<number> {
   const age = args.flags["older-than"] as string | undefined;
   const olderThanMs = parseDuration(age ?? usualAge);
   if (olderThanMs === null) throw new Fault("usage", `--older-than must be a time, not "${age}"`, { hint: "for example 7d, 12h or 0" });
@@ -74,22 +74,22 @@ export async function cleanTeams(args: Args, door: Door): Promise<number> {
 }
 
 /** One whose session was purged is known by its directory alone. */
-async function idOf(api: Api, door: Door, wanted: string): Promise<string> {
+async function idOf(api: Api, door: CommandContext, wanted: string): Promise<string> {
   try {
-    return (await teamNamed(api, door, wanted)).id;
+    return (await findTeam(api, door, wanted)).id;
   } catch (error) {
     if (error instanceof Fault && error.code === "session-unknown") return wanted;
     throw error;
   }
 }
 
-function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleaned, door: Door): void {
+function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleanResult, door: CommandContext): void {
   const style = styleOf(door.out);
   for (const team of teams) {
-    const which = `${labelOf(team)}${team.isPurged ? " (its session was purged)" : ""}`;
-    door.out.write(`${dryRun ? "would remove" : "removed"} ${which}  ${style.dim(plain(team.directory))}\n`);
+    const which = `${sessionLabel(team)}${team.isPurged ? " (its session was purged)" : ""}`;
+    door.out.write(`${dryRun ? "would remove" : "removed"} ${which}  ${style.dim(stripControls(team.directory))}\n`);
   }
-  for (const team of skipped) door.out.write(`${style.yellow("kept")} ${labelOf(team)}: ${team.reason}\n`);
-  for (const problem of problems) door.err.write(`${styleOf(door.err).red("problem")}: ${plain(problem)}\n`);
+  for (const team of skipped) door.out.write(`${style.yellow("kept")} ${sessionLabel(team)}: ${team.reason}\n`);
+  for (const problem of problems) door.err.write(`${styleOf(door.err).red("problem")}: ${stripControls(problem)}\n`);
   if (teams.length + skipped.length + problems.length === 0) door.out.write("nothing to clean\n");
 }

@@ -1,23 +1,23 @@
 // skein team status: everything that is known of a team, and where the rest of it is to be seen.
 import { oneLine } from "../../kit/text.ts";
 import { shortId } from "../../protocol/node.ts";
-import { refusedFiles, type Sent } from "../../protocol/team-mail.ts";
+import { refusedFilesText, type SentMessage } from "../../protocol/team-mail.ts";
 import type { MemberRecord } from "../../protocol/team.ts";
 import { teamStatusRecord } from "../../protocol/team-status.ts";
-import { lastWord, unmergedIn, type TeamView } from "../../protocol/team-views.ts";
-import { nothingSpent } from "../../protocol/usage.ts";
-import type { Args, Door } from "../command.ts";
+import { lastStatusLine, unmergedWork, type TeamView } from "../../protocol/team-views.ts";
+import { zeroSpent } from "../../protocol/usage.ts";
+import type { Args, CommandContext } from "../command.ts";
 import { jsonText } from "../json.ts";
-import { plain, styleOf, type Style } from "../style.ts";
-import { agentOf, figures } from "./board.ts";
+import { stripControls, styleOf, type Style } from "../style.ts";
+import { agentOf, spentText } from "./board.ts";
 import { paintState } from "./list.ts";
-import { labelOf, teamNamed } from "./team-named.ts";
+import { sessionLabel, findTeam } from "./team-named.ts";
 
 const fewMessages = 5;
 
-export async function showTeam(args: Args, door: Door): Promise<number> {
+export async function showTeam(args: Args, door: CommandContext): Promise<number> {
   const api = await door.api();
-  const session = await teamNamed(api, door, args.positionals[1]);
+  const session = await findTeam(api, door, args.positionals[1]);
   const view = await api.team.show({ session: session.id });
   const all = args.flags["messages"] === true;
   if (args.flags["json"]) door.out.write(jsonText(teamStatusRecord(view, all ? {} : { messages: fewMessages })));
@@ -27,14 +27,14 @@ export async function showTeam(args: Args, door: Door): Promise<number> {
 
 export function statusLines(view: TeamView, { all, style }: { all: boolean; style: Style }): string[] {
   const { team, session, state, spent, run } = view;
-  const name = labelOf(session);
+  const name = sessionLabel(session);
   const why =
     state === "failed" && team.end?.event === "session_failed" ? team.end.reason : state === "completed" ? "" : (run.error?.message ?? "");
   return [
-    `${style.bold(`team ${name}`)} ${paintState(state, style)} · ${team.wish.strategy} · ${figures(spent)} · ${shortId(session.id)}`,
-    `  ${plain(oneLine(team.wish.objective, 400))}`,
-    ...(why === "" ? [] : [style.red(`  ${plain(why)}`)]),
-    style.dim(`  ${view.isKept ? plain(team.directory) : "its directory was cleaned away"}`),
+    `${style.bold(`team ${name}`)} ${paintState(state, style)} · ${team.wish.strategy} · ${spentText(spent)} · ${shortId(session.id)}`,
+    `  ${stripControls(oneLine(team.wish.objective, 400))}`,
+    ...(why === "" ? [] : [style.red(`  ${stripControls(why)}`)]),
+    style.dim(`  ${view.isKept ? stripControls(team.directory) : "its directory was cleaned away"}`),
     ...team.phases.flatMap((phase, at) => phaseLines(view, phase, at, style)),
     ...(state === "planning" ? ["", style.cyan("the planner thinks about what comes next")] : []),
     ...messageLines(view, all ? Number.POSITIVE_INFINITY : fewMessages, style),
@@ -49,9 +49,11 @@ function phaseLines(view: TeamView, phase: TeamView["team"]["phases"][number], a
   const stamp = isOver ? `over${commit === null ? "" : `, ${commit.slice(0, 8)}`}` : "open";
   return [
     "",
-    `${style.bold(`phase ${at + 1}: ${plain(plan.name).replace(/^\d+: /, "")}`)} ${style.dim(stamp)}`,
+    `${style.bold(`phase ${at + 1}: ${stripControls(plan.name).replace(/^\d+: /, "")}`)} ${style.dim(stamp)}`,
     ...members.flatMap((member) => memberLines(view, member, style)),
-    ...conflicts.map(({ agent, paths }) => style.red(`  conflict: the work of ${nameOf(view, agent)} in ${plain(paths.join(", "))}`)),
+    ...conflicts.map(({ agent, paths }) =>
+      style.red(`  conflict: the work of ${nameOf(view, agent)} in ${stripControls(paths.join(", "))}`),
+    ),
   ];
 }
 
@@ -60,18 +62,19 @@ function memberLines(view: TeamView, member: MemberRecord, style: Style): string
   const { plan, state, attempts, workspace, ended, artifacts } = member;
   const paint = { waiting: style.dim, running: style.green, completed: style.green, failed: style.red }[state];
   const tries = attempts > 1 ? ` · try ${attempts}` : "";
-  const word = oneLine(lastWord(member), 300);
+  const word = oneLine(lastStatusLine(member), 300);
   return [
-    `  ${style.bold(plain(plan.key))} ${paint(state)} · ${plan.role} · ${agentOf(member)}${tries} · ${figures(used?.spent ?? nothingSpent)}`,
+    `  ${style.bold(stripControls(plan.key))} ${paint(state)} · ${plan.role} · ${agentOf(member)}${tries} · ${spentText(used?.spent ?? zeroSpent)}`,
     style.dim(
       `    ${member.id} · session ${shortId(member.session)} · ${workspace.kind}${workspace.branch === null ? "" : ` ${workspace.branch}`}${ended?.commit ? ` ${ended.commit.slice(0, 8)}` : ""}`,
     ),
-    ...(word === "" ? [] : [`    ${plain(word)}`]),
+    ...(word === "" ? [] : [`    ${stripControls(word)}`]),
     ...artifacts.map(
-      ({ path, description }) => `    made ${plain(path)}${description === "" ? "" : `: ${plain(oneLine(description, 200))}`}`,
+      ({ path, description }) =>
+        `    made ${stripControls(path)}${description === "" ? "" : `: ${stripControls(oneLine(description, 200))}`}`,
     ),
     ...(used?.asks ?? []).map(({ id, question }) =>
-      style.yellow(`    asks: ${plain(oneLine(question, 200))} (skein answer ${shortId(id)} <text>)`),
+      style.yellow(`    asks: ${stripControls(oneLine(question, 200))} (skein answer ${shortId(id)} <text>)`),
     ),
   ];
 }
@@ -90,18 +93,20 @@ function refusedLines(view: TeamView, most: number): string[] {
   const more = refused.length - shown.length;
   return [
     ...(more === 0 ? [] : [`  ${more} more were refused (--messages shows all)`]),
-    ...shown.map((each) => `  refused from ${nameOf(view, each.from)}: ${plain(refusedFiles(each))}: ${plain(each.reason)}`),
+    ...shown.map(
+      (each) => `  refused from ${nameOf(view, each.from)}: ${stripControls(refusedFilesText(each))}: ${stripControls(each.reason)}`,
+    ),
   ];
 }
 
-function messageLine(view: TeamView, { from, to, kind, subject, body, undelivered }: Sent, style: Style): string {
+function messageLine(view: TeamView, { from, to, kind, subject, body, undelivered }: SentMessage, style: Style): string {
   const missed = undelivered.length === 0 ? "" : style.yellow(` (not to ${undelivered.map((each) => nameOf(view, each.to)).join(", ")})`);
   const text = [subject, body].filter((part) => part !== "").join(": ");
-  return `  ${nameOf(view, from)} to ${to.map((each) => nameOf(view, each)).join(", ")} ${style.dim(kind)} ${plain(oneLine(text, 300))}${missed}`;
+  return `  ${nameOf(view, from)} to ${to.map((each) => nameOf(view, each)).join(", ")} ${style.dim(kind)} ${stripControls(oneLine(text, 300))}${missed}`;
 }
 
 function nameOf({ team }: TeamView, id: string): string {
-  return plain(team.phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id);
+  return stripControls(team.phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id);
 }
 
 function nextLines({ state, merge, isKept, session, team }: TeamView, name: string): string[] {
@@ -112,6 +117,6 @@ function nextLines({ state, merge, isKept, session, team }: TeamView, name: stri
   if (!isKept) return lines;
   if (state === "failed" || state === "interrupted") lines.unshift(`skein team resume ${name} goes on where it stopped`);
   if (merge === "open") lines.unshift(`skein team merge ${name} shows its work and brings it into the project`);
-  if (unmergedIn(team) === null) lines.push(`skein team clean ${name} takes its directory away`);
+  if (unmergedWork(team) === null) lines.push(`skein team clean ${name} takes its directory away`);
   return lines;
 }

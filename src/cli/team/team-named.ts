@@ -3,10 +3,10 @@ import type { Api } from "../../protocol/api.ts";
 import { Fault } from "../../protocol/error.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import type { Door } from "../command.ts";
-import { plain } from "../style.ts";
+import type { CommandContext } from "../command.ts";
+import { stripControls } from "../style.ts";
 
-export async function teamNamed(api: Api, door: Door, wanted: string | undefined): Promise<Session> {
+export async function findTeam(api: Api, door: CommandContext, wanted: string | undefined): Promise<Session> {
   if (wanted !== undefined) return api.session.find({ wanted, directory: door.cwd });
   const [latest] = await api.team.list({ project: door.project, limit: 1 });
   if (latest !== undefined) return latest.session;
@@ -14,17 +14,17 @@ export async function teamNamed(api: Api, door: Door, wanted: string | undefined
 }
 
 /** What people call it. */
-export function labelOf({ name, id }: Pick<Session, "name" | "id">): string {
-  return plain(name ?? shortId(id));
+export function sessionLabel({ name, id }: Pick<Session, "name" | "id">): string {
+  return stripControls(name ?? shortId(id));
 }
 
 /** A turn of it, or what to do when another process leads it: a fork, as of other sessions, would only remember the team. */
-export async function turnOf<T>(session: Session, turn: Promise<T>): Promise<T> {
+export async function explainBusyTeam<T>(session: Session, turn: Promise<T>): Promise<T> {
   try {
     return await turn;
   } catch (error) {
     if (!(error instanceof Fault && error.code === "session-busy")) throw error;
-    const name = labelOf(session);
+    const name = sessionLabel(session);
     const hint = `skein team status ${name} shows how far it is, skein attach ${name} watches it, skein team stop ${name} ends it`;
     throw new Fault("session-busy", error.message, { hint, cause: error });
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
-import type { Bounds } from "../../protocol/policy.ts";
+import type { SandboxInfo } from "../../protocol/policy.ts";
 import { byteLength } from "../../kit/text.ts";
 import { bashTool } from "./bash.ts";
 import type { ToolRun } from "./tool.ts";
@@ -82,7 +82,7 @@ test("a command too long for the kernel says what to do", async () => {
   expect((await bash(`: ${"x".repeat(200_000)}`)).text).toContain("the command is too long");
 });
 
-const bounds: Bounds = {
+const bounds: SandboxInfo = {
   policy: "workspace",
   net: "off",
   unixSockets: false,

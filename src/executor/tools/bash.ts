@@ -9,7 +9,7 @@ import { byteLength, cutText } from "../../kit/text.ts";
 import { type ProcessEnd, runProcess } from "../../kit/spawn.ts";
 import { findDenials } from "../denial.ts";
 import { definitions } from "./definitions.ts";
-import { failure, refusal, type Tool, type ToolRun } from "./tool.ts";
+import { errorOutcome, deniedOutcome, type Tool, type ToolRun } from "./tool.ts";
 
 const headBytes = 8 << 10;
 // With room for the line that says how it ended, head and tail stay within 32 KB.
@@ -23,10 +23,10 @@ export const bashTool: Tool = {
   definition: definitions.bash,
   run: async (input, run) => {
     const seconds = input.timeout as number | undefined;
-    if (seconds !== undefined && seconds <= 0) return failure(`bash: "timeout" must be more than 0 seconds`);
+    if (seconds !== undefined && seconds <= 0) return errorOutcome(`bash: "timeout" must be more than 0 seconds`);
     const command = String(input.command);
     const refused = suspicious.test(command) ? (await import("../guard.ts")).refuseDestructive(command, run) : null;
-    if (refused !== null) return refusal("command", refused);
+    if (refused !== null) return deniedOutcome("command", refused);
     const excerpt = new Excerpt(headBytes, tailBytes);
     const watch = run.limits?.watch() ?? null;
     const leaveGate = watch === null ? null : run.gate?.add(watch);
@@ -46,7 +46,7 @@ export const bashTool: Tool = {
       });
       return outcomeOf({ command, end, output: excerpt.text().text, seconds, stopped: watch?.why() ?? null }, run);
     } catch (error) {
-      return failure(startProblem(error, run));
+      return errorOutcome(startProblem(error, run));
     } finally {
       leaveGate?.();
       watch?.stop();
@@ -54,9 +54,9 @@ export const bashTool: Tool = {
   },
 };
 
-type Ran = { command: string; end: ProcessEnd; output: string; seconds: number | undefined; stopped: string | null };
+type FinishedCommand = { command: string; end: ProcessEnd; output: string; seconds: number | undefined; stopped: string | null };
 
-function outcomeOf(ran: Ran, run: ToolRun): ToolOutcome {
+function outcomeOf(ran: FinishedCommand, run: ToolRun): ToolOutcome {
   const { end, seconds, stopped } = ran;
   const ending = stopped === null ? endingOf(end, seconds) : `${stopped}; everything that was running was ended`;
   const denied = denialsOf(ran, run);
@@ -78,7 +78,7 @@ function withRoomFor(notes: string[], output: string): string {
   return cutText(output, headBytes + tailBytes - byteLength(notes.join("\n")), { keep: "both" }).text;
 }
 
-function denialsOf({ command, end, output, stopped }: Ran, { bounds, cwd, home }: ToolRun): Denial[] {
+function denialsOf({ command, end, output, stopped }: FinishedCommand, { bounds, cwd, home }: ToolRun): Denial[] {
   if (!bounds?.isEnforced || end.aborted || stopped !== null) return [];
   return findDenials({ command, output, exitCode: end.exitCode, cwd, home }, bounds).slice(0, mostDenials);
 }

@@ -8,7 +8,7 @@ import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
 import { findUnique, lineAt, type Match, withEndings } from "./match.ts";
 import { writeInPlace } from "./place.ts";
-import { failure, type Tool, type ToolRun } from "./tool.ts";
+import { errorOutcome, type Tool, type ToolRun } from "./tool.ts";
 
 const largestFile = 64 << 20;
 const largestDiff = 2 << 20;
@@ -21,8 +21,8 @@ export const editTool: Tool = {
     const path = absolutePath(String(input.path), run);
     const oldText = String(input.old_text);
     const newText = String(input.new_text);
-    if (oldText === "") return failure("old_text is empty; use write to create or replace a whole file");
-    if (oldText === newText) return failure("old_text and new_text are the same");
+    if (oldText === "") return errorOutcome("old_text is empty; use write to create or replace a whole file");
+    if (oldText === newText) return errorOutcome("old_text and new_text are the same");
     const edited = replace(path, oldText, newText, run);
     return "isError" in edited ? edited : describe(edited, path, String(input.path));
   },
@@ -35,17 +35,17 @@ function replace(path: string, oldText: string, newText: string, run: ToolRun): 
     const found = statSync(path);
     if (found.isDirectory()) return directoryProblem(path, run);
     if (!found.isFile()) return specialFileProblem(path, run);
-    if (found.size > largestFile) return failure(`${path} has ${groupDigits(found.size)} bytes, too many for edit; use bash`);
+    if (found.size > largestFile) return errorOutcome(`${path} has ${groupDigits(found.size)} bytes, too many for edit; use bash`);
     before = readFileSync(path);
   } catch (error) {
     return fileProblem(error, "read", path, run);
   }
   const file = before.toString("latin1");
   const { match, problem } = findUnique(file, bytewise(oldText));
-  if (!match) return (before.length === 0 ? secretProblem(path, "read", run) : null) ?? failure(`${problem} in ${path}`);
+  if (!match) return (before.length === 0 ? secretProblem(path, "read", run) : null) ?? errorOutcome(`${problem} in ${path}`);
 
   const after = replaced(file, match, bytewise(oldText), bytewise(newText));
-  if (after.equals(before)) return failure("old_text and new_text are the same but for their line endings");
+  if (after.equals(before)) return errorOutcome("old_text and new_text are the same but for their line endings");
   try {
     writeInPlace(path, after, before);
   } catch (error) {

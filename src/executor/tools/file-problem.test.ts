@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Bounds } from "../../protocol/policy.ts";
+import type { SandboxInfo } from "../../protocol/policy.ts";
 import { createInProcessExecutor } from "../in-process.ts";
 import { fileProblem } from "./file-problem.ts";
 
@@ -18,7 +18,7 @@ symlinkSync(join(home, ".ssh"), join(project, "link"));
 symlinkSync(join(home, ".ssh/id_ed25519"), join(project, "key"));
 afterAll(() => rmSync(home, { recursive: true }));
 
-const bounds: Bounds = {
+const bounds: SandboxInfo = {
   policy: "workspace",
   net: "off",
   unixSockets: false,

@@ -5,9 +5,9 @@ import { basename, dirname, join, resolve } from "node:path";
 import { nearestWord } from "../../kit/nearest.ts";
 import type { ToolOutcome } from "../../protocol/ports.ts";
 import { isHidden, isUnwritable, secretDenial, writeDenial } from "../denial.ts";
-import { failure, refusal, type ToolRun } from "./tool.ts";
+import { errorOutcome, deniedOutcome, type ToolRun } from "./tool.ts";
 
-export type Seen = Pick<ToolRun, "bounds" | "home">;
+export type PathContext = Pick<ToolRun, "bounds" | "home">;
 
 const words: Record<string, string> = {
   EACCES: "permission denied",
@@ -23,36 +23,36 @@ const words: Record<string, string> = {
   EFBIG: "the file is too large",
 };
 
-export function fileProblem(error: unknown, verb: "read" | "write", path: string, seen: Seen): ToolOutcome {
+export function fileProblem(error: unknown, verb: "read" | "write", path: string, seen: PathContext): ToolOutcome {
   const secret = secretProblem(path, verb, seen);
   if (secret !== null) return secret;
   const code = (error as { code?: string }).code ?? "";
   const { bounds, home } = seen;
   if (verb === "write" && bounds?.isEnforced && ["EROFS", "EACCES", "EPERM"].includes(code)) {
     const target = realPath(path);
-    if (isUnwritable(target, bounds)) return refusal("write", writeDenial(target, bounds, home));
+    if (isUnwritable(target, bounds)) return deniedOutcome("write", writeDenial(target, bounds, home));
   }
-  if (code === "ENOENT") return failure(missingFile(path));
-  return failure(`can't ${verb} ${path}: ${words[code] ?? (error instanceof Error ? error.message : String(error))}`);
+  if (code === "ENOENT") return errorOutcome(missingFile(path));
+  return errorOutcome(`can't ${verb} ${path}: ${words[code] ?? (error instanceof Error ? error.message : String(error))}`);
 }
 
 /** For a path that seems absent, empty or closed: whether it is a secret. */
-export function secretProblem(path: string, verb: "read" | "write", { bounds, home }: Seen): ToolOutcome | null {
+export function secretProblem(path: string, verb: "read" | "write", { bounds, home }: PathContext): ToolOutcome | null {
   if (!bounds?.isEnforced || !(isHidden(path, bounds) || isHidden(realPath(path), bounds))) return null;
-  return refusal("secret", secretDenial(path, verb, home));
+  return deniedOutcome("secret", secretDenial(path, verb, home));
 }
 
-export function directoryProblem(path: string, seen: Seen): ToolOutcome {
+export function directoryProblem(path: string, seen: PathContext): ToolOutcome {
   const names = namesIn(path);
   const secret = names.length === 0 ? secretProblem(path, "read", seen) : null;
   if (secret !== null) return secret;
   const some = names.slice(0, 20).join(", ");
   const more = names.length > 20 ? `, and ${names.length - 20} more` : "";
-  return failure(`${path} is a directory${names.length === 0 ? " (empty)" : `: ${some}${more}`}`);
+  return errorOutcome(`${path} is a directory${names.length === 0 ? " (empty)" : `: ${some}${more}`}`);
 }
 
-export function specialFileProblem(path: string, seen: Seen): ToolOutcome {
-  return secretProblem(path, "read", seen) ?? failure(`${path} is not a regular file (a pipe, socket or device)`);
+export function specialFileProblem(path: string, seen: PathContext): ToolOutcome {
+  return secretProblem(path, "read", seen) ?? errorOutcome(`${path} is not a regular file (a pipe, socket or device)`);
 }
 
 const mostLinks = 40;

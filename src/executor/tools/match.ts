@@ -3,9 +3,9 @@
 import { groupDigits, oneLine } from "../../kit/text.ts";
 
 export type Match = { start: number; end: number };
-export type Search = { match: Match; problem: null } | { match: null; problem: string };
+export type MatchResult = { match: Match; problem: null } | { match: null; problem: string };
 
-export function findUnique(file: string, wanted: string): Search {
+export function findUnique(file: string, wanted: string): MatchResult {
   const exact = positions(file, wanted);
   if (exact.length === 1) return { match: { start: exact[0]!, end: exact[0]! + wanted.length }, problem: null };
   if (exact.length > 1) return { match: null, problem: ambiguous(file, exact) };
@@ -39,7 +39,7 @@ function ambiguous(file: string, found: number[]): string {
 }
 
 /** Models write LF; the file may have CRLF, or both. */
-function findAcrossEndings(file: string, wanted: string): Search {
+function findAcrossEndings(file: string, wanted: string): MatchResult {
   const hasEndings = wanted.includes("\n") && (file.includes("\r\n") || wanted.includes("\r\n"));
   if (hasEndings) {
     const plain = file.replaceAll("\r\n", "\n");

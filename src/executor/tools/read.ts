@@ -5,10 +5,10 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import type { ToolOutcome } from "../../protocol/ports.ts";
 import { LineSplitter } from "../../kit/lines.ts";
 import { absolutePath } from "../../kit/paths.ts";
-import { byteLength, counted, cutText, groupDigits } from "../../kit/text.ts";
+import { byteLength, pluralize, cutText, groupDigits } from "../../kit/text.ts";
 import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
-import { failure, type Tool } from "./tool.ts";
+import { errorOutcome, type Tool } from "./tool.ts";
 
 const defaultLines = 2000;
 const mostBytes = 30_000;
@@ -36,7 +36,7 @@ export const readTool: Tool = {
       const outcome = await readOpen({ file, path, size: found.size }, range, signal);
       return (outcome === emptyFile ? secretProblem(path, "read", run) : null) ?? outcome;
     } catch (error) {
-      if (signal.aborted) return failure("cancelled");
+      if (signal.aborted) return errorOutcome("cancelled");
       return fileProblem(error, "read", path, run);
     } finally {
       await file?.close();
@@ -57,7 +57,7 @@ async function readOpen(target: OpenFile, range: Range, signal: AbortSignal): Pr
   const mime = imageType(first);
   if (mime) return readImage(target, mime);
   const binary = binaryProblem(target, first);
-  if (binary) return failure(binary);
+  if (binary) return errorOutcome(binary);
   return readLines(target, range, first, chunk, signal);
 }
 
@@ -112,7 +112,7 @@ class Window {
 
   outcome(size: number): ToolOutcome {
     if (this.#shown.length === 0) {
-      return failure(`offset ${this.#range.offset} is past the end: the file has ${counted(this.#line, "line")}`);
+      return errorOutcome(`offset ${this.#range.offset} is past the end: the file has ${pluralize(this.#line, "line")}`);
     }
     const notices: string[] = [];
     if (this.#hasLongLine) notices.push(`[lines are cut at ${groupDigits(longestLine)} characters; use bash to see more of them]`);
@@ -164,7 +164,7 @@ class Window {
 
 async function readImage({ file, path, size }: OpenFile, mime: string): Promise<ToolOutcome> {
   if (size > largestImage) {
-    return failure(
+    return errorOutcome(
       `${path} is an image of ${groupDigits(size)} bytes; at most ${groupDigits(largestImage)} can be shown. Make it smaller first`,
     );
   }

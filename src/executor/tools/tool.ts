@@ -1,8 +1,8 @@
 // What a tool is: a definition for the model and one function. A failure is an outcome, never an exception.
-import type { Gate } from "../../kit/gate.ts";
-import type { Bounds, Denial } from "../../protocol/policy.ts";
+import type { PauseGate } from "../../kit/gate.ts";
+import type { SandboxInfo, Denial } from "../../protocol/policy.ts";
 import type { ToolDefinition, ToolOutcome } from "../../protocol/ports.ts";
-import type { Limits } from "../limits.ts";
+import type { ResourceLimits } from "../limits.ts";
 
 export type Tool = {
   definition: ToolDefinition;
@@ -18,20 +18,20 @@ export type ToolRun = {
   /** Entry of `env` by which processes of this call are found. */
   mark: string;
   /** The walls around this process, to be explained; null when there are none to speak of. */
-  bounds: Bounds | null;
-  limits: Limits | null;
+  bounds: SandboxInfo | null;
+  limits: ResourceLimits | null;
   signal: AbortSignal;
   /** Shut while the call is to stand still. */
-  gate?: Gate;
+  gate?: PauseGate;
   /** Output waits while a returned promise is pending. */
   onOutput: (chunk: Uint8Array) => void | Promise<void>;
 };
 
-export function failure(text: string): ToolOutcome {
+export function errorOutcome(text: string): ToolOutcome {
   return { text, isError: true };
 }
 
 /** A failure that the person should see as what it is. */
-export function refusal(what: Denial["what"], text: string): ToolOutcome {
+export function deniedOutcome(what: Denial["what"], text: string): ToolOutcome {
   return { text, isError: true, denied: [{ what, text }] };
 }

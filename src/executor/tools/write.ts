@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ToolOutcome } from "../../protocol/ports.ts";
 import { absolutePath } from "../../kit/paths.ts";
-import { counted, groupDigits } from "../../kit/text.ts";
+import { pluralize, groupDigits } from "../../kit/text.ts";
 import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, specialFileProblem } from "./file-problem.ts";
 import { writeInPlace } from "./place.ts";
@@ -25,7 +25,7 @@ export const writeTool: Tool = {
     } catch (error) {
       return fileProblem(error, "write", path, run);
     }
-    const size = `${counted(countLines(content), "line")}, ${groupDigits(content.length)} bytes`;
+    const size = `${pluralize(countLines(content), "line")}, ${groupDigits(content.length)} bytes`;
     const display = await diffOf(before, content, path);
     return { text: `wrote ${String(input.path)}: ${size}`, isError: false, display: display || size };
   },

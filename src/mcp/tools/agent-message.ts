@@ -2,12 +2,12 @@
 // name on whose behalf it writes.
 import { Fault } from "../../protocol/error.ts";
 import { agentMessageInput, agentMessageOutput } from "../../protocol/schema/mcp-team.ts";
-import { addressed } from "../../protocol/team-address.ts";
+import { resolveAddress } from "../../protocol/team-address.ts";
 import type { MessageKind } from "../../protocol/team-mail.ts";
 import { membersOf } from "../../protocol/team.ts";
 import type { TeamView } from "../../protocol/team-views.ts";
-import { noTeam, refusal, teamOf } from "../team-tools.ts";
-import { tool, type Place } from "../tool.ts";
+import { noTeamAnswer, teamErrorAnswer, findTeam } from "../team-tools.ts";
+import { tool, type CallContext } from "../tool.ts";
 
 const outsiders = ["orchestrator", "person", "user"];
 const kinds: Record<string, MessageKind> = { notification: "announcement", query: "question" };
@@ -18,13 +18,13 @@ export const agentMessage = tool({
   input: agentMessageInput,
   output: agentMessageOutput,
   async run({ from_agent: from, to_agent: to, message, type, session_id }, place) {
-    const view = session_id === undefined ? await teamMeant(place, [from, to]) : await teamOf(place, session_id);
-    if (view === null) return noTeam(session_id ?? "(the latest team that is at work)");
+    const view = session_id === undefined ? await teamMeant(place, [from, to]) : await findTeam(place, session_id);
+    if (view === null) return noTeamAnswer(session_id ?? "(the latest team that is at work)");
     const members = namesIn(view);
     for (const [field, name] of Object.entries({ from_agent: from, to_agent: to })) {
-      const isKnown = addressed(name, members).length > 0 || (field === "from_agent" && outsiders.includes(name.toLowerCase()));
+      const isKnown = resolveAddress(name, members).length > 0 || (field === "from_agent" && outsiders.includes(name.toLowerCase()));
       if (!isKnown)
-        return refusal("AGENT_NOT_FOUND", `${field}: nobody in the team answers to "${name}"`, {
+        return teamErrorAnswer("AGENT_NOT_FOUND", `${field}: nobody in the team answers to "${name}"`, {
           agent: name,
           members: members.map(({ id }) => id),
         });
@@ -53,7 +53,7 @@ export const agentMessage = tool({
       return { output, text: `${posted.id}: for ${posted.reaches.join(", ")}, ${when}` };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      return refusal("AGENT_NOT_FOUND", error.message, { agent: to, ...(error.hint === undefined ? {} : { hint: error.hint }) });
+      return teamErrorAnswer("AGENT_NOT_FOUND", error.message, { agent: to, ...(error.hint === undefined ? {} : { hint: error.hint }) });
     }
   },
 });
@@ -63,7 +63,7 @@ function namesIn({ team }: TeamView) {
 }
 
 /** The one that has a member of such an id, else the latest at work. */
-async function teamMeant({ api, project }: Place, names: readonly string[]): Promise<TeamView | null> {
+async function teamMeant({ api, project }: CallContext, names: readonly string[]): Promise<TeamView | null> {
   const rows = await api.team.list({ project, limit: 20 });
   const views = await Promise.all(rows.map(({ session }) => api.team.show({ session: session.id })));
   const ofMember = views.find((view) => membersOf(view.team).some(({ id }) => names.includes(id)));

@@ -1,6 +1,6 @@
 // cancel_session: stops what runs in a session, whichever process runs it, and tells what it came to.
 import { cancelSessionInput, turnOutput } from "../../protocol/schema/mcp.ts";
-import { collect } from "../collect.ts";
+import { collectTurn } from "../collect.ts";
 import { tool } from "../tool.ts";
 
 const recordedMs = 20_000;
@@ -13,7 +13,7 @@ export const cancelSession = tool({
   async run({ session_id }, place) {
     const session = await place.api.session.find({ wanted: session_id, directory: place.directory });
     const { outcome } = await place.api.turn.kill({ session: session.id, force: false });
-    const answer = await collect(session, { limitMs: recordedMs, afterSeq: 0, onCancel: "leave" }, place);
+    const answer = await collectTurn(session, { limitMs: recordedMs, afterSeq: 0, onCancel: "leave" }, place);
     if (outcome === "not-running") return { ...answer, text: `nothing was running. The last turn:\n${answer.text}` };
     // That it was stopped is what was asked for.
     return { output: answer.output, text: answer.text };

@@ -1,8 +1,8 @@
 // consult_with: one question to one model, which has no tools and knows what was said in the session.
 import { consultWithInput, turnOutput } from "../../protocol/schema/mcp.ts";
-import { contextPaths } from "../context-paths.ts";
-import { modelMeant } from "../model-name.ts";
-import { namedFiles, planFiles, sendFiles } from "../send-files.ts";
+import { resolveContextPaths } from "../context-paths.ts";
+import { resolveModel } from "../model-name.ts";
+import { namedFilesText, selectFiles, sendFiles } from "../send-files.ts";
 import { takeTurn } from "../take-turn.ts";
 import { tool } from "../tool.ts";
 
@@ -12,15 +12,15 @@ export const consultWith = tool({
   input: consultWithInput,
   output: turnOutput,
   async run({ model, question, session_id, output_format, context }, place) {
-    const files = planFiles(contextPaths(context, place));
+    const files = selectFiles(resolveContextPaths(context, place));
     const format = output_format === undefined ? null : `Format of your answer: ${output_format}`;
-    const told = [format, namedFiles(files)].filter((text) => text !== null).join("\n\n");
+    const told = [format, namedFilesText(files)].filter((text) => text !== null).join("\n\n");
     return takeTurn(
       {
         sessionId: session_id,
         prompt: question,
         agent: "native",
-        model: await modelMeant(place.api, model),
+        model: await resolveModel(place.api, model),
         turn: { toolLevel: "none", contextFiles: false, appendSystem: told || null },
         prepare: (session) => sendFiles(place.api, session, files),
       },

@@ -2,9 +2,9 @@
 import { groupDigits } from "../../kit/text.ts";
 import { countTokensInput, countTokensOutput } from "../../protocol/schema/mcp.ts";
 import type { TokenCount } from "../../protocol/tokens.ts";
-import { toWire } from "../../protocol/wire-case.ts";
+import { toJsonCase } from "../../protocol/wire-case.ts";
 import { tool } from "../tool.ts";
-import { within } from "../within.ts";
+import { withTimeLimit } from "../within.ts";
 
 const mostMs = 60_000;
 
@@ -15,10 +15,10 @@ export const countProjectTokens = tool({
   output: countTokensOutput,
   readOnly: true,
   async run({ items, top_n }, { api, directory, caller }) {
-    const counted = await within(caller, { mostMs, doing: "counting tokens" }, (limitMs) =>
+    const counted = await withTimeLimit(caller, { mostMs, doing: "counting tokens" }, (limitMs) =>
       api.tokens.count({ items, directory, top: top_n, limitMs }),
     );
-    const output = toWire(counted) as { total_tokens: number; total_files: number };
+    const output = toJsonCase(counted) as { total_tokens: number; total_files: number };
     return { output, text: linesOf(counted).join("\n") };
   },
 });

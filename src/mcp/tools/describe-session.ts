@@ -1,9 +1,9 @@
 // describe_session: a session in short. Files, errors and figures are what the store knows; the prose is a model's.
 import type { Description } from "../../protocol/history.ts";
 import { describeSessionInput, describeSessionOutput } from "../../protocol/schema/mcp.ts";
-import { toWire } from "../../protocol/wire-case.ts";
+import { toJsonCase } from "../../protocol/wire-case.ts";
 import { tool } from "../tool.ts";
-import { within } from "../within.ts";
+import { withTimeLimit } from "../within.ts";
 
 const mostMs = 120_000;
 
@@ -13,7 +13,7 @@ export const describeSession = tool({
   input: describeSessionInput,
   output: describeSessionOutput,
   async run({ session_id, summarization_model, extra_instructions, clear_cache }, { api, directory, caller }) {
-    const { session, ...described } = await within(caller, { mostMs, doing: `describing ${session_id}` }, (limitMs) =>
+    const { session, ...described } = await withTimeLimit(caller, { mostMs, doing: `describing ${session_id}` }, (limitMs) =>
       api.session.describe({
         session: session_id,
         directory,
@@ -24,7 +24,7 @@ export const describeSession = tool({
         signal: caller.signal,
       }),
     );
-    const told = toWire(described) as Omit<Description, "session" | "sessionType"> & { session_type: string };
+    const told = toJsonCase(described) as Omit<Description, "session" | "sessionType"> & { session_type: string };
     const output = { session_id: session.name ?? session.id, ...told };
     return { output, text: JSON.stringify(output, null, 1) };
   },

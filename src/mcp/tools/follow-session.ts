@@ -1,6 +1,6 @@
 // follow_session: the last lines of what is said and done in a session, also while it runs.
 import { followSessionInput, followSessionOutput } from "../../protocol/schema/mcp.ts";
-import { logOf } from "../session-log.ts";
+import { readSessionLog } from "../session-log.ts";
 import { tool } from "../tool.ts";
 
 export const followSession = tool({
@@ -11,7 +11,7 @@ export const followSession = tool({
   readOnly: true,
   async run({ session_id, lines, after_seq }, { api, directory }) {
     const session = await api.session.find({ wanted: session_id, directory });
-    const log = await logOf(api, session, after_seq ?? 0);
+    const log = await readSessionLog(api, session, after_seq ?? 0);
     const shown = log.lines.slice(-lines);
     return { output: { state: log.state, seq: log.seq, lines: shown }, text: [`${log.state}, seq ${log.seq}`, ...shown].join("\n") };
   },

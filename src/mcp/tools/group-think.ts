@@ -1,14 +1,14 @@
 // group_think: one objective for several models and agents, who discuss it, write one deliverable and judge that.
 import { Fault } from "../../protocol/error.ts";
-import { objectiveText, type GroupThink } from "../../protocol/group.ts";
+import { objectiveText, type GroupTask } from "../../protocol/group.ts";
 import { groupThinkInput, groupThinkOutput } from "../../protocol/schema/mcp.ts";
-import { settledTurn } from "../../protocol/turn-start.ts";
-import { contextPaths, type ContextPath } from "../context-paths.ts";
+import { configuredTurn } from "../../protocol/turn-start.ts";
+import { resolveContextPaths, type ContextPath } from "../context-paths.ts";
 import { finishedGroup, groupAnswer } from "../group-answer.ts";
-import { modelMeant } from "../model-name.ts";
-import { planFiles, sendFiles } from "../send-files.ts";
-import { sessionNamed, takeTurn } from "../take-turn.ts";
-import { tool, type Place } from "../tool.ts";
+import { resolveModel } from "../model-name.ts";
+import { selectFiles, sendFiles } from "../send-files.ts";
+import { findSession, takeTurn } from "../take-turn.ts";
+import { tool, type CallContext } from "../tool.ts";
 
 const usual = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
 
@@ -19,14 +19,14 @@ export const groupThink = tool({
   input: groupThinkInput,
   output: groupThinkOutput,
   async run(input, place) {
-    const files = planFiles(contextPaths(input.context, place));
+    const files = selectFiles(resolveContextPaths(input.context, place));
     const agents = (await place.api.agents.list()).map(({ name }) => name);
     const group = await groupOf(input, [...files.whole, ...files.named], agents, place);
     const objective = objectiveText(group);
-    const known = await sessionNamed(place.api, input.session_id, place.directory);
+    const known = await findSession(place.api, input.session_id, place.directory);
     const finished = known === null ? null : await finishedGroup(known, objective, place);
     if (finished !== null) return finished;
-    const { limits } = settledTurn(await place.api.config.values());
+    const { limits } = configuredTurn(await place.api.config.values());
     const { max_cost_usd: maxBudgetUsd = limits.maxBudgetUsd } = input;
     const answer = await takeTurn(
       {
@@ -46,7 +46,7 @@ export const groupThink = tool({
 
 type Input = ReturnType<typeof groupThinkInput.parse>;
 
-async function groupOf(input: Input, files: ContextPath[], agents: string[], place: Place): Promise<GroupThink> {
+async function groupOf(input: Input, files: ContextPath[], agents: string[], place: CallContext): Promise<GroupTask> {
   const meant = (name: string) => participantMeant(name, agents, place);
   return {
     objective: input.objective,
@@ -62,10 +62,10 @@ async function groupOf(input: Input, files: ContextPath[], agents: string[], pla
 }
 
 /** Agents by their names, models also by what they are called from memory. */
-async function participantMeant(name: string, agents: string[], { api }: Place): Promise<string> {
+async function participantMeant(name: string, agents: string[], { api }: CallContext): Promise<string> {
   if (agents.includes(name)) return name;
   try {
-    return await modelMeant(api, name);
+    return await resolveModel(api, name);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     throw new Fault(error.code, error.message, { hint: `${error.hint ?? ""}; the agents are ${agents.join(", ")}`, cause: error });

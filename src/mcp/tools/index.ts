@@ -1,5 +1,5 @@
 // The table of tools, in the order in which clients see them.
-import type { Tool, Toolset } from "../tool.ts";
+import type { McpTool, Toolset } from "../tool.ts";
 import { agentMessage } from "./agent-message.ts";
 import { cancelSession } from "./cancel-session.ts";
 import { consultWith } from "./consult-with.ts";
@@ -17,7 +17,7 @@ import { waitSession } from "./wait-session.ts";
 import { workWith } from "./work-with.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- each row's input and output fit each other, whatever they are
-export type AnyTool = Tool<any, any>;
+export type AnyTool = McpTool<any, any>;
 
 const sets: Record<Toolset, readonly AnyTool[]> = {
   core: [
@@ -36,6 +36,6 @@ const sets: Record<Toolset, readonly AnyTool[]> = {
 };
 
 /** `team` has the others too. */
-export function toolsOf(toolset: Toolset): readonly AnyTool[] {
+export function toolsFor(toolset: Toolset): readonly AnyTool[] {
   return toolset === "core" ? sets.core : [...sets.core, ...sets.team];
 }

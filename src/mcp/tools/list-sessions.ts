@@ -3,9 +3,9 @@ import { oneLine } from "../../kit/text.ts";
 import { isoTime } from "../../protocol/records.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { listSessionsInput, listSessionsOutput } from "../../protocol/schema/mcp.ts";
-import { nameOf } from "../session-name.ts";
-import { tool, type Place } from "../tool.ts";
-import { within } from "../within.ts";
+import { sessionIdentifier } from "../session-name.ts";
+import { tool, type CallContext } from "../tool.ts";
+import { withTimeLimit } from "../within.ts";
 
 export const listSessions = tool({
   name: "list_sessions",
@@ -17,12 +17,12 @@ export const listSessions = tool({
     const { api, project } = place;
     const all = await api.session.list({ project, ...(search === undefined ? { limit } : {}) });
     const wanted = search?.toLowerCase();
-    const found = wanted === undefined ? all : all.filter((session) => nameOf(session).toLowerCase().includes(wanted));
+    const found = wanted === undefined ? all : all.filter((session) => sessionIdentifier(session).toLowerCase().includes(wanted));
     const running = new Map((await api.turn.list({ endedSince: null })).map(({ session, state }) => [session.id, state]));
     const listed = found.slice(0, limit);
     const summaries = include_summary ? await summariesOf(listed, place) : [];
     const sessions = listed.map((session, at) => ({
-      session_id: nameOf(session),
+      session_id: sessionIdentifier(session),
       state: running.get(session.id) ?? "idle",
       agent: session.agent,
       model: session.model,
@@ -40,8 +40,8 @@ export const listSessions = tool({
 const mostMs = 60_000;
 
 /** One line each, by a model where there is one; kept until a session changes. */
-function summariesOf(sessions: Session[], { api, directory, caller }: Place): Promise<(string | undefined)[]> {
-  return within(caller, { mostMs, doing: "summarising sessions" }, (limitMs) =>
+function summariesOf(sessions: Session[], { api, directory, caller }: CallContext): Promise<(string | undefined)[]> {
+  return withTimeLimit(caller, { mostMs, doing: "summarising sessions" }, (limitMs) =>
     Promise.all(
       sessions.map(async ({ id }) => {
         const wish = { session: id, directory, model: null, instructions: null, anew: false, limitMs, signal: caller.signal };

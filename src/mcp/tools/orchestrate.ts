@@ -1,10 +1,10 @@
 // orchestrate: several agents on one objective, each in a role and a place of its own.
 import { randomBytes } from "node:crypto";
 import { orchestrateInput, orchestrateOutput } from "../../protocol/schema/mcp-team.ts";
-import { plainMember, staged } from "../../protocol/team-plan.ts";
-import { usualLimits, type PhasePlan, type TeamWish } from "../../protocol/team.ts";
+import { defaultMember, groupByStrategy } from "../../protocol/team-plan.ts";
+import { defaultTeamLimits, type PhasePlan, type TeamRequest } from "../../protocol/team.ts";
 import { takeTurn } from "../take-turn.ts";
-import { refuseRoles, refusal, spawning, teamOf } from "../team-tools.ts";
+import { checkRoles, teamErrorAnswer, catchTeamErrors, findTeam } from "../team-tools.ts";
 import { tool } from "../tool.ts";
 
 export const orchestrate = tool({
@@ -16,16 +16,16 @@ export const orchestrate = tool({
   async run(input, place) {
     const sessionId = input.session_id ?? `team-${randomBytes(4).toString("hex")}`;
     const wish = wishOf(input);
-    const known = await teamOf(place, sessionId);
+    const known = await findTeam(place, sessionId);
     if (known !== null && known.team.wish.objective !== wish.objective)
-      return refusal("SPAWN_FAILED", `session "${sessionId}" has a team with another objective; use another session_id`, {
+      return teamErrorAnswer("SPAWN_FAILED", `session "${sessionId}" has a team with another objective; use another session_id`, {
         objective: known.team.wish.objective,
       });
     const refused =
-      known === null ? await refuseRoles(place, input.agents ?? [], { limits: wish.limits, members: [], isDescribed: false }) : null;
+      known === null ? await checkRoles(place, input.agents ?? [], { limits: wish.limits, members: [], isDescribed: false }) : null;
     if (refused !== null) return refused;
     const team = known === null ? { work: "run" as const, wish } : { work: "resume" as const };
-    return spawning(() =>
+    return catchTeamErrors(() =>
       takeTurn({ sessionId, prompt: input.objective, agent: "native", model: null, turn: { team, steerable: false } }, place),
     );
   },
@@ -33,8 +33,8 @@ export const orchestrate = tool({
 
 type Input = ReturnType<typeof orchestrateInput.parse>;
 
-function wishOf({ objective, agents, strategy, max_agents_per_role }: Input): TeamWish {
-  const limits = { ...usualLimits, maxPerRole: max_agents_per_role ?? usualLimits.maxPerRole };
+function wishOf({ objective, agents, strategy, max_agents_per_role }: Input): TeamRequest {
+  const limits = { ...defaultTeamLimits, maxPerRole: max_agents_per_role ?? defaultTeamLimits.maxPerRole };
   const how = strategy ?? (agents === undefined ? "adaptive" : "parallel");
   const common = { objective, workspace: "worktree" as const, limits, planner: { agent: null, model: null } };
   if (agents === undefined || how === "adaptive") {
@@ -49,11 +49,11 @@ function wishOf({ objective, agents, strategy, max_agents_per_role }: Input): Te
 function phasesOf(strategy: "parallel" | "sequential" | "pipeline", agents: NonNullable<Input["agents"]>): PhasePlan[] {
   const numbered = agents.map((agent, at) => ({ ...agent, key: `${agent.role}-${agent.instance_suffix ?? at + 1}` }));
   const keys = numbered.map(({ key }) => key);
-  return staged(strategy, numbered).map((stage, phase) => ({
+  return groupByStrategy(strategy, numbered).map((stage, phase) => ({
     name: strategy === "parallel" ? "all together" : `${phase + 1}: ${stage[0]?.role ?? ""}`,
     goal: "",
     members: stage.map(({ key, role, task, instance_suffix, agent }) => ({
-      ...plainMember,
+      ...defaultMember,
       // Two with the same suffix are told apart by their place.
       key: keys.filter((other) => other === key).length > 1 ? `${key}-${keys.indexOf(key) + 1}` : key,
       role,

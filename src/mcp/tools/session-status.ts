@@ -1,9 +1,9 @@
 // session_status: how a team stands.
 import { sessionStatusInput, sessionStatusOutput } from "../../protocol/schema/mcp-team.ts";
 import { teamStatusRecord } from "../../protocol/team-status.ts";
-import { countMembers, lastWord, type TeamView } from "../../protocol/team-views.ts";
+import { countMembers, lastStatusLine, type TeamView } from "../../protocol/team-views.ts";
 import { membersOf } from "../../protocol/team.ts";
-import { noTeam, teamOf } from "../team-tools.ts";
+import { noTeamAnswer, findTeam } from "../team-tools.ts";
 import { tool } from "../tool.ts";
 
 export const sessionStatus = tool({
@@ -13,8 +13,8 @@ export const sessionStatus = tool({
   output: sessionStatusOutput,
   readOnly: true,
   async run({ session_id, include_agents, include_messages }, place) {
-    const view = await teamOf(place, session_id);
-    if (view === null) return noTeam(session_id);
+    const view = await findTeam(place, session_id);
+    if (view === null) return noTeamAnswer(session_id);
     const { phases, messages, ...rest } = teamStatusRecord(view);
     const output = {
       ...rest,
@@ -32,7 +32,7 @@ function textOf(view: TeamView, { include_agents }: { include_agents: boolean })
   const head = `${view.state}: phase ${view.team.phases.filter(({ isOver }) => isOver).length} of ${view.team.phases.length} over; of ${total} members ${running} work, ${completed} are done, ${failed} failed; ${view.team.messages.length} messages`;
   const why = view.team.end?.event === "session_failed" ? [`It stopped: ${view.team.end.reason}`] : [];
   const lines = include_agents
-    ? membersOf(view.team).map((member) => `- ${member.plan.key} (${member.id}) ${member.state}: ${lastWord(member).slice(0, 200)}`)
+    ? membersOf(view.team).map((member) => `- ${member.plan.key} (${member.id}) ${member.state}: ${lastStatusLine(member).slice(0, 200)}`)
     : [];
   const merge = view.merge === "open" ? ["Its work is not in the project yet: a person brings it in with `skein team merge`."] : [];
   return [head, ...why, ...lines, ...merge].join("\n");

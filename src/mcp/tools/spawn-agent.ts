@@ -1,13 +1,13 @@
 // spawn_agent: one more member for a team, in a phase of its own after those that are planned.
 import { randomBytes } from "node:crypto";
 import { spawnAgentInput, spawnAgentOutput } from "../../protocol/schema/mcp-team.ts";
-import { addressed } from "../../protocol/team-address.ts";
-import { plainMember } from "../../protocol/team-plan.ts";
+import { resolveAddress } from "../../protocol/team-address.ts";
+import { defaultMember } from "../../protocol/team-plan.ts";
 import { membersOf, type MemberPlan, type MemberRecord } from "../../protocol/team.ts";
 import type { TeamView } from "../../protocol/team-views.ts";
 import { takeTurn } from "../take-turn.ts";
-import { noTeam, refusal, refuseRoles, spawning, teamOf, type TeamError } from "../team-tools.ts";
-import { tool, type Answer } from "../tool.ts";
+import { noTeamAnswer, teamErrorAnswer, checkRoles, catchTeamErrors, findTeam, type TeamError } from "../team-tools.ts";
+import { tool, type ToolAnswer } from "../tool.ts";
 import type { TurnOutput } from "../turn-answer.ts";
 
 export const spawnAgent = tool({
@@ -17,11 +17,11 @@ export const spawnAgent = tool({
   input: spawnAgentInput,
   output: spawnAgentOutput,
   async run(input, place) {
-    const view = await teamOf(place, input.session_id);
-    if (view === null) return noTeam(input.session_id);
+    const view = await findTeam(place, input.session_id);
+    if (view === null) return noTeamAnswer(input.session_id);
     const members = membersOf(view.team);
     const isDescribed = input.template_override?.prompt_template !== undefined;
-    const refused = await refuseRoles(place, [input], {
+    const refused = await checkRoles(place, [input], {
       limits: view.team.wish.limits,
       members: members.map(({ plan }) => plan),
       isDescribed,
@@ -29,13 +29,13 @@ export const spawnAgent = tool({
     if (refused !== null) return refused;
     const needed = dependenciesOf(input.dependencies, members);
     if ("output" in needed) return needed;
-    return spawning(async (): Promise<Answer<Added>> => {
+    return catchTeamErrors(async (): Promise<ToolAnswer<Added>> => {
       const member = memberOf(input, needed.keys);
       const added = await place.api.team.add({ session: view.session.id, member });
       return added.when === "next" ? queued(view, member) : goOn(input.session_id, view, member);
     });
 
-    async function goOn(sessionId: string, { team }: TeamView, { key }: MemberPlan): Promise<Answer<Added>> {
+    async function goOn(sessionId: string, { team }: TeamView, { key }: MemberPlan): Promise<ToolAnswer<Added>> {
       const turn = { team: { work: "resume" as const }, steerable: false };
       const answer = await takeTurn({ sessionId, prompt: team.wish.objective, agent: "native", model: null, turn }, place);
       return { ...answer, output: { ...answer.output, agent_key: key } };
@@ -54,7 +54,7 @@ function memberOf({ role, task, instance_suffix, context, agent, template_overri
     ...(context === undefined ? [] : [`# What to know\n${context}`]),
   ];
   return {
-    ...plainMember,
+    ...defaultMember,
     key: `${role}-${instance_suffix ?? randomBytes(2).toString("hex")}`,
     role,
     description: template ?? null,
@@ -68,22 +68,28 @@ function memberOf({ role, task, instance_suffix, context, agent, template_overri
 }
 
 /** Those that have failed for good will never be done. */
-function dependenciesOf(names: readonly string[], members: readonly MemberRecord[]): { keys: string[] } | Answer<TeamError> {
+function dependenciesOf(names: readonly string[], members: readonly MemberRecord[]): { keys: string[] } | ToolAnswer<TeamError> {
   const known = members.map(({ id, instance, plan: { key, role, suffix } }) => ({ id, key, role, suffix, instance }));
   const found = new Set<MemberRecord>();
   for (const name of names) {
-    const ids = addressed(name, known);
+    const ids = resolveAddress(name, known);
     if (ids.length === 0)
-      return refusal("DEPENDENCY_NOT_MET", `no member answers to "${name}"`, { dependency: name, members: known.map(({ key }) => key) });
+      return teamErrorAnswer("DEPENDENCY_NOT_MET", `no member answers to "${name}"`, {
+        dependency: name,
+        members: known.map(({ key }) => key),
+      });
     for (const member of members) if (ids.includes(member.id)) found.add(member);
   }
   const failed = [...found].find(({ state }) => state === "failed");
   if (failed !== undefined)
-    return refusal("DEPENDENCY_NOT_MET", `${failed.plan.key} has failed`, { dependency: failed.id, reason: failed.ended?.error ?? null });
+    return teamErrorAnswer("DEPENDENCY_NOT_MET", `${failed.plan.key} has failed`, {
+      dependency: failed.id,
+      reason: failed.ended?.error ?? null,
+    });
   return { keys: [...found].map(({ plan }) => plan.key) };
 }
 
-function queued({ session, team }: TeamView, { key }: MemberPlan): Answer<Added> {
+function queued({ session, team }: TeamView, { key }: MemberPlan): ToolAnswer<Added> {
   const sessionId = session.name ?? session.id;
   const open = team.phases.filter(({ isOver }) => !isOver).length;
   return {

@@ -1,7 +1,7 @@
 // wait_session: collects what a turn has come to, of this caller, of one that died, or of another door.
 import { turnOutput, waitSessionInput } from "../../protocol/schema/mcp.ts";
-import { collect } from "../collect.ts";
-import { withGroup } from "../group-answer.ts";
+import { collectTurn } from "../collect.ts";
+import { withGroupData } from "../group-answer.ts";
 import { tool } from "../tool.ts";
 
 const usualMs = 45_000;
@@ -17,6 +17,6 @@ export const waitSession = tool({
     const limitMs = timeout_s === undefined ? usualMs : timeout_s * 1000;
     const { patienceMs } = place.caller;
     const bounded = patienceMs === null ? limitMs : Math.min(limitMs, patienceMs);
-    return withGroup(await collect(session, { limitMs: bounded, afterSeq: after_seq ?? 0, onCancel: "leave" }, place), place);
+    return withGroupData(await collectTurn(session, { limitMs: bounded, afterSeq: after_seq ?? 0, onCancel: "leave" }, place), place);
   },
 });

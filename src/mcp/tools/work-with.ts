@@ -1,11 +1,11 @@
 // work_with: a task for an agent with tools of its own, in a session that it shares with every other tool and door.
 import { Fault } from "../../protocol/error.ts";
 import { turnOutput, workWithInput } from "../../protocol/schema/mcp.ts";
-import type { AgentRow } from "../../protocol/agents.ts";
-import type { RoleWish } from "../../protocol/role.ts";
-import { contextPaths, type ContextPath } from "../context-paths.ts";
+import type { AgentInfo } from "../../protocol/agents.ts";
+import type { RoleRequest } from "../../protocol/role.ts";
+import { resolveContextPaths, type ContextPath } from "../context-paths.ts";
 import { takeTurn } from "../take-turn.ts";
-import { tool, type Place } from "../tool.ts";
+import { tool, type CallContext } from "../tool.ts";
 
 export const workWith = tool({
   name: "work_with",
@@ -14,7 +14,7 @@ export const workWith = tool({
   input: workWithInput,
   output: turnOutput,
   async run({ agent, task, session_id, role, reasoning_effort, context }, place) {
-    const paths = contextPaths(context, place);
+    const paths = resolveContextPaths(context, place);
     const taker = await takerOf(agent, reasoning_effort, place);
     try {
       return await takeTurn(
@@ -28,7 +28,7 @@ export const workWith = tool({
 });
 
 /** One that is known by its name, or any words. */
-function roleOf(role: string | undefined): { role?: RoleWish } {
+function roleOf(role: string | undefined): { role?: RoleRequest } {
   return role === undefined || role.trim() === "" ? {} : { role: { name: role.trim(), orText: true } };
 }
 
@@ -39,7 +39,7 @@ function pathsText(paths: ContextPath[]): string | null {
 type Taker = { agent: string; model: null; turn: { effort?: string } };
 
 /** An effort is part of a model's name; an agent whose model is its own is told by itself. */
-async function takerOf(agent: string, effort: string | undefined, { api }: Place): Promise<Taker> {
+async function takerOf(agent: string, effort: string | undefined, { api }: CallContext): Promise<Taker> {
   if (effort === undefined) return { agent, model: null, turn: {} };
   const row = (await api.agents.list()).find(({ name }) => name === agent);
   if (row === undefined) return { agent: `${agent}:${effort}`, model: null, turn: {} };
@@ -47,7 +47,7 @@ async function takerOf(agent: string, effort: string | undefined, { api }: Place
   return { agent, model: null, turn: { effort } };
 }
 
-function refuseEffort({ name, can: { efforts } }: AgentRow, effort: string): void {
+function refuseEffort({ name, can: { efforts } }: AgentInfo, effort: string): void {
   if (efforts.includes(effort)) return;
   throw new Fault("usage", `${name} can't be told the effort ${effort}`, {
     hint: efforts.length === 0 ? "leave reasoning_effort out" : `it takes ${efforts.join(", ")}`,

@@ -1,9 +1,9 @@
 // The Anthropic Messages wire: breakpoints for the prompt cache, signed thinking, streamed tool input.
 import type { Part, ResultPart } from "../../protocol/node.ts";
-import { noUsage, type Usage } from "../../protocol/usage.ts";
+import { zeroUsage, type Usage } from "../../protocol/usage.ts";
 import type { Effort, Endpoint, ModelRequest, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
 import { type Json, numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { callFrom, fitCallId, notJson, opaqueOf, type Side, sidesOf, stopFor } from "./parts.ts";
+import { parseCall, fitCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
 
 export const anthropic: Wire = {
   name: "anthropic",
@@ -15,7 +15,7 @@ const breakpoint = { type: "ephemeral" };
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
   const maxTokens = request.maxOutputTokens ?? outputLimit(request.model);
-  const sides = sidesOf(request, "anthropic");
+  const sides = groupBySide(request, "anthropic");
   const body = {
     model: request.model,
     max_tokens: maxTokens,
@@ -45,7 +45,7 @@ function outputLimit(model: string): number {
 const budgets: Record<Effort, number> = { low: 2048, medium: 8192, high: 16_384, xhigh: 30_000 };
 
 /** Current models think adaptively by effort; up to 4.5 they take a budget, and before 3.7 they don't think. */
-function thinkingFor({ model, effort }: ModelRequest, maxTokens: number, sides: Side[]): Json {
+function thinkingFor({ model, effort }: ModelRequest, maxTokens: number, sides: MessageSide[]): Json {
   if (effort === null || /^claude-(2|instant|3-(5|opus|sonnet|haiku))/.test(model)) return {};
   const takesBudget = /^claude-3-7|^claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|-latest)?$/.test(model);
   if (takesBudget) {
@@ -57,7 +57,7 @@ function thinkingFor({ model, effort }: ModelRequest, maxTokens: number, sides: 
 }
 
 /** With a budget, an answer that goes on after results must have begun with thinking; another model's may not have. */
-function mayThinkOn(sides: Side[]): boolean {
+function mayThinkOn(sides: MessageSide[]): boolean {
   const [spoken, heard] = sides.slice(-2);
   return heard?.role !== "user" || heard.results.length === 0 || spoken?.role !== "assistant" || spoken.parts[0]?.kind === "thinking";
 }
@@ -73,7 +73,7 @@ function writeTools(request: ModelRequest): Json[] {
   return tools;
 }
 
-function writeMessages(sides: Side[]): Json[] {
+function writeMessages(sides: MessageSide[]): Json[] {
   const messages = sides.map((side) =>
     side.role === "assistant" ? { role: "assistant", content: side.parts.map(writeSpoken) } : { role: "user", content: writeHeard(side) },
   );
@@ -85,7 +85,7 @@ function writeMessages(sides: Side[]): Json[] {
   return messages;
 }
 
-function writeSpoken(part: Extract<Side, { role: "assistant" }>["parts"][number]): Json {
+function writeSpoken(part: Extract<MessageSide, { role: "assistant" }>["parts"][number]): Json {
   if (part.kind === "text") return { type: "text", text: part.text };
   if (part.kind === "call") return { type: "tool_use", id: callId(part.id), name: part.name, input: part.input };
   const data = opaqueOf(part);
@@ -93,7 +93,7 @@ function writeSpoken(part: Extract<Side, { role: "assistant" }>["parts"][number]
   return { type: "thinking", thinking: part.text, signature: data?.signature };
 }
 
-function writeHeard(side: Extract<Side, { role: "user" }>): Json[] {
+function writeHeard(side: Extract<MessageSide, { role: "user" }>): Json[] {
   const content = side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)));
   return [...side.results.map(writeResult), ...content];
 }
@@ -129,7 +129,7 @@ const stops: Record<string, StopReason> = {
 class AnthropicReader implements WireReader {
   readonly #model: string;
   readonly #blocks = new Map<number, Block>();
-  #usage: Usage = noUsage;
+  #usage: Usage = zeroUsage;
   #stop: StopReason | null = null;
   #ended = false;
 
@@ -170,7 +170,7 @@ class AnthropicReader implements WireReader {
   finish(): ReturnType<WireReader["finish"]> {
     if (!this.#ended || this.#stop === null) return null;
     const parts = this.#parts([...this.#blocks.values()]);
-    return { parts, usage: this.#usage, stop: stopFor(this.#stop, parts) };
+    return { parts, usage: this.#usage, stop: stopReasonFor(this.#stop, parts) };
   }
 
   partial(): { parts: Part[]; usage: Usage } {
@@ -239,7 +239,7 @@ class AnthropicReader implements WireReader {
 
   #parts(blocks: Block[]): Part[] {
     return blocks.flatMap((block): Part[] => {
-      if (block.type === "tool_use") return [callFrom(block.id, block.name, block.text)];
+      if (block.type === "tool_use") return [parseCall(block.id, block.name, block.text)];
       if (block.type === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text }];
       if (block.type === "redacted_thinking") return [{ kind: "thinking", text: "", opaque: this.#sign({ redacted: block.signature }) }];
       if (block.type !== "thinking") return [];

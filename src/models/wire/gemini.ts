@@ -1,9 +1,9 @@
 // The Gemini wire: parts carry thought signatures that must come back in the very part they came in.
 import type { CallPart, Part, ResultPart } from "../../protocol/node.ts";
-import { noUsage, type Usage } from "../../protocol/usage.ts";
-import type { Effort, Endpoint, ModelRequest, Problem, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
+import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import type { Effort, Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
 import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { makeCallId, notJson, opaqueOf, type Side, sidesOf, stopFor } from "./parts.ts";
+import { makeCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
 
 export const gemini: Wire = {
   name: "gemini",
@@ -60,14 +60,14 @@ function writeContents(request: ModelRequest): Json[] {
   const signs = isThirdGeneration(request.model);
   // Ids that this vendor gave are named in the results; ours would mean nothing to it.
   const ids = new Set<string>();
-  return sidesOf(request, "gemini").flatMap((side): Json[] => {
+  return groupBySide(request, "gemini").flatMap((side): Json[] => {
     if (side.role === "user") return writeHeard(side, ids, signs);
     for (const part of side.parts) if (part.kind === "call" && opaqueOf(part)?.id === true) ids.add(part.id);
     return [{ role: "model", parts: writeSpoken(side, ids, signs) }];
   });
 }
 
-function writeSpoken(side: Extract<Side, { role: "assistant" }>, ids: Set<string>, signs: boolean): Json[] {
+function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>, ids: Set<string>, signs: boolean): Json[] {
   const first = side.parts.find((part) => part.kind === "call");
   return side.parts.map((part) => {
     const own = textAt(opaqueOf(part), "signature");
@@ -80,7 +80,7 @@ function writeSpoken(side: Extract<Side, { role: "assistant" }>, ids: Set<string
   });
 }
 
-function writeHeard(side: Extract<Side, { role: "user" }>, ids: Set<string>, signs: boolean): Json[] {
+function writeHeard(side: Extract<MessageSide, { role: "user" }>, ids: Set<string>, signs: boolean): Json[] {
   const contents: Json[] = [];
   const results = side.results.map((result) => ({ functionResponse: writeResult(result, ids, signs) }));
   if (results.length > 0) contents.push({ role: "user", parts: results });
@@ -122,7 +122,7 @@ const stops: Record<string, StopReason> = {
 class GeminiReader implements WireReader {
   readonly #model: string;
   readonly #parts: Part[] = [];
-  #usage: Usage = noUsage;
+  #usage: Usage = zeroUsage;
   #stop: StopReason | null = null;
 
   constructor(model: string) {
@@ -152,7 +152,7 @@ class GeminiReader implements WireReader {
 
   finish(): ReturnType<WireReader["finish"]> {
     if (this.#stop === null) return null;
-    return { parts: this.#parts, usage: this.#usage, stop: stopFor(this.#stop, this.#parts) };
+    return { parts: this.#parts, usage: this.#usage, stop: stopReasonFor(this.#stop, this.#parts) };
   }
 
   partial(): { parts: Part[]; usage: Usage } {
@@ -212,6 +212,6 @@ class GeminiReader implements WireReader {
   }
 }
 
-function problemOf(error: Json): Problem {
+function problemOf(error: Json): VendorError {
   return { status: numberAt(error, "code") ?? null, code: textAt(error, "status"), message: textAt(error, "message") };
 }

@@ -1,9 +1,9 @@
 // Reads a Chat Completions stream, with what vendors leave out, repeat or call otherwise.
 import type { Part } from "../../protocol/node.ts";
-import { noUsage, type Usage } from "../../protocol/usage.ts";
-import type { Problem, ServerEvent, StopReason, WireEvent, WireReader } from "../model.ts";
+import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import type { VendorError, ServerEvent, StopReason, WireEvent, WireReader } from "../model.ts";
 import { type Json, isJson, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { callFrom, makeCallId, notJson, stopFor } from "./parts.ts";
+import { parseCall, makeCallId, notJson, stopReasonFor } from "./parts.ts";
 
 type Call = { key: number | null; id: string; name: string; text: string };
 
@@ -16,7 +16,7 @@ export class ChatReader implements WireReader {
   #hasReasoningContent = false;
   #details: Json[] = [];
   #calls: Call[] = [];
-  #usage: Usage = noUsage;
+  #usage: Usage = zeroUsage;
   #stop: StopReason | null = null;
   #refused = false;
   #done = false;
@@ -52,7 +52,7 @@ export class ChatReader implements WireReader {
     if (this.#stop === null && !this.#done) return null;
     const parts = this.#parts(this.#calls);
     const stop = this.#refused ? "refused" : (this.#stop ?? "end");
-    return { parts, usage: this.#usage, stop: stopFor(stop, parts) };
+    return { parts, usage: this.#usage, stop: stopReasonFor(stop, parts) };
   }
 
   /** The wire does not say when a call is whole: all are when the finish reason came, and before the next began. */
@@ -174,12 +174,12 @@ export class ChatReader implements WireReader {
       parts.push({ kind: "thinking", text: this.#thinking, ...opaque });
     }
     if (this.#text !== "") parts.push({ kind: "text", text: this.#text });
-    for (const call of calls) parts.push(callFrom(call.id, call.name, call.text));
+    for (const call of calls) parts.push(parseCall(call.id, call.name, call.text));
     return parts;
   }
 }
 
-function problemOf(data: Json, event: string): Problem | null {
+function problemOf(data: Json, event: string): VendorError | null {
   const error = objectAt(data, "error");
   if (!error && typeof data.error !== "string" && event !== "error") return null;
   const code = error?.code;

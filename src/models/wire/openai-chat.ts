@@ -2,7 +2,7 @@
 import type { Effort, Endpoint, ModelRequest, Wire } from "../model.ts";
 import { ChatReader } from "./openai-chat-reader.ts";
 import type { Json } from "./json.ts";
-import { fitCallId, imageUrl, opaqueOf, type Side, sidesOf } from "./parts.ts";
+import { fitCallId, imageUrl, opaqueOf, type MessageSide, groupBySide } from "./parts.ts";
 
 export const openaiChat: Wire = {
   name: "openai-chat",
@@ -55,7 +55,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", function: tool })) }),
     messages: [
       ...system,
-      ...sidesOf(request, "openai-chat").flatMap((side) =>
+      ...groupBySide(request, "openai-chat").flatMap((side) =>
         side.role === "assistant" ? [writeSpoken(side, dialect)] : writeHeard(side, dialect),
       ),
     ],
@@ -67,7 +67,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   };
 }
 
-function writeSpoken(side: Extract<Side, { role: "assistant" }>, dialect: Dialect): Json {
+function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>, dialect: Dialect): Json {
   const text = side.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const thoughts = side.parts.filter((part) => part.kind === "thinking");
   const calls = side.parts.filter((part) => part.kind === "call");
@@ -92,7 +92,7 @@ function writeSpoken(side: Extract<Side, { role: "assistant" }>, dialect: Dialec
 }
 
 /** A tool message holds text only: its images follow in a message of the user, after all results. */
-function writeHeard(side: Extract<Side, { role: "user" }>, dialect: Dialect): Json[] {
+function writeHeard(side: Extract<MessageSide, { role: "user" }>, dialect: Dialect): Json[] {
   const messages: Json[] = side.results.map((result) => ({
     role: "tool",
     tool_call_id: dialect.callId(result.call),

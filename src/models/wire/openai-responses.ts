@@ -1,9 +1,9 @@
 // The OpenAI Responses wire: nothing is stored at the vendor, reasoning travels encrypted with the request.
 import type { Part, ResultPart } from "../../protocol/node.ts";
-import { noUsage, type Usage } from "../../protocol/usage.ts";
-import type { Endpoint, ModelRequest, Problem, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
+import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import type { Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
 import { type Json, isJson, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { callFrom, fitCallId, imageUrl, notJson, opaqueOf, type Side, sidesOf, stopFor } from "./parts.ts";
+import { parseCall, fitCallId, imageUrl, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
 
 export const openaiResponses: Wire = {
   name: "openai-responses",
@@ -23,7 +23,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     prompt_cache_key: request.cacheKey,
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", ...tool, strict: false })) }),
     ...(request.system !== "" && { instructions: request.system }),
-    input: sidesOf(request, "openai-responses").flatMap((side) => (side.role === "assistant" ? writeSpoken(side) : writeHeard(side))),
+    input: groupBySide(request, "openai-responses").flatMap((side) => (side.role === "assistant" ? writeSpoken(side) : writeHeard(side))),
   };
   return {
     url: `${endpoint.baseUrl.replace(/\/+$/, "")}/responses`,
@@ -32,7 +32,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   };
 }
 
-function writeSpoken(side: Extract<Side, { role: "assistant" }>): Json[] {
+function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>): Json[] {
   return side.parts.map((part) => {
     if (part.kind === "thinking") return { type: "reasoning", ...opaqueOf(part) };
     if (part.kind === "call") {
@@ -42,7 +42,7 @@ function writeSpoken(side: Extract<Side, { role: "assistant" }>): Json[] {
   });
 }
 
-function writeHeard(side: Extract<Side, { role: "user" }>): Json[] {
+function writeHeard(side: Extract<MessageSide, { role: "user" }>): Json[] {
   const items: Json[] = side.results.map(writeResult);
   const content = side.content.map((part) =>
     part.kind === "text" ? { type: "input_text", text: part.text } : { type: "input_image", image_url: imageUrl(part) },
@@ -68,7 +68,7 @@ type Item = { type: string; id: string; name: string; text: string; whole: boole
 class ResponsesReader implements WireReader {
   readonly #model: string;
   readonly #items = new Map<number, Item>();
-  #usage: Usage = noUsage;
+  #usage: Usage = zeroUsage;
   #stop: StopReason | null = null;
 
   constructor(model: string) {
@@ -111,7 +111,7 @@ class ResponsesReader implements WireReader {
   finish(): ReturnType<WireReader["finish"]> {
     if (this.#stop === null) return null;
     const parts = this.#parts([...this.#items.values()]);
-    return { parts, usage: this.#usage, stop: stopFor(this.#stop, parts) };
+    return { parts, usage: this.#usage, stop: stopReasonFor(this.#stop, parts) };
   }
 
   partial(): { parts: Part[]; usage: Usage } {
@@ -171,7 +171,7 @@ class ResponsesReader implements WireReader {
 
   #parts(items: Item[]): Part[] {
     return items.flatMap((item): Part[] => {
-      if (item.type === "function_call") return [callFrom(item.id, item.name, item.text)];
+      if (item.type === "function_call") return [parseCall(item.id, item.name, item.text)];
       if (item.type === "message") {
         const phase = textAt(item.final ?? {}, "phase");
         const opaque = phase === "" ? {} : { opaque: this.#own({ phase }) };
@@ -200,6 +200,6 @@ function summaryOf(item: Json | null): unknown[] {
   return Array.isArray(item?.summary) ? item.summary.filter(isJson) : [];
 }
 
-function problemOf(error: Json | undefined): Problem {
+function problemOf(error: Json | undefined): VendorError {
   return { status: null, code: textAt(error, "code") || textAt(error, "type"), message: textAt(error, "message") };
 }

@@ -1,16 +1,16 @@
 // What the wires have in common: how parts of the tree become what a vendor takes, and back. No wire's own words.
 import type { CallPart, HandlePart, ImageData, ImagePart, Opaque, Part, ResultPart, TextPart, ThinkingPart } from "../../protocol/node.ts";
-import type { ModelRequest, Problem, StopReason, WireName } from "../model.ts";
+import type { ModelRequest, VendorError, StopReason, WireName } from "../model.ts";
 import { type Json, isJson, parseJson } from "./json.ts";
 
 /** Consecutive messages of one side as one, since most vendors want the sides to take turns. */
-export type Side =
+export type MessageSide =
   | { role: "assistant"; parts: (TextPart | ThinkingPart | CallPart)[] }
   | { role: "user"; results: ResultPart[]; content: (TextPart | ImagePart)[] };
 
 /** The sides in turn. What can't be sent is left out: text without a word in it, and thinking that led to nothing. */
-export function sidesOf(request: ModelRequest, wire: WireName): Side[] {
-  const sides: Side[] = [];
+export function groupBySide(request: ModelRequest, wire: WireName): MessageSide[] {
+  const sides: MessageSide[] = [];
   for (const message of request.messages) {
     if (message.role === "assistant") {
       const parts = spokenParts(message.parts, wire, request.model);
@@ -21,7 +21,7 @@ export function sidesOf(request: ModelRequest, wire: WireName): Side[] {
     }
     const last = sides.at(-1);
     const heard = last?.role === "user" ? last : { role: "user" as const, results: [], content: [] };
-    hear(heard, message.parts);
+    addToUserSide(heard, message.parts);
     if (heard !== last && heard.results.length + heard.content.length > 0) sides.push(heard);
   }
   return sides;
@@ -50,7 +50,7 @@ function ownOpaque(opaque: Opaque | undefined, wire: WireName, model: string): O
   return opaque?.wire === wire && opaque.model === model ? opaque : undefined;
 }
 
-function hear(side: Extract<Side, { role: "user" }>, parts: Part[]): void {
+function addToUserSide(side: Extract<MessageSide, { role: "user" }>, parts: Part[]): void {
   for (const part of parts) {
     if (part.kind === "result") side.results.push({ ...part, name: fitName(part.name), text: wellFormed(part.text) });
     if (part.kind === "image") side.content.push(part);
@@ -94,7 +94,7 @@ export function imageUrl(image: ImageData): string {
 }
 
 /** Arguments as they were streamed; what is no JSON object is kept beside an empty input. */
-export function callFrom(id: string, name: string, raw: string): CallPart {
+export function parseCall(id: string, name: string, raw: string): CallPart {
   const text = raw.trim();
   if (text === "") return { kind: "call", id, name, input: {} };
   const input = parseJson(text);
@@ -111,8 +111,8 @@ export function fitCallId(id: string, allowed: RegExp, length: number): string {
   return Bun.hash(id).toString(36).padStart(9, "0").slice(-Math.min(length, 9));
 }
 
-export function stopFor(stop: StopReason, parts: Part[]): StopReason {
+export function stopReasonFor(stop: StopReason, parts: Part[]): StopReason {
   return stop === "end" && parts.some((part) => part.kind === "call") ? "calls" : stop;
 }
 
-export const notJson: Problem = { status: null, code: "invalid-json", message: "the answer had an event that is no JSON" };
+export const notJson: VendorError = { status: null, code: "invalid-json", message: "the answer had an event that is no JSON" };

@@ -1,6 +1,6 @@
 // The schemas of what `agents` and `doctor --agents` print as JSON. Fields are only ever added.
 import { z } from "zod";
-import { contractNames } from "../agents.ts";
+import { trialCheckNames } from "../agents.ts";
 
 const time = z.iso.datetime({ precision: 3 }).describe("ISO 8601, UTC, milliseconds");
 const count = z.number().int().nonnegative();
@@ -37,7 +37,7 @@ export const agent = z.strictObject({
 });
 
 export const contractCheck = z.strictObject({
-  name: z.enum(contractNames),
+  name: z.enum(trialCheckNames),
   outcome: z
     .enum(["ok", "failed", "none", "untried"])
     .describe("`none` is what the agent does not claim; `untried` what could not be tried after an earlier failure"),

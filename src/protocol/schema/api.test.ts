@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { apiRows, type RowName } from "../api-rows.ts";
-import { usualPolicy } from "../policy.ts";
-import { plainTurn } from "../turn-start.ts";
-import { rowOfWire, toWire } from "../wire-case.ts";
+import { apiMethods, type MethodName } from "../api-rows.ts";
+import { defaultPolicy } from "../policy.ts";
+import { bareTurn } from "../turn-start.ts";
+import { findMethod, toJsonCase } from "../wire-case.ts";
 import { checkParams } from "./api.ts";
 
 const sameStart = (typed: string, known: Iterable<string>) => [...known].find((word) => word.startsWith(typed.slice(0, 3))) ?? null;
 
 function problemWith(method: string, params: unknown): string {
-  const checked = checkParams(rowOfWire(method)!, params, sameStart);
+  const checked = checkParams(findMethod(method)!, params, sameStart);
   return checked.ok ? "nothing" : checked.message;
 }
 
@@ -17,7 +17,7 @@ describe("params", () => {
     expect(checkParams("turn.start", { session: "s", prompt: "hi" })).toEqual({
       ok: true,
       params: {
-        ...plainTurn("s", usualPolicy),
+        ...bareTurn("s", defaultPolicy),
         prompt: "hi",
         toolLevel: "orchestrator",
         spawn: true,
@@ -49,7 +49,7 @@ describe("params", () => {
 
   test("of our own client are taken as they were", () => {
     const turn = {
-      ...plainTurn("s", { ...usualPolicy, name: "full", net: "on", allowWrite: ["/a_b"] }),
+      ...bareTurn("s", { ...defaultPolicy, name: "full", net: "on", allowWrite: ["/a_b"] }),
       prompt: "größer \u0000 \ud800",
       answerSchema: { type: "object", properties: { old_text: {}, oldText: {}, at: { minItems: 1 } } },
       images: [{ mime: "image/png", base64: "aGVsbG8=" }],
@@ -57,10 +57,10 @@ describe("params", () => {
       copies: { source: "http", identifier: "http://x" },
       agentArgs: ["--a_b"],
     };
-    expect(checkParams("turn.start", JSON.parse(JSON.stringify(toWire(turn))))).toEqual({ ok: true, params: turn });
+    expect(checkParams("turn.start", JSON.parse(JSON.stringify(toJsonCase(turn))))).toEqual({ ok: true, params: turn });
     const { session: _session, prompt: _prompt, ...rest } = turn;
     const check = { ...rest, agent: "claude", isNew: false, directory: "/d" };
-    expect(checkParams("turn.check", toWire(check))).toEqual({ ok: true, params: check });
+    expect(checkParams("turn.check", toJsonCase(check))).toEqual({ ok: true, params: check });
     const open = {
       find: { by: "name" as const, wanted: "x", orCreate: false },
       id: "01a1e22c-d890-73cc-8df8-09de92534c2e",
@@ -74,9 +74,9 @@ describe("params", () => {
       transcriptDir: "/t",
       plan: { file: "/p", text: "first" },
     };
-    expect(checkParams("session.open", toWire(open))).toEqual({ ok: true, params: open });
-    expect(checkParams("turn.list", toWire({ endedSince: 1_000 }))).toEqual({ ok: true, params: { endedSince: 1_000 } });
-    expect(checkParams("session.fork", toWire({ session: "s", at: "n", name: null }))).toEqual({
+    expect(checkParams("session.open", toJsonCase(open))).toEqual({ ok: true, params: open });
+    expect(checkParams("turn.list", toJsonCase({ endedSince: 1_000 }))).toEqual({ ok: true, params: { endedSince: 1_000 } });
+    expect(checkParams("session.fork", toJsonCase({ session: "s", at: "n", name: null }))).toEqual({
       ok: true,
       params: { session: "s", at: "n", name: null },
     });
@@ -129,7 +129,7 @@ test("what is wrong is said in one line that names the field", () => {
 
 test("a problem is one line, whatever is sent to whichever method", () => {
   const values = [null, true, -1, 1e300, "", "\u0000", "x\ny", [], [[[]]], {}, { a: { b: null } }, "x".repeat(2_000)];
-  for (const row of Object.keys(apiRows) as RowName[])
+  for (const row of Object.keys(apiMethods) as MethodName[])
     for (const field of [...fieldsOf(row), "nobody"])
       for (const value of values) {
         const checked = checkParams(row, { [field]: value });
@@ -137,7 +137,7 @@ test("a problem is one line, whatever is sent to whichever method", () => {
       }
 });
 
-function fieldsOf(row: RowName): string[] {
+function fieldsOf(row: MethodName): string[] {
   const problem = checkParams(row, [1, 2, 3, 4, 5]);
   return problem.ok ? [] : (problem.message.split(": ")[2]?.split(", ") ?? []);
 }

@@ -2,25 +2,25 @@
 // A row that is missing, lacks a field or does not fit the Api is a type error.
 import { z } from "zod";
 import type { Api } from "../api.ts";
-import type { RowName } from "../api-rows.ts";
+import type { MethodName } from "../api-rows.ts";
 import { historyKinds } from "../history.ts";
 import { importFormats } from "../import.ts";
 import { roleFields } from "../role.ts";
 import { messageKinds, priorities } from "../team-mail.ts";
-import { unattended } from "../turn-start.ts";
-import { rowOnWire } from "../wire-case.ts";
-import { complaint, type Nearest } from "./complaint.ts";
+import { headlessLimits } from "../turn-start.ts";
+import { toMethodName } from "../wire-case.ts";
+import { validationMessage, type FindNearest } from "./complaint.ts";
 import * as is from "./fields.ts";
 import { memberPlan, teamTask } from "./team.ts";
 
 /** What only works within a process does not travel. */
-type OnWire<Params> = Params extends object ? Omit<Params, "onProgress" | "signal"> : object;
-export type RowFunction<Row extends RowName> = Row extends `${infer Noun extends keyof Api}.${infer Verb}`
+type Serializable<Params> = Params extends object ? Omit<Params, "onProgress" | "signal"> : object;
+export type MethodFunction<Row extends MethodName> = Row extends `${infer Noun extends keyof Api}.${infer Verb}`
   ? Verb extends keyof Api[Noun]
     ? Extract<Api[Noun][Verb], (...params: never[]) => unknown>
     : never
   : never;
-export type RowParams<Row extends RowName> = OnWire<Parameters<RowFunction<Row>>[0]>;
+export type MethodParams<Row extends MethodName> = Serializable<Parameters<MethodFunction<Row>>[0]>;
 
 const session = { session: is.name };
 const directory = { directory: is.path };
@@ -31,34 +31,34 @@ const turn = {
   model: is.nameOrNull,
   images: z.array(is.image).max(100).prefault([]),
   tool_level: is.toolLevel.default("orchestrator"),
-  tools: is.words.nullable().default(null),
-  spawn: is.on,
+  tools: is.textList.nullable().default(null),
+  spawn: is.trueByDefault,
   system: is.textOrNull,
   append_system: is.textOrNull,
-  context_files: is.on,
-  fresh: is.off,
+  context_files: is.trueByDefault,
+  fresh: is.falseByDefault,
   policy,
   limits: is
     .fields({
-      max_steps: z.number().int().min(1).default(unattended.maxSteps),
+      max_steps: z.number().int().min(1).default(headlessLimits.maxSteps),
       max_tokens: is.countOrNull.default(null),
       max_budget_usd: z.number().positive().nullable().default(null),
-      max_children: z.number().int().min(0).nullable().default(unattended.maxChildren),
+      max_children: z.number().int().min(0).nullable().default(headlessLimits.maxChildren),
       tree_steps: is.countOrNull.default(null),
     })
     .prefault({}),
-  timeout_ms: is.millisecondsOrNull.default(unattended.timeoutMs),
-  idle_ms: is.millisecondsOrNull.default(unattended.idleMs),
+  timeout_ms: is.millisecondsOrNull.default(headlessLimits.timeoutMs),
+  idle_ms: is.millisecondsOrNull.default(headlessLimits.idleMs),
   answer_schema: is.schemaOrNull,
   output_file: is.pathOrNull,
-  agent_args: is.words.default([]),
+  agent_args: is.textList.default([]),
   command: is.command.nullable().default(null),
   group: is
     .fields({
       objective: is.text.min(1),
       output_format: is.text,
       user_input: is.textOrNull,
-      context: is.words.default([]),
+      context: is.textList.default([]),
       participants: z.array(is.name).min(1).max(20),
       discussion_rounds: z.number().int().min(1).max(50).default(6),
       validation_rounds: z.number().int().min(0).max(20).default(2),
@@ -75,11 +75,11 @@ const turn = {
       is.fields({ how: z.literal("none") }),
     ])
     .prefault({ how: "later" }),
-  steerable: is.on,
-  nesting: is.off,
+  steerable: is.trueByDefault,
+  nesting: is.falseByDefault,
   copies: is.fields({ source: is.name, identifier: is.command, sent_bytes: is.count.max(1_000_000).optional() }).optional(),
   effort: is.name.optional(),
-  role: is.fields({ name: is.text.min(1), keep: z.array(z.enum(roleFields)).default([]), or_text: is.off }).optional(),
+  role: is.fields({ name: is.text.min(1), keep: z.array(z.enum(roleFields)).default([]), or_text: is.falseByDefault }).optional(),
 };
 
 const rows = {
@@ -87,7 +87,7 @@ const rows = {
     ...directory,
     find: z
       .discriminatedUnion("by", [
-        is.fields({ by: z.literal("name"), wanted: is.name, or_create: is.on }),
+        is.fields({ by: z.literal("name"), wanted: is.name, or_create: is.trueByDefault }),
         is.fields({ by: z.literal("latest") }),
         is.fields({ by: z.literal("new") }),
       ])
@@ -102,8 +102,13 @@ const rows = {
     id: z.uuid({ error: "must be a UUID in lower case" }).lowercase("must be a UUID in lower case").optional(),
     plan: is.fields({ file: is.path, text: is.text }).optional(),
   }),
-  "session.list": is.fields({ project: is.pathOrNull, archived: is.off, sub_sessions: is.off, limit: z.number().int().min(1).optional() }),
-  "session.tree": is.fields({ ...session, archived: is.off }),
+  "session.list": is.fields({
+    project: is.pathOrNull,
+    archived: is.falseByDefault,
+    sub_sessions: is.falseByDefault,
+    limit: z.number().int().min(1).optional(),
+  }),
+  "session.tree": is.fields({ ...session, archived: is.falseByDefault }),
   "session.show": is.fields(session),
   "session.leaves": is.fields(session),
   "session.find": is.fields({ wanted: is.name, ...directory }),
@@ -112,7 +117,7 @@ const rows = {
   "session.rename": is.fields({ ...session, name: is.name }),
   "session.archive": is.fields(session),
   "session.restore": is.fields(session),
-  "session.purge": is.fields({ session: is.nameOrNull, older_than_ms: is.count.default(30 * 86_400_000), dry_run: is.on }),
+  "session.purge": is.fields({ session: is.nameOrNull, older_than_ms: is.count.default(30 * 86_400_000), dry_run: is.trueByDefault }),
   "session.current": is.fields(directory),
   "session.use": is.fields({ ...session, ...directory }),
   "session.describe": is.fields({
@@ -120,7 +125,7 @@ const rows = {
     ...directory,
     model: is.nameOrNull,
     instructions: is.textOrNull,
-    anew: is.off,
+    anew: is.falseByDefault,
     limit_ms: is.milliseconds.default(120_000),
   }),
   "node.find": is.fields({ wanted: is.name }),
@@ -137,16 +142,16 @@ const rows = {
   "plan.make": is.fields(directory),
   "context.render": is.fields({ ...session, node: is.nameOrNull }),
   "context.handles": is.fields({ ...session, node: is.nameOrNull }),
-  "turn.check": is.fields({ ...directory, agent: is.name.default("native"), is_new: is.on, ...turn }),
+  "turn.check": is.fields({ ...directory, agent: is.name.default("native"), is_new: is.trueByDefault, ...turn }),
   "turn.start": is.fields({ ...session, prompt: is.text.nullable(), agent: is.nameOrNull, ...turn }),
   "turn.watch": is.fields({ ...session, after_seq: is.count.default(0), until: z.enum(["now", "idle", "never"]).default("idle") }),
   "turn.list": is.fields({ ended_since: is.time.nullable().prefault(null) }),
   "turn.steer": is.fields({ ...session, text: is.text }),
   "turn.takeBack": is.fields({ ...session, input: is.name }),
-  "turn.pause": is.fields({ ...session, force: is.off }),
+  "turn.pause": is.fields({ ...session, force: is.falseByDefault }),
   "turn.resume": is.fields(session),
   "turn.cancel": is.fields(session),
-  "turn.kill": is.fields({ ...session, force: is.off }),
+  "turn.kill": is.fields({ ...session, force: is.falseByDefault }),
   "ask.list": is.fields({ session: is.nameOrNull }),
   "ask.answer": is.fields({ ask: is.name, text: is.text }),
   "bash.execute": is.fields({ ...session, command: is.command, timeout_ms: is.millisecondsOrNull.default(null), policy }),
@@ -181,7 +186,7 @@ const rows = {
     limit_ms: is.milliseconds.default(30_000),
   }),
   "usage.report": is.fields({ by: z.enum(["day", "agent", "model", "project"]).default("day"), project: is.pathOrNull }),
-  "store.verify": is.fields({ repair: is.off }),
+  "store.verify": is.fields({ repair: is.falseByDefault }),
   "agents.list": is.fields({}),
   "models.list": is.fields({}),
   "auth.status": is.fields({}),
@@ -199,15 +204,15 @@ const rows = {
     priority: z.enum(priorities).default("normal"),
     subject: is.text.max(200).default(""),
     reply_to: is.nameOrNull,
-    requires_response: is.off,
+    requires_response: is.falseByDefault,
   }),
   "team.add": is.fields({ ...session, member: memberPlan }),
   "team.clean": is.fields({
     session: is.nameOrNull,
     project: is.pathOrNull,
     older_than_ms: is.count.default(7 * 86_400_000),
-    dry_run: is.on,
-    force: is.off,
+    dry_run: is.trueByDefault,
+    force: is.falseByDefault,
   }),
   "config.show": is.fields({}),
   "config.values": is.fields({}),
@@ -220,35 +225,35 @@ const rows = {
   "doctor.check": is.fields({}),
   "doctor.tryAgents": is.fields({}),
   "health.check": is.fields({}),
-} satisfies { [Row in RowName]: z.ZodType<RowParams<Row>> };
+} satisfies { [Row in MethodName]: z.ZodType<MethodParams<Row>> };
 
-type Forgotten = { [Row in RowName]: Exclude<keyof RowParams<Row>, keyof z.output<(typeof rows)[Row]>> }[RowName];
-export const paramsOf: [Forgotten] extends [never] ? { readonly [Row in RowName]: z.ZodType } : Forgotten = rows;
+type MissingFields = { [Row in MethodName]: Exclude<keyof MethodParams<Row>, keyof z.output<(typeof rows)[Row]>> }[MethodName];
+export const methodParamSchemas: [MissingFields] extends [never] ? { readonly [Row in MethodName]: z.ZodType } : MissingFields = rows;
 
 /** How many of a method's fields can be given by position. */
-export const mostPositions = 4;
+export const maxPositionalParams = 4;
 
-export type CheckedParams<Row extends RowName> = { ok: true; params: RowParams<Row> } | { ok: false; message: string };
+export type CheckedParams<Row extends MethodName> = { ok: true; params: MethodParams<Row> } | { ok: false; message: string };
 
 /** By name in an object, or the first few by position in an array. The message is one line that names the field. */
-export function checkParams<Row extends RowName>(row: Row, params: unknown, nearest: Nearest = () => null): CheckedParams<Row> {
+export function checkParams<Row extends MethodName>(row: Row, params: unknown, nearest: FindNearest = () => null): CheckedParams<Row> {
   const schema: z.ZodType = rows[row];
-  const wrong = (message: string) => ({ ok: false as const, message: `${rowOnWire(row)}: ${message}` });
+  const wrong = (message: string) => ({ ok: false as const, message: `${toMethodName(row)}: ${message}` });
   const places = placesOf(row);
   if (Array.isArray(params) && params.length > places.length)
     return wrong(`takes at most ${places.length} by position${places.length === 0 ? "" : `: ${places.join(", ")}`}`);
   const named = namedParams(row, params);
   const read = schema.safeParse(named);
-  if (!read.success) return wrong(complaint(read.error.issues, named, schema, nearest));
-  return { ok: true, params: read.data as RowParams<Row> };
+  if (!read.success) return wrong(validationMessage(read.error.issues, named, schema, nearest));
+  return { ok: true, params: read.data as MethodParams<Row> };
 }
 
 /** The fields as they came, each under its name. */
-export function namedParams(row: RowName, params: unknown): unknown {
+export function namedParams(row: MethodName, params: unknown): unknown {
   const places = placesOf(row);
   return Array.isArray(params) ? Object.fromEntries(params.map((value, at) => [places[at], value])) : (params ?? {});
 }
 
-function placesOf(row: RowName): string[] {
-  return Object.keys(rows[row].in.shape).slice(0, mostPositions);
+function placesOf(row: MethodName): string[] {
+  return Object.keys(rows[row].in.shape).slice(0, maxPositionalParams);
 }

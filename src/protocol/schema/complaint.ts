@@ -4,10 +4,10 @@ import { z } from "zod";
 type Issue = z.core.$ZodIssue;
 
 /** The word of the second list that the first one was probably meant to be. */
-export type Nearest = (typed: string, known: Iterable<string>) => string | null;
+export type FindNearest = (typed: string, known: Iterable<string>) => string | null;
 
 /** The first problem; a misspelt name explains a missing one and comes before it. */
-export function complaint(issues: Issue[], given: unknown, schema: z.ZodType, nearest: Nearest): string {
+export function validationMessage(issues: Issue[], given: unknown, schema: z.ZodType, nearest: FindNearest): string {
   const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
   if (unknown !== undefined) return unknownField(unknown.path, unknown.keys[0]!, schema, nearest);
   const issue = issues[0]!;
@@ -16,7 +16,7 @@ export function complaint(issues: Issue[], given: unknown, schema: z.ZodType, ne
   return field === "" ? `params ${problem}` : `${field} ${problem}`;
 }
 
-function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType, nearest: Nearest): string {
+function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType, nearest: FindNearest): string {
   const meant = nearest(typed, namesIn(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })));
   const shown = typed.length > 100 ? `${typed.slice(0, 100)}…` : typed;
   return `there is no field ${JSON.stringify([...path, shown].join("."))}${meant === null ? "" : `; did you mean "${meant}"?`}`;

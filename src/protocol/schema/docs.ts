@@ -6,7 +6,7 @@ import { hubStarted, hubStatus, hubStopped } from "./hub-records.ts";
 import * as records from "./records.ts";
 import { mailList, mailMessage, mailPosted, teamCleaned, teamMember, teamMerge, teamPosted, teamRow, teamStatus } from "./team-records.ts";
 import { role, roles } from "./role-records.ts";
-import { comparison, exportHeader, exportLine, found } from "./tree-records.ts";
+import { comparison, exportHeader, exportLine, foundNode } from "./tree-records.ts";
 
 type Json = {
   type?: string | string[];
@@ -32,19 +32,19 @@ const sections: [string, string, z.ZodType][] = [
     "`run --output-format stream-json` prints lines in the shape Claude Code made common; ours rides under `skein`.",
     records.streamLine,
   ],
-  ["Import", "`import --json` prints one of these.", records.imported],
-  ["run --detach", "`run --detach --json` prints one of these when the turn has begun.", records.detached],
-  ["ps", "`ps --json` prints an array of these, the latest turn first.", records.running],
+  ["Import", "`import --json` prints one of these.", records.importReport],
+  ["run --detach", "`run --detach --json` prints one of these when the turn has begun.", records.detachedTurn],
+  ["ps", "`ps --json` prints an array of these, the latest turn first.", records.turnInfo],
   ["asks", "`asks --json` prints an array of these, the oldest first; `answer --json` prints the one that was answered.", records.openAsk],
-  ["kill", "`kill --json` prints one of these.", records.killed],
-  ["pause and resume", "`pause --json` and `resume --json` print one of these.", records.paused],
+  ["kill", "`kill --json` prints one of these.", records.killReport],
+  ["pause and resume", "`pause --json` and `resume --json` print one of these.", records.pauseReport],
   ["hub start", "`hub start --json` prints one of these; `hub.json` holds the same but for `outcome`.", hubStarted],
   ["hub status", "`hub status --json` prints one of these.", hubStatus],
   ["hub stop", "`hub stop --json` prints one of these.", hubStopped],
   ["purge", "`purge --json` prints one of these.", records.purge],
   ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],
   ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],
-  ["search", "`search --json` prints an array of these.", found],
+  ["search", "`search --json` prints an array of these.", foundNode],
   ["diff", "`diff --json` prints one of these.", comparison],
   ["agents", "`agents --json` prints an array of these.", agent],
   ["roles", "`roles --json` prints one of these.", roles],

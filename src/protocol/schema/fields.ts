@@ -1,7 +1,7 @@
 // What the params of a method are made of: bounded texts, paths, counts, times. Fields are snake_case outside and
 // camelCase inside; what is not known is refused.
 import { z } from "zod";
-import { policyNames, sandboxModes, toolLevels, usualPolicy } from "../policy.ts";
+import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../policy.ts";
 import { camelCase } from "../wire-case.ts";
 
 type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
@@ -28,7 +28,7 @@ export const query = line(4_000);
 export const nameOrNull = name.nullable().default(null);
 export const text = z.string().max(10_000_000);
 export const textOrNull = text.nullable().default(null);
-export const words = z.array(line(100_000)).max(1_000);
+export const textList = z.array(line(100_000)).max(1_000);
 export const command = line(10_000_000);
 export const path = z
   .string()
@@ -38,8 +38,8 @@ export const paths = z.array(line(4_096)).min(1).max(1_000);
 export const pathOrNull = path.nullable().default(null);
 export const count = z.number().int().min(0);
 export const countOrNull = z.number().int().min(1).nullable();
-export const off = z.boolean().default(false);
-export const on = z.boolean().default(true);
+export const falseByDefault = z.boolean().default(false);
+export const trueByDefault = z.boolean().default(true);
 export const time = z.iso.datetime({ error: "must be a time like 2026-01-31T12:00:00.000Z" }).transform((value) => Date.parse(value));
 export const milliseconds = z.number().int().min(1).max(3_600_000);
 export const millisecondsOrNull = z.number().int().min(1).nullable();
@@ -53,9 +53,9 @@ export const schemaOrNull = z
 export const toolLevel = z.enum(toolLevels);
 
 export const policy = fields({
-  name: z.enum(policyNames).default(usualPolicy.name),
-  sandbox: z.enum(sandboxModes).default(usualPolicy.sandbox),
-  net: z.enum(["on", "off"]).default(usualPolicy.net),
+  name: z.enum(policyNames).default(defaultPolicy.name),
+  sandbox: z.enum(sandboxModes).default(defaultPolicy.sandbox),
+  net: z.enum(["on", "off"]).default(defaultPolicy.net),
   allow_write: z.array(path).max(1_000).default([]),
   add_dirs: z.array(path).max(1_000).default([]),
 });

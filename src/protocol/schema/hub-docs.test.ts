@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { apiRows, type RowName } from "../api-rows.ts";
-import { rowOfWire } from "../wire-case.ts";
+import { apiMethods, type MethodName } from "../api-rows.ts";
+import { findMethod } from "../wire-case.ts";
 import { printHubDocs } from "./hub-docs.ts";
 import { loomNames } from "./hub-words.ts";
 
@@ -11,8 +11,8 @@ test("docs/HUB.md is what the tables print (npm run docs rewrites it)", () => {
 });
 
 test("every method is printed once, and the names beside the Loom's exist", () => {
-  const printed = [...printHubDocs().matchAll(/^\| `([a-z_.]+)` (?:\|[^|\n]*){3}\|$/gm)].map(([, name]) => rowOfWire(name!) ?? name!);
-  expect(printed.toSorted()).toEqual((Object.keys(apiRows) as RowName[]).toSorted());
+  const printed = [...printHubDocs().matchAll(/^\| `([a-z_.]+)` (?:\|[^|\n]*){3}\|$/gm)].map(([, name]) => findMethod(name!) ?? name!);
+  expect(printed.toSorted()).toEqual((Object.keys(apiMethods) as MethodName[]).toSorted());
   const named = loomNames.flatMap(([, ours]) => [...ours.matchAll(/`([a-z]+\.[a-z_]+)`/g)].map(([, name]) => name!));
-  expect(named.filter((name) => rowOfWire(name) === null)).toEqual([]);
+  expect(named.filter((name) => findMethod(name) === null)).toEqual([]);
 });

@@ -1,10 +1,10 @@
 // Prints docs/HUB.md: what is written here about the talk itself, then every method from the tables.
 import { z } from "zod";
-import { apiRows, type RowName } from "../api-rows.ts";
+import { apiMethods, type MethodName } from "../api-rows.ts";
 import { protocolVersion } from "../control.ts";
-import { rowOnWire } from "../wire-case.ts";
-import { mostPositions, paramsOf } from "./api.ts";
-import { configuredFields, groups, loomNames, methodWords } from "./hub-words.ts";
+import { toMethodName } from "../wire-case.ts";
+import { maxPositionalParams, methodParamSchemas } from "./api.ts";
+import { configuredFields, groups, loomNames, methodSummaries } from "./hub-words.ts";
 
 type Json = {
   type?: string;
@@ -19,7 +19,7 @@ type Json = {
 };
 
 export function printHubDocs(): string {
-  const rows = Object.keys(apiRows) as RowName[];
+  const rows = Object.keys(apiMethods) as MethodName[];
   const methods = groups.flatMap(([title, nouns]) => [
     `### ${title}`,
     "",
@@ -34,13 +34,13 @@ export function printHubDocs(): string {
   );
 }
 
-function methodLine(row: RowName): string {
-  const { does, gives, fields } = methodWords[row];
+function methodLine(row: MethodName): string {
+  const { does, gives, fields } = methodSummaries[row];
   const answer = fields === undefined ? gives : `${gives}: ${fields.map((field) => `\`${field}\``).join(", ")}`;
-  return `| \`${rowOnWire(row)}\` | ${paramsCell(row)} | ${does} | ${answer} |`;
+  return `| \`${toMethodName(row)}\` | ${paramsCell(row)} | ${does} | ${answer} |`;
 }
 
-function paramsCell(row: RowName): string {
+function paramsCell(row: MethodName): string {
   if (row === "turn.check")
     return "`directory`, `agent` = the configured one, `is_new` = `true`, and those of `turn.start` from `model` on";
   if (row === "turn.start" || row === "session.open") return "see below";
@@ -50,9 +50,9 @@ function paramsCell(row: RowName): string {
     .join("; ");
 }
 
-function longParams(row: RowName): string[] {
+function longParams(row: MethodName): string[] {
   return [
-    `### Params of \`${rowOnWire(row)}\``,
+    `### Params of \`${toMethodName(row)}\``,
     "",
     "| field | type | without it |",
     "|---|---|---|",
@@ -60,7 +60,7 @@ function longParams(row: RowName): string[] {
   ];
 }
 
-function fieldLines(row: RowName, schema: Json, prefix: string): string[] {
+function fieldLines(row: MethodName, schema: Json, prefix: string): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const isNeeded = schema.required?.includes(name) ?? false;
     const usual = field.default === undefined ? "" : valueWord(field.default);
@@ -71,14 +71,14 @@ function fieldLines(row: RowName, schema: Json, prefix: string): string[] {
   });
 }
 
-function configuredWord(row: RowName, path: string, usual: string): string {
+function configuredWord(row: MethodName, path: string, usual: string): string {
   const key = configuredFields[row]?.[path];
   const otherwise = path === "policy.sandbox" ? "`required` with `readonly` and `plan`, `auto` with the others" : usual;
   return key === undefined ? usual : `the configured \`${key}\`, else ${otherwise}`;
 }
 
-function schemaOf(row: RowName): Json {
-  return z.toJSONSchema(paramsOf[row], { io: "input", unrepresentable: "any" }) as Json;
+function schemaOf(row: MethodName): Json {
+  return z.toJSONSchema(methodParamSchemas[row], { io: "input", unrepresentable: "any" }) as Json;
 }
 
 function typeName(field: Json): string {
@@ -155,7 +155,7 @@ The answer is \`{protocol, version, pid, started_at}\`. The number is raised whe
 
 ## Asking
 
-Params go by name in an object, or by position in an array (the first ${mostPositions} at most, in the order of the tables). A field that does not exist is refused with the name that was probably meant. Names are snake_case and times ISO 8601 in UTC, both ways. Sessions, nodes, turns, asks and events are the records of [JSON.md](JSON.md) with some fields more: a session's \`forked_from\` and \`plan\`, a turn's \`policy\`, a node's \`kept_from\` and \`below_call\`, what a vendor wants back as \`opaque\`. Below \`input\`, \`metadata\`, \`opaque\`, \`parameters\`, \`answer_schema\`, \`value\` and \`written\` nothing is renamed: those names are others'.
+Params go by name in an object, or by position in an array (the first ${maxPositionalParams} at most, in the order of the tables). A field that does not exist is refused with the name that was probably meant. Names are snake_case and times ISO 8601 in UTC, both ways. Sessions, nodes, turns, asks and events are the records of [JSON.md](JSON.md) with some fields more: a session's \`forked_from\` and \`plan\`, a turn's \`policy\`, a node's \`kept_from\` and \`below_call\`, what a vendor wants back as \`opaque\`. Below \`input\`, \`metadata\`, \`opaque\`, \`parameters\`, \`answer_schema\`, \`value\` and \`written\` nothing is renamed: those names are others'.
 
 A request can be taken back with the notice \`hub.cancel {id}\`: \`doctor.try_agents\` stops then, other work that has begun is finished, and the answer is an error either way. To stop a turn, use \`turn.cancel\` or \`turn.kill\`.
 

@@ -1,6 +1,6 @@
 // The schemas of what `skein hub` prints as JSON.
 import { z } from "zod";
-import { running } from "./records.ts";
+import { turnInfo } from "./records.ts";
 
 const place = {
   url: z.string().describe("the WebSocket"),
@@ -22,7 +22,7 @@ export const hubStatus = z.discriminatedUnion("status", [
     status: z.literal("running"),
     ...place,
     uptime_ms: z.number().int().nonnegative(),
-    turns: z.array(running).describe("what runs in it"),
+    turns: z.array(turnInfo).describe("what runs in it"),
   }),
   z.strictObject({ status: z.literal("not-running") }),
 ]);

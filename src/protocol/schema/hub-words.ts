@@ -1,18 +1,18 @@
 // What every method does and gives, in a line each, for docs/HUB.md. The fields of what it gives have a type error when
 // they are misnamed, and a test holds them to what a real house answers.
 import type { Api } from "../api.ts";
-import type { RowName } from "../api-rows.ts";
-import type { RowFunction } from "./api.ts";
+import type { MethodName } from "../api-rows.ts";
+import type { MethodFunction } from "./api.ts";
 
 type SnakeName<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
   : "";
-type Given<Row extends RowName> = Awaited<ReturnType<RowFunction<Row>>>;
+type MethodResult<Row extends MethodName> = Awaited<ReturnType<MethodFunction<Row>>>;
 type Each<Value> = Value extends readonly (infer Item)[] ? Item : Value;
-type FieldOf<Row extends RowName> = Each<Given<Row>> extends object ? SnakeName<keyof Each<Given<Row>>> : never;
+type FieldOf<Row extends MethodName> = Each<MethodResult<Row>> extends object ? SnakeName<keyof Each<MethodResult<Row>>> : never;
 
 /** Without `fields` it is a thing that docs/JSON.md describes, or nothing. */
-export type MethodWords<Row extends RowName> = { does: string; gives: string; fields?: readonly FieldOf<Row>[] };
+export type MethodSummary<Row extends MethodName> = { does: string; gives: string; fields?: readonly FieldOf<Row>[] };
 
 export const groups: readonly (readonly [title: string, nouns: readonly Exclude<keyof Api, "close">[]])[] = [
   ["Sessions and their trees", ["session", "branch"]],
@@ -24,7 +24,7 @@ export const groups: readonly (readonly [title: string, nouns: readonly Exclude<
   ["Configuration and records", ["config", "trust", "usage", "store"]],
 ];
 
-export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
+export const methodSummaries: { readonly [Row in MethodName]: MethodSummary<Row> } = {
   "session.open": { does: "Makes a session, or finds one by name or the project's latest.", gives: "a session" },
   "session.list": { does: "The latest first; `project` null is all projects.", gives: "sessions" },
   "session.tree": {
@@ -272,7 +272,7 @@ export const methodWords: { readonly [Row in RowName]: MethodWords<Row> } = {
 };
 
 /** Fields that are as configured when they are left out, and their keys in docs/CONFIG.md. */
-export const configuredFields: { readonly [Row in RowName]?: Readonly<Record<string, string>> } = {
+export const configuredFields: { readonly [Row in MethodName]?: Readonly<Record<string, string>> } = {
   "session.open": { agent: "agent", tool_level: "tool_level" },
   "turn.start": {
     tool_level: "tool_level",

@@ -6,7 +6,7 @@ import { line, sessionId, text, turnOutput } from "./mcp.ts";
 
 const suffix = line(40).optional();
 
-export const teamErrors = [
+export const teamErrorCodes = [
   "SESSION_NOT_FOUND",
   "AGENT_NOT_FOUND",
   "RESOURCE_LIMIT_EXCEEDED",
@@ -14,9 +14,9 @@ export const teamErrors = [
   "DEPENDENCY_NOT_MET",
   "SPAWN_FAILED",
 ] as const;
-export type TeamErrorCode = (typeof teamErrors)[number];
+export type TeamErrorCode = (typeof teamErrorCodes)[number];
 
-const error = z.looseObject({ code: z.enum(teamErrors), message: z.string(), details: z.looseObject({}) }).optional();
+const error = z.looseObject({ code: z.enum(teamErrorCodes), message: z.string(), details: z.looseObject({}) }).optional();
 
 export const orchestrateInput = z.strictObject({
   objective: text,

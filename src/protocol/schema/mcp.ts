@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Fault } from "../error.ts";
 import { historyKinds } from "../history.ts";
-import { complaint, type Nearest } from "./complaint.ts";
+import { validationMessage, type FindNearest } from "./complaint.ts";
 
 export type Schema<Value> = z.ZodType<Value>;
 
@@ -143,7 +143,7 @@ export const countTokensOutput = z.looseObject({
 });
 
 /** As a tool list shows it. What a model can't use (bounds, patterns, defaults of an answer) would only cost tokens. */
-export function shownSchema(schema: z.ZodType, side: "input" | "output"): Record<string, unknown> {
+export function toolListSchema(schema: z.ZodType, side: "input" | "output"): Record<string, unknown> {
   const unshown = new Set(side === "input" ? bounds : [...bounds, "required"]);
   return shortened(z.toJSONSchema(schema, { io: side, unrepresentable: "any" }), unshown) as Record<string, unknown>;
 }
@@ -165,8 +165,8 @@ function withNull(schema: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** What a model sent to a tool, or a fault in one line that names the field. */
-export function readToolInput<Value>(schema: z.ZodType<Value>, given: unknown, nearest: Nearest): Value {
+export function parseToolInput<Value>(schema: z.ZodType<Value>, given: unknown, nearest: FindNearest): Value {
   const read = schema.safeParse(given ?? {});
   if (read.success) return read.data;
-  throw new Fault("usage", complaint(read.error.issues, given, schema, nearest));
+  throw new Fault("usage", validationMessage(read.error.issues, given, schema, nearest));
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { turnStatuses } from "../error.ts";
 import { groupPhases } from "../group.ts";
 import { importFormats } from "../import.ts";
-import { deniedKinds, policyNames, toolLevels } from "../policy.ts";
+import { denialKinds, policyNames, toolLevels } from "../policy.ts";
 
 const id = z
   .string()
@@ -140,7 +140,7 @@ export const session = z.strictObject({
     .describe("where an imported session comes from"),
 });
 
-export const imported = z.strictObject({
+export const importReport = z.strictObject({
   session,
   format: z.enum(importFormats),
   nodes: z.strictObject({ added: count, known: count.describe("those that were stored already") }),
@@ -222,7 +222,7 @@ export const event = z.discriminatedUnion("type", [
     type: z.literal("tool.denied"),
     ...passing,
     call: z.string(),
-    what: z.enum(deniedKinds).describe("what the policy, a limit or the guard did not allow"),
+    what: z.enum(denialKinds).describe("what the policy, a limit or the guard did not allow"),
     text: z.string().describe("what the model is told, too"),
   }),
   z.strictObject({ type: z.literal("model.retried"), ...passing, attempt: count, wait_ms: count, error }),
@@ -302,7 +302,7 @@ export const streamLine = z.discriminatedUnion("type", [
   }),
 ]);
 
-export const killed = z.strictObject({
+export const killReport = z.strictObject({
   session: id,
   outcome: z
     .enum(["not-running", "stopped", "killed"])
@@ -311,13 +311,13 @@ export const killed = z.strictObject({
   status: z.enum(turnStatuses).nullable().describe("how the session's last turn ended"),
 });
 
-export const paused = z.strictObject({
+export const pauseReport = z.strictObject({
   session: id,
   state: z.enum(["running", "paused", "not-running"]).describe("what it is now"),
   pid: count.nullable().describe("the process that runs the turn; null when nothing runs"),
 });
 
-export const running = z.strictObject({
+export const turnInfo = z.strictObject({
   state: z
     .enum(["running", "paused", "asking", "interrupted", "ended"])
     .describe("`interrupted`: the process that ran it is gone, and its end is not recorded yet"),
@@ -326,7 +326,7 @@ export const running = z.strictObject({
   turn,
 });
 
-export const detached = z.strictObject({
+export const detachedTurn = z.strictObject({
   session_id: id,
   turn_id: id,
   hub: z.strictObject({ pid: count, version: z.string() }).describe("the process that runs the turn"),

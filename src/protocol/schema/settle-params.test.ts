@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import type { Settings } from "../api.ts";
-import type { RowName } from "../api-rows.ts";
-import { unattended } from "../turn-start.ts";
-import { nothingConfigured as usual } from "../fixtures/settings.ts";
+import type { MethodName } from "../api-rows.ts";
+import { headlessLimits } from "../turn-start.ts";
+import { defaultSettings as usual } from "../fixtures/settings.ts";
 import { snakeCase } from "../wire-case.ts";
 import { checkParams } from "./api.ts";
 import { configuredFields } from "./hub-words.ts";
-import { settleParams } from "./settle-params.ts";
+import { fillDefaults } from "./settle-params.ts";
 
 /** Nothing in it is what it is without a configuration. */
 const configured: Settings = {
@@ -26,17 +26,20 @@ const configured: Settings = {
   contextFiles: false,
 };
 
-function settled(row: RowName, given: unknown, settings: Settings): Record<string, unknown> {
+function settled(row: MethodName, given: unknown, settings: Settings): Record<string, unknown> {
   const checked = checkParams(row, given);
   if (!checked.ok) throw new Error(checked.message);
-  return settleParams(row, checked.params, given, settings) as Record<string, unknown>;
+  return fillDefaults(row, checked.params, given, settings) as Record<string, unknown>;
 }
 
 test("with nothing configured, what is left out is what the table says", () => {
   const given = { session: "s", prompt: "hi" };
   const checked = checkParams("turn.start", given);
   expect(checked).toEqual({ ok: true, params: settled("turn.start", given, usual) as never });
-  expect(settled("turn.start", given, usual)).toMatchObject({ timeoutMs: unattended.timeoutMs, limits: { maxSteps: unattended.maxSteps } });
+  expect(settled("turn.start", given, usual)).toMatchObject({
+    timeoutMs: headlessLimits.timeoutMs,
+    limits: { maxSteps: headlessLimits.maxSteps },
+  });
 });
 
 test("what is left out is as it is configured, by name and by position", () => {

@@ -1,38 +1,43 @@
 // What a client leaves out of a turn or of a session is what is configured where it works, as for a run that nobody
 // watches. What it says counts.
 import type { Settings } from "../api.ts";
-import type { RowName } from "../api-rows.ts";
-import { settledPolicy, settledTurn } from "../turn-start.ts";
+import type { MethodName } from "../api-rows.ts";
+import { configuredPolicy, configuredTurn } from "../turn-start.ts";
 import { snakeCase } from "../wire-case.ts";
-import { namedParams, type RowParams } from "./api.ts";
+import { namedParams, type MethodParams } from "./api.ts";
 
 type Fields = Record<string, unknown>;
-type Settled = (settings: Settings, said: Said) => Fields;
+type DefaultsFor = (settings: Settings, said: GivenFields) => Fields;
 /** What decides about what else is usual. */
-type Said = { toolLevel?: Settings["toolLevel"]; policy?: Settings["policy"] };
+type GivenFields = { toolLevel?: Settings["toolLevel"]; policy?: Settings["policy"] };
 
-const turn: Settled = (settings, said) => {
-  const { toolLevel, contextFiles, limits, timeoutMs, idleMs } = settledTurn(settings);
-  const policy = settledPolicy({ ...settings, toolLevel: said.toolLevel ?? toolLevel }, said.policy);
+const turn: DefaultsFor = (settings, said) => {
+  const { toolLevel, contextFiles, limits, timeoutMs, idleMs } = configuredTurn(settings);
+  const policy = configuredPolicy({ ...settings, toolLevel: said.toolLevel ?? toolLevel }, said.policy);
   return { toolLevel, contextFiles, limits, timeoutMs, idleMs, policy };
 };
 
-const rows: { readonly [Row in RowName]?: Settled } = {
+const rows: { readonly [Row in MethodName]?: DefaultsFor } = {
   "session.open": ({ agent, toolLevel }) => ({ agent, toolLevel }),
   "turn.start": turn,
   "turn.check": (settings, said) => ({ agent: settings.agent, ...turn(settings, said) }),
-  "bash.execute": (settings, said) => ({ policy: settledPolicy(settings, said.policy) }),
+  "bash.execute": (settings, said) => ({ policy: configuredPolicy(settings, said.policy) }),
 };
 
-export function isSettled(row: RowName): boolean {
+export function hasConfiguredDefaults(row: MethodName): boolean {
   return rows[row] !== undefined;
 }
 
 /** `params` as they were checked, `given` as they came. */
-export function settleParams<Row extends RowName>(row: Row, params: RowParams<Row>, given: unknown, settings: Settings): RowParams<Row> {
-  const named = namedParams(row, given) as Fields & { tool_level?: Said["toolLevel"]; policy?: { name?: Said["policy"] } };
+export function fillDefaults<Row extends MethodName>(
+  row: Row,
+  params: MethodParams<Row>,
+  given: unknown,
+  settings: Settings,
+): MethodParams<Row> {
+  const named = namedParams(row, given) as Fields & { tool_level?: GivenFields["toolLevel"]; policy?: { name?: GivenFields["policy"] } };
   const said = { ...(named.tool_level && { toolLevel: named.tool_level }), ...(named.policy?.name && { policy: named.policy.name }) };
-  return filled(params as Fields, named, rows[row]?.(settings, said) ?? {}) as RowParams<Row>;
+  return filled(params as Fields, named, rows[row]?.(settings, said) ?? {}) as MethodParams<Row>;
 }
 
 function filled(params: Fields, given: Fields, usual: Fields): Fields {

@@ -1,6 +1,6 @@
 // What a team is asked, and the plans that a planner, a file or a client of the hub makes for it.
 import { z } from "zod";
-import { strategies, usualLimits, workspaceKinds } from "../team.ts";
+import { strategies, defaultTeamLimits, workspaceKinds } from "../team.ts";
 import * as is from "./fields.ts";
 
 export const memberPlan = is.fields({
@@ -11,7 +11,7 @@ export const memberPlan = is.fields({
   model: is.nameOrNull,
   suffix: is.nameOrNull,
   task: is.text.min(1),
-  must_read: is.words.default([]),
+  must_read: is.textList.default([]),
   validation: z
     .array(
       z.discriminatedUnion("kind", [
@@ -21,7 +21,7 @@ export const memberPlan = is.fields({
     )
     .max(50)
     .default([]),
-  depends_on: is.words.default([]),
+  depends_on: is.textList.default([]),
   workspace: z.enum(workspaceKinds).nullable().default(null),
   timeout_ms: z.number().int().min(1).optional(),
   max_memory_mb: z.number().int().min(1).optional(),
@@ -36,9 +36,9 @@ const teamWish = is.fields({
   workspace: z.enum(workspaceKinds).default("worktree"),
   limits: is
     .fields({
-      max_agents: z.number().int().min(1).max(1_000).default(usualLimits.maxAgents),
-      max_per_role: z.number().int().min(1).max(1_000).default(usualLimits.maxPerRole),
-      max_memory_mb: z.number().int().min(64).nullable().default(usualLimits.maxMemoryMb),
+      max_agents: z.number().int().min(1).max(1_000).default(defaultTeamLimits.maxAgents),
+      max_per_role: z.number().int().min(1).max(1_000).default(defaultTeamLimits.maxPerRole),
+      max_memory_mb: z.number().int().min(64).nullable().default(defaultTeamLimits.maxMemoryMb),
     })
     .prefault({}),
   cast: z

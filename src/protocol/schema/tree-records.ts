@@ -6,7 +6,7 @@ import { node, session, transcriptHeader, transcriptLine, turn, usage } from "./
 const count = z.number().int().nonnegative();
 const time = z.iso.datetime({ precision: 3 });
 
-export const found = z.strictObject({
+export const foundNode = z.strictObject({
   node,
   session: session.describe("who wrote it"),
   snippet: z.string(),

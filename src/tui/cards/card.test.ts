@@ -1,7 +1,7 @@
 // Blocks as rows: what each looks like, that nothing ever leaves its columns, and that text which grew looks like text that was there.
 import { describe, expect, test } from "bun:test";
-import type { Look } from "../../kit/ansi.ts";
-import { nothingSpent } from "../../protocol/usage.ts";
+import type { TextStyle } from "../../kit/ansi.ts";
+import { zeroSpent } from "../../protocol/usage.ts";
 import type { Block, SessionBlock, ToolBlock } from "../blocks.ts";
 import { cardStrips } from "./card.ts";
 import type { Row } from "./wrap.ts";
@@ -129,14 +129,14 @@ describe("a call", () => {
 });
 
 test("a sub-session tells who, what, how it stands, what it used and what it does", () => {
-  const spent = { usage: { ...nothingSpent.usage, input: 1200, output: 30 }, costUsd: 0.01 };
+  const spent = { usage: { ...zeroSpent.usage, input: 1200, output: 30 }, costUsd: 0.01 };
   const block: SessionBlock = {
     id: "s",
     kind: "session",
     agent: "codex",
     task: "Look\nat it",
     state: "asking",
-    spent: nothingSpent,
+    spent: zeroSpent,
     current: spent,
     doing: "first\nnow this\n",
   };
@@ -221,7 +221,7 @@ function textRows(block: Block, columns: number, how: "open" | "folded" = "open"
 
 function more(at: number, text: string): Block[] {
   const span = { startedAt: null, tookMs: null };
-  const spent = nothingSpent;
+  const spent = zeroSpent;
   return [
     { id: `tool${at}`, kind: "tool", name: text, input: { command: text, more: text }, output: "", span, result: { text, isError: true } },
     { id: `run${at}`, kind: "tool", name: "bash", input: text, output: text, span, result: null },
@@ -232,7 +232,7 @@ function more(at: number, text: string): Block[] {
   ];
 }
 
-function lookName({ color, dim }: Look): string {
+function lookName({ color, dim }: TextStyle): string {
   if (dim !== true && color === undefined) return "plain";
   return dim === true ? "comment" : ({ 1: "gone", 2: "text", 5: "word", 6: "number" }[color as number] ?? "?");
 }

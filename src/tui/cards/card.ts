@@ -1,6 +1,6 @@
 // A block as strips of rows: folded to a line or two, or open. What was laid out of the blocks that were looked at last
 // is kept, so that a frame costs what changed, and memory does not grow with all that was ever in view.
-import type { Look, Run } from "../../kit/ansi.ts";
+import type { TextStyle, TextRun } from "../../kit/ansi.ts";
 import { oneLine, shortCount } from "../../kit/text.ts";
 import type { Block } from "../blocks.ts";
 import { addSpent } from "../../protocol/usage.ts";
@@ -9,9 +9,9 @@ import { diff, diffCounts } from "./diff.ts";
 import { imageSize } from "./image-size.ts";
 import { accent, bad, busy, faint, good, proseColumns } from "../looks.ts";
 import { markdown } from "./markdown.ts";
-import { behind, strip, stripsOf, type Strip } from "./strips.ts";
+import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
 import { toolStrips } from "./tool.ts";
-import { oneRow, short } from "./wrap.ts";
+import { oneRow, shortText } from "./wrap.ts";
 
 type Card = { block: Block; columns: number; isOpen: boolean; strips: readonly Strip[] };
 
@@ -29,16 +29,16 @@ export function cardStrips(block: Block, columns: number, isOpen: boolean): read
 }
 
 /** Whether a block of this kind is open until someone folds it. */
-export function opensItself(block: Block): boolean {
+export function opensByDefault(block: Block): boolean {
   return !["tool", "thinking", "session"].includes(block.kind);
 }
 
-const said = behind({ text: "▌ ", look: accent }, {}, proseColumns);
-const thought = behind({ text: "~ ", look: faint }, { ...faint, italic: true }, proseColumns);
-const noted = behind({ text: "· ", look: faint }, faint, proseColumns);
-const failed = behind({ text: "✗ ", look: { ...bad, bold: true } }, bad, proseColumns);
-const hinted = behind({ text: "  ", look: {} }, faint, proseColumns);
-const delegated = behind({ text: "◆ ", look: accent }, {}, proseColumns);
+const said = prefixedText({ text: "▌ ", look: accent }, {}, proseColumns);
+const thought = prefixedText({ text: "~ ", look: faint }, { ...faint, italic: true }, proseColumns);
+const noted = prefixedText({ text: "· ", look: faint }, faint, proseColumns);
+const failed = prefixedText({ text: "✗ ", look: { ...bad, bold: true } }, bad, proseColumns);
+const hinted = prefixedText({ text: "  ", look: {} }, faint, proseColumns);
+const delegated = prefixedText({ text: "◆ ", look: accent }, {}, proseColumns);
 
 function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[] {
   switch (block.kind) {
@@ -49,7 +49,7 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "thinking":
       return isOpen
         ? stripsOf(thought, block.text.trimEnd(), columns)
-        : row(columns, { text: `~ ${short(block.text, block.isLive === true ? "last line" : "beginning")}`, look: faint });
+        : row(columns, { text: `~ ${shortText(block.text, block.isLive === true ? "last line" : "beginning")}`, look: faint });
     case "tool":
       return toolStrips(block, columns, isOpen);
     case "diff":
@@ -61,14 +61,14 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "turn":
       return row(columns, { text: `── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), look: faint });
     case "note":
-      return isOpen ? stripsOf(noted, block.text.trimEnd(), columns) : row(columns, { text: `· ${short(block.text)}`, look: faint });
+      return isOpen ? stripsOf(noted, block.text.trimEnd(), columns) : row(columns, { text: `· ${shortText(block.text)}`, look: faint });
     case "error":
       return [...stripsOf(failed, block.text, columns), ...(block.hint === null ? [] : stripsOf(hinted, block.hint, columns))];
   }
 }
 
-function first(text: string): Run {
-  return { text: short(text), look: {} };
+function first(text: string): TextRun {
+  return { text: shortText(text), look: {} };
 }
 
 function diffStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
@@ -85,16 +85,16 @@ function diffStrips(text: string, columns: number, isOpen: boolean): readonly St
   return isOpen ? [...head, ...stripsOf(diff, text.trimEnd(), columns).slice(1)] : head;
 }
 
-const lookOfState: Record<string, Look> = { running: busy, asking: busy, paused: faint, ok: good };
+const lookOfState: Record<string, TextStyle> = { running: busy, asking: busy, paused: faint, ok: good };
 
 function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: number, isOpen: boolean): readonly Strip[] {
   const { agent, task, state } = block;
   const spent = addSpent(block.spent, block.current);
   const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
-  const doing = short(block.doing, "last line");
+  const doing = shortText(block.doing, "last line");
   const used = Object.values(spent.usage).every((count) => count === 0) ? [] : [tokensText(spent.usage, shortCount), cost];
   const rest = [...used, ...(doing === "" ? [] : [doing])].map((each) => ` · ${each}`).join("");
-  const told: Run[] = [
+  const told: TextRun[] = [
     { text: "  ", look: {} },
     { text: state, look: lookOfState[state] ?? bad },
     { text: rest, look: faint },
@@ -112,6 +112,6 @@ function imageText({ image }: Extract<Block, { kind: "image" }>): string {
   return [`image (${image.mime})`, ...(size === null ? [] : [`${size.width} × ${size.height}`]), kilobytes].join(" · ");
 }
 
-function row(columns: number, ...runs: Run[]): Strip[] {
+function row(columns: number, ...runs: TextRun[]): Strip[] {
   return [strip(() => [oneRow(runs, columns)])];
 }

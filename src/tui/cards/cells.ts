@@ -8,7 +8,7 @@ const plain = /^[\x20-\x7e]*$/;
 const strayMark = /^(?:\p{M}|\u200C|\u200D)+/u;
 
 /** Of one line; its tabs lead to the next column that is a multiple of four. */
-export function shownText(line: string): string {
+export function printableText(line: string): string {
   if (plain.test(line)) return line;
   const clean = line.toWellFormed().replace(hidden, "").replace(strayMark, "");
   return clean.includes("\t") ? withoutTabs(clean) : clean;

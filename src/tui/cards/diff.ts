@@ -1,16 +1,16 @@
 // A unified diff in rows: what changed in colour, with the numbers of the lines in the file as it is now (or was, for
 // what is gone). The lines around it are painted as code.
-import type { Run } from "../../kit/ansi.ts";
+import type { TextRun } from "../../kit/ansi.ts";
 import { bad, code, faint, good } from "../looks.ts";
-import { strip, type Reader, type Strip } from "./strips.ts";
-import { languageNamed, paintLine, type Painting } from "./syntax.ts";
+import { strip, type BlockReader, type Strip } from "./strips.ts";
+import { findLanguage, colorLine, type SyntaxState } from "./syntax.ts";
 import { blanks, wrapRuns } from "./wrap.ts";
 
-type State = { before: string; old: number; now: number; painting: Painting };
+type State = { before: string; old: number; now: number; painting: SyntaxState };
 
 const numberColumns = 5;
 
-export const diff: Reader<State> = {
+export const diff: BlockReader<State> = {
   start: { before: "", old: 0, now: 0, painting: { language: null, until: null } },
   line: (line, state, columns) => {
     const name = /^(---|\+\+\+) (?:[ab]\/)?(.*?)\t?$/.exec(line);
@@ -33,7 +33,7 @@ export const diff: Reader<State> = {
 function nameLine(isOld: boolean, name: string, state: State, columns: number): { strips: Strip[]; state: State } {
   if (isOld) return { strips: [], state: { ...state, before: name } };
   const shown = shownName(state.before, name);
-  const language = languageNamed(/\.(\w+)$/.exec(name)?.[1] ?? "");
+  const language = findLanguage(/\.(\w+)$/.exec(name)?.[1] ?? "");
   return {
     strips: [strip(() => wrapRuns([{ text: shown, look: { bold: true } }], columns))],
     state: { ...state, painting: { language: language === "diff" ? null : language, until: null } },
@@ -44,14 +44,14 @@ function changedLine(line: string, state: State, columns: number): { strips: Str
   const sign = line.charAt(0);
   const text = line.slice(1);
   const hang = blanks(numberColumns + 2);
-  const rows = (number: number | null, mark: Run, runs: Run[]) =>
+  const rows = (number: number | null, mark: TextRun, runs: TextRun[]) =>
     strip(() => wrapRuns([{ text: `${number ?? ""} `.padStart(numberColumns), look: faint }, mark, ...runs], columns, hang));
   if (sign === "+")
     return { strips: [rows(state.now, { text: "+ ", look: good }, [{ text, look: good }])], state: { ...state, now: state.now + 1 } };
   if (sign === "-")
     return { strips: [rows(state.old, { text: "- ", look: bad }, [{ text, look: bad }])], state: { ...state, old: state.old + 1 } };
   if (sign === "\\") return { strips: [rows(null, { text: "  ", look: faint }, [{ text: line, look: faint }])], state };
-  const painted = paintLine(text, state.painting);
+  const painted = colorLine(text, state.painting);
   const next = { ...state, old: state.old + 1, now: state.now + 1, painting: painted.painting };
   return { strips: [rows(state.now, { text: "  ", look: faint }, painted.runs)], state: next };
 }

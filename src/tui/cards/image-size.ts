@@ -17,13 +17,13 @@ export function imageSize(image: ImageData): ImageSize | null {
 }
 
 /** In pixels, where the terminal does not tell. */
-export const usualCell = { width: 10, height: 20 };
+export const defaultCellSize = { width: 10, height: 20 };
 const tallest = 12;
 
 /** No larger than it is, no wider than there is room, and at most half as high as the screen. */
 export function imageRows({ width, height }: ImageSize, room: { columns: number; screenRows: number }): number {
-  const shownWidth = Math.min(width, room.columns * usualCell.width);
-  const rows = Math.round((shownWidth * height) / Math.max(1, width) / usualCell.height);
+  const shownWidth = Math.min(width, room.columns * defaultCellSize.width);
+  const rows = Math.round((shownWidth * height) / Math.max(1, width) / defaultCellSize.height);
   return Math.max(1, Math.min(rows, tallest, Math.floor(room.screenRows / 2)));
 }
 

@@ -1,5 +1,5 @@
 // Markdown inside a line: code, emphasis, what is struck out, links and images. A mark without its other half stays text.
-import type { Look, Run } from "../../kit/ansi.ts";
+import type { TextStyle, TextRun } from "../../kit/ansi.ts";
 import { code, faint } from "../looks.ts";
 
 const marks = new RegExp(
@@ -17,10 +17,10 @@ const marks = new RegExp(
   "g",
 );
 
-export function inline(text: string, look: Look): Run[] {
-  const runs: Run[] = [];
+export function inlineRuns(text: string, look: TextStyle): TextRun[] {
+  const runs: TextRun[] = [];
   let from = 0;
-  const push = (piece: string, style: Look) => {
+  const push = (piece: string, style: TextStyle) => {
     if (piece !== "") runs.push({ text: piece, look: style });
   };
   for (const found of text.matchAll(marks)) {
@@ -33,16 +33,16 @@ export function inline(text: string, look: Look): Run[] {
   return runs;
 }
 
-function marked(found: Record<string, string | undefined>, look: Look): Run[] {
+function marked(found: Record<string, string | undefined>, look: TextStyle): TextRun[] {
   const strong = found["strong"] ?? found["strongToo"];
   const emphasis = found["emphasis"] ?? found["emphasisToo"];
   const { code: quoted, both, struck, label, target, image } = found;
   if (quoted !== undefined) return [{ text: quoted.replace(/^ (.*\S.*) $/, "$1"), look: { ...look, ...code } }];
-  if (both !== undefined) return inline(both, { ...look, bold: true, italic: true });
-  if (strong !== undefined) return inline(strong, { ...look, bold: true });
-  if (emphasis !== undefined) return inline(emphasis, { ...look, italic: true });
-  if (struck !== undefined) return inline(struck, { ...look, strike: true });
+  if (both !== undefined) return inlineRuns(both, { ...look, bold: true, italic: true });
+  if (strong !== undefined) return inlineRuns(strong, { ...look, bold: true });
+  if (emphasis !== undefined) return inlineRuns(emphasis, { ...look, italic: true });
+  if (struck !== undefined) return inlineRuns(struck, { ...look, strike: true });
   if (label === undefined || target === undefined) return [];
-  const shown = inline(image === "!" ? `image: ${label}` : label, { ...look, underline: true });
+  const shown = inlineRuns(image === "!" ? `image: ${label}` : label, { ...look, underline: true });
   return target === label ? shown : [...shown, { text: ` (${target})`, look: { ...look, ...faint } }];
 }

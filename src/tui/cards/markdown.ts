@@ -1,20 +1,20 @@
 // Markdown as a terminal shows it: headings, lists, quotes, fences, tables, rules. What it does not know stays as it was
 // written; half-written text is shown as far as it goes. A line break is kept: text that streams never jumps.
-import type { Look } from "../../kit/ansi.ts";
+import type { TextStyle } from "../../kit/ansi.ts";
 import { cellsOf } from "./cells.ts";
-import { inline } from "./inline.ts";
+import { inlineRuns } from "./inline.ts";
 import { faint, heading, marker, proseColumns } from "../looks.ts";
-import { strip, type Reader, type Strip } from "./strips.ts";
-import { languageNamed, paintLine, type Painting } from "./syntax.ts";
-import { isTableLine, mostTableRows, readTable, tableStrip, type Table } from "./table.ts";
+import { strip, type BlockReader, type Strip } from "./strips.ts";
+import { findLanguage, colorLine, type SyntaxState } from "./syntax.ts";
+import { isTableLine, maxTableRows, readTable, tableStrip, type Table } from "./table.ts";
 import { blanks, wrapRuns, type Row } from "./wrap.ts";
 
-type Fence = { mark: string; painting: Painting };
+type Fence = { mark: string; painting: SyntaxState };
 type State = { fence: Fence | null; table: Table | null };
 
 const outside: State = { fence: null, table: null };
 
-export const markdown: Reader<State> = {
+export const markdown: BlockReader<State> = {
   start: outside,
   line: (line, state, columns) =>
     state.fence !== null
@@ -29,7 +29,7 @@ function openLine(line: string, columns: number): { strips: Strip[]; state: Stat
   const fence = /^\s*(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/.exec(line);
   if (fence !== null) {
     const [, mark = "", name = ""] = fence;
-    const painting = { language: languageNamed(name), until: null };
+    const painting = { language: findLanguage(name), until: null };
     return { strips: [strip(() => edge(`╭─ ${name}`.trimEnd(), columns))], state: { fence: { mark, painting }, table: null } };
   }
   if (isTableLine(line)) return { strips: [], state: { fence: null, table: { lines: [line], shape: null } } };
@@ -40,7 +40,7 @@ function fencedLine(line: string, { mark, painting }: Fence, columns: number): {
   const closing = line.trim();
   if (closing.startsWith(mark) && closing === mark.charAt(0).repeat(closing.length))
     return { strips: [strip(() => edge("╰─", columns))], state: outside };
-  const painted = paintLine(line, painting);
+  const painted = colorLine(line, painting);
   const bar = { text: "│ ", look: faint };
   const rows = strip(() => wrapRuns([bar, ...painted.runs], columns, bar));
   return { strips: [rows], state: { fence: { mark, painting: painted.painting }, table: null } };
@@ -56,7 +56,7 @@ function tableLine(line: string, table: Table, columns: number): { strips: Strip
     return { strips: [...tableStrips(table, columns), ...next.strips], state: next.state };
   }
   const grown = { ...table, lines: [...table.lines, line] };
-  if (grown.lines.length < mostTableRows) return { strips: [], state: { fence: null, table: grown } };
+  if (grown.lines.length < maxTableRows) return { strips: [], state: { fence: null, table: grown } };
   const read = readTable(grown, columns);
   return { strips: tableStrips(grown, columns), state: read === null ? outside : { fence: null, table: { lines: [], shape: read.shape } } };
 }
@@ -72,26 +72,26 @@ function lineRows(line: string, columns: number): Row[] {
   const title = /^ {0,3}(#{1,6})\s+(.*?)(?:\s#+)?\s*$/.exec(line);
   if (title !== null) {
     const [, level = "", text = ""] = title;
-    return wrapRuns(inline(text, level.length === 1 ? { ...heading, underline: true } : heading), prose);
+    return wrapRuns(inlineRuns(text, level.length === 1 ? { ...heading, underline: true } : heading), prose);
   }
   if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(prose), look: faint }]];
   return textRows(line, prose, {});
 }
 
 /** A quote, an item of a list, or neither; a quote may hold either, and an item a box to be ticked. */
-function textRows(line: string, columns: number, look: Look): Row[] {
+function textRows(line: string, columns: number, look: TextStyle): Row[] {
   const quote = /^\s{0,3}>\s?(.*)$/.exec(line);
   if (quote !== null && columns > 8) {
     const bar = { text: "│ ", look: marker };
     return textRows(quote[1] ?? "", columns - 2, { ...look, italic: true }).map((row) => [bar, ...row]);
   }
   const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
-  if (item === null) return wrapRuns(inline(line, look), columns);
+  if (item === null) return wrapRuns(inlineRuns(line, look), columns);
   const [, indent = "", sign = "", tick, rest = ""] = item;
   const box = tick === undefined ? "" : tick === " " ? "[ ] " : "[x] ";
   const head = { text: `${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, look: marker };
   return wrapRuns(
-    [head, ...inline(rest, tick === "x" || tick === "X" ? { ...look, ...faint } : look)],
+    [head, ...inlineRuns(rest, tick === "x" || tick === "X" ? { ...look, ...faint } : look)],
     columns,
     blanks(cellsOf(head.text)),
   );

@@ -1,6 +1,6 @@
 // A block in strips: parts of it that are laid out by themselves, a line of its text or a table, and only when someone
 // looks. Text that grows keeps the strips of all that is finished in it; only its last line is read again.
-import { plainText, type Look, type Run } from "../../kit/ansi.ts";
+import { stripAnsi, type TextStyle, type TextRun } from "../../kit/ansi.ts";
 import { clusterStart } from "../../kit/text.ts";
 import { cellsOf } from "./cells.ts";
 import { wrapRuns, type Row } from "./wrap.ts";
@@ -8,7 +8,7 @@ import { wrapRuns, type Row } from "./wrap.ts";
 export type Strip = () => readonly Row[];
 
 /** How a kind of text is read, line by line; `State` is what a line needs to know of those before it. */
-export type Reader<State> = {
+export type BlockReader<State> = {
   start: State;
   line: (line: string, state: State, columns: number) => { strips: Strip[]; state: State };
   /** What is still held when the text ends. */
@@ -16,16 +16,16 @@ export type Reader<State> = {
 };
 
 /** The lines of a text that are finished, and what was made of them. */
-type Reading = { read: string; columns: number; strips: Strip[]; state: unknown };
+type ReadProgress = { read: string; columns: number; strips: Strip[]; state: unknown };
 
 /** Of the last text that each reader read: text grows in one place at a time. */
 
-const latest = new WeakMap<object, Reading>();
+const latest = new WeakMap<object, ReadProgress>();
 
-export function stripsOf<State>(reader: Reader<State>, text: string, columns: number): readonly Strip[] {
+export function stripsOf<State>(reader: BlockReader<State>, text: string, columns: number): readonly Strip[] {
   const known = latest.get(reader);
   const goesOn = known !== undefined && known.columns === columns && text.startsWith(known.read);
-  const reading: Reading = goesOn ? { ...known } : { read: "", columns, strips: [], state: reader.start };
+  const reading: ReadProgress = goesOn ? { ...known } : { read: "", columns, strips: [], state: reader.start };
   let at = reading.read.length;
   for (let end = endOfLine(text, at); end !== null; end = endOfLine(text, at)) {
     const read = reader.line(plainLine(text.slice(at, end)), reading.state as State, columns);
@@ -52,7 +52,7 @@ function endOfLine(text: string, from: number): number | null {
 }
 
 function plainLine(line: string): string {
-  return /^[\x20-\x7e]*$/.test(line) ? line : plainText(line);
+  return /^[\x20-\x7e]*$/.test(line) ? line : stripAnsi(line);
 }
 
 /** Laid out once, when it is first looked at. */
@@ -62,7 +62,7 @@ export function strip(layOut: () => readonly Row[]): Strip {
 }
 
 /** Text of one look behind a mark on every row. */
-export function behind(mark: Run, look: Look, most = Number.POSITIVE_INFINITY): Reader<null> {
+export function prefixedText(mark: TextRun, look: TextStyle, most = Number.POSITIVE_INFINITY): BlockReader<null> {
   const markCells = cellsOf(mark.text);
   const rows = (text: string, columns: number): Row[] => {
     const room = Math.min(columns, most) - markCells;

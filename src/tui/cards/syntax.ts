@@ -1,6 +1,6 @@
 // The colours of code: comments, strings, numbers and words of a language, from one table. A line is painted by itself,
 // knowing only whether a comment or a string is still open from the line before.
-import type { Look, Run } from "../../kit/ansi.ts";
+import type { TextStyle, TextRun } from "../../kit/ansi.ts";
 import { bad, code, faint, good, marker } from "../looks.ts";
 
 type Language = {
@@ -9,7 +9,7 @@ type Language = {
   /** What a comment to the end of the line begins with. */
   comment?: string;
   /** What lasts over lines: how it begins, how it ends, how it looks. */
-  spans?: readonly (readonly [begin: string, end: string, look: Look])[];
+  spans?: readonly (readonly [begin: string, end: string, look: TextStyle])[];
   quotes?: string;
   /** More of a language's own, where a word is not one: tags, keys. */
   also?: RegExp;
@@ -95,7 +95,7 @@ const languages: readonly Language[] = [
 ];
 
 /** What has been found out so far: the language, and what a line leaves open for the next. */
-export type Painting = { language: Painter | null; until: { end: string; look: Look } | null };
+export type SyntaxState = { language: Painter | null; until: { end: string; look: TextStyle } | null };
 type Painter = "diff" | { tokens: RegExp; words: ReadonlySet<string>; spans: NonNullable<Language["spans"]>; isCaseless: boolean };
 
 const painters = new Map<string, Painter>([
@@ -108,18 +108,18 @@ for (const language of languages) {
 }
 
 /** By the word behind a fence, or by how a file's name ends. Null: no colours. */
-export function languageNamed(name: string): Painter | null {
+export function findLanguage(name: string): Painter | null {
   return painters.get(name.toLowerCase().replace(/^[{.]+|[,}:].*$/g, "")) ?? null;
 }
 
-export function paintLine(line: string, painting: Painting): { runs: Run[]; painting: Painting } {
+export function colorLine(line: string, painting: SyntaxState): { runs: TextRun[]; painting: SyntaxState } {
   const { language } = painting;
   if (language === null) return { runs: [{ text: line, look: plain }], painting };
-  if (language === "diff") return { runs: [{ text: line, look: diffLook(line) }], painting };
-  const runs: Run[] = [];
+  if (language === "diff") return { runs: [{ text: line, look: diffLineStyle(line) }], painting };
+  const runs: TextRun[] = [];
   let { until } = painting;
   let at = 0;
-  const push = (end: number, look: Look) => {
+  const push = (end: number, look: TextStyle) => {
     if (end > at) runs.push({ text: line.slice(at, end), look });
     at = end;
   };
@@ -146,14 +146,14 @@ export function paintLine(line: string, painting: Painting): { runs: Run[]; pain
   return { runs, painting: { language, until } };
 }
 
-export function diffLook(line: string): Look {
+export function diffLineStyle(line: string): TextStyle {
   if (/^(\+\+\+|---|diff |index )/.test(line)) return { bold: true };
   return line.startsWith("+") ? good : line.startsWith("-") ? bad : line.startsWith("@@") ? code : plain;
 }
 
-const plain: Look = {};
+const plain: TextStyle = {};
 
-function lookOf(found: Record<string, string | undefined>, { words, isCaseless }: Exclude<Painter, "diff">): Look {
+function lookOf(found: Record<string, string | undefined>, { words, isCaseless }: Exclude<Painter, "diff">): TextStyle {
   if (found["comment"] !== undefined) return faint;
   if (found["quoted"] !== undefined) return good;
   if (found["also"] !== undefined) return code;

@@ -1,7 +1,7 @@
 // A table of Markdown in columns that fit: the widest give way first, and what does not fit in a cell is wrapped in it.
-import type { Run } from "../../kit/ansi.ts";
-import { cellsOf, shownText } from "./cells.ts";
-import { inline } from "./inline.ts";
+import type { TextRun } from "../../kit/ansi.ts";
+import { cellsOf, printableText } from "./cells.ts";
+import { inlineRuns } from "./inline.ts";
 import { faint } from "../looks.ts";
 import { strip, type Strip } from "./strips.ts";
 import { blanks, wrapRuns, type Row } from "./wrap.ts";
@@ -10,10 +10,10 @@ type Align = "left" | "right" | "center";
 export type Shape = { widths: number[]; aligns: Align[] };
 /** Lines that may be a table; with a shape they go on with one that has begun. */
 export type Table = { lines: readonly string[]; shape: Shape | null };
-type ReadTable = { shape: Shape; head: Run[][] | null; body: Run[][][] };
+type ReadTable = { shape: Shape; head: TextRun[][] | null; body: TextRun[][][] };
 
 /** So many are laid out together; the rows after them keep the columns that these have made. */
-export const mostTableRows = 50;
+export const maxTableRows = 50;
 
 const between = " │ ";
 
@@ -43,11 +43,11 @@ export function tableStrip({ shape, head, body }: ReadTable): Strip {
   });
 }
 
-function tableRow(cells: readonly Run[][], { widths, aligns }: Shape): Row[] {
+function tableRow(cells: readonly TextRun[][], { widths, aligns }: Shape): Row[] {
   const wrapped = widths.map((width, at) => wrapRuns(cells[at] ?? [], width));
   const height = Math.max(...wrapped.map((rows) => rows.length));
   return Array.from({ length: height }, (_, row) =>
-    widths.flatMap((width, at): Run[] => {
+    widths.flatMap((width, at): TextRun[] => {
       const text = wrapped[at]?.[row] ?? [];
       const free = Math.max(0, width - widthOf(text));
       const before = aligns[at] === "right" ? free : aligns[at] === "center" ? Math.floor(free / 2) : 0;
@@ -67,8 +67,8 @@ function narrowed(widths: number[], room: number): number[] {
   return next;
 }
 
-function cellsIn(line: string, count: number): Run[][] {
-  const cells = splitCells(line).map((cell) => inline(cell, {}));
+function cellsIn(line: string, count: number): TextRun[][] {
+  const cells = splitCells(line).map((cell) => inlineRuns(cell, {}));
   return Array.from({ length: count }, (_, at) => cells[at] ?? []);
 }
 
@@ -84,6 +84,6 @@ function alignOf(rule: string): Align {
   return right && rule.startsWith(":") ? "center" : right ? "right" : "left";
 }
 
-function widthOf(runs: readonly Run[]): number {
-  return runs.reduce((sum, { text }) => sum + cellsOf(shownText(text)), 0);
+function widthOf(runs: readonly TextRun[]): number {
+  return runs.reduce((sum, { text }) => sum + cellsOf(printableText(text)), 0);
 }

@@ -1,27 +1,27 @@
 // A call of a tool: `> tool(args) -- result` on a line; while it runs the last rows of what it prints stand below, and
 // open it shows all that it was given and gave.
-import type { Look } from "../../kit/ansi.ts";
+import type { TextStyle } from "../../kit/ansi.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { ToolBlock } from "../blocks.ts";
 import { bad, busy, faint, good } from "../looks.ts";
-import { behind, strip, stripsOf, type Strip } from "./strips.ts";
-import { fit, oneRow, short } from "./wrap.ts";
+import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
+import { fit, oneRow, shortText } from "./wrap.ts";
 
-const given = behind({ text: "  ", look: {} }, faint);
-const gave = behind({ text: "  │ ", look: faint }, {});
-const gaveError = behind({ text: "  │ ", look: faint }, bad);
+const given = prefixedText({ text: "  ", look: {} }, faint);
+const gave = prefixedText({ text: "  │ ", look: faint }, {});
+const gaveError = prefixedText({ text: "  │ ", look: faint }, bad);
 const tailRows = 5;
 
 export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): readonly Strip[] {
   const { result, input, output, span } = block;
-  const look: Look = result === null ? busy : result.isError ? bad : good;
+  const look: TextStyle = result === null ? busy : result.isError ? bad : good;
   const took = span.tookMs !== null && span.tookMs >= 1000 ? ` · ${formatDuration(span.tookMs)}` : "";
   const name = oneLine(block.name, 60);
   const ending = result === null ? "…" : endingOf(result);
   const room = columns - name.length - took.length - 4;
   const head = strip(() => {
-    const argument = fit(argumentOf(input), isOpen ? room : Math.max(8, Math.floor((room - 4) * 0.6)));
+    const argument = fit(mainArgument(input), isOpen ? room : Math.max(8, Math.floor((room - 4) * 0.6)));
     const rest = isOpen ? "" : ` -- ${fit(ending, Math.max(1, room - 4 - Bun.stringWidth(argument)))}`;
     const told = { text: rest, look: result?.isError === true ? bad : faint };
     return [
@@ -35,7 +35,7 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
   const body = result === null ? output : result.text;
   return [
     head,
-    ...(isAllOf(input, fit(argumentOf(input), room)) ? [] : stripsOf(given, inputText(input), columns)),
+    ...(isAllOf(input, fit(mainArgument(input), room)) ? [] : stripsOf(given, inputText(input), columns)),
     ...(body.trim() === "" ? [] : stripsOf(result?.isError === true ? gaveError : gave, body.trimEnd(), columns)),
   ];
 }
@@ -51,19 +51,19 @@ function tailStrip(output: string, columns: number): Strip {
 
 /** Why it failed stands at the end of what it gave. */
 function endingOf({ text, isError }: { text: string; isError: boolean }): string {
-  const whole = short(text) || "(nothing)";
+  const whole = shortText(text) || "(nothing)";
   const trimmed = text.trim();
-  const last = short(trimmed, "last line");
+  const last = shortText(trimmed, "last line");
   if (!isError || !trimmed.includes("\n") || last.length > 100) return whole;
-  return `${last}: ${short(trimmed.slice(0, trimmed.lastIndexOf("\n")))}`;
+  return `${last}: ${shortText(trimmed.slice(0, trimmed.lastIndexOf("\n")))}`;
 }
 
 /** What a call is mostly about, on one line. */
-export function argumentOf(input: ToolBlock["input"]): string {
-  if (typeof input === "string") return short(input);
+export function mainArgument(input: ToolBlock["input"]): string {
+  if (typeof input === "string") return shortText(input);
   const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
-  if (typeof main === "string") return short(main);
-  return Object.keys(input).length === 0 ? "" : short(JSON.stringify(input));
+  if (typeof main === "string") return shortText(main);
+  return Object.keys(input).length === 0 ? "" : shortText(JSON.stringify(input));
 }
 
 /** Whether the head has shown all that it was given. */

@@ -1,6 +1,6 @@
 // A label in a message that stands for more than fits there: a long paste, or an image. It is plain text of the draft,
 // so that it can be moved around and deleted; what it stands for is put in its place when the message is sent.
-import type { Line } from "../../kit/line-edit.ts";
+import type { EditLine } from "../../kit/line-edit.ts";
 
 export type Chip = { label: string; text: string } | { label: string; image: string };
 
@@ -27,7 +27,7 @@ function unused(name: string, chips: readonly Chip[]): string {
 }
 
 /** The message as it is sent. An image's label stays: the text may speak of it. */
-export function expanded(text: string, chips: readonly Chip[]): string {
+export function expandChips(text: string, chips: readonly Chip[]): string {
   const long = chips.flatMap((chip) => ("text" in chip ? [[chip.label, chip.text] as const] : []));
   if (long.length === 0) return text;
   const known = new Map(long);
@@ -40,7 +40,7 @@ export function imagesIn(text: string, chips: readonly Chip[]): string[] {
 }
 
 /** A label goes as a whole; null where none ends (begins) at the cursor. */
-export function withoutChip({ text, cursor }: Line, chips: readonly Chip[], side: "before" | "after"): Line | null {
+export function withoutChip({ text, cursor }: EditLine, chips: readonly Chip[], side: "before" | "after"): EditLine | null {
   for (const { label } of chips) {
     const start = side === "before" ? cursor - label.length : cursor;
     if (start >= 0 && text.startsWith(label, start))

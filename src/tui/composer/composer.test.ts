@@ -1,9 +1,9 @@
 // What is typed: keys in, the draft and what is to be done out.
 import { describe, expect, test } from "bun:test";
-import { firstState, type Effect, type Message, type State } from "../state.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "../state.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { update } from "../update.ts";
-import { pictureOf } from "../views/screen.ts";
+import { renderFrame } from "../views/screen.ts";
 
 const fresh = firstState({ size: { columns: 80, rows: 24 }, bindings: {}, net: "off", sandbox: "on" });
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
@@ -106,7 +106,7 @@ describe("completion", () => {
     expect(textOf(found)).toMatch(/@src\/app\.ts/);
     expect(press(found, "tab").state.draft.text).toBe("see @src/app.ts ");
     expect(press(found, "down", "enter").state.draft.text).toBe('see @"a pie.ts" ');
-    expect(pictureOf(found).cursor).toEqual({ row: 22, column: 9 });
+    expect(renderFrame(found).cursor).toEqual({ row: 22, column: 9 });
   });
   test("is shut by Esc until another word is begun, and never in the way of an address", () => {
     const open = apply(press(fresh, "@", "a").state, { type: "found files", query: "a", files: ["a.ts"], problem: null });
@@ -182,7 +182,7 @@ test("the draft stays when another session is opened", () => {
 
 // --- how it is done ---------------------------------------------------------------------------------------
 
-function apply(state: State, message: Message): State {
+function apply(state: State, message: UpdateMessage): State {
   return update(state, message).state;
 }
 
@@ -203,7 +203,7 @@ function drafts(state: State, ...keys: string[]): string[] {
 }
 
 function textOf(state: State): string {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.map((row) => row.map((run) => run.text).join(""))
     .join("\n");
 }

@@ -1,19 +1,19 @@
 // What belongs to the message being typed besides its text: what it was before, what was sent before it, what its
 // labels stand for, and what could complete the word at the cursor.
-import { emptyLine, type Line } from "../../kit/line-edit.ts";
+import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
 import type { Chip } from "./chips.ts";
 
 export type Composer = {
   /** The draft before each change, the latest last. */
-  undo: readonly Line[];
+  undo: readonly EditLine[];
   /** What was sent in this project, the latest last. */
   history: readonly string[];
   /** Which of it stands in the draft, and what was typed before it was called up. */
-  recalled: { at: number; typed: Line } | null;
+  recalled: { at: number; typed: EditLine } | null;
   chips: readonly Chip[];
   menu: Menu | null;
   /** The latest message as it was typed: it comes back when it is not taken. */
-  sent: { draft: Line; chips: readonly Chip[] } | null;
+  sent: { draft: EditLine; chips: readonly Chip[] } | null;
 };
 
 export type Menu = {
@@ -38,7 +38,7 @@ export const emptyComposer: Composer = { undo: [], history: [], recalled: null, 
 const mostUndo = 200;
 
 /** A change can be taken back; letters of one word go together. */
-export function withUndo(composer: Composer, before: Line, after: Line): Composer {
+export function withUndo(composer: Composer, before: EditLine, after: EditLine): Composer {
   if (after.text === before.text) return composer;
   const added = after.text.length - before.text.length;
   const letter = added === 1 ? after.text[before.cursor] : undefined;
@@ -46,24 +46,28 @@ export function withUndo(composer: Composer, before: Line, after: Line): Compose
   return isSameWord && composer.undo.length > 0 ? composer : { ...composer, undo: [...composer.undo, before].slice(-mostUndo) };
 }
 
-export function undone(composer: Composer): { composer: Composer; draft: Line } | null {
+export function undo(composer: Composer): { composer: Composer; draft: EditLine } | null {
   const draft = composer.undo.at(-1);
   return draft === undefined ? null : { composer: { ...composer, undo: composer.undo.slice(0, -1), recalled: null }, draft };
 }
 
 const mostHistory = 1000;
 
-export function remembered(composer: Composer, text: string): Composer {
+export function addToHistory(composer: Composer, text: string): Composer {
   const history = composer.history.at(-1) === text ? composer.history : [...composer.history, text].slice(-mostHistory);
   return { ...composer, history, recalled: null };
 }
 
 /** One message further back or nearer to now; behind the latest stands what was being typed. */
-export function recall(composer: Composer, draft: Line, by: -1 | 1): { text: string; recalled: Composer["recalled"] } | Line | null {
+export function recall(
+  composer: Composer,
+  draft: EditLine,
+  by: -1 | 1,
+): { text: string; recalled: Composer["recalled"] } | EditLine | null {
   const { history, recalled } = composer;
   const at = (recalled?.at ?? history.length) + by;
   if (at < 0 || (recalled === null && by > 0)) return null;
   const text = history[at];
-  if (text === undefined) return recalled?.typed ?? emptyLine;
+  if (text === undefined) return recalled?.typed ?? emptyEditLine;
   return { text, recalled: { at, typed: recalled?.typed ?? draft } };
 }

@@ -1,15 +1,15 @@
 // What could complete the word at the cursor: files after `@`, commands after a `/` at the start. Commands are known at
 // once, files are looked for meanwhile.
-import type { Line } from "../../kit/line-edit.ts";
+import type { EditLine } from "../../kit/line-edit.ts";
 import { screenCommands } from "../commands.ts";
-import { boxed, chosen, windowAround, type OverlayView } from "../overlays/box.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
+import { drawBox, selectedStyle, windowAround, type OverlayView } from "../overlays/box.ts";
+import { step, type Key, type State, type UpdateResult } from "../state.ts";
 import type { Choice, Menu } from "./composer.ts";
 
 const mostRows = 8;
 
 /** The menu that belongs to the draft as it is now. */
-export function menuFor(state: State): Step {
+export function menuFor(state: State): UpdateResult {
   const { draft, composer } = state;
   const found = wordAt(draft);
   const withMenu = (menu: Menu | null) => ({ ...state, composer: { ...composer, menu } });
@@ -23,7 +23,7 @@ export function menuFor(state: State): Step {
   return isShut ? step(withMenu(menu)) : step(withMenu(menu), { type: "find files", query: found.query });
 }
 
-function wordAt({ text, cursor }: Line): Pick<Menu, "kind" | "start" | "query"> | null {
+function wordAt({ text, cursor }: EditLine): Pick<Menu, "kind" | "start" | "query"> | null {
   const before = text.slice(0, cursor);
   const command = /^\/([a-z-]*)$/.exec(before);
   if (command !== null) return { kind: "command", start: 0, query: command[1] ?? "" };
@@ -59,7 +59,7 @@ export function isMenuKey({ mode, composer: { menu } }: State, { name }: Key): b
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1 };
 
 /** Null when the key is not for the menu. */
-export function pressInMenu(state: State, key: Key): Step | { complete: Line } | null {
+export function handleMenuKey(state: State, key: Key): UpdateResult | { complete: EditLine } | null {
   const { menu } = state.composer;
   if (menu === null || menu.isShut) return null;
   const withMenu = (next: Menu) => step({ ...state, composer: { ...state.composer, menu: next } });
@@ -76,7 +76,7 @@ export function pressInMenu(state: State, key: Key): Step | { complete: Line } |
 }
 
 /** A command that needs nothing more is run by the same Enter. */
-function runsAtOnce(state: State, menu: Menu, choice: Choice): Step | { complete: Line } {
+function runsAtOnce(state: State, menu: Menu, choice: Choice): UpdateResult | { complete: EditLine } {
   const command = screenCommands.find(({ name }) => `/${name}` === choice.text);
   const rest = state.draft.text.slice(state.draft.cursor);
   if (command === undefined || rest.trim() !== "" || command.typed?.startsWith("<") === true)
@@ -84,7 +84,7 @@ function runsAtOnce(state: State, menu: Menu, choice: Choice): Step | { complete
   return command.run({ ...state, draft: { text: "", cursor: 0 }, composer: { ...state.composer, undo: [], menu: null } }, "");
 }
 
-function completed({ text, cursor }: Line, { start }: Menu, choice: Choice): Line {
+function completed({ text, cursor }: EditLine, { start }: Menu, choice: Choice): EditLine {
   const rest = text.slice(cursor);
   const gap = /^\s/.test(rest) ? "" : " ";
   return { text: text.slice(0, start) + choice.text + gap + rest, cursor: start + choice.text.length + 1 };
@@ -98,9 +98,9 @@ export function menuView({ composer: { menu }, mode, size }: State, height: numb
   const wide = Math.max(0, ...shown.map(({ text }) => Bun.stringWidth(text)));
   const lines = shown.map(({ text, detail }, row) => {
     const line = detail === "" ? text : `${text}${" ".repeat(wide - Bun.stringWidth(text))}  ${detail}`;
-    return first + row === at ? { text: line.padEnd(inner), look: chosen } : line;
+    return first + row === at ? { text: line.padEnd(inner), look: selectedStyle } : line;
   });
   const told = choices === null ? ["looking…"] : lines.length === 0 ? [menu.problem ?? `no such ${menu.kind}`] : lines;
   const title = menu.kind === "file" ? "files: Tab or Enter takes one" : "commands: Enter runs one, Tab completes it";
-  return { rows: boxed(title, told, size.columns), cursor: null, isBeside: true };
+  return { rows: drawBox(title, told, size.columns), cursor: null, isBeside: true };
 }

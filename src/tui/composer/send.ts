@@ -1,31 +1,31 @@
 // Enter: what was typed goes to the agent, to a turn that runs, to a shell (`!`) or to a command of the screen (`/`).
-import { emptyLine } from "../../kit/line-edit.ts";
-import { goOn } from "../commands.ts";
+import { emptyEditLine } from "../../kit/line-edit.ts";
+import { continueTurn } from "../commands.ts";
 import { commandOfWord } from "../keymap.ts";
-import { step, tell, type State, type Step } from "../state.ts";
-import { expanded, imagesIn } from "./chips.ts";
-import { remembered } from "./composer.ts";
+import { step, withNotice, type State, type UpdateResult } from "../state.ts";
+import { expandChips, imagesIn } from "./chips.ts";
+import { addToHistory } from "./composer.ts";
 
-export function send(state: State): Step {
+export function send(state: State): UpdateResult {
   const { draft, composer, activity, session } = state;
-  const text = expanded(draft.text, composer.chips).trim();
-  if (text === "") return state.isInterrupted && activity === null ? goOn(state) : step(state);
+  const text = expandChips(draft.text, composer.chips).trim();
+  if (text === "") return state.isInterrupted && activity === null ? continueTurn(state) : step(state);
   const ran = slashCommand(state);
   if (ran !== null) return ran;
   if (state.visit !== null && activity === null)
-    return step(tell(state, "this is only watched: q in Normal mode goes back, :switch stays here"));
+    return step(withNotice(state, "this is only watched: q in Normal mode goes back, :switch stays here"));
   const images = imagesIn(draft.text, composer.chips);
   const sent = leftPrompt(state, text);
   const remember = { type: "remember", text } as const;
   if (draft.text.startsWith("!")) {
     const command = text.slice(1).trim();
     if (command === "") return step(state);
-    if (activity !== null) return step(tell(state, commandWaits(state)));
+    if (activity !== null) return step(withNotice(state, commandWaits(state)));
     return step({ ...sent, activity: "starting" }, { type: "execute", command, draft: text }, remember);
   }
   if (activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text, images }, remember);
-  if (session === null) return step(tell(state, "one moment: the turn is just starting"));
-  if (images.length > 0) return step(tell(state, "a turn that runs is sent text; the image can go with the next message"));
+  if (session === null) return step(withNotice(state, "one moment: the turn is just starting"));
+  if (images.length > 0) return step(withNotice(state, "a turn that runs is sent text; the image can go with the next message"));
   return step(sent, { type: "steer", session: session.id, text }, remember);
 }
 
@@ -36,25 +36,25 @@ function commandWaits({ runner }: State): string {
 
 function leftPrompt(state: State, text: string): State {
   const { draft, composer } = state;
-  const kept = remembered(composer, text);
+  const kept = addToHistory(composer, text);
   return {
     ...state,
-    draft: emptyLine,
+    draft: emptyEditLine,
     top: "end",
     composer: { ...kept, undo: [], chips: [], menu: null, sent: { draft, chips: composer.chips } },
   };
 }
 
 /** `/model x` is `:model x`. What begins like a path, or after a space, is text; what is nearly a command is asked about. */
-function slashCommand(state: State): Step | null {
+function slashCommand(state: State): UpdateResult | null {
   const [, word, argument = ""] = /^\/([a-z][a-z-]*)(?:\s+([^]*))?$/.exec(state.draft.text.trimEnd()) ?? [];
   if (word === undefined) return null;
   const command = commandOfWord(word);
   if ("run" in command && command.name === word) {
-    const left = { ...state, draft: emptyLine, composer: { ...state.composer, undo: [], menu: null } };
+    const left = { ...state, draft: emptyEditLine, composer: { ...state.composer, undo: [], menu: null } };
     return command.run(left, argument.trim());
   }
   const near = "run" in command ? command.name : command.near;
   if (near === null) return null;
-  return step(tell(state, `no command /${word}; did you mean /${near}? With a space before it, it is sent`, "error"));
+  return step(withNotice(state, `no command /${word}; did you mean /${near}? With a space before it, it is sent`, "error"));
 }

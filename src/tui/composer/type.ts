@@ -1,18 +1,18 @@
 // Typing a message: what each key does to the draft, and what goes with every change of it.
-import { rowMove } from "../../kit/lay-out.ts";
-import { insert, type Line } from "../../kit/line-edit.ts";
-import { edited } from "../edit-keys.ts";
-import { step, tell, type Key, type State, type Step } from "../state.ts";
+import { moveByRow } from "../../kit/lay-out.ts";
+import { insertText, type EditLine } from "../../kit/line-edit.ts";
+import { applyEditKey } from "../edit-keys.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
 import { composerPrompt } from "../views/layout.ts";
 import { imageChip, imagePathIn, pasteChip, withoutChip, type Chip } from "./chips.ts";
-import { recall, undone, withUndo } from "./composer.ts";
-import { menuFor, pressInMenu } from "./menu.ts";
+import { recall, undo, withUndo } from "./composer.ts";
+import { menuFor, handleMenuKey } from "./menu.ts";
 import { send } from "./send.ts";
 
-export function typeKey(state: State, key: Key): Step {
+export function typeKey(state: State, key: Key): UpdateResult {
   const { draft, composer } = state;
-  const inMenu = pressInMenu(state, key);
-  if (inMenu !== null) return "complete" in inMenu ? changed(state, inMenu.complete) : inMenu;
+  const inMenu = handleMenuKey(state, key);
+  if (inMenu !== null) return "complete" in inMenu ? setDraft(state, inMenu.complete) : inMenu;
   switch (key.name) {
     case "enter":
       return send(state);
@@ -23,47 +23,47 @@ export function typeKey(state: State, key: Key): Step {
     case "ctrl+_":
     case "ctrl+-":
     case "ctrl+/": {
-      const back = undone(composer);
-      return back === null ? step(tell(state, "nothing to take back")) : step({ ...state, ...back });
+      const back = undo(composer);
+      return back === null ? step(withNotice(state, "nothing to take back")) : step({ ...state, ...back });
     }
     case "backspace":
-      return changed(state, withoutChip(draft, composer.chips, "before") ?? edited(draft, key));
+      return setDraft(state, withoutChip(draft, composer.chips, "before") ?? applyEditKey(draft, key));
     case "delete":
-      return changed(state, withoutChip(draft, composer.chips, "after") ?? edited(draft, key));
+      return setDraft(state, withoutChip(draft, composer.chips, "after") ?? applyEditKey(draft, key));
     default:
-      return changed(state, edited(draft, key));
+      return setDraft(state, applyEditKey(draft, key));
   }
 }
 
 /** The draft as a person left it: it can be taken back, and the word at the cursor may be completed. */
-export function changed(state: State, draft: Line): Step {
+export function setDraft(state: State, draft: EditLine): UpdateResult {
   const composer = withUndo(state.composer, state.draft, draft);
   const recalled = draft.text === state.draft.text ? composer.recalled : null;
   return menuFor({ ...state, draft, composer: { ...composer, recalled } });
 }
 
 /** Text that is not typed letter by letter; a long one shows as a label. */
-export function paste(state: State, text: string): Step {
+export function paste(state: State, text: string): UpdateResult {
   const path = imagePathIn(text);
   const typing: State = { ...state, mode: "insert" };
   if (path !== null) return step(typing, { type: "attach", path, text });
   const chip = pasteChip(text, state.composer.chips);
-  return changed(withChip(typing, chip), insert(state.draft, chip?.label ?? text));
+  return setDraft(withChip(typing, chip), insertText(state.draft, chip?.label ?? text));
 }
 
 /** An image that was found at a pasted path; without one the path is text. */
-export function attach(state: State, { text, path }: { text: string; path: string | null }): Step {
+export function attach(state: State, { text, path }: { text: string; path: string | null }): UpdateResult {
   const chip = path === null ? null : imageChip(path, state.composer.chips);
-  return changed(withChip(state, chip), insert(state.draft, chip?.label ?? text));
+  return setDraft(withChip(state, chip), insertText(state.draft, chip?.label ?? text));
 }
 
 function withChip(state: State, chip: Chip | null): State {
   return chip === null ? state : { ...state, composer: { ...state.composer, chips: [...state.composer.chips, chip] } };
 }
 
-function moveOrRecall(state: State, by: -1 | 1): Step {
+function moveOrRecall(state: State, by: -1 | 1): UpdateResult {
   const { draft, composer } = state;
-  const moved = rowMove({ prompt: composerPrompt, line: draft, columns: state.size.columns, by });
+  const moved = moveByRow({ prompt: composerPrompt, line: draft, columns: state.size.columns, by });
   if (moved !== null) return step({ ...state, draft: moved });
   const waiting = state.queue.at(-1);
   if (by < 0 && draft.text === "" && waiting !== undefined && state.session !== null)
@@ -76,12 +76,12 @@ function moveOrRecall(state: State, by: -1 | 1): Step {
 }
 
 /** A message that waited stands in the prompt again, before what has been typed since. */
-export function takenBack(state: State, { input, text }: { input: string; text: string | null }): Step {
+export function restoreInput(state: State, { input, text }: { input: string; text: string | null }): UpdateResult {
   const queue = state.queue.filter(({ id }) => id !== input);
-  if (text === null) return step(tell({ ...state, queue }, "the agent has that message already"));
+  if (text === null) return step(withNotice({ ...state, queue }, "the agent has that message already"));
   const { draft } = state;
   const placed = withText({ ...state, queue, mode: "insert" }, text);
-  return draft.text === "" ? step(placed) : changed(placed, { ...placed.draft, text: `${placed.draft.text}\n${draft.text}` });
+  return draft.text === "" ? step(placed) : setDraft(placed, { ...placed.draft, text: `${placed.draft.text}\n${draft.text}` });
 }
 
 /** A message from before in the place of what was typed. */

@@ -1,8 +1,8 @@
 // What was typed and not sent: what of it is kept, how often, and how it comes back.
 import { expect, test } from "bun:test";
-import { apply, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
+import { apply, press, sampleSession, textOf } from "../fixtures/pressing.ts";
 import { firstState } from "../state.ts";
-import { keeping, unsentIn, type Unsent } from "./unsent.ts";
+import { createDraftSaver, unsentDraft, type UnsentDraft } from "./unsent.ts";
 
 const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
 const long = Array.from({ length: 12 }, (_, at) => `row ${at}`).join("\n");
@@ -13,7 +13,7 @@ test("what is typed comes back as it was, long pastes and images with it, and th
     { type: "paste", text: long },
     { type: "attached", path: "/a.png", text: "/a.png", problem: null },
   );
-  const unsent = unsentIn(typed)!;
+  const unsent = unsentDraft(typed)!;
   expect(unsent.text).toBe("see[pasted 12 lines][image a.png]");
   const back = apply(fresh, { type: "unsent", unsent: JSON.parse(JSON.stringify(unsent)), more: 0 });
   expect(textOf(back)).toMatch(/── an unsent message is back in the prompt ─[^]*> see\[pasted 12 lines\]\[image a\.png\]/);
@@ -23,26 +23,26 @@ test("what is typed comes back as it was, long pastes and images with it, and th
 });
 
 test("an interrupted turn says what Enter does beside a message that came back", () => {
-  const back = press({ ...fresh, session: sessionNamed("s"), isInterrupted: true }, "h", "i").state;
+  const back = press({ ...fresh, session: sampleSession("s"), isInterrupted: true }, "h", "i").state;
   expect(textOf(back)).toContain("interrupted: Enter sends the message, :continue goes on without");
 });
 
 test("a message counts as unsent until its turn has begun; what was only called up from before does not", () => {
   const sent = press(fresh, "o", "n", "e", "enter").state;
-  expect([sent.draft.text, unsentIn(sent)?.text]).toEqual(["", "one"]);
-  expect(unsentIn(press(sent, "t", "w", "o").state)?.text).toBe("one\ntwo");
-  expect(unsentIn({ ...sent, activity: "waiting" })).toBeNull();
+  expect([sent.draft.text, unsentDraft(sent)?.text]).toEqual(["", "one"]);
+  expect(unsentDraft(press(sent, "t", "w", "o").state)?.text).toBe("one\ntwo");
+  expect(unsentDraft({ ...sent, activity: "waiting" })).toBeNull();
   const typing = apply(press(fresh, "x").state, { type: "history", entries: ["before"] });
   const recalled = press(typing, "up").state;
-  expect([recalled.draft.text, unsentIn(recalled)?.text]).toEqual(["before", "x"]);
+  expect([recalled.draft.text, unsentDraft(recalled)?.text]).toEqual(["before", "x"]);
 });
 
 test("it is written once for many keys, at the latest when the screen goes, and removed at once when there is nothing left", () => {
-  const written: (Unsent | null)[] = [];
+  const written: (UnsentDraft | null)[] = [];
   const told: string[] = [];
   let problem: string | null = null;
-  const place = { take: () => null, keep: (unsent: Unsent | null) => void written.push(unsent), problem: () => problem };
-  const kept = keeping(place, (text) => told.push(text));
+  const place = { take: () => null, keep: (unsent: UnsentDraft | null) => void written.push(unsent), problem: () => problem };
+  const kept = createDraftSaver(place, (text) => told.push(text));
   let state = fresh;
   kept.note(state);
   for (const key of "hello".split("")) kept.note((state = press(state, key).state));

@@ -1,9 +1,9 @@
 // The agents panel's list and what is done to a turn, whichever process runs it, through the Api.
 import { Fault } from "../../protocol/error.ts";
-import { nameOf, type Actions, type Doing } from "./doing.ts";
-import { enter } from "./turns.ts";
+import { sessionLabel, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { enterSession } from "./turns.ts";
 
-export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
+export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
   "list agents": (doing, effect) =>
     listAgents(doing, effect).catch((error: unknown) => {
       doing.send({ type: "agents", told: { what: "failed", reading: effect.reading } });
@@ -11,7 +11,7 @@ export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume"
     }),
   visit: async (doing, { session, visit }) => {
     const found = session === null ? null : await doing.api.session.find({ wanted: session, directory: doing.directory });
-    await enter(doing, found, visit === null ? "work" : "watch");
+    await enterSession(doing, found, visit === null ? "work" : "watch");
     doing.send({ type: "visited", visit });
   },
   pause: async (doing, { session }) => tellState(doing, await doing.api.turn.pause({ session, force: false })),
@@ -30,7 +30,7 @@ export const agentsActions: Actions<"list agents" | "visit" | "pause" | "resume"
 
 type Listing = { reading: number; sinceMs: number; afterMs: number };
 
-async function listAgents(doing: Doing, { reading, sinceMs, afterMs }: Listing): Promise<void> {
+async function listAgents(doing: EffectContext, { reading, sinceMs, afterMs }: Listing): Promise<void> {
   const { api, send, project } = doing;
   if (afterMs > 0) await Bun.sleep(afterMs);
   const now = Date.now();
@@ -38,7 +38,7 @@ async function listAgents(doing: Doing, { reading, sinceMs, afterMs }: Listing):
   send({ type: "agents", told: { what: "listed", reading, rows, now } });
 }
 
-function tellState({ send }: Doing, { state }: { state: "running" | "paused" | "not-running" }): void {
+function tellState({ send }: EffectContext, { state }: { state: "running" | "paused" | "not-running" }): void {
   send({ type: "agents", told: { what: "changed" } });
   send({
     type: "told",
@@ -46,9 +46,9 @@ function tellState({ send }: Doing, { state }: { state: "running" | "paused" | "
   });
 }
 
-async function kill({ api, directory, send }: Doing, { session }: { session: string }): Promise<void> {
+async function kill({ api, directory, send }: EffectContext, { session }: { session: string }): Promise<void> {
   const { outcome } = await api.turn.kill({ session, force: false });
-  const name = nameOf(await api.session.find({ wanted: session, directory }));
+  const name = sessionLabel(await api.session.find({ wanted: session, directory }));
   send({ type: "agents", told: { what: "changed" } });
   const words = { "not-running": "did not run any more", stopped: "was stopped", killed: "was stopped by force" };
   send({ type: "told", text: `${name} ${words[outcome]}` });

@@ -2,15 +2,15 @@
 import { oneLine } from "../../kit/text.ts";
 import type { Ask } from "../../protocol/control.ts";
 import { Fault } from "../../protocol/error.ts";
-import type { Actions, Doing } from "./doing.ts";
-import { start } from "./turns.ts";
+import type { EffectHandlers, EffectContext } from "./doing.ts";
+import { startTurn } from "./turns.ts";
 
-export const askActions: Actions<"answer" | "list asks"> = { answer, "list asks": listAsks };
+export const askEffects: EffectHandlers<"answer" | "list asks"> = { answer, "list asks": listAsks };
 
 const mostListed = 20;
 
 /** A turn that ended with its question goes on when it is answered. */
-async function answer(doing: Doing, { ask, text }: { ask: string; text: string }): Promise<void> {
+async function answer(doing: EffectContext, { ask, text }: { ask: string; text: string }): Promise<void> {
   const { api, send } = doing;
   const answered = await recorded(doing, ask, text);
   send({ type: "answered", ask });
@@ -18,11 +18,11 @@ async function answer(doing: Doing, { ask, text }: { ask: string; text: string }
   const { session } = answered;
   if (session !== doing.session?.id) return send({ type: "told", text: `answered: ${oneLine(answered.answer ?? text, 100)}` });
   if (doing.following?.openTurn === null && (await api.ask.list({ session })).length === 0)
-    await start(doing, { prompt: null, images: [] });
+    await startTurn(doing, { prompt: null, images: [] });
 }
 
 /** Null where it was answered elsewhere meanwhile, or nobody waits for it any more. */
-async function recorded({ api }: Doing, ask: string, text: string): Promise<Ask | null> {
+async function recorded({ api }: EffectContext, ask: string, text: string): Promise<Ask | null> {
   try {
     return await api.ask.answer({ ask, text });
   } catch (error) {
@@ -32,7 +32,7 @@ async function recorded({ api }: Doing, ask: string, text: string): Promise<Ask 
 }
 
 /** The oldest first. */
-async function listAsks({ api, directory, project, send }: Doing): Promise<void> {
+async function listAsks({ api, directory, project, send }: EffectContext): Promise<void> {
   const asks = [];
   for (const ask of (await api.ask.list({ session: null })).slice(-mostListed))
     if ((await api.session.find({ wanted: ask.session, directory })).project === project) asks.push(ask);

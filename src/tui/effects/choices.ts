@@ -1,14 +1,14 @@
 // Who could answer: models and agents to choose from, as the Api lists them. What is ready comes first.
 import { priceText, windowText } from "../../kit/price-text.ts";
-import type { AgentRow } from "../../protocol/agents.ts";
-import type { AuthRow, ModelRow } from "../../protocol/api.ts";
-import type { Item } from "../overlays/picker.ts";
-import type { Actions, Doing } from "./doing.ts";
-import { takerOf } from "./settings.ts";
+import type { AgentInfo } from "../../protocol/agents.ts";
+import type { VendorAuth, ModelInfo } from "../../protocol/api.ts";
+import type { PickerItem } from "../overlays/picker.ts";
+import type { EffectHandlers, EffectContext } from "./doing.ts";
+import { nextAgent } from "./settings.ts";
 
-export const choiceActions: Actions<"list"> = {
+export const choiceEffects: EffectHandlers<"list"> = {
   list: async (doing, { purpose }) => {
-    let items: Item[] = [];
+    let items: PickerItem[] = [];
     try {
       items = await (purpose === "models" ? modelItems(doing) : agentItems(doing));
     } finally {
@@ -21,25 +21,25 @@ const here = "● ";
 const elsewhere = "  ";
 
 /** Another agent than the native one asks only some vendors, with a credential of its own. */
-async function modelItems(doing: Doing): Promise<Item[]> {
+async function modelItems(doing: EffectContext): Promise<PickerItem[]> {
   const { api } = doing;
-  const { agent: taker, model: now } = takerOf(doing);
+  const { agent: taker, model: now } = nextAgent(doing);
   const [models, auth, agents] = await Promise.all([api.models.list(), api.auth.status(), taker === "native" ? [] : api.agents.list()]);
   const agent = agents.find(({ name }) => name === taker);
   const rows =
     agent === undefined ? models : models.filter(({ vendor }) => agent.vendors.includes(vendor)).map((row) => readyFor(agent, row));
-  const isNow = ({ name, isDefault }: ModelRow) =>
+  const isNow = ({ name, isDefault }: ModelInfo) =>
     now === null ? isDefault && agent === undefined : now === name || now.startsWith(`${name}:`);
-  const rank = (row: ModelRow) => (isNow(row) ? 0 : row.isDefault ? 1 : row.ready ? 2 : 3);
+  const rank = (row: ModelInfo) => (isNow(row) ? 0 : row.isDefault ? 1 : row.ready ? 2 : 3);
   return rows.toSorted((a, b) => rank(a) - rank(b)).map((row) => modelItem(row, isNow(row), auth));
 }
 
-function readyFor({ credentials }: AgentRow, row: ModelRow): ModelRow {
+function readyFor({ credentials }: AgentInfo, row: ModelInfo): ModelInfo {
   return { ...row, isDefault: false, ready: credentials.some(({ vendor, kind }) => vendor === row.vendor && kind !== "none") };
 }
 
 /** What lacks a key says which instead of what it costs. */
-function modelItem(row: ModelRow, isNow: boolean, auth: readonly AuthRow[]): Item {
+function modelItem(row: ModelInfo, isNow: boolean, auth: readonly VendorAuth[]): PickerItem {
   const prices = `${priceText(row.inputPrice).padStart(7)} in ${priceText(row.outputPrice).padStart(7)} out`;
   const hint = auth.find(({ vendor }) => vendor === row.vendor)?.hint.split(";")[0] || "no key";
   return {
@@ -50,14 +50,14 @@ function modelItem(row: ModelRow, isNow: boolean, auth: readonly AuthRow[]): Ite
   };
 }
 
-async function agentItems(doing: Doing): Promise<Item[]> {
-  const { agent: now } = takerOf(doing);
+async function agentItems(doing: EffectContext): Promise<PickerItem[]> {
+  const { agent: now } = nextAgent(doing);
   const rows = await doing.api.agents.list();
-  const rank = (row: AgentRow) => (row.name === now ? 0 : row.missing === null ? 1 : row.installed ? 2 : 3);
+  const rank = (row: AgentInfo) => (row.name === now ? 0 : row.missing === null ? 1 : row.installed ? 2 : 3);
   return rows.toSorted((a, b) => rank(a) - rank(b)).map((row) => agentItem(row, row.name === now));
 }
 
-function agentItem({ name, version, missing, hint, credentials, installed }: AgentRow, isNow: boolean): Item {
+function agentItem({ name, version, missing, hint, credentials, installed }: AgentInfo, isNow: boolean): PickerItem {
   const sources = [...new Set(credentials.flatMap(({ kind, source }) => (kind === "none" || source === null ? [] : [source])))];
   const how =
     missing ?? (sources.length === 0 ? "no credential needed" : `${sources.slice(0, 2).join(", ")}${sources.length > 2 ? ", …" : ""}`);

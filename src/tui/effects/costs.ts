@@ -2,11 +2,11 @@
 import { formatDuration } from "../../kit/duration.ts";
 import { oneLine, shortCount } from "../../kit/text.ts";
 import type { Session, Turn } from "../../protocol/turn.ts";
-import { addSpent, nothingSpent, type Spent, type Usage } from "../../protocol/usage.ts";
-import { inputOf } from "../tokens.ts";
-import { nameOf, type Actions, type Doing } from "./doing.ts";
+import { addSpent, zeroSpent, type Spent, type Usage } from "../../protocol/usage.ts";
+import { totalInput } from "../tokens.ts";
+import { sessionLabel, type EffectHandlers, type EffectContext } from "./doing.ts";
 
-export const costActions: Actions<"read costs" | "budget"> = {
+export const costEffects: EffectHandlers<"read costs" | "budget"> = {
   "read costs": async (doing) => doing.send({ type: "costs", lines: await costLines(doing) }),
   budget: (doing, { usd }) => {
     doing.turn.limits = { ...doing.turn.limits, maxBudgetUsd: usd };
@@ -20,13 +20,13 @@ export const costActions: Actions<"read costs" | "budget"> = {
 const mostBelow = 30;
 const mostTurns = 200;
 
-async function costLines(doing: Doing): Promise<string[]> {
+async function costLines(doing: EffectContext): Promise<string[]> {
   const { api, session, turn } = doing;
   const limit = turn.limits.maxBudgetUsd;
   if (session === null) return ["nothing was said yet", "", limitText(limit)];
   const { turns, below } = await api.session.show({ session: session.id });
   const asked = turns.filter(({ agent }) => agent !== "shell");
-  const own = asked.reduce<Spent>((sum, each) => addSpent(sum, each), nothingSpent);
+  const own = asked.reduce<Spent>((sum, each) => addSpent(sum, each), zeroSpent);
   const left = asked.length > mostTurns ? [`  … ${asked.length - mostTurns} turns before these`] : [];
   const rows = asked.map((each, at) => turnRow(each, at + 1)).slice(-mostTurns);
   return [
@@ -49,26 +49,26 @@ function turnRow(turn: Turn, number: number): string {
 }
 
 /** Each of them by itself, when there are not too many, and what they used together. */
-async function belowRows({ api, project }: Doing, session: Session, below: Spent): Promise<string[]> {
+async function belowRows({ api, project }: EffectContext, session: Session, below: Spent): Promise<string[]> {
   const all = await api.session.list({ project, subSessions: true });
   const mine = all.filter(({ parentSession }) => parentSession === session.id).toReversed();
   if (mine.length === 0) return [];
   const shown = await Promise.all(mine.slice(-mostBelow).map((each) => api.session.show({ session: each.id })));
   const spents = shown.map(({ turns, below: further }) => turns.reduce<Spent>((sum, turn) => addSpent(sum, turn), further));
   const rows = shown.map(({ session: each, turns }, at) =>
-    row(["◆", `${each.agent}: ${each.name ?? each.task ?? nameOf(each)}`, ...spentCells(spents[at]!), tookText(turns)]),
+    row(["◆", `${each.agent}: ${each.name ?? each.task ?? sessionLabel(each)}`, ...spentCells(spents[at]!), tookText(turns)]),
   );
   if (mine.length <= mostBelow)
-    return [...rows, row(["", "sub-sessions", ...spentCells(spents.reduce((sum, each) => addSpent(sum, each), nothingSpent)), ""])];
+    return [...rows, row(["", "sub-sessions", ...spentCells(spents.reduce((sum, each) => addSpent(sum, each), zeroSpent)), ""])];
   return [`  … ${mine.length - mostBelow} more before these`, ...rows, row(["", "sub-sessions", ...spentCells(below), ""])];
 }
 
 function spentCells({ usage, costUsd }: Spent): string[] {
-  return [shortCount(inputOf(usage)), cachedText(usage), shortCount(usage.output), costUsd === null ? "$?" : dollars(costUsd)];
+  return [shortCount(totalInput(usage)), cachedText(usage), shortCount(usage.output), costUsd === null ? "$?" : dollars(costUsd)];
 }
 
 function cachedText(usage: Usage): string {
-  const input = inputOf(usage);
+  const input = totalInput(usage);
   return input === 0 ? "-" : `${Math.round((usage.cacheRead / input) * 100)} %`;
 }
 

@@ -1,32 +1,32 @@
 // What every effect works with: the Api, how turns are taken, which session is shown, and where messages go.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import { oneLine } from "../../kit/text.ts";
-import type { Api, SessionOpen, TurnStart } from "../../protocol/api.ts";
+import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api.ts";
 import { Fault, messageOf } from "../../protocol/error.ts";
 import { shortId, type ImageData } from "../../protocol/node.ts";
 import type { Policy } from "../../protocol/policy.ts";
 import type { Session } from "../../protocol/turn.ts";
-import type { UnsentPlace } from "../composer/unsent.ts";
-import type { Following } from "./follow.ts";
-import type { Effect, Message } from "../state.ts";
+import type { UnsentStore } from "../composer/unsent.ts";
+import type { SessionFollow } from "./follow.ts";
+import type { Effect, UpdateMessage } from "../state.ts";
 
 /** What only the person's own machine has, wherever the Api lives. */
-export type OwnThings = {
+export type LocalResources = {
   history: { entries: readonly string[]; add: (text: string) => void };
-  unsent: UnsentPlace;
+  unsent: UnsentStore;
   readImage: (path: string) => ImageData;
 };
 
-export type Doing = {
+export type EffectContext = {
   api: Api;
   directory: string;
   /** The one that the directory belongs to. */
   project: string;
   /** How every turn is taken. Who takes it and with which model stays the session's: once one has begun both are null again. */
-  turn: Omit<TurnStart, "session" | "prompt">;
-  open: SessionOpen;
+  turn: Omit<TurnStartParams, "session" | "prompt">;
+  open: SessionOpenParams;
   session: Session | null;
-  own: OwnThings;
+  own: LocalResources;
   /** Images that were pasted, by path: a screenshot may be gone before it is sent. */
   pasted: Map<string, ImageData>;
   /** The files that are asked for next, while others are being looked for. */
@@ -43,13 +43,13 @@ export type Doing = {
   /** Told of each session that is shown, for whoever wants to resume it. */
   onSession: (session: Session) => void;
   /** The feed of what is shown. */
-  following: Following | null;
+  following: SessionFollow | null;
   /** Sessions in which this screen runs a turn, by id. */
   running: Map<string, Session>;
   /** Another way to the hub; null when turns run in this process. */
   reach: ((how: { start: boolean }) => Promise<Api>) | null;
   isLost: boolean;
-  send: (message: Message) => void;
+  send: (message: UpdateMessage) => void;
   /** Into the terminal's clipboard, where it has one; whether it was sent. */
   copy: (text: string) => boolean;
   notify: (text: string) => void;
@@ -58,25 +58,25 @@ export type Doing = {
   quit: () => void;
 };
 
-type ActionOf<T extends Effect["type"]> = (doing: Doing, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
+type EffectHandler<T extends Effect["type"]> = (doing: EffectContext, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
 
 /** What is done for these effects. */
-export type Actions<T extends Effect["type"] = Effect["type"]> = { [K in T]: ActionOf<K> };
+export type EffectHandlers<T extends Effect["type"] = Effect["type"]> = { [K in T]: EffectHandler<K> };
 
-export function setSession(doing: Doing, session: Session): void {
+export function setSession(doing: EffectContext, session: Session): void {
   doing.session = session;
   doing.onSession(session);
 }
 
-export function spoken({ session }: Doing): Session {
+export function requireSession({ session }: EffectContext): Session {
   if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
   return session;
 }
 
-export function told(error: unknown): { text: string; hint: string | null } {
+export function describeError(error: unknown): { text: string; hint: string | null } {
   return { text: messageOf(error), hint: error instanceof Fault ? (error.hint ?? null) : null };
 }
 
-export function nameOf({ name, id }: Session): string {
-  return oneLine(plainText(name ?? shortId(id)), 60);
+export function sessionLabel({ name, id }: Session): string {
+  return oneLine(stripAnsi(name ?? shortId(id)), 60);
 }

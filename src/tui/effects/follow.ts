@@ -1,46 +1,49 @@
 // The shown session as it happens, whoever runs its turns, with the sub-sessions below it. It begins where the session was
 // read, so nothing is missed or told twice; whoever leaves it hears nothing more of it.
-import { inPieces } from "../../kit/in-pieces.ts";
+import { runInSlices } from "../../kit/in-pieces.ts";
 import { Fault } from "../../protocol/error.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { SessionView, SpawnedSession } from "../../protocol/tree-views.ts";
 import { blocksOfPath } from "../blocks.ts";
 import { coalesce } from "../coalesce.ts";
-import { setSession, told, type Doing } from "./doing.ts";
+import { setSession, describeError, type EffectContext } from "./doing.ts";
 
-export type Following = {
+export type SessionFollow = {
   session: string;
   isLeft: boolean;
   feeds: Set<AsyncIterator<Event>>;
-  below: Map<string, Below>;
+  below: Map<string, FollowedSubSession>;
   /** As far as was told. */
   openTurn: string | null;
 };
 
 /** A sub-session, as far as it was heard, and how many of its turns are still to end. */
-type Below = { seq: number; due: number; isHeard: boolean };
+type FollowedSubSession = { seq: number; due: number; isHeard: boolean };
 
 const againMs = 1000;
 const belowEveryMs = 250;
 
 /** Reads where the session stands, shows it, and goes on from there. */
-export async function showSession(doing: Doing, id: string): Promise<SessionView | null> {
-  leave(doing);
+export async function showSession(doing: EffectContext, id: string): Promise<SessionView | null> {
+  stopFollowing(doing);
   const view = await doing.api.session.show({ session: id });
-  const blocks = await inPieces(blocksOfPath(view));
+  const blocks = await runInSlices(blocksOfPath(view));
   if (doing.session?.id !== id || doing.following !== null) return null; // another one is shown by now
   const { session, seq, turns, below, asks, queue, open } = view;
   setSession(doing, session);
   const isRunning = open !== null && open.state !== "interrupted";
   const runner = isRunning && !doing.running.has(id) ? runnerOf(open) : null;
   doing.send({ type: "opened", session, blocks, turns, below, asks, queue, open, runner });
-  follow(doing, { session, seq, open: isRunning ? open : null, spawned: view.spawned });
+  followSession(doing, { session, seq, open: isRunning ? open : null, spawned: view.spawned });
   return view;
 }
 
-export function follow(doing: Doing, { session, seq, open, spawned }: Pick<SessionView, "session" | "seq" | "open" | "spawned">): void {
-  leave(doing);
-  const following: Following = {
+export function followSession(
+  doing: EffectContext,
+  { session, seq, open, spawned }: Pick<SessionView, "session" | "seq" | "open" | "spawned">,
+): void {
+  stopFollowing(doing);
+  const following: SessionFollow = {
     session: session.id,
     isLeft: false,
     feeds: new Set(),
@@ -55,7 +58,7 @@ export function follow(doing: Doing, { session, seq, open, spawned }: Pick<Sessi
   void findBelow(doing, following, seq);
 }
 
-export function leave(doing: Doing): void {
+export function stopFollowing(doing: EffectContext): void {
   const { following } = doing;
   if (following === null) return;
   following.isLeft = true;
@@ -65,7 +68,7 @@ export function leave(doing: Doing): void {
 }
 
 /** Ends as soon as it is left, also while it waits. */
-async function* heard(following: Following, events: AsyncIterable<Event>): AsyncGenerator<Event> {
+async function* readUntilLeft(following: SessionFollow, events: AsyncIterable<Event>): AsyncGenerator<Event> {
   const feed = events[Symbol.asyncIterator]();
   following.feeds.add(feed);
   try {
@@ -79,14 +82,14 @@ async function* heard(following: Following, events: AsyncIterable<Event>): Async
   }
 }
 
-async function followShown(doing: Doing, following: Following, from: number): Promise<void> {
+async function followShown(doing: EffectContext, following: SessionFollow, from: number): Promise<void> {
   const { session } = following;
   const { push, flush } = coalesce((events) => {
     for (const event of events) if (!following.isLeft) doing.send({ type: "event", event });
   });
   for (let seq = from; !following.isLeft; await Bun.sleep(againMs)) {
     try {
-      for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
+      for await (const event of readUntilLeft(following, doing.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
         ({ seq } = event);
         push(event);
         if (event.type === "session.spawned") flush(); // its block has to be there before what it tells
@@ -95,14 +98,14 @@ async function followShown(doing: Doing, following: Following, from: number): Pr
     } catch (error) {
       flush();
       if (following.isLeft) return;
-      if (isLost(error) && doing.reach !== null) return void findAgain(doing);
-      doing.send({ type: "told", text: told(error).text, isError: true });
+      if (isConnectionLost(error) && doing.reach !== null) return void reconnect(doing);
+      doing.send({ type: "told", text: describeError(error).text, isError: true });
     }
   }
 }
 
 /** What has to be known of it besides what is shown. */
-async function note(doing: Doing, following: Following, event: Event): Promise<void> {
+async function note(doing: EffectContext, following: SessionFollow, event: Event): Promise<void> {
   if (event.type === "turn.started" || event.type === "turn.ended") setSession(doing, event.session);
   if (event.type === "turn.ended") following.openTurn = null;
   if (event.type === "session.spawned") void followBelow(doing, following, event.session);
@@ -121,7 +124,7 @@ function runnerOf({ pid }: { pid: number | null }): string | null {
 }
 
 /** A process that was killed tells nobody: its turn is then shown as what it left. */
-async function watchOwner(doing: Doing, following: Following): Promise<void> {
+async function watchOwner(doing: EffectContext, following: SessionFollow): Promise<void> {
   const turn = following.openTurn;
   try {
     while (!following.isLeft && turn !== null && following.openTurn === turn) {
@@ -131,12 +134,12 @@ async function watchOwner(doing: Doing, following: Following): Promise<void> {
       return void (await showSession(doing, following.session));
     }
   } catch (error) {
-    if (!following.isLeft && !isLost(error)) doing.send({ type: "told", text: told(error).text, isError: true });
+    if (!following.isLeft && !isConnectionLost(error)) doing.send({ type: "told", text: describeError(error).text, isError: true });
   }
 }
 
 /** Whoever comes late was not told which sub-sessions run. */
-async function findBelow(doing: Doing, following: Following, seq: number): Promise<void> {
+async function findBelow(doing: EffectContext, following: SessionFollow, seq: number): Promise<void> {
   const rows = await doing.api.turn.list({ endedSince: null }).catch(() => []); // the feed itself tells what is wrong
   const found = new Set([following.session]);
   for (const { session, turn, state } of rows.toReversed()) {
@@ -155,7 +158,7 @@ function isAtWork(state: SpawnedSession["state"]): boolean {
 }
 
 /** From where it was heard last. It may not have begun yet; it is over at the latest when the turn above it is. */
-async function followBelow(doing: Doing, following: Following, session: string): Promise<void> {
+async function followBelow(doing: EffectContext, following: SessionFollow, session: string): Promise<void> {
   const below = following.below.get(session) ?? { seq: 0, due: 0, isHeard: false };
   following.below.set(session, below);
   below.due += 1;
@@ -166,7 +169,7 @@ async function followBelow(doing: Doing, following: Following, session: string):
   }, belowEveryMs);
   try {
     for (; below.due > 0 && !following.isLeft; await Bun.sleep(100)) {
-      for await (const event of heard(following, doing.api.turn.watch({ session, afterSeq: below.seq, until: "idle" }))) {
+      for await (const event of readUntilLeft(following, doing.api.turn.watch({ session, afterSeq: below.seq, until: "idle" }))) {
         below.seq = event.seq;
         if (event.type === "turn.ended") below.due = Math.max(0, below.due - 1);
         if (event.type === "session.spawned") void followBelow(doing, following, event.session);
@@ -175,39 +178,39 @@ async function followBelow(doing: Doing, following: Following, session: string):
       if (following.openTurn === null) below.due = 0;
     }
   } catch (error) {
-    if (!following.isLeft && !isLost(error)) doing.send({ type: "told", text: told(error).text, isError: true });
+    if (!following.isLeft && !isConnectionLost(error)) doing.send({ type: "told", text: describeError(error).text, isError: true });
   } finally {
     below.isHeard = false;
     flush();
   }
 }
 
-export function isLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   return error instanceof Fault && error.code === "connection-lost";
 }
 
 /** Looks for the hub until it is there again, and shows what happened meanwhile. Nothing is started unasked. */
-export async function findAgain(doing: Doing): Promise<void> {
+export async function reconnect(doing: EffectContext): Promise<void> {
   if (doing.reach === null || doing.isLost) return;
   lose(doing);
   for (let waitMs = 50; doing.isLost; waitMs = Math.min(againMs, waitMs * 2)) {
     await Bun.sleep(waitMs);
     try {
-      if (doing.isLost) await found(doing, await doing.reach({ start: false }));
+      if (doing.isLost) await onReconnected(doing, await doing.reach({ start: false }));
     } catch (error) {
       if (!doing.isLost) lose(doing); // it went away again
       if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) continue;
-      doing.send({ type: "told", text: told(error).text, isError: true });
+      doing.send({ type: "told", text: describeError(error).text, isError: true });
     }
   }
 }
 
-function lose(doing: Doing): void {
+function lose(doing: EffectContext): void {
   doing.isLost = true;
   doing.send({ type: "connection", is: "lost" });
 }
 
-export async function found(doing: Doing, api: Doing["api"]): Promise<void> {
+export async function onReconnected(doing: EffectContext, api: EffectContext["api"]): Promise<void> {
   doing.api = api;
   doing.isLost = false;
   doing.send({ type: "connection", is: "found" });

@@ -1,41 +1,41 @@
 // What the screen asks for, done through the Api: one table of effects, each in the file of its area. What comes of it
 // goes back as messages; nothing here is on the screen.
 import type { Effect } from "../state.ts";
-import { agentsActions } from "./agents.ts";
-import { askActions } from "./asks.ts";
-import { told, type Actions, type Doing } from "./doing.ts";
-import { choiceActions } from "./choices.ts";
-import { costActions } from "./costs.ts";
-import { findAgain, isLost } from "./follow.ts";
-import { planActions } from "./plan.ts";
-import { sessionsActions } from "./sessions.ts";
-import { settingActions } from "./settings.ts";
-import { treeActions } from "./tree.ts";
-import { turnActions } from "./turns.ts";
-import { typingActions } from "./typing.ts";
+import { agentsEffects } from "./agents.ts";
+import { askEffects } from "./asks.ts";
+import { describeError, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { choiceEffects } from "./choices.ts";
+import { costEffects } from "./costs.ts";
+import { reconnect, isConnectionLost } from "./follow.ts";
+import { planEffects } from "./plan.ts";
+import { sessionsEffects } from "./sessions.ts";
+import { settingEffects } from "./settings.ts";
+import { treeEffects } from "./tree.ts";
+import { turnEffects } from "./turns.ts";
+import { typingEffects } from "./typing.ts";
 
-const actions: Actions = {
-  ...turnActions,
-  ...settingActions,
-  ...typingActions,
-  ...choiceActions,
-  ...costActions,
-  ...treeActions,
-  ...agentsActions,
-  ...planActions,
-  ...sessionsActions,
-  ...askActions,
+const actions: EffectHandlers = {
+  ...turnEffects,
+  ...settingEffects,
+  ...typingEffects,
+  ...choiceEffects,
+  ...costEffects,
+  ...treeEffects,
+  ...agentsEffects,
+  ...planEffects,
+  ...sessionsEffects,
+  ...askEffects,
   wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
   redraw: ({ redraw }) => redraw(),
   quit: (doing) => doing.quit(),
 };
 
-export async function doEffect(doing: Doing, effect: Effect): Promise<void> {
+export async function runEffect(doing: EffectContext, effect: Effect): Promise<void> {
   try {
     await actions[effect.type](doing, effect as never);
   } catch (error) {
-    if (isLost(error)) void findAgain(doing);
-    doing.send({ type: "failed", ...told(error) });
+    if (isConnectionLost(error)) void reconnect(doing);
+    doing.send({ type: "failed", ...describeError(error) });
   }
 }

@@ -1,14 +1,14 @@
 // Planning, the plan in an editor, and carrying it out; and the whole screen put aside for the shell.
 import { relative } from "node:path";
-import { counted } from "../../kit/text.ts";
-import { plainText } from "../../kit/ansi.ts";
-import { stepsOf } from "../plan-steps.ts";
-import type { Actions, Doing } from "./doing.ts";
+import { pluralize } from "../../kit/text.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
+import { parseSteps } from "../plan-steps.ts";
+import type { EffectHandlers, EffectContext } from "./doing.ts";
 import { readPlan, setPlanning } from "./planning.ts";
-import { takerOf } from "./settings.ts";
-import { enter, start } from "./turns.ts";
+import { nextAgent } from "./settings.ts";
+import { enterSession, startTurn } from "./turns.ts";
 
-export const planActions: Actions<"plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend"> = {
+export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend"> = {
   plan: (doing, { isOn }) => (isOn ? beginPlanning(doing) : leavePlanning(doing)),
   "execute plan": executePlan,
   "edit plan": editPlan,
@@ -20,57 +20,57 @@ export const planActions: Actions<"plan" | "execute plan" | "edit plan" | "read 
 const noPlan = "there is no plan yet: Space p plans one, Space e writes it";
 
 /** The talk before it is left out, and stays where it is: the first message opens a session. Nothing begins where plans can't be held to. */
-async function beginPlanning(doing: Doing): Promise<void> {
+async function beginPlanning(doing: EffectContext): Promise<void> {
   const { api, turn, policies, directory } = doing;
-  const taker = takerOf(doing);
+  const taker = nextAgent(doing);
   await api.turn.check({ ...turn, ...taker, policy: policies.plan, isNew: false, directory });
   doing.left = doing.session;
   doing.open = { ...doing.open, ...taker };
   setPlanning(doing, true);
-  await enter(doing, null);
+  await enterSession(doing, null);
 }
 
-async function leavePlanning(doing: Doing): Promise<void> {
+async function leavePlanning(doing: EffectContext): Promise<void> {
   const { api, directory, left = null } = doing;
   delete doing.left;
   setPlanning(doing, false);
-  await enter(doing, left === null ? null : await api.session.find({ wanted: left.id, directory }));
+  await enterSession(doing, left === null ? null : await api.session.find({ wanted: left.id, directory }));
 }
 
 /** The engine knows who planned it, and links the two. */
-async function executePlan(doing: Doing): Promise<void> {
+async function executePlan(doing: EffectContext): Promise<void> {
   const { api, directory, send } = doing;
   const plan = await api.plan.read({ directory });
   if (plan.text.trim() === "") return send({ type: "told", text: noPlan });
   const task = taskOf(plan.text, relative(directory, plan.file));
-  const session = await api.session.open({ ...doing.open, ...takerOf(doing), find: { by: "new" }, task, plan });
+  const session = await api.session.open({ ...doing.open, ...nextAgent(doing), find: { by: "new" }, task, plan });
   setPlanning(doing, false);
-  await enter(doing, session);
-  await start(doing, { prompt: task, images: [] });
+  await enterSession(doing, session);
+  await startTurn(doing, { prompt: task, images: [] });
 }
 
 /** The plan says what; only where its steps can be ticked, it is asked for here and not in the system prompt. */
 function taskOf(text: string, file: string): string {
-  if (stepsOf(text).length === 0) return "Carry out the plan.";
+  if (parseSteps(text).length === 0) return "Carry out the plan.";
   return `Carry out the plan. As soon as a step is done, mark it with [x] in ${file}, in place.`;
 }
 
 /** What a shell says of a program that is not there. */
 const notFound = 127;
 
-async function editPlan(doing: Doing): Promise<void> {
+async function editPlan(doing: EffectContext): Promise<void> {
   const { api, directory, away, editor, send } = doing;
   const command = editor.command();
   const { file } = await api.plan.make({ directory });
   const ended = await away(() => editor.edit(command, file));
   const { text } = await api.plan.read({ directory });
   await readPlan(doing, doing.session);
-  const now = text.trim() === "" ? "the plan is empty" : `the plan has ${counted(text.trimEnd().split("\n").length, "line")}`;
+  const now = text.trim() === "" ? "the plan is empty" : `the plan has ${pluralize(text.trimEnd().split("\n").length, "line")}`;
   const how = ended === notFound ? `${command} was not found` : `${command} ended with ${ended}`;
   send({ type: "told", text: ended === 0 ? now : `${how}; ${now}` });
 }
 
-async function showPlan({ api, directory, send }: Doing): Promise<void> {
+async function showPlan({ api, directory, send }: EffectContext): Promise<void> {
   const { text } = await api.plan.read({ directory });
-  send(text.trim() === "" ? { type: "told", text: noPlan } : { type: "plan shown", text: plainText(text) });
+  send(text.trim() === "" ? { type: "told", text: noPlan } : { type: "plan shown", text: stripAnsi(text) });
 }

@@ -1,24 +1,24 @@
 // Whether the next turn plans or acts, and what is done of the plan that the shown session executes.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import type { Session, Turn } from "../../protocol/turn.ts";
 import { tickedSteps } from "../plan-steps.ts";
-import type { Doing } from "./doing.ts";
+import type { EffectContext } from "./doing.ts";
 
 /** Each kind of turn has a policy of its own, its network too. */
-export function setPlanning({ turn, policies, send }: Doing, isOn: boolean): void {
+export function setPlanning({ turn, policies, send }: EffectContext, isOn: boolean): void {
   turn.policy = isOn ? policies.plan : policies.act;
   send({ type: "planning", isOn, net: turn.policy.net });
 }
 
 /** A session goes on as its last turn was taken; one without turns as the screen is set. */
-export async function goOnAsBefore(doing: Doing, session: Session | null, turns: readonly Turn[]): Promise<void> {
+export async function restoreMode(doing: EffectContext, session: Session | null, turns: readonly Turn[]): Promise<void> {
   const last = turns.findLast((turn) => turn.endedAt !== null);
   if (last !== undefined) setPlanning(doing, last.policy.name === "plan");
   await readPlan(doing, session);
 }
 
-export async function readPlan({ api, directory, send }: Doing, session: Session | null): Promise<void> {
+export async function readPlan({ api, directory, send }: EffectContext, session: Session | null): Promise<void> {
   if (session?.plan === undefined) return send({ type: "steps", session: session?.id ?? null, steps: [] });
   const { text } = await api.plan.read({ directory });
-  send({ type: "steps", session: session.id, steps: tickedSteps(plainText(session.plan), plainText(text)), plan: plainText(text) });
+  send({ type: "steps", session: session.id, steps: tickedSteps(stripAnsi(session.plan), stripAnsi(text)), plan: stripAnsi(text) });
 }

@@ -1,9 +1,9 @@
 // The list of sessions, what is found in their messages, and the last messages of one, through the Api; all of it bounded.
 import { textOf, type Node } from "../../protocol/node.ts";
 import type { FoundNode } from "../../protocol/tree-views.ts";
-import type { Actions, Doing } from "./doing.ts";
+import type { EffectHandlers, EffectContext } from "./doing.ts";
 
-export const sessionsActions: Actions<"list sessions" | "search sessions" | "preview session"> = {
+export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions" | "preview session"> = {
   "list sessions": listSessions,
   "search sessions": searchSessions,
   "preview session": previewSession,
@@ -15,7 +15,7 @@ const lastMessages = 12;
 
 type Listing = { reading: number; withArchived: boolean; everywhere: boolean };
 
-async function listSessions({ api, project, send }: Doing, { reading, withArchived, everywhere }: Listing): Promise<void> {
+async function listSessions({ api, project, send }: EffectContext, { reading, withArchived, everywhere }: Listing): Promise<void> {
   const of = { project: everywhere ? null : project, limit: mostSessions };
   const archived = withArchived ? await api.session.list({ ...of, archived: true }) : [];
   const sessions = [...(await api.session.list(of)), ...archived];
@@ -23,7 +23,10 @@ async function listSessions({ api, project, send }: Doing, { reading, withArchiv
 }
 
 /** What can't be found is answered, too: the next words wait for it. */
-async function searchSessions({ api, project, send }: Doing, { query, everywhere }: { query: string; everywhere: boolean }): Promise<void> {
+async function searchSessions(
+  { api, project, send }: EffectContext,
+  { query, everywhere }: { query: string; everywhere: boolean },
+): Promise<void> {
   let hits: FoundNode[] = [];
   try {
     hits = await api.search.find({ query, project: everywhere ? null : project, limit: mostHits });
@@ -32,7 +35,7 @@ async function searchSessions({ api, project, send }: Doing, { query, everywhere
   }
 }
 
-async function previewSession({ api, send }: Doing, { key, tip }: { key: string; tip: string }): Promise<void> {
+async function previewSession({ api, send }: EffectContext, { key, tip }: { key: string; tip: string }): Promise<void> {
   let path: Node[] = [];
   try {
     path = await api.node.path({ node: tip });

@@ -1,13 +1,13 @@
 // The tree panel's questions and what is done to branches, through the Api. Files are never touched by any of it.
 import { Fault } from "../../protocol/error.ts";
-import type { TurnRow } from "../../protocol/control.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import type { TreePanel } from "../overlays/tree.ts";
-import { nameOf, setSession, spoken, type Actions, type Doing } from "./doing.ts";
-import { enter } from "./turns.ts";
+import { sessionLabel, setSession, requireSession, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { enterSession } from "./turns.ts";
 
-export const treeActions: Actions<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
+export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
   "read tree": (doing, effect) =>
     readTree(doing, effect).catch((error: unknown) => {
       doing.send({ type: "tree", told: { what: "failed", reading: effect.reading } });
@@ -28,12 +28,15 @@ export const treeActions: Actions<"read tree" | "go" | "switch" | "compare" | "g
 const mostSessions = 500;
 
 /** The whole tree is only read when a turn began or ended, or a session that rests was moved, made, renamed or archived. */
-async function readTree(doing: Doing, { reading, known, afterMs }: { reading: number; known: string; afterMs: number }): Promise<void> {
+async function readTree(
+  doing: EffectContext,
+  { reading, known, afterMs }: { reading: number; known: string; afterMs: number },
+): Promise<void> {
   const { api, send, project } = doing;
   if (afterMs > 0) await Bun.sleep(afterMs);
   // Meanwhile the panel may be closed, and the session left for one that is yet to begin.
   if (afterMs > 0 && doing.session === null) return;
-  const session = spoken(doing);
+  const session = requireSession(doing);
   const open = (await api.turn.list({ endedSince: null })).filter((row) => row.session.tree === session.tree);
   const states = Object.fromEntries(open.map((row) => [row.session.id, row.state]));
   const sessions = (await api.session.list({ project, limit: mostSessions })).filter(({ tree }) => tree === session.tree);
@@ -46,24 +49,24 @@ async function readTree(doing: Doing, { reading, known, afterMs }: { reading: nu
 
 function signature(sessions: readonly Session[], states: TreePanel["states"]): string {
   const rests = sessions.map(({ id, name, tip }) => [id, name, id in states ? "" : tip]);
-  return JSON.stringify([rests, Object.entries(states).map(([id, state]: [string, TurnRow["state"]]) => [id, state])]);
+  return JSON.stringify([rests, Object.entries(states).map(([id, state]: [string, TurnInfo["state"]]) => [id, state])]);
 }
 
 /** Whoever goes to an archived session wants it back. */
-async function goInto(doing: Doing, found: Session): Promise<void> {
+async function goInto(doing: EffectContext, found: Session): Promise<void> {
   const session = found.archivedAt === null ? found : await doing.api.session.restore({ session: found.id });
-  await enter(doing, session);
-  doing.send({ type: "went", text: `now in session ${nameOf(session)}; files stay as they are` });
+  await enterSession(doing, session);
+  doing.send({ type: "went", text: `now in session ${sessionLabel(session)}; files stay as they are` });
 }
 
-async function moveTo(doing: Doing, node: string | null): Promise<void> {
-  await enter(doing, await doing.api.session.move({ session: spoken(doing).id, node }));
+async function moveTo(doing: EffectContext, node: string | null): Promise<void> {
+  await enterSession(doing, await doing.api.session.move({ session: requireSession(doing).id, node }));
   const where = node === null ? "the beginning" : shortId(node);
   doing.send({ type: "went", text: `moved to ${where}; files stay as they are` });
 }
 
 /** A session comes before a node of the same name. */
-async function switchTo(doing: Doing, { wanted }: { wanted: string }): Promise<void> {
+async function switchTo(doing: EffectContext, { wanted }: { wanted: string }): Promise<void> {
   const { api, directory, session } = doing;
   try {
     return await goInto(doing, await api.session.find({ wanted, directory }));
@@ -76,26 +79,26 @@ async function switchTo(doing: Doing, { wanted }: { wanted: string }): Promise<v
   await moveTo(doing, node.id);
 }
 
-async function graft(doing: Doing, { from }: { from: string }): Promise<void> {
+async function graft(doing: EffectContext, { from }: { from: string }): Promise<void> {
   const { api, directory, send } = doing;
-  const into = spoken(doing).id;
+  const into = requireSession(doing).id;
   const node = await api.graft.make({ from, into });
   const session = await api.session.find({ wanted: into, directory });
-  await enter(doing, session);
-  send({ type: "went", text: `grafted into ${nameOf(session)} as ${shortId(node.id)}; the next turn is given it` });
+  await enterSession(doing, session);
+  send({ type: "went", text: `grafted into ${sessionLabel(session)} as ${shortId(node.id)}; the next turn is given it` });
 }
 
-async function rename(doing: Doing, effect: { name: string; session?: string }): Promise<void> {
+async function rename(doing: EffectContext, effect: { name: string; session?: string }): Promise<void> {
   const { api, send } = doing;
-  const session = await api.session.rename({ session: effect.session ?? spoken(doing).id, name: effect.name });
+  const session = await api.session.rename({ session: effect.session ?? requireSession(doing).id, name: effect.name });
   if (session.id === doing.session?.id) setSession(doing, session);
   send({ type: "renamed", session });
   send({ type: "tree", told: { what: "changed" } });
-  send({ type: "told", text: `it is called ${nameOf(session)} now` });
+  send({ type: "told", text: `it is called ${sessionLabel(session)} now` });
 }
 
-async function archive({ api, send }: Doing, { session }: { session: string }): Promise<void> {
+async function archive({ api, send }: EffectContext, { session }: { session: string }): Promise<void> {
   const archived = await api.session.archive({ session });
   send({ type: "tree", told: { what: "changed" } });
-  send({ type: "told", text: `${nameOf(archived)} is archived; \`skein restore ${shortId(archived.id)}\` brings it back` });
+  send({ type: "told", text: `${sessionLabel(archived)} is archived; \`skein restore ${shortId(archived.id)}\` brings it back` });
 }

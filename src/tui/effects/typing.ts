@@ -1,13 +1,13 @@
 // What typing needs from outside: what was sent before, files to name, images at pasted paths.
 import type { ImageData } from "../../protocol/node.ts";
-import { told, type Actions, type Doing } from "./doing.ts";
-import { takerOf } from "./settings.ts";
+import { describeError, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { nextAgent } from "./settings.ts";
 
 const mostFiles = 50;
 /** What is longer is a document, and stays in its session. */
 const longestKept = 20_000;
 
-export const typingActions: Actions<"remember" | "take back" | "attach" | "find files"> = {
+export const typingEffects: EffectHandlers<"remember" | "take back" | "attach" | "find files"> = {
   remember: ({ own }, { text }) => (text.length > longestKept ? undefined : own.history.add(text)),
   attach,
   "take back": async ({ api, send }, { session, input }) => {
@@ -18,24 +18,24 @@ export const typingActions: Actions<"remember" | "take back" | "attach" | "find 
 };
 
 /** Only the native agent is sent images; to others a path is text like any other. */
-function attach(doing: Doing, { path, text }: { path: string; text: string }): void {
-  const { agent } = takerOf(doing);
+function attach(doing: EffectContext, { path, text }: { path: string; text: string }): void {
+  const { agent } = nextAgent(doing);
   const asText = (problem: string | null) => doing.send({ type: "attached", path: null, text, problem });
   if (agent !== "native") return asText(`${agent} is sent text: the path of the image stays text`);
   try {
     doing.pasted.set(path, doing.own.readImage(path));
   } catch (error) {
-    return asText(`the path stays text: ${told(error).text}`);
+    return asText(`the path stays text: ${describeError(error).text}`);
   }
   doing.send({ type: "attached", path, text, problem: null });
 }
 
-export function imageAt({ own, pasted }: Doing, path: string): ImageData {
+export function readPastedImage({ own, pasted }: EffectContext, path: string): ImageData {
   return pasted.get(path) ?? own.readImage(path);
 }
 
 /** One question at a time; of those that came meanwhile only the latest is asked. */
-async function findFiles(doing: Doing, { query }: { query: string }): Promise<void> {
+async function findFiles(doing: EffectContext, { query }: { query: string }): Promise<void> {
   const { api, directory, files, send } = doing;
   files.query = query;
   if (files.isAsking) return;
@@ -47,7 +47,7 @@ async function findFiles(doing: Doing, { query }: { query: string }): Promise<vo
         const { files: found } = await api.files.list({ directory, query: asked, limit: mostFiles });
         send({ type: "found files", query: asked, files: found, problem: null });
       } catch (error) {
-        send({ type: "found files", query: asked, files: [], problem: told(error).text });
+        send({ type: "found files", query: asked, files: [], problem: describeError(error).text });
       }
     }
   } finally {

@@ -7,9 +7,9 @@ import { randomOf } from "../fixtures/random.ts";
 import { Vt } from "../fixtures/vt.ts";
 import { firstState, type State } from "../state.ts";
 import { noBlocks, withBlocks, withDelta, withOutput } from "../transcript.ts";
-import { pictureOf } from "../views/screen.ts";
+import { renderFrame } from "../views/screen.ts";
 import { rowText } from "./paint.ts";
-import { footerOf, nothingPrinted, rowsToPrint, type Printed } from "./picture.ts";
+import { renderFooter, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./picture.ts";
 import { inlineSurface } from "./surface.ts";
 
 const size = { columns: 60, rows: 16 };
@@ -19,7 +19,7 @@ const note = (id: string): Block => ({ id, kind: "text", text: `block ${id}` });
 
 test("a block is printed once, and a call only when it has its result", () => {
   const state = { ...fresh, activity: "bash", transcript: withBlocks(noBlocks, note("1"), toolBlock("call", "bash", {}), note("2")) };
-  const first = rowsToPrint(state, nothingPrinted);
+  const first = rowsToPrint(state, noPrintedBlocks);
   expect(first.rows.map(textOf)).toEqual(["", "── first", "  block 1"]);
   expect(rowsToPrint(state, first.printed).rows).toEqual([]);
   const over = rowsToPrint({ ...state, activity: null }, first.printed);
@@ -41,7 +41,7 @@ async function storm(seed: number): Promise<void> {
   const random = randomOf(seed);
   const vt = new Vt(size);
   let state = fresh;
-  let printed: Printed = nothingPrinted;
+  let printed: PrintedBlocks = noPrintedBlocks;
   let expected: string[] = [];
   const surface = inlineSurface({ state: () => state, color: true, onWheel: () => {}, onImages: () => {} }, (bytes) => vt.write(bytes), 0);
   for (let at = 0; at < 60; at += 1) {
@@ -49,13 +49,13 @@ async function storm(seed: number): Promise<void> {
     surface.draw();
     await Bun.sleep(1);
     if (vt.isWhole) {
-      expect(vt.shown()).toEqual(pictureOf(state).rows.map(textOf));
+      expect(vt.shown()).toEqual(renderFrame(state).rows.map(textOf));
       continue;
     }
     const next = rowsToPrint(state, printed);
     printed = next.printed;
     expected = [...expected, ...next.rows.map(textOf)];
-    const { rows, cursor } = footerOf(state, printed);
+    const { rows, cursor } = renderFooter(state, printed);
     const footer = rows.map(textOf);
     const all = [...vt.scrollback, ...vt.shown()];
     expect(all.slice(0, expected.length + footer.length)).toEqual([...expected, ...footer]);

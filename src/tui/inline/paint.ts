@@ -1,20 +1,26 @@
 // The bytes that bring the terminal from what was painted to what is to be seen: rows printed above, the footer painted
 // again below them, or the whole screen on the alternate one. Pure; the same picture costs nothing.
-import type { Look } from "../../kit/ansi.ts";
+import type { TextStyle } from "../../kit/ansi.ts";
 import { cellsOf } from "../cards/cells.ts";
 import type { Row } from "../cards/wrap.ts";
-import type { Picture } from "../views/screen.ts";
+import type { ScreenFrame } from "../views/screen.ts";
 
 /** What stands in the terminal since it was last painted, and where in it the cursor was left. */
-export type Painted = { rows: readonly string[]; cells: readonly number[]; at: Place; isCursorShown: boolean; isWhole: boolean };
-type Place = { row: number; column: number };
+export type PaintedFrame = {
+  rows: readonly string[];
+  cells: readonly number[];
+  at: CursorPosition;
+  isCursorShown: boolean;
+  isWhole: boolean;
+};
+type CursorPosition = { row: number; column: number };
 
-export type Next = Picture & { above: readonly Row[]; isWhole: boolean };
+export type NextFrame = ScreenFrame & { above: readonly Row[]; isWhole: boolean };
 
 const begin = "\x1b[?2026h\x1b[?25l\x1b[?7l";
 const end = "\x1b[?7h\x1b[?2026l";
 
-export function paint(before: Painted | null, next: Next, color: boolean): { bytes: string; painted: Painted } {
+export function paint(before: PaintedFrame | null, next: NextFrame, color: boolean): { bytes: string; painted: PaintedFrame } {
   const rows = next.rows.map((row) => rowText(row, color));
   const at = next.cursor ?? { row: Math.max(0, rows.length - 1), column: 0 };
   const isCursorShown = next.cursor !== null;
@@ -34,14 +40,14 @@ export function paint(before: Painted | null, next: Next, color: boolean): { byt
   return { bytes: `${begin}${body}${place}${shown}${end}`, painted };
 }
 
-function whole(before: Painted | null, rows: readonly string[]): string {
+function whole(before: PaintedFrame | null, rows: readonly string[]): string {
   const known = before?.isWhole === true ? before.rows : null;
   const changed = rows.map((row, at) => (known?.[at] === row ? "" : `\x1b[${at + 1};1H\x1b[2K${row}`)).join("");
   return known === null ? `\x1b[?1049h\x1b[2J${changed}` : changed;
 }
 
 /** Ends with the cursor in the last row. Back from the whole screen the terminal is where the footer was left. */
-function footer(before: Painted | null, above: readonly string[], rows: readonly string[]): string {
+function footer(before: PaintedFrame | null, above: readonly string[], rows: readonly string[]): string {
   const isSame = before !== null && !before.isWhole && above.length === 0 && Bun.deepEquals(before.rows, rows);
   if (isSame) return "";
   const all = [...above, ...rows];
@@ -51,7 +57,7 @@ function footer(before: Painted | null, above: readonly string[], rows: readonly
 }
 
 /** After the terminal changed its width it has wrapped each row by itself: where the cursor is now. */
-export function rewrapped(painted: Painted, columns: number): Painted {
+export function rewrapFrame(painted: PaintedFrame, columns: number): PaintedFrame {
   const above = painted.cells.slice(0, painted.at.row).reduce((sum, cells) => sum + Math.max(1, Math.ceil(cells / columns)), 0);
   const { column } = painted.at;
   // Nothing that stands there is as it was: all of it is to be painted again.
@@ -59,7 +65,7 @@ export function rewrapped(painted: Painted, columns: number): Painted {
 }
 
 /** Takes the footer away; what comes next is written where it began. */
-export function cleared(painted: Painted | null): string {
+export function clearFooter(painted: PaintedFrame | null): string {
   return painted === null ? "" : `${up(painted.at.row)}\r\x1b[J\x1b[?25h`;
 }
 
@@ -76,7 +82,7 @@ function styled(text: string, codes: number[]): string {
 }
 
 /** The terminal's own sixteen colours, in the form that every terminal knows. */
-function codesOf({ color, bold, dim, italic, underline, inverse, strike }: Look, isColored: boolean): number[] {
+function codesOf({ color, bold, dim, italic, underline, inverse, strike }: TextStyle, isColored: boolean): number[] {
   const attributes = [bold && 1, dim && 2, italic && 3, underline && 4, inverse && 7, strike && 9].filter(
     (code) => typeof code === "number",
   );

@@ -1,28 +1,28 @@
 // The screen without a screen of its own: what is finished is printed once, and only what still changes stands below it,
 // with the composer and the status bar. Pure.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { Row } from "../cards/wrap.ts";
 import { faint } from "../looks.ts";
 import type { State } from "../state.ts";
-import { blockAt, blockCount, type Transcript } from "../transcript.ts";
+import { blockAt, blockCount, type TranscriptBlocks } from "../transcript.ts";
 import { transcriptHeight } from "../views/layout.ts";
 import { overlayOf } from "../views/overlays.ts";
-import { pictureOf, type Picture } from "../views/screen.ts";
+import { renderFrame, type ScreenFrame } from "../views/screen.ts";
 import { stripsAt } from "../views/window.ts";
 
 /** What was printed: of which session, how many of its blocks, and which was the last. */
-export type Printed = { session: string | null; blocks: number; last: string | null };
+export type PrintedBlocks = { session: string | null; blocks: number; last: string | null };
 
-export const nothingPrinted: Printed = { session: null, blocks: 0, last: null };
+export const noPrintedBlocks: PrintedBlocks = { session: null, blocks: 0, last: null };
 
 /** What looks back, or lies over the transcript, takes the whole screen for as long as it is there. */
-export function needsWhole(state: State): boolean {
+export function needsFullScreen(state: State): boolean {
   return state.overlay !== null || state.focus !== null || state.top !== "end";
 }
 
 /** Rows to be printed now, and what has been printed with them: of another session its name, and what was said last. */
-export function rowsToPrint(state: State, before: Printed): { rows: Row[]; printed: Printed } {
+export function rowsToPrint(state: State, before: PrintedBlocks): { rows: Row[]; printed: PrintedBlocks } {
   const { transcript, session } = state;
   const goesOn =
     before.session === (session?.id ?? null) && (before.blocks === 0 || blockAt(transcript, before.blocks - 1)?.id === before.last);
@@ -33,19 +33,19 @@ export function rowsToPrint(state: State, before: Printed): { rows: Row[]; print
 }
 
 /** What is left when the screen is closed is printed as it is. */
-export function lastRows(state: State, { blocks }: Printed): Row[] {
+export function lastRows(state: State, { blocks }: PrintedBlocks): Row[] {
   return blockRows(state, blocks, blockCount(state.transcript));
 }
 
 /** What still changes, and all that stands below it. */
-export function footerOf(state: State, { blocks }: Printed): Picture {
+export function renderFooter(state: State, { blocks }: PrintedBlocks): ScreenFrame {
   const around = state.size.rows - transcriptHeight(state);
   const room = Math.max(1, state.size.rows - 1 - around);
   const live = blockRows(state, blocks, blockCount(state.transcript), room).length;
   const height = Math.min(room, Math.max(live, overlayOf(state, room)?.rows.length ?? 0));
   const size = { ...state.size, rows: around + Math.max(1, height) };
   // With the one before it, which is out of view, the first block has its distance from what was printed.
-  const { rows, cursor } = pictureOf({ ...state, size, transcript: after(state.transcript, Math.max(0, blocks - 1)) });
+  const { rows, cursor } = renderFrame({ ...state, size, transcript: after(state.transcript, Math.max(0, blocks - 1)) });
   if (height > 0) return { rows, cursor };
   return { rows: rows.slice(1), cursor: cursor === null ? null : { ...cursor, row: cursor.row - 1 } };
 }
@@ -71,7 +71,7 @@ function firstToPrint(state: State, upTo: number): number {
 
 function headOf({ session }: State, earlier: number): Row[] {
   const remark = (text: string): Row => [{ text: `── ${text}`, look: faint }];
-  const name = oneLine(plainText(session?.name ?? session?.id.slice(-8) ?? "new session"), 60);
+  const name = oneLine(stripAnsi(session?.name ?? session?.id.slice(-8) ?? "new session"), 60);
   return [[], remark(name), ...(earlier === 0 ? [] : [remark(`${earlier} earlier blocks; Esc and k look back`)])];
 }
 
@@ -84,6 +84,6 @@ function blockRows(state: State, from: number, to: number, most = Number.POSITIV
   return rows;
 }
 
-function after({ settled, running, writing }: Transcript, blocks: number): Transcript {
+function after({ settled, running, writing }: TranscriptBlocks, blocks: number): TranscriptBlocks {
   return { settled: settled.slice(blocks), running, writing };
 }

@@ -1,14 +1,14 @@
 // Paints the state into the terminal's own screen: what is finished scrolls away with everything else that was printed there.
-import type { Shown, Surface } from "../surface.ts";
-import { pictureOf } from "../views/screen.ts";
-import { cleared, paint, rewrapped, rowText, type Painted } from "./paint.ts";
-import { footerOf, lastRows, needsWhole, nothingPrinted, rowsToPrint, type Printed } from "./picture.ts";
+import type { SurfaceOptions, Surface } from "../surface.ts";
+import { renderFrame } from "../views/screen.ts";
+import { clearFooter, paint, rewrapFrame, rowText, type PaintedFrame } from "./paint.ts";
+import { renderFooter, lastRows, needsFullScreen, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./picture.ts";
 
-export function inlineSurface({ state, color }: Shown, write: (bytes: string) => void, frameMs = 16): Surface {
-  let printed: Printed = nothingPrinted;
+export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: string) => void, frameMs = 16): Surface {
+  let printed: PrintedBlocks = noPrintedBlocks;
   /** The footer, and what lies over it for a while. */
-  let footer: Painted | null = null;
-  let whole: Painted | null = null;
+  let footer: PaintedFrame | null = null;
+  let whole: PaintedFrame | null = null;
   let { size } = state();
   let timer: Timer | null = null;
   let isAway = false;
@@ -20,19 +20,19 @@ export function inlineSurface({ state, color }: Shown, write: (bytes: string) =>
     timer = null;
     const now = state();
     if (!Bun.deepEquals(now.size, size)) {
-      footer &&= rewrapped(footer, now.size.columns);
+      footer &&= rewrapFrame(footer, now.size.columns);
       whole &&= { ...whole, rows: [] };
       ({ size } = now);
     }
-    if (needsWhole(now)) {
-      const next = paint(whole, { ...pictureOf(now), above: [], isWhole: true }, color);
+    if (needsFullScreen(now)) {
+      const next = paint(whole, { ...renderFrame(now), above: [], isWhole: true }, color);
       whole = next.painted;
       return write(next.bytes);
     }
     leaveWhole();
     const { rows: above, printed: nowPrinted } = rowsToPrint(now, printed);
     printed = nowPrinted;
-    const next = paint(footer, { ...footerOf(now, printed), above, isWhole: false }, color);
+    const next = paint(footer, { ...renderFooter(now, printed), above, isWhole: false }, color);
     footer = next.painted;
     write(next.bytes);
   }
@@ -46,7 +46,7 @@ export function inlineSurface({ state, color }: Shown, write: (bytes: string) =>
     if (timer !== null) clearTimeout(timer);
     timer = null;
     leaveWhole();
-    write(cleared(footer));
+    write(clearFooter(footer));
     footer = null;
   }
   return {

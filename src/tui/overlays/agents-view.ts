@@ -1,8 +1,8 @@
 // How what runs looks: a table of turns with what each has used, and the chosen one's task in full below it.
-import { plainText, type Look } from "../../kit/ansi.ts";
+import { stripAnsi, type TextStyle } from "../../kit/ansi.ts";
 import { formatDuration } from "../../kit/duration.ts";
-import { counted, oneLine, shortCount } from "../../kit/text.ts";
-import type { TurnRow } from "../../protocol/control.ts";
+import { pluralize, oneLine, shortCount } from "../../kit/text.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { IndentedTurn } from "../../protocol/turn-rows.ts";
 import { countedTokens } from "../../protocol/usage.ts";
@@ -11,12 +11,12 @@ import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
 import { bad, busy, faint, good, waiting } from "../looks.ts";
 import { costText, tokensText } from "../tokens.ts";
 import { chosenTurn, type AgentsPanel } from "./agents.ts";
-import type { OverlayView, Room } from "./box.ts";
+import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView } from "./panel.ts";
 
 const keys = "Enter open · s steer · p pause · x stop · a answer · e ended · Esc";
 
-export function agentsView(panel: AgentsPanel, room: Room): OverlayView {
+export function agentsView(panel: AgentsPanel, room: OverlayArea): OverlayView {
   const rows = panel.rows ?? [];
   const shown = columnsIn(panel, rows, room.columns - 4);
   const { steering } = panel;
@@ -61,8 +61,8 @@ const table: readonly Column[] = [
   },
   { title: "STATE", spare: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
   { title: "AGE", spare: 3, cell: ({ now }, { row }) => ageText(now - row.turn.startedAt) },
-  { title: "AGENT", spare: 4, cell: (_, { row }) => oneLine(plainText(row.turn.agent), 16) },
-  { title: "MODEL", spare: 5, cell: (_, { row }) => oneLine(plainText(row.turn.model ?? "-"), 32) },
+  { title: "AGENT", spare: 4, cell: (_, { row }) => oneLine(stripAnsi(row.turn.agent), 16) },
+  { title: "MODEL", spare: 5, cell: (_, { row }) => oneLine(stripAnsi(row.turn.model ?? "-"), 32) },
   { title: "TOKENS", spare: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
   { title: "COST", spare: 1, cell: (_, { row }) => costText(row.turn.costUsd) },
   { title: "LEFT", spare: 1, cell: (_, { row }) => leftText(row) },
@@ -81,11 +81,11 @@ function columnsIn(panel: AgentsPanel, rows: readonly IndentedTurn[], room: numb
     if (most === 0) break;
     shown = shown.filter(({ spare }) => spare !== most);
   }
-  const task: Shown = { title: "TASK", spare: 0, width: 4, cell: (_, { row }) => oneLine(plainText(row.session.task ?? ""), 300) };
+  const task: Shown = { title: "TASK", spare: 0, width: 4, cell: (_, { row }) => oneLine(stripAnsi(row.session.task ?? ""), 300) };
   return [...shown, task];
 }
 
-const looks: Record<string, Look> = {
+const looks: Record<string, TextStyle> = {
   running: good,
   paused: waiting,
   asking: busy,
@@ -93,7 +93,8 @@ const looks: Record<string, Look> = {
 };
 
 function lineOf(panel: AgentsPanel, turn: IndentedTurn, shown: readonly Shown[], columns: number): Row {
-  const look = (title: string): Look => (title === "STATE" ? (looks[turn.row.state] ?? faint) : turn.row.state === "ended" ? faint : {});
+  const look = (title: string): TextStyle =>
+    title === "STATE" ? (looks[turn.row.state] ?? faint) : turn.row.state === "ended" ? faint : {};
   let left = columns;
   return shown.map(({ title, cell, width }) => {
     const text = fit(cell(panel, turn), left);
@@ -104,7 +105,7 @@ function lineOf(panel: AgentsPanel, turn: IndentedTurn, shown: readonly Shown[],
 }
 
 function nameIn({ here }: AgentsPanel, session: { id: string; name: string | null }): string {
-  return `${oneLine(plainText(session.name ?? shortId(session.id)), 24)}${session.id === here ? " ←" : ""}`;
+  return `${oneLine(stripAnsi(session.name ?? shortId(session.id)), 24)}${session.id === here ? " ←" : ""}`;
 }
 
 function ageText(ms: number): string {
@@ -112,7 +113,7 @@ function ageText(ms: number): string {
 }
 
 /** What it and all below it may still use. */
-function leftText({ left }: TurnRow): string {
+function leftText({ left }: TurnInfo): string {
   const money = left?.costUsd == null ? [] : [costText(left.costUsd, 2)];
   const tokens = left?.tokens == null ? [] : [`${shortCount(left.tokens)} tokens`];
   return [...money, ...tokens].join(" ");
@@ -124,12 +125,12 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
   const { session, turn, pid } = row;
   const walls = `policy ${turn.policy.name}, network ${turn.policy.net}`;
   const where = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), walls];
-  const used = [tokensText(turn.usage), costText(turn.costUsd), counted(turn.steps, "step")];
+  const used = [tokensText(turn.usage), costText(turn.costUsd), pluralize(turn.steps, "step")];
   const lines = [
-    { text: oneLine(plainText(where.join(" · ")), 400), look: faint },
+    { text: oneLine(stripAnsi(where.join(" · ")), 400), look: faint },
     { text: used.join(" · "), look: faint },
-    ...(turn.error === null ? [] : [{ text: plainText(turn.error.message), look: bad }]),
-    { text: plainText((session.task ?? "").slice(0, 4000)), look: {} },
+    ...(turn.error === null ? [] : [{ text: stripAnsi(turn.error.message), look: bad }]),
+    { text: stripAnsi((session.task ?? "").slice(0, 4000)), look: {} },
   ];
   return lines.flatMap((run) => wrapRuns([run], columns));
 }

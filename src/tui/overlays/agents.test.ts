@@ -1,15 +1,15 @@
 // The agents panel: state, keys, state, what it says of budgets, and how it looks at two sizes.
 import { describe, expect, test } from "bun:test";
-import type { TurnRow } from "../../protocol/control.ts";
-import { apply, blocksOf, effectsOf, misfits, nodeOf, press, sessionNamed, textOf, turnOf } from "../fixtures/pressing.ts";
-import { firstState, type Message, type State } from "../state.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
+import { apply, blocksOf, effectsOf, badRows, nodeOf, press, sampleSession, textOf, turnOf } from "../fixtures/pressing.ts";
+import { firstState, type UpdateMessage, type State } from "../state.ts";
 
 const size = { columns: 80, rows: 24 };
-const ours = sessionNamed("ours", { task: "fix the build" });
+const ours = sampleSession("ours", { task: "fix the build" });
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
-function row(id: string, state: TurnRow["state"], parent: string | null = null): TurnRow {
-  const session = sessionNamed(id, { parentSession: parent, task: `do ${id}` });
+function row(id: string, state: TurnInfo["state"], parent: string | null = null): TurnInfo {
+  const session = sampleSession(id, { parentSession: parent, task: `do ${id}` });
   const usage = { input: 1000, output: 200, cacheRead: 9000, cacheWrite: 0 };
   const status = state === "ended" ? ("network" as const) : null;
   const error = state === "ended" ? { kind: "network" as const, message: "it broke" } : null;
@@ -23,7 +23,7 @@ const rows = [
   row("gone", "ended"),
 ];
 
-function listed(of: TurnRow[], reading = 0): Message {
+function listed(of: TurnInfo[], reading = 0): UpdateMessage {
   return { type: "agents", told: { what: "listed", reading, rows: of, now: 70_000 } };
 }
 const open = apply(press(normal, "space", "a").state, listed(rows));
@@ -40,7 +40,7 @@ describe("the agents", () => {
     expect(textOf(apply(open, listed(counted, 1)))).toMatch(/\$0\.2500 +\$0\.50 12\.3k tokens +do ours/);
     expect(textOf(press(open, "G").state)).toMatch(/gone · native · acme\/large · policy \w+, network off[^]*it broke[^]*do gone/);
     for (const columns of [44, 80, 120, 200])
-      for (const height of [8, 24, 60]) expect(misfits({ ...open, size: { columns, rows: height } })).toEqual([]);
+      for (const height of [8, 24, 60]) expect(badRows({ ...open, size: { columns, rows: height } })).toEqual([]);
   });
   test("are listed when it is opened, and again every second; one that moves stays chosen", () => {
     expect(press(normal, "space", "a").effects).toContainEqual({ type: "list agents", reading: 0, sinceMs: 900_000, afterMs: 0 });
@@ -67,7 +67,7 @@ describe("the agents", () => {
 });
 
 describe("a session that is opened from there", () => {
-  const child = sessionNamed("child");
+  const child = sampleSession("child");
   const visiting = apply(
     open,
     { type: "opened", session: child, blocks: [], turns: [] },
@@ -108,7 +108,7 @@ describe("a session that is opened from there", () => {
   });
 });
 
-function spawnedEvent(session: string): Message {
+function spawnedEvent(session: string): UpdateMessage {
   const head = { seq: 1, n: 1, sessionId: "ours", turnId: "t-ours", at: 0 };
   return { type: "event", event: { ...head, type: "session.spawned", call: "c1", session, agent: "native", task: "count" } };
 }

@@ -1,13 +1,13 @@
 // What runs in this project and what has just ended, whoever started it, with sub-sessions below their parents. Only data
 // and what a key makes of it; `agents-view.ts` draws it, `effects/agents.ts` asks the Api.
-import { emptyLine, type Line } from "../../kit/line-edit.ts";
-import type { TurnRow } from "../../protocol/control.ts";
+import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
-import { underParents, type IndentedTurn } from "../../protocol/turn-rows.ts";
-import { edited } from "../edit-keys.ts";
+import { indentUnderParents, type IndentedTurn } from "../../protocol/turn-rows.ts";
+import { applyEditKey } from "../edit-keys.ts";
 import { focusedBlock } from "../scroll.ts";
-import { step, tell, type Key, type State, type Step } from "../state.ts";
-import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
+import { listMoves, moveIndex, handleKeyByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type AgentsPanel = {
   kind: "agents";
@@ -21,14 +21,14 @@ export type AgentsPanel = {
   at: number;
   /** How far back what has ended is shown. */
   since: "recent" | "day";
-  steering: { session: string; line: Line } | null;
+  steering: { session: string; line: EditLine } | null;
   /** The session whose turn the next press stops. */
   killing: string | null;
   isSlow: boolean;
 };
 
-export type AgentsTold =
-  | { what: "listed"; reading: number; rows: readonly TurnRow[]; now: number }
+export type AgentsMessage =
+  | { what: "listed"; reading: number; rows: readonly TurnInfo[]; now: number }
   /** Why is told by itself; it is tried again. */
   | { what: "failed"; reading: number }
   /** Something was done to one here: they are listed again at once. */
@@ -48,7 +48,7 @@ const listAgainMs = 1000;
 const sinceMs = { recent: 15 * 60_000, day: 24 * 3_600_000 };
 
 /** From a session that is only visited it leads back. */
-export function openAgents(state: State): Step {
+export function openAgents(state: State): UpdateResult {
   if (state.visit !== null) return goBack(state);
   const nothing = { rows: null, reading: 0, now: 0, at: 0, since: "recent" as const, steering: null, killing: null };
   const overlay: AgentsPanel = { kind: "agents", here: state.session?.id ?? null, ...nothing, isSlow: false };
@@ -60,39 +60,39 @@ function visitFrom(state: State): Visit {
   return state.visit ?? { home: state.session?.id ?? null, mode: state.mode };
 }
 
-export function goBack(state: State): Step {
-  if (state.visit === null) return step(tell(state, "nothing is watched here; :quit leaves"));
+export function goBack(state: State): UpdateResult {
+  if (state.visit === null) return step(withNotice(state, "nothing is watched here; :quit leaves"));
   return step(state, { type: "visit", session: state.visit.home, visit: null });
 }
 
 /** The session below that the block in focus stands for, or whose call it is. */
-export function watchFocused(state: State): Step {
+export function watchFocused(state: State): UpdateResult {
   const block = focusedBlock(state);
   const named = block?.kind === "tool" ? /\[session ([0-9a-f-]{36})/.exec(block.result?.text ?? "")?.[1] : undefined;
   const session = block?.kind === "session" ? block.id : named;
-  if (session === undefined) return step(tell(state, "[ and ] go to the block of a sub-session; then it can be watched"));
+  if (session === undefined) return step(withNotice(state, "[ and ] go to the block of a sub-session; then it can be watched"));
   return step(state, { type: "visit", session, visit: visitFrom(state) });
 }
 
-export function takeInAgents(state: State, panel: AgentsPanel, told: AgentsTold): Step {
+export function updateAgents(state: State, panel: AgentsPanel, told: AgentsMessage): UpdateResult {
   if (told.what === "changed") return listAgain(state, panel, 0);
   if (told.reading !== panel.reading) return step(state);
   if (told.what === "failed") return listAgain(state, panel, listAgainMs);
   const seen = new Set<string>();
-  const rows = underParents(told.rows.filter(({ session }) => !seen.has(session.id) && seen.add(session.id) !== undefined));
+  const rows = indentUnderParents(told.rows.filter(({ session }) => !seen.has(session.id) && seen.add(session.id) !== undefined));
   const kept = rows.findIndex(({ row }) => row.session.id === chosenTurn(panel)?.session.id);
-  const at = kept < 0 ? Math.max(0, movedBy(panel.at, 0, rows.length)) : kept;
+  const at = kept < 0 ? Math.max(0, moveIndex(panel.at, 0, rows.length)) : kept;
   const { now } = told;
   return listAgain(state, { ...panel, here: state.session?.id ?? null, rows, now, at }, listAgainMs);
 }
 
-function listAgain(state: State, panel: AgentsPanel, afterMs: number): Step {
+function listAgain(state: State, panel: AgentsPanel, afterMs: number): UpdateResult {
   const reading = panel.reading + 1;
   const list = { type: "list agents", reading, sinceMs: sinceMs[panel.since], afterMs } as const;
   return step({ ...state, overlay: { ...panel, reading } }, list);
 }
 
-export function chosenTurn({ rows, at }: AgentsPanel): TurnRow | undefined {
+export function chosenTurn({ rows, at }: AgentsPanel): TurnInfo | undefined {
   return rows?.[at]?.row;
 }
 
@@ -112,59 +112,61 @@ export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
   { keys: ["escape", "q"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
 ];
 
-export function pressInAgents(state: State, panel: AgentsPanel, key: Key): Step {
+export function handleAgentsKey(state: State, panel: AgentsPanel, key: Key): UpdateResult {
   if (panel.steering !== null) return steering(state, panel, panel.steering, key);
   const calm = panel.killing === null || key.name === "x" || key.name === "K" ? panel : { ...panel, killing: null };
-  return pressByTable(agentsKeys, { ...state, overlay: calm }, calm, key);
+  return handleKeyByTable(agentsKeys, { ...state, overlay: calm }, calm, key);
 }
 
-function steering(state: State, panel: AgentsPanel, { session, line }: NonNullable<AgentsPanel["steering"]>, key: Key): Step {
+function steering(state: State, panel: AgentsPanel, { session, line }: NonNullable<AgentsPanel["steering"]>, key: Key): UpdateResult {
   const closed: State = { ...state, overlay: { ...panel, steering: null } };
   if (key.name === "escape") return step(closed);
-  if (key.name !== "enter") return step({ ...state, overlay: { ...panel, steering: { session, line: edited(line, key) } } });
+  if (key.name !== "enter") return step({ ...state, overlay: { ...panel, steering: { session, line: applyEditKey(line, key) } } });
   const text = line.text.trim();
   return text === "" ? step(closed) : step(closed, { type: "send to agent", session, text });
 }
 
 function moves(by: number): PanelKey<AgentsPanel>["run"] {
-  return (state, panel) => step({ ...state, overlay: { ...panel, at: Math.max(0, movedBy(panel.at, by, panel.rows?.length ?? 0)) } });
+  return (state, panel) => step({ ...state, overlay: { ...panel, at: Math.max(0, moveIndex(panel.at, by, panel.rows?.length ?? 0)) } });
 }
 
-function open(state: State, panel: AgentsPanel): Step {
+function open(state: State, panel: AgentsPanel): UpdateResult {
   const session = chosenTurn(panel)?.session;
   if (session === undefined) return step(state);
   if (session.id === panel.here) return step({ ...state, overlay: null });
   return step(state, { type: "visit", session: session.id, visit: visitFrom(state) });
 }
 
-function steer(state: State, panel: AgentsPanel, row: TurnRow): Step {
-  return step({ ...state, overlay: { ...panel, steering: { session: row.session.id, line: emptyLine } } });
+function steer(state: State, panel: AgentsPanel, row: TurnInfo): UpdateResult {
+  return step({ ...state, overlay: { ...panel, steering: { session: row.session.id, line: emptyEditLine } } });
 }
 
-function pause(state: State, _: AgentsPanel, row: TurnRow): Step {
+function pause(state: State, _: AgentsPanel, row: TurnInfo): UpdateResult {
   return step(state, { type: row.state === "paused" ? "resume" : "pause", session: row.session.id });
 }
 
-function kill(state: State, panel: AgentsPanel, row: TurnRow): Step {
+function kill(state: State, panel: AgentsPanel, row: TurnInfo): UpdateResult {
   const { id } = row.session;
   if (panel.killing === id) return step({ ...state, overlay: { ...panel, killing: null } }, { type: "kill", session: id });
-  return step(tell({ ...state, overlay: { ...panel, killing: id } }, `x again stops ${row.session.name ?? shortId(id)} and all below it`));
+  return step(
+    withNotice({ ...state, overlay: { ...panel, killing: id } }, `x again stops ${row.session.name ?? shortId(id)} and all below it`),
+  );
 }
 
-function answer(state: State, panel: AgentsPanel): Step {
+function answer(state: State, panel: AgentsPanel): UpdateResult {
   const row = chosenTurn(panel);
   return row === undefined ? step(state) : step(state, { type: "find ask", session: row.session.id });
 }
 
-function showEnded(state: State, panel: AgentsPanel): Step {
+function showEnded(state: State, panel: AgentsPanel): UpdateResult {
   return listAgain(state, { ...panel, since: panel.since === "day" ? "recent" : "day" }, 0);
 }
 
 /** What can only be done to one that has not ended. */
-function whileItRuns(run: (state: State, panel: AgentsPanel, row: TurnRow) => Step): PanelKey<AgentsPanel>["run"] {
+function whileItRuns(run: (state: State, panel: AgentsPanel, row: TurnInfo) => UpdateResult): PanelKey<AgentsPanel>["run"] {
   return (state, panel) => {
     const row = chosenTurn(panel);
     if (row === undefined) return step(state);
-    return row.state === "ended" ? step(tell(state, "it has ended")) : run(state, panel, row);
+    return row.state === "ended" ? step(withNotice(state, "it has ended")) : run(state, panel, row);
   };
 }

@@ -1,12 +1,12 @@
 // A box with a title, as wide as the screen, and what an overlay looks like to it.
-import type { Look, Run } from "../../kit/ansi.ts";
+import type { TextStyle, TextRun } from "../../kit/ansi.ts";
 import type { Bindings } from "../bindings.ts";
 import { cellsOf } from "../cards/cells.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import { frame } from "../looks.ts";
 
 /** What an overlay may fill, and what it must know to tell keys. */
-export type Room = { columns: number; height: number; bindings: Bindings };
+export type OverlayArea = { columns: number; height: number; bindings: Bindings };
 
 export type OverlayView = {
   rows: Row[];
@@ -16,14 +16,14 @@ export type OverlayView = {
 };
 
 /** A line of a box; one that is chosen stands out. */
-export type BoxLine = string | Run | Row;
+export type BoxLine = string | TextRun | Row;
 
-export const chosen: Look = { inverse: true };
+export const selectedStyle: TextStyle = { inverse: true };
 
-export function boxed(title: string, lines: readonly BoxLine[], columns: number): Row[] {
+export function drawBox(title: string, lines: readonly BoxLine[], columns: number): Row[] {
   const inner = Math.max(1, columns - 4);
   const head = fit(` ${title} `, inner);
-  const row = (line: BoxLine): Row => [{ text: "│ ", look: frame }, ...filled(runsOf(line), inner), { text: " │", look: frame }];
+  const row = (line: BoxLine): Row => [{ text: "│ ", look: frame }, ...padRow(runsOf(line), inner), { text: " │", look: frame }];
   return [
     [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, look: frame }],
     ...lines.map(row),
@@ -37,8 +37,8 @@ function runsOf(line: BoxLine): Row {
 }
 
 /** Exactly so many columns: cut, or filled with blanks; those of a chosen line stand out with it. */
-export function filled(row: Row, columns: number): Row {
-  const runs: Run[] = [];
+export function padRow(row: Row, columns: number): Row {
+  const runs: TextRun[] = [];
   let left = columns;
   for (const { text, look } of row) {
     if (left === 0) break;
@@ -46,7 +46,7 @@ export function filled(row: Row, columns: number): Row {
     runs.push({ text: shown, look });
     left -= cellsOf(shown);
   }
-  return left > 0 ? [...runs, { text: " ".repeat(left), look: runs.at(-1)?.look.inverse === true ? chosen : {} }] : runs;
+  return left > 0 ? [...runs, { text: " ".repeat(left), look: runs.at(-1)?.look.inverse === true ? selectedStyle : {} }] : runs;
 }
 
 /** The first of so many lines around the one that is chosen. */

@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import type { Api } from "../../protocol/api.ts";
 import type { Session, Turn } from "../../protocol/turn.ts";
-import type { Doing } from "../effects/doing.ts";
-import { doEffect } from "../effects/index.ts";
-import { firstState, type Effect, type Message, type State } from "../state.ts";
+import type { EffectContext } from "../effects/doing.ts";
+import { runEffect } from "../effects/index.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "../state.ts";
 import { update } from "../update.ts";
-import { pictureOf } from "../views/screen.ts";
+import { renderFrame } from "../views/screen.ts";
 
 const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
 const session = { id: "s-1", name: "main", tip: null, agent: "native", model: "anthropic/claude-sonnet" } as Session;
@@ -56,8 +56,8 @@ test("a command after the colon is completed by Tab, as far as it is clear", () 
 test("a shell command leaves the model that was chosen for the next turn", async () => {
   const turn = { agent: "native", model: "x/y", policy: {}, timeoutMs: null };
   const shell = { bash: { execute: async function* () {} } };
-  const doing = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as Doing;
-  await doEffect(doing, { type: "execute", command: "ls", draft: "!ls" });
+  const doing = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as EffectContext;
+  await runEffect(doing, { type: "execute", command: "ls", draft: "!ls" });
   expect(turn).toMatchObject({ agent: "native", model: "x/y" });
 });
 
@@ -158,7 +158,7 @@ const api = {
 /** What the keys opened, with what the Api answered to their effects. */
 async function opened(...keys: string[]): Promise<{ state: State }> {
   const pressed = press(fresh, ...keys);
-  const told: Message[] = [];
+  const told: UpdateMessage[] = [];
   const turn = { agent: null, model: null, limits: { maxBudgetUsd: 0.5 } };
   const doing = {
     api,
@@ -167,13 +167,13 @@ async function opened(...keys: string[]): Promise<{ state: State }> {
     turn,
     open: {},
     session,
-    send: (message: Message) => told.push(message),
-  } as unknown as Doing;
-  for (const effect of pressed.effects) if (effect.type !== "wake") await doEffect(doing, effect);
+    send: (message: UpdateMessage) => told.push(message),
+  } as unknown as EffectContext;
+  for (const effect of pressed.effects) if (effect.type !== "wake") await runEffect(doing, effect);
   return { state: told.reduce(apply, pressed.state) };
 }
 
-function apply(state: State, message: Message): State {
+function apply(state: State, message: UpdateMessage): State {
   return update(state, message).state;
 }
 
@@ -193,7 +193,7 @@ function press(state: State, ...keys: string[]): { state: State; effects: Effect
 }
 
 function textOf(state: State): string {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.map((row) => row.map((run) => run.text).join(""))
     .join("\n");
 }

@@ -1,7 +1,7 @@
 // Two branches side by side, as lines to be read: where they part, what each did and cost after that, and its files.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import { groupDigits, oneLine } from "../../kit/text.ts";
-import { branchFigures, branchName, changeSigns } from "../../protocol/branch-figures.ts";
+import { branchStats, branchName, changeSigns } from "../../protocol/branch-figures.ts";
 import { shortId, textOf } from "../../protocol/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree-views.ts";
 import { faint } from "../looks.ts";
@@ -13,18 +13,18 @@ const nameColumns = 16;
 const sideColumns = 28;
 
 /** Over what it was asked for from, which comes back when it is closed. */
-export function comparing(state: State, comparison: BranchComparison): State {
+export function showComparison(state: State, comparison: BranchComparison): State {
   const under = state.overlay === null ? {} : { under: state.overlay };
   return { ...state, overlay: { kind: "reader", title: "two branches", lines: comparisonLines(comparison), top: 0, ...under } };
 }
 
 function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
-  const figures = branchFigures.map(([figure, tell]): BoxLine => [
+  const figures = branchStats.map(([figure, tell]): BoxLine => [
     { text: figure.padEnd(nameColumns), look: faint },
     { text: tell(a).padEnd(sideColumns), look: {} },
     { text: tell(b), look: {} },
   ]);
-  const titles = [a, b].map((side) => oneLine(plainText(branchName(side)), sideColumns - 2).padEnd(sideColumns));
+  const titles = [a, b].map((side) => oneLine(stripAnsi(branchName(side)), sideColumns - 2).padEnd(sideColumns));
   return [
     ...(fork === null
       ? ["the two share nothing"]
@@ -37,16 +37,16 @@ function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine
 }
 
 function sideLines(side: BranchSide): BoxLine[] {
-  const head: BoxLine[] = ["", { text: oneLine(plainText(branchName(side)), 60), look: name }];
+  const head: BoxLine[] = ["", { text: oneLine(stripAnsi(branchName(side)), 60), look: name }];
   if (side.nodes === 0) return [...head, "nothing after that"];
   return [
     ...head,
     ...(side.firstMessage === null ? [] : [`○ ${said(side.firstMessage)}`]),
     ...(side.answer === null ? [] : [`● ${said(side.answer)}`]),
-    ...(side.files ?? []).map((file) => `${changeSigns[file.kind]} ${plainText(file.path)} +${file.added} -${file.removed}`),
+    ...(side.files ?? []).map((file) => `${changeSigns[file.kind]} ${stripAnsi(file.path)} +${file.added} -${file.removed}`),
   ];
 }
 
 function said(text: string): string {
-  return oneLine(plainText(text), 400) || "(no text)";
+  return oneLine(stripAnsi(text), 400) || "(no text)";
 }

@@ -1,18 +1,18 @@
 // What the tree, the agents and the sessions have in common: a list with one line chosen, what is known of it beside the
 // list (below it on a narrow screen), a line of keys or of typing at the foot, and a table of keys.
-import { inView, layOut } from "../../kit/lay-out.ts";
-import type { Line } from "../../kit/line-edit.ts";
+import { visiblePart, layOutText } from "../../kit/lay-out.ts";
+import type { EditLine } from "../../kit/line-edit.ts";
 import { markdown } from "../cards/markdown.ts";
 import { stripsOf } from "../cards/strips.ts";
 import type { Row } from "../cards/wrap.ts";
 import { faint } from "../looks.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
-import { boxed, chosen, filled, firstInView, type OverlayView, type Room } from "./box.ts";
+import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import { drawBox, selectedStyle, padRow, firstInView, type OverlayView, type OverlayArea } from "./box.ts";
 
 /** A key of a panel, for the help too. Two characters are pressed one after the other. */
-export type PanelKey<P> = { keys: readonly string[]; summary: string; run: (state: State, panel: P) => Step };
+export type PanelKey<P> = { keys: readonly string[]; summary: string; run: (state: State, panel: P) => UpdateResult };
 
-export function pressByTable<P>(table: readonly PanelKey<P>[], state: State, panel: P, { name }: Key): Step {
+export function handleKeyByTable<P>(table: readonly PanelKey<P>[], state: State, panel: P, { name }: Key): UpdateResult {
   const typed = (state.pending ?? "") + name;
   const next = { ...state, pending: null };
   const row = table.find(({ keys }) => keys.includes(typed));
@@ -21,7 +21,7 @@ export function pressByTable<P>(table: readonly PanelKey<P>[], state: State, pan
   return step(begins ? { ...state, pending: name } : next);
 }
 
-export type PanelParts = {
+export type PanelOptions = {
   title: string;
   count: number;
   at: number;
@@ -37,35 +37,35 @@ export type PanelParts = {
   isStacked?: true;
   keys: string;
   /** What is being typed, instead of the keys. */
-  typing: { label: string; line: Line } | null;
+  typing: { label: string; line: EditLine } | null;
 };
 
 const wide = 120;
 const fewestRows = 12;
 const tallestPreview = 10;
 
-export function panelView(parts: PanelParts, { columns, height }: Room): OverlayView {
+export function panelView(parts: PanelOptions, { columns, height }: OverlayArea): OverlayView {
   const inner = Math.max(1, columns - 4);
   const room = Math.max(3, height - 3);
-  const foot = parts.typing === null ? null : inView(layOut(`${parts.typing.label} > `, parts.typing.line, inner), 1);
+  const foot = parts.typing === null ? null : visiblePart(layOutText(`${parts.typing.label} > `, parts.typing.line, inner), 1);
   const body = columns >= wide && parts.isStacked !== true ? besides(parts, inner, room) : stacked(parts, inner, room);
   const last: Row = foot === null ? [{ text: parts.keys, look: faint }] : [{ text: foot.rows[0] ?? "", look: {} }];
-  const rows = boxed(parts.title, [...body, last], columns);
+  const rows = drawBox(parts.title, [...body, last], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
 
-function besides(parts: PanelParts, inner: number, room: number): Row[] {
+function besides(parts: PanelOptions, inner: number, room: number): Row[] {
   const left = Math.floor(inner * 0.6);
   const right = inner - left - 3;
   const preview = parts.preview(right, room);
   const rows = Math.min(room, Math.max(fewestRows, parts.count + 1, preview.length));
   const list = listRows(parts, left, rows);
   const line: Row = [{ text: " │ ", look: faint }];
-  return Array.from({ length: rows }, (_, at) => [...filled(list[at] ?? [], left), ...line, ...filled(preview[at] ?? [], right)]);
+  return Array.from({ length: rows }, (_, at) => [...padRow(list[at] ?? [], left), ...line, ...padRow(preview[at] ?? [], right)]);
 }
 
 /** The preview has its room whatever is chosen, so that the list stays where it is. */
-function stacked(parts: PanelParts, inner: number, room: number): Row[] {
+function stacked(parts: PanelOptions, inner: number, room: number): Row[] {
   const head = parts.head?.(inner).length ?? 0;
   const forPreview = room < 8 || parts.count === 0 ? 0 : Math.min(tallestPreview, Math.floor(room * 0.4));
   const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, parts.count) + head));
@@ -76,15 +76,15 @@ function stacked(parts: PanelParts, inner: number, room: number): Row[] {
   return [...list, rule, ...Array.from({ length: forPreview }, (_, at) => preview[at] ?? [])];
 }
 
-function listRows(parts: PanelParts, columns: number, rows: number): Row[] {
+function listRows(parts: PanelOptions, columns: number, rows: number): Row[] {
   const head = parts.head?.(columns) ?? [];
   if (parts.count === 0) return [...head, [{ text: parts.empty, look: faint }]];
   const room = Math.max(1, rows - head.length);
   const first = firstInView(parts.count, parts.at, room);
   const lines = Array.from({ length: Math.min(room, parts.count - first) }, (_, offset): Row => {
-    const line = filled(parts.line(first + offset, columns), columns);
+    const line = padRow(parts.line(first + offset, columns), columns);
     // Without its colours, which turned around are patches of a background.
-    return first + offset === parts.at ? line.map(({ text }) => ({ text, look: chosen })) : line;
+    return first + offset === parts.at ? line.map(({ text }) => ({ text, look: selectedStyle })) : line;
   });
   return [...head, ...lines];
 }
@@ -95,7 +95,7 @@ export const slowAfterMs = 150;
 /** How far a key moves in a list. */
 export const listMoves: Record<string, number> = { down: 1, up: -1, pagedown: 10, pageup: -10, "ctrl+d": 10, "ctrl+u": -10 };
 
-export function movedBy(at: number, by: number, count: number): number {
+export function moveIndex(at: number, by: number, count: number): number {
   return Math.max(0, Math.min(count - 1, at + by));
 }
 

@@ -1,30 +1,30 @@
 // The plan over the transcript, as it is now: what is done of it is marked while it is read.
-import type { Look } from "../../kit/ansi.ts";
+import type { TextStyle } from "../../kit/ansi.ts";
 import { wrapRuns } from "../cards/wrap.ts";
 import { good } from "../looks.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
-import type { BoxLine, OverlayView, Room } from "./box.ts";
-import { pressInReader, readerView, type Reader } from "./reader.ts";
+import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import type { BoxLine, OverlayView, OverlayArea } from "./box.ts";
+import { handleTextKey, textOverlayView, type TextOverlay } from "./reader.ts";
 
 export type PlanOverlay = { kind: "plan"; text: string; top: number };
 
-export function pressInPlan(state: State, plan: PlanOverlay, key: Key): Step {
-  const next = pressInReader(state, asReader(plan, state.size.columns), key);
+export function handlePlanKey(state: State, plan: PlanOverlay, key: Key): UpdateResult {
+  const next = handleTextKey(state, asReader(plan, state.size.columns), key);
   const { overlay } = next.state;
   return overlay?.kind === "reader" ? step({ ...next.state, overlay: { ...plan, top: overlay.top } }) : next;
 }
 
-export function planView(plan: PlanOverlay, room: Room): OverlayView {
-  return readerView(asReader(plan, room.columns), room);
+export function planView(plan: PlanOverlay, room: OverlayArea): OverlayView {
+  return textOverlayView(asReader(plan, room.columns), room);
 }
 
-function asReader({ text, top }: PlanOverlay, columns: number): Reader {
+function asReader({ text, top }: PlanOverlay, columns: number): TextOverlay {
   const lines = text.trimEnd().split("\n");
   return { kind: "reader", title: ".skein/plan.md", lines: lines.flatMap((line) => linesOf(line, columns - 4)), top };
 }
 
 function linesOf(line: string, columns: number): BoxLine[] {
-  const look: Look = /\[[xX]\] /.test(line) ? good : /^#+ /.test(line) ? { bold: true } : {};
+  const look: TextStyle = /\[[xX]\] /.test(line) ? good : /^#+ /.test(line) ? { bold: true } : {};
   const [mark = ""] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/.exec(line) ?? [];
   const hang = { text: " ".repeat(mark.length), look: {} };
   return wrapRuns([{ text: line, look }], columns, hang).map((row) => ({ text: row.map((run) => run.text).join(""), look }));

@@ -2,26 +2,26 @@
 import type { Bindings } from "../bindings.ts";
 import { screenCommands, type ScreenCommand } from "../commands.ts";
 import { withText } from "../composer/type.ts";
-import { waysTo } from "../help.ts";
-import { step, tell, type State, type Step } from "../state.ts";
-import type { Item, Purpose } from "./picker.ts";
+import { keysText } from "../help.ts";
+import { step, withNotice, type State, type UpdateResult } from "../state.ts";
+import type { PickerItem, PickerKind } from "./picker.ts";
 
-type Choosing = {
+type PickerDefinition = {
   title: string;
-  items?: (bindings: Bindings) => readonly Item[];
+  items?: (bindings: Bindings) => readonly PickerItem[];
   /** What may follow the words that are looked for; it goes with the choice. */
   suffix?: RegExp;
-  choose: (state: State, item: Item, suffix: string) => Step;
+  choose: (state: State, item: PickerItem, suffix: string) => UpdateResult;
 };
 
 /** What has a name after the colon first; what only moves is at one's fingers anyway. */
 const paletteCommands = screenCommands.toSorted((one, other) => Number(one.typed === undefined) - Number(other.typed === undefined));
 
-export const purposes: Record<Purpose, Choosing> = {
+export const pickerKinds: Record<PickerKind, PickerDefinition> = {
   palette: {
     title: "commands",
     items: (bindings) =>
-      paletteCommands.map((command, at) => ({ id: String(at), label: command.summary, detail: waysTo(command, bindings) })),
+      paletteCommands.map((command, at) => ({ id: String(at), label: command.summary, detail: keysText(command, bindings) })),
     choose: (state, { id }) => runOrAsk(state, paletteCommands[Number(id)]!),
   },
   models: {
@@ -42,15 +42,15 @@ export const purposes: Record<Purpose, Choosing> = {
 const efforts = ["low", "medium", "high", "xhigh", "max"];
 
 /** What was typed behind a colon may also be part of the model's own name. */
-function chooseModel(state: State, { id }: Item, suffix: string): Step {
+function chooseModel(state: State, { id }: PickerItem, suffix: string): UpdateResult {
   const effort = suffix.slice(1);
   if (efforts.includes(effort)) return step(state, { type: "model", name: `${id}:${effort}` });
   if (effort === "" || id.includes(suffix)) return step(state, { type: "model", name: id });
-  return step(tell(state, `no effort "${effort}": ${efforts.join(", ")}`, "error"));
+  return step(withNotice(state, `no effort "${effort}": ${efforts.join(", ")}`, "error"));
 }
 
 /** What can't be done without an argument asks for it on the command line. */
-function runOrAsk(state: State, command: ScreenCommand): Step {
+function runOrAsk(state: State, command: ScreenCommand): UpdateResult {
   if (command.typed?.startsWith("<") !== true) return command.run(state, "");
   const text = `${command.name} `;
   return step({ ...state, mode: "command", commandLine: { text, cursor: text.length } });

@@ -2,12 +2,12 @@
 import type { Bindings } from "../bindings.ts";
 import { helpLines, panelHelp } from "../help.ts";
 import { transcriptHeight } from "../views/layout.ts";
-import { step, type Key, type State, type Step } from "../state.ts";
+import { step, type Key, type State, type UpdateResult } from "../state.ts";
 import type { Overlay } from "./index.ts";
-import { boxed, type BoxLine, type OverlayView, type Room } from "./box.ts";
+import { drawBox, type BoxLine, type OverlayView, type OverlayArea } from "./box.ts";
 
 /** Without lines of its own it is the help. */
-export type Reader = {
+export type TextOverlay = {
   kind: "reader";
   title: string;
   lines: readonly BoxLine[] | null;
@@ -19,7 +19,7 @@ export type Reader = {
 const rowMoves: Record<string, number> = { j: 1, down: 1, k: -1, up: -1 };
 const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0.5, "ctrl+u": -0.5 };
 
-export function pressInReader(state: State, reader: Reader, { name }: Key): Step {
+export function handleTextKey(state: State, reader: TextOverlay, { name }: Key): UpdateResult {
   if (name === "escape" || name === "q") return step({ ...state, overlay: reader.under ?? null });
   const room = roomIn(transcriptHeight(state));
   const last = linesOf(reader, state.bindings).length - room;
@@ -28,20 +28,20 @@ export function pressInReader(state: State, reader: Reader, { name }: Key): Step
   return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, wanted)) } });
 }
 
-export function readerView(reader: Reader, { columns, height, bindings }: Room): OverlayView {
+export function textOverlayView(reader: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {
   const { title, top } = reader;
   const lines = linesOf(reader, bindings);
   const room = roomIn(height);
   const first = Math.min(top, Math.max(0, lines.length - room));
   const where = lines.length > room ? `, ${first + 1}-${first + room} of ${lines.length}: j and k scroll,` : ":";
-  return { rows: boxed(`${title}${where} Esc closes it`, lines.slice(first, first + room), columns), cursor: null };
+  return { rows: drawBox(`${title}${where} Esc closes it`, lines.slice(first, first + room), columns), cursor: null };
 }
 
 function roomIn(height: number): number {
   return Math.max(1, height - 2);
 }
 
-function linesOf({ lines }: Reader, bindings: Bindings): readonly BoxLine[] {
+function linesOf({ lines }: TextOverlay, bindings: Bindings): readonly BoxLine[] {
   if (lines !== null) return lines;
   const panels = panelHelp.flatMap(({ title, lines: keys }): BoxLine[] => ["", { text: title, look: { bold: true } }, ...inColumns(keys)]);
   return [...inColumns(helpLines(bindings)), ...panels];

@@ -1,20 +1,20 @@
 // How the sessions to choose from look: name, when it was used and what it is about, and the last messages of the chosen one.
-import { plainText, type Run } from "../../kit/ansi.ts";
+import { stripAnsi, type TextRun } from "../../kit/ansi.ts";
 import { ago } from "../../kit/duration.ts";
 import { oneLine } from "../../kit/text.ts";
 import { shortId, textOf, type Node } from "../../protocol/node.ts";
 import type { FoundNode } from "../../protocol/tree-views.ts";
 import { cellsOf } from "../cards/cells.ts";
 import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
-import type { OverlayView, Room } from "./box.ts";
+import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView } from "./panel.ts";
-import { choices, previewKey, type Choice, type SessionsPanel } from "./sessions.ts";
+import { sessionChoices, previewKey, type SessionChoice, type SessionsPanel } from "./sessions.ts";
 import { accent, busy, faint, frame, waiting } from "../looks.ts";
 
 const nameColumns = 22;
 
-export function sessionsView(panel: SessionsPanel, room: Room): OverlayView {
-  const shown = choices(panel);
+export function sessionsView(panel: SessionsPanel, room: OverlayArea): OverlayView {
+  const shown = sessionChoices(panel);
   const chosen = shown[panel.at];
   const isAsking = panel.searching !== null && panel.isSlow;
   return panelView(
@@ -44,14 +44,14 @@ function titleOf({ withArchived, everywhere, listed }: SessionsPanel, count: num
   return `sessions${which}${listed === null ? "" : `: ${count}`} · Tab archived · Ctrl+T projects`;
 }
 
-function lineOf(panel: SessionsPanel, { session, hit }: Choice, columns: number): Row {
+function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: number): Row {
   const mark = session.id === panel.here ? "← " : session.archivedAt === null ? "  " : "× ";
-  const name = fit(oneLine(plainText(session.name ?? shortId(session.id)), nameColumns), nameColumns);
+  const name = fit(oneLine(stripAnsi(session.name ?? shortId(session.id)), nameColumns), nameColumns);
   const used = ago(panel.now - session.updatedAt).padEnd(14);
-  const about: Row = hit === null ? [{ text: oneLine(plainText(session.task ?? ""), 300), look: {} }] : snippetOf(hit);
+  const about: Row = hit === null ? [{ text: oneLine(stripAnsi(session.task ?? ""), 300), look: {} }] : snippetOf(hit);
   const where =
     panel.everywhere && session.project !== panel.project
-      ? [{ text: `${plainText(session.project).split("/").at(-1) ?? ""}  `, look: frame }]
+      ? [{ text: `${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, look: frame }]
       : [];
   return [
     { text: mark, look: waiting },
@@ -66,9 +66,9 @@ function lineOf(panel: SessionsPanel, { session, hit }: Choice, columns: number)
 }
 
 /** What was found, with the words that were looked for. */
-function snippetOf({ snippet, marks }: FoundNode): Run[] {
-  const flat = (text: string) => plainText(text).replace(/\s+/g, " ");
-  const runs: Run[] = [];
+function snippetOf({ snippet, marks }: FoundNode): TextRun[] {
+  const flat = (text: string) => stripAnsi(text).replace(/\s+/g, " ");
+  const runs: TextRun[] = [];
   let from = 0;
   for (const [start, end] of marks) {
     runs.push({ text: flat(snippet.slice(from, start)), look: faint }, { text: flat(snippet.slice(start, end)), look: busy });
@@ -78,11 +78,11 @@ function snippetOf({ snippet, marks }: FoundNode): Run[] {
 }
 
 /** Of what was said the end, as far as there is room. */
-function previewOf(panel: SessionsPanel, { session }: Choice, columns: number, rows: number): Row[] {
+function previewOf(panel: SessionsPanel, { session }: SessionChoice, columns: number, rows: number): Row[] {
   const last = panel.previews[previewKey(session)] ?? [];
   const who = [shortId(session.id), session.agent, ...(session.model === null ? [] : [session.model])];
   const when = [`used ${ago(panel.now - session.updatedAt)}`, ...(session.archivedAt === null ? [] : ["archived"])];
-  const head = wrapRuns([{ text: oneLine(plainText([...who, ...when].join(" · ")), 400), look: faint }], columns);
+  const head = wrapRuns([{ text: oneLine(stripAnsi([...who, ...when].join(" · ")), 400), look: faint }], columns);
   const said = last.flatMap((node) => saidRows(node, columns));
   if (session.tip === null) return [...head, [{ text: "nothing was said in it yet", look: faint }]];
   return [...head, ...said.slice(-Math.max(1, rows - head.length))];
@@ -92,7 +92,7 @@ const rowsOfEach = 3;
 
 function saidRows(node: Node, columns: number): Row[] {
   const isUser = node.author === "user";
-  const text = oneLine(plainText(textOf(node).slice(0, 2000)), 3 * columns);
+  const text = oneLine(stripAnsi(textOf(node).slice(0, 2000)), 3 * columns);
   const hang = { text: "  ", look: {} };
   return wrapRuns(
     [

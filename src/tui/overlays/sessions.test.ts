@@ -1,20 +1,20 @@
 // The sessions to choose from: state, keys, state, what is asked for while one types, and how it looks at two sizes.
 import { describe, expect, test } from "bun:test";
 import type { FoundNode } from "../../protocol/tree-views.ts";
-import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
-import { firstState, type Message, type State } from "../state.ts";
+import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/pressing.ts";
+import { firstState, type UpdateMessage, type State } from "../state.ts";
 
 const size = { columns: 80, rows: 24 };
-const ours = sessionNamed("ours", { task: "fix the build", tip: "n1" });
-const parser = sessionNamed("parser", { task: "write a parser", tip: "n2" });
-const elsewhere = sessionNamed("elsewhere", { project: "/other", directory: "/other/src" });
-const old = sessionNamed("old", { archivedAt: 1, tip: "n3" });
+const ours = sampleSession("ours", { task: "fix the build", tip: "n1" });
+const parser = sampleSession("parser", { task: "write a parser", tip: "n2" });
+const elsewhere = sampleSession("elsewhere", { project: "/other", directory: "/other/src" });
+const old = sampleSession("old", { archivedAt: 1, tip: "n3" });
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
-function listed(sessions = [ours, parser], reading = 0): Message {
+function listed(sessions = [ours, parser], reading = 0): UpdateMessage {
   return { type: "sessions", told: { what: "listed", reading, sessions, project: "/project", now: 7_200_000 } };
 }
-function found(query: string, ...sessions: (typeof ours)[]): Message {
+function found(query: string, ...sessions: (typeof ours)[]): UpdateMessage {
   const snippet = "where the lexer\nends";
   const hits = sessions.map((session): FoundNode => ({
     node: nodeOf("n", null, "user", snippet),
@@ -40,7 +40,7 @@ describe("the sessions", () => {
     );
     expect(textOf({ ...previewed, size: { columns: 200, rows: 60 } })).toMatch(/fix the build +│ ours · native · used 2 hours ago/);
     for (const columns of [44, 80, 120, 200])
-      for (const rows of [8, 24, 60]) expect(misfits({ ...previewed, size: { columns, rows } })).toEqual([]);
+      for (const rows of [8, 24, 60]) expect(badRows({ ...previewed, size: { columns, rows } })).toEqual([]);
   });
   test("are previewed one at a time, however fast one moves", () => {
     expect(effectsOf(opened.state, "x")).toEqual([]);

@@ -1,19 +1,19 @@
 // The sessions of this project to choose from: by name and task as one types, and by what was said in them. Only data and
 // what a key makes of it; `sessions-view.ts` draws it, `effects/sessions.ts` asks the Api.
-import { emptyLine, type Line } from "../../kit/line-edit.ts";
+import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
 import { shortId, type Node } from "../../protocol/node.ts";
 import type { FoundNode } from "../../protocol/tree-views.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { edited } from "../edit-keys.ts";
-import { step, tell, type Effect, type Key, type State, type Step } from "../state.ts";
-import { movedBy, slowAfterMs, type PanelKey } from "./panel.ts";
+import { applyEditKey } from "../edit-keys.ts";
+import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../state.ts";
+import { moveIndex, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type SessionsPanel = {
   kind: "sessions";
   /** The session one is in, and its project. */
   here: string | null;
   project: string | null;
-  filter: Line;
+  filter: EditLine;
   /** Null until they were listed. */
   listed: readonly Session[] | null;
   /** What was found in their messages, and for which words. */
@@ -32,7 +32,7 @@ export type SessionsPanel = {
   isSlow: boolean;
 };
 
-export type SessionsTold =
+export type SessionsMessage =
   | { what: "listed"; reading: number; sessions: readonly Session[]; project: string; now: number }
   | { what: "found"; query: string; hits: readonly FoundNode[] }
   | { what: "previewed"; key: string; last: readonly Node[] };
@@ -43,12 +43,12 @@ export type SessionsEffect =
   | { type: "preview session"; key: string; tip: string };
 
 /** A line of the list; what was found in a session stands beside it. */
-export type Choice = { session: Session; hit: FoundNode | null };
+export type SessionChoice = { session: Session; hit: FoundNode | null };
 
 const fewestLetters = 3;
 
-export function openSessions(state: State): Step {
-  const nothing = { filter: emptyLine, listed: null, found: { query: "", hits: [] }, searching: null, previews: {}, previewing: null };
+export function openSessions(state: State): UpdateResult {
+  const nothing = { filter: emptyEditLine, listed: null, found: { query: "", hits: [] }, searching: null, previews: {}, previewing: null };
   const rest = { withArchived: false, everywhere: false, reading: 0, now: 0, at: 0, isSlow: false };
   const overlay: SessionsPanel = { kind: "sessions", here: state.session?.id ?? null, project: null, ...nothing, ...rest };
   return step({ ...state, overlay }, listing(overlay), { type: "wake", afterMs: slowAfterMs });
@@ -58,7 +58,7 @@ function listing({ reading, withArchived, everywhere }: SessionsPanel): Effect {
   return { type: "list sessions", reading, withArchived, everywhere };
 }
 
-export function takeInSessions(state: State, panel: SessionsPanel, told: SessionsTold): Step {
+export function updateSessions(state: State, panel: SessionsPanel, told: SessionsMessage): UpdateResult {
   switch (told.what) {
     case "listed":
       if (told.reading !== panel.reading) return step(state);
@@ -71,10 +71,10 @@ export function takeInSessions(state: State, panel: SessionsPanel, told: Session
 }
 
 /** The panel, and what it lacks: one question of each kind at a time, whatever is typed meanwhile. */
-function asking(state: State, changed: SessionsPanel): Step {
-  const panel = { ...changed, at: Math.max(0, movedBy(changed.at, 0, choices(changed).length)) };
+function asking(state: State, changed: SessionsPanel): UpdateResult {
+  const panel = { ...changed, at: Math.max(0, moveIndex(changed.at, 0, sessionChoices(changed).length)) };
   const query = panel.filter.text.trim();
-  const session = choices(panel)[panel.at]?.session;
+  const session = sessionChoices(panel)[panel.at]?.session;
   const key = session === undefined ? null : previewKey(session);
   const effects: Effect[] = [];
   if (panel.searching === null && query.length >= fewestLetters && query !== panel.found.query) {
@@ -93,14 +93,14 @@ export function previewKey({ id, tip }: Session): string {
 }
 
 /** Those whose name, task or id has all the words; then those in which they were said. */
-export function choices({ listed, filter, found, withArchived }: SessionsPanel): Choice[] {
+export function sessionChoices({ listed, filter, found, withArchived }: SessionsPanel): SessionChoice[] {
   const query = filter.text.trim();
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const has = ({ name, task, id }: Session) => {
     const text = `${name ?? ""} ${task ?? ""} ${id}`.toLowerCase();
     return words.every((word) => text.includes(word));
   };
-  const named = (listed ?? []).filter(has).map((session): Choice => ({ session, hit: null }));
+  const named = (listed ?? []).filter(has).map((session): SessionChoice => ({ session, hit: null }));
   const seen = new Set(named.map(({ session }) => session.id));
   const hits = query.length < fewestLetters ? [] : found.hits;
   for (const hit of hits) {
@@ -130,29 +130,29 @@ export const sessionsKeys: readonly PanelKey<SessionsPanel>[] = [
   { keys: ["escape"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
 ];
 
-export function pressInSessions(state: State, panel: SessionsPanel, key: Key): Step {
+export function handleSessionsKey(state: State, panel: SessionsPanel, key: Key): UpdateResult {
   const row = sessionsKeys.find(({ keys }) => keys.includes(key.name));
   if (row !== undefined) return row.run(state, panel);
-  const filter = edited(panel.filter, key);
+  const filter = applyEditKey(panel.filter, key);
   return asking(state, { ...panel, filter, at: filter.text === panel.filter.text ? panel.at : 0 });
 }
 
 function moves(by: number): PanelKey<SessionsPanel>["run"] {
-  return (state, panel) => asking(state, { ...panel, at: movedBy(panel.at, by, choices(panel).length) });
+  return (state, panel) => asking(state, { ...panel, at: moveIndex(panel.at, by, sessionChoices(panel).length) });
 }
 
-function relisted(state: State, panel: SessionsPanel, change: Partial<SessionsPanel>): Step {
+function relisted(state: State, panel: SessionsPanel, change: Partial<SessionsPanel>): UpdateResult {
   const next = { ...panel, ...change, reading: panel.reading + 1, found: { query: "", hits: [] } };
   return step({ ...state, overlay: next }, listing(next));
 }
 
-function choose(state: State, panel: SessionsPanel): Step {
-  const session = choices(panel)[panel.at]?.session;
+function choose(state: State, panel: SessionsPanel): UpdateResult {
+  const session = sessionChoices(panel)[panel.at]?.session;
   if (session === undefined) return step(state);
   if (session.id === panel.here) return step({ ...state, overlay: null });
   if (session.project !== panel.project) {
     const text = `it is in another project: cd ${session.directory} && skein tui ${shortId(session.id)}`;
-    return step(tell(state, text));
+    return step(withNotice(state, text));
   }
   return step(state, { type: "go", session: session.id, node: null });
 }

@@ -1,11 +1,11 @@
 // A tree as the lines of an outline, made once when it is read: what was said, not every call in between; a straight line
 // stays straight, branches go to the right, sessions stand at their tips. Pure, and no deeper than its loops.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { TreeView } from "../../protocol/api.ts";
 import type { Node } from "../../protocol/node.ts";
 import type { Session, Turn } from "../../protocol/turn.ts";
-import { argumentOf } from "../cards/tool.ts";
+import { mainArgument } from "../cards/tool.ts";
 
 export type TreeRow = {
   /** Null is the beginning, before the first message. */
@@ -28,7 +28,7 @@ const deepestLead = 36;
 /** A branch that is still to be drawn; once its rows stand, only its end is. */
 type Waiting = { first: Node; lead: string; below: string; above: number | null } | { ends: number };
 
-export function outlineOf(view: TreeView): Outline {
+export function buildOutline(view: TreeView): Outline {
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const resting = Map.groupBy(view.sessions, (session) => session.tip);
   const rows: TreeRow[] = [];
@@ -92,12 +92,12 @@ const wordsKept = 200;
 const known = new WeakMap<Node, { words: string; sought?: string }>();
 
 /** What a row says, on one line. */
-export function wordsOf({ node }: Pick<TreeRow, "node">): string {
+export function rowText({ node }: Pick<TreeRow, "node">): string {
   return node === null ? "the beginning" : wordsIn(node).words;
 }
 
 function wordsIn(node: Node): { words: string; sought?: string } {
-  const words = known.get(node) ?? { words: oneLine(plainText(beginningOf(node)), wordsKept) };
+  const words = known.get(node) ?? { words: oneLine(stripAnsi(beginningOf(node)), wordsKept) };
   known.set(node, words);
   return words;
 }
@@ -108,7 +108,7 @@ function beginningOf(node: Node): string {
   if (text?.kind === "text") return text.text.trimStart().slice(0, most);
   const told = node.parts.map((part) =>
     part.kind === "call"
-      ? `${part.name}(${argumentOf(part.input)})`
+      ? `${part.name}(${mainArgument(part.input)})`
       : part.kind === "result"
         ? `${part.name}: ${part.text.slice(0, most)}`
         : part.kind === "handle"
@@ -119,7 +119,7 @@ function beginningOf(node: Node): string {
 }
 
 /** The rows that are to be seen: a folded branch shows its first one, a filter those that have all its words. */
-export function shownRows({ rows, branches }: Outline, folded: ReadonlySet<string>, filter: string): number[] {
+export function visibleRows({ rows, branches }: Outline, folded: ReadonlySet<string>, filter: string): number[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const shown: number[] = [];
   for (let at = 0; at < rows.length;) {
@@ -131,7 +131,7 @@ export function shownRows({ rows, branches }: Outline, folded: ReadonlySet<strin
     }
     shown.push(at);
     const branch = branches[row.branch]!;
-    at = branch.head === at && folded.has(keyOf(row)) ? branch.end : at + 1;
+    at = branch.head === at && folded.has(rowKey(row)) ? branch.end : at + 1;
   }
   return shown;
 }
@@ -144,7 +144,7 @@ function hasWords({ node, sessions }: TreeRow, words: readonly string[]): boolea
 }
 
 /** Names a row from one reading of the tree to the next. */
-export function keyOf({ node }: Pick<TreeRow, "node">): string {
+export function rowKey({ node }: Pick<TreeRow, "node">): string {
   return node?.id ?? "";
 }
 

@@ -1,22 +1,22 @@
 // How the tree looks: a line for each message with the sessions at their tips, and the chosen one in full.
-import { plainText, type Run } from "../../kit/ansi.ts";
+import { stripAnsi, type TextRun } from "../../kit/ansi.ts";
 import { ago } from "../../kit/duration.ts";
-import { counted, oneLine } from "../../kit/text.ts";
+import { pluralize, oneLine } from "../../kit/text.ts";
 import { shortId, textOf } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
 import { cellsOf } from "../cards/cells.ts";
 import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
 import { faint, frame, good, heading, waiting } from "../looks.ts";
 import { costText, tokensText } from "../tokens.ts";
-import type { OverlayView, Room } from "./box.ts";
+import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView, proseRows } from "./panel.ts";
-import { keyOf, wordsOf, type TreeRow } from "./tree-outline.ts";
+import { rowKey, rowText, type TreeRow } from "./tree-outline.ts";
 import { chosenRow, type TreePanel } from "./tree.ts";
 
 const keys = "Enter go · f fork · d diff · p graft · r name · x archive · / find · Esc";
 const labels = { fork: "name of the fork, or none", rename: "new name", filter: "only lines with" };
 
-export function treeView(panel: TreePanel, room: Room): OverlayView {
+export function treeView(panel: TreePanel, room: OverlayArea): OverlayView {
   const { prompt, shown, outline } = panel;
   const parts = {
     count: shown.length,
@@ -40,7 +40,7 @@ export function treeView(panel: TreePanel, room: Room): OverlayView {
 function titleOf({ outline, filter }: TreePanel): string {
   if (outline === null) return "tree";
   const branches = outline.branches.filter(({ head, end }) => end > head).length;
-  const size = `${counted(outline.rows.length, "line")}${branches > 1 ? `, ${branches} branches` : ""}`;
+  const size = `${pluralize(outline.rows.length, "line")}${branches > 1 ? `, ${branches} branches` : ""}`;
   return filter === "" ? `tree: ${size}` : `tree: ${size}, those with "${oneLine(filter, 30)}"`;
 }
 
@@ -52,28 +52,28 @@ function lineOf(panel: TreePanel, at: number, columns: number): Row {
   const lead = panel.filter === "" ? row.lead : "";
   const room = columns - cellsOf(lead) - 2 - tail.reduce((sum, run) => sum + cellsOf(run.text), 0);
   const look = row.node?.author === "user" ? { bold: true } : row.node?.author === "agent" ? {} : faint;
-  const text = fit(wordsOf(row), Math.max(12, room));
+  const text = fit(rowText(row), Math.max(12, room));
   return [{ text: lead, look: faint }, { text: `${row.node === null ? "◌" : marks[row.node.author]} ${text}`, look }, ...tail];
 }
 
 /** What stands behind a line's words: what is folded, the calls, the sessions at their tips. */
-function tailOf(panel: TreePanel, row: TreeRow, at: number): Run[] {
+function tailOf(panel: TreePanel, row: TreeRow, at: number): TextRun[] {
   const branch = panel.outline!.branches[row.branch]!;
-  const isFolded = panel.filter === "" && branch.head === at && panel.folded.has(keyOf(row));
-  const calls = row.calls === 0 ? [] : [{ text: ` ${counted(row.calls, "call")}`, look: faint }];
+  const isFolded = panel.filter === "" && branch.head === at && panel.folded.has(rowKey(row));
+  const calls = row.calls === 0 ? [] : [{ text: ` ${pluralize(row.calls, "call")}`, look: faint }];
   return [
     ...(isFolded ? [{ text: ` +${branch.end - at - 1} folded`, look: frame }] : calls),
     ...row.sessions.map((session) => ({
       text: ` ${labelOf(panel, session)}`,
       look: panel.states[session.id] === undefined ? good : waiting,
     })),
-    ...(panel.compared?.key === keyOf(row) ? [{ text: " ≠ with?", look: heading }] : []),
+    ...(panel.compared?.key === rowKey(row) ? [{ text: " ≠ with?", look: heading }] : []),
   ];
 }
 
 function labelOf({ states, here }: TreePanel, session: Session): string {
   const state = states[session.id];
-  const name = oneLine(plainText(session.name ?? shortId(session.id)), 24);
+  const name = oneLine(stripAnsi(session.name ?? shortId(session.id)), 24);
   return `[${name}${state === undefined ? "" : ` · ${state}`}]${session.id === here ? " ← here" : ""}`;
 }
 
@@ -88,6 +88,6 @@ function previewOf(panel: TreePanel, columns: number): Row[] {
   const figures = node.usage === undefined ? [] : [tokensText(node.usage), costText(node.costUsd ?? null)];
   const head = [shortId(node.id), by, ...(node.model === undefined ? [] : [node.model]), ago(panel.now - node.at), ...figures];
   const text = textOf(node);
-  const body = text.trim() === "" ? wrapRuns([{ text: wordsOf(row), look: faint }], columns) : proseRows(text, columns);
+  const body = text.trim() === "" ? wrapRuns([{ text: rowText(row), look: faint }], columns) : proseRows(text, columns);
   return [...wrapRuns([{ text: head.join(" · "), look: faint }], columns), ...body];
 }

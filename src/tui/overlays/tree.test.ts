@@ -2,16 +2,16 @@
 import { describe, expect, test } from "bun:test";
 import type { TreeView } from "../../protocol/api.ts";
 import type { Node } from "../../protocol/node.ts";
-import type { Doing } from "../effects/doing.ts";
-import { doEffect } from "../effects/index.ts";
-import { apply, effectsOf, misfits, nodeOf, press, sessionNamed, textOf } from "../fixtures/pressing.ts";
-import { firstState, type Message, type State } from "../state.ts";
-import { pictureOf } from "../views/screen.ts";
-import { outlineOf, shownRows, wordsOf } from "./tree-outline.ts";
+import type { EffectContext } from "../effects/doing.ts";
+import { runEffect } from "../effects/index.ts";
+import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/pressing.ts";
+import { firstState, type UpdateMessage, type State } from "../state.ts";
+import { renderFrame } from "../views/screen.ts";
+import { buildOutline, visibleRows, rowText } from "./tree-outline.ts";
 import { chosenRow } from "./tree.ts";
 
-const ours = sessionNamed("ours", { tip: "n6" });
-const other = sessionNamed("other", { tip: "n8" });
+const ours = sampleSession("ours", { tip: "n6" });
+const other = sampleSession("other", { tip: "n8" });
 const call = { kind: "call" as const, id: "c", name: "bash", input: { command: "ls" } };
 const result = { kind: "result" as const, call: "c", name: "bash", text: "a.py", isError: false };
 
@@ -30,15 +30,15 @@ const view: TreeView = { nodes, sessions: [ours, other], turns: [] };
 const size = { columns: 80, rows: 24 };
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
-function read(of: TreeView, reading = 0, states = {}): Message {
+function read(of: TreeView, reading = 0, states = {}): UpdateMessage {
   return { type: "tree", told: { what: "read", reading, view: of, states, known: "k", now: 60_000 } };
 }
 const open = apply(press(normal, "space", "t").state, read(view));
 
 describe("the outline", () => {
   test("is what was said, with calls folded away, branches to the right and sessions at their tips", () => {
-    const { rows } = outlineOf(view);
-    expect(rows.map((row) => [`${row.lead}${wordsOf(row)}`, row.calls, row.sessions.map(({ id }) => id).join()])).toEqual([
+    const { rows } = buildOutline(view);
+    expect(rows.map((row) => [`${row.lead}${rowText(row)}`, row.calls, row.sessions.map(({ id }) => id).join()])).toEqual([
       ["list the files", 0, ""],
       ["There is **a.py**.", 1, ""],
       ["├─show it", 0, ""],
@@ -48,8 +48,8 @@ describe("the outline", () => {
     ]);
   });
   test("begins before the first message where a session rests there, or where there are several", () => {
-    const cleared = sessionNamed("cleared");
-    const [first, ...rest] = outlineOf({ ...view, sessions: [ours, cleared] }).rows;
+    const cleared = sampleSession("cleared");
+    const [first, ...rest] = buildOutline({ ...view, sessions: [ours, cleared] }).rows;
     expect([first?.node, first?.sessions, rest[0]?.lead]).toEqual([null, [cleared], "└─"]);
   });
   test("of ten thousand nodes, each a branch of the one before, is made without running out of stack", () => {
@@ -57,14 +57,14 @@ describe("the outline", () => {
       nodeOf(`a${at}`, at === 0 ? null : `a${at - 1}`, "user", `go ${at}`),
       nodeOf(`b${at}`, at === 0 ? null : `a${at - 1}`, "user", `stay ${at}`),
     ]).flat();
-    const outline = outlineOf({ nodes: deep, sessions: [], turns: [] });
+    const outline = buildOutline({ nodes: deep, sessions: [], turns: [] });
     expect(outline.rows).toHaveLength(10_001);
     expect(Math.max(...outline.rows.map(({ lead }) => lead.length))).toBeLessThan(45);
-    expect(shownRows(outline, new Set([""]), "")).toEqual([0]);
-    expect(shownRows(outline, new Set(["a0"]), "")).toHaveLength(3);
+    expect(visibleRows(outline, new Set([""]), "")).toEqual([0]);
+    expect(visibleRows(outline, new Set(["a0"]), "")).toHaveLength(3);
     const large = apply(press(normal, "space", "t").state, read({ nodes: deep, sessions: [], turns: [] }));
     expect(textOf(press(large, "G").state)).toContain("stay 0");
-    expect(misfits(press(large, "pagedown").state)).toEqual([]);
+    expect(badRows(press(large, "pagedown").state)).toEqual([]);
   });
 });
 
@@ -162,7 +162,7 @@ describe("the tree", () => {
     expect(textOf(answer)).toMatch(
       /● There is \*\*a\.py\*\*\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
     );
-    const standsOut = pictureOf(answer)
+    const standsOut = renderFrame(answer)
       .rows.flat()
       .filter(({ look, text }) => look.inverse === true && !text.includes("[NORMAL]"));
     expect(standsOut.map(({ look }) => look)).toEqual(standsOut.map(() => ({ inverse: true })));
@@ -171,20 +171,20 @@ describe("the tree", () => {
       /○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is \*\*a\.py\*\*\. 1 call +│ There is a\.py\./,
     );
     for (const columns of [44, 80, 119, 120, 200])
-      for (const rows of [8, 12, 24, 60]) expect(misfits({ ...answer, size: { columns, rows } })).toEqual([]);
+      for (const rows of [8, 12, 24, 60]) expect(badRows({ ...answer, size: { columns, rows } })).toEqual([]);
   });
 });
 
 /** The words of the line that stands out. */
 function chosen({ overlay }: State): string | undefined {
   const row = overlay?.kind === "tree" ? chosenRow(overlay) : undefined;
-  return row === undefined ? undefined : wordsOf(row);
+  return row === undefined ? undefined : rowText(row);
 }
 
 test("a tree that is to be read again is not missed by whoever left its session for none meanwhile", async () => {
-  const sent: Message[] = [];
-  const doing = { session: { id: "s-1", tree: "t" }, send: (message: Message) => sent.push(message) } as unknown as Doing;
-  const reading = doEffect(doing, { type: "read tree", reading: 1, known: "", afterMs: 5 });
+  const sent: UpdateMessage[] = [];
+  const doing = { session: { id: "s-1", tree: "t" }, send: (message: UpdateMessage) => sent.push(message) } as unknown as EffectContext;
+  const reading = runEffect(doing, { type: "read tree", reading: 1, known: "", afterMs: 5 });
   doing.session = null;
   await reading;
   expect(sent).toEqual([]);

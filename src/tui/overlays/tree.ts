@@ -1,14 +1,14 @@
 // The tree of the session that is shown: walked by keys, with what is done to the chosen branch. Only data and what a key
 // makes of it; `tree-view.ts` draws it, `effects/tree.ts` asks the Api.
-import { emptyLine, type Line } from "../../kit/line-edit.ts";
+import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
 import type { TreeView } from "../../protocol/api.ts";
-import type { TurnRow } from "../../protocol/control.ts";
+import type { TurnInfo } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import type { Session } from "../../protocol/turn.ts";
-import { edited } from "../edit-keys.ts";
-import { step, tell, type Key, type State, type Step } from "../state.ts";
-import { listMoves, movedBy, pressByTable, slowAfterMs, type PanelKey } from "./panel.ts";
-import { keyOf, outlineOf, sessionAt, shownRows, type Outline, type TreeRow } from "./tree-outline.ts";
+import { applyEditKey } from "../edit-keys.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
+import { listMoves, moveIndex, handleKeyByTable, slowAfterMs, type PanelKey } from "./panel.ts";
+import { rowKey, buildOutline, sessionAt, visibleRows, type Outline, type TreeRow } from "./tree-outline.ts";
 
 export type TreePanel = {
   kind: "tree";
@@ -17,7 +17,7 @@ export type TreePanel = {
   /** Null until the tree was read. */
   outline: Outline | null;
   /** What is running in it, by session. */
-  states: Readonly<Record<string, TurnRow["state"]>>;
+  states: Readonly<Record<string, TurnInfo["state"]>>;
   /** By it a reading finds out that nothing has changed. */
   known: string;
   /** Which reading is waited for: an answer to another one is of no use. */
@@ -31,13 +31,13 @@ export type TreePanel = {
   at: number;
   /** What the next one is compared with: a session or a node, and the row it was chosen in. */
   compared: { what: string; key: string } | null;
-  prompt: { wants: "fork" | "rename" | "filter"; of: string; line: Line } | null;
+  prompt: { wants: "fork" | "rename" | "filter"; of: string; line: EditLine } | null;
   /** The session that the next press archives. */
   archiving: string | null;
   isSlow: boolean;
 };
 
-export type TreeTold =
+export type TreeMessage =
   | { what: "read"; reading: number; view: TreeView; states: TreePanel["states"]; known: string; now: number }
   | { what: "unchanged"; reading: number; now: number }
   /** Why is told by itself; it is tried again. */
@@ -56,7 +56,7 @@ export type TreeEffect =
 
 const readAgainMs = 1000;
 
-export function openTree(state: State): Step {
+export function openTree(state: State): UpdateResult {
   const nothing = { states: {}, known: "", reading: 0, now: 0, folded: new Set<string>(), filter: "", shown: [], at: 0 };
   const rest = { compared: null, prompt: null, archiving: null, isSlow: false };
   const here = state.session?.id ?? null;
@@ -66,25 +66,25 @@ export function openTree(state: State): Step {
   return step(opened, { type: "read tree", reading: 0, known: "", afterMs: 0 }, { type: "wake", afterMs: slowAfterMs });
 }
 
-export function takeInTree(state: State, panel: TreePanel, told: TreeTold): Step {
+export function updateTree(state: State, panel: TreePanel, told: TreeMessage): UpdateResult {
   const next = { ...panel, here: state.session?.id ?? null };
   if (told.what === "changed") return readAgain(state, { ...next, known: "" }, 0);
   if (told.reading !== panel.reading) return step(state);
   if (told.what === "failed") return readAgain(state, next, readAgainMs);
   if (told.what === "unchanged") return readAgain(state, { ...next, now: told.now }, readAgainMs);
   const { view, states, known, now } = told;
-  const outline = outlineOf(view);
-  const shown = shownRows(outline, panel.folded, panel.filter);
-  const keep = panel.outline === null ? tipOf(view, next.here) : keyOf(chosenRow(panel) ?? { node: null });
-  const at = shown.findLastIndex((row) => keyOf(outline.rows[row]!) === keep);
+  const outline = buildOutline(view);
+  const shown = visibleRows(outline, panel.folded, panel.filter);
+  const keep = panel.outline === null ? tipOf(view, next.here) : rowKey(chosenRow(panel) ?? { node: null });
+  const at = shown.findLastIndex((row) => rowKey(outline.rows[row]!) === keep);
   return readAgain(
     state,
-    { ...next, outline, shown, states, known, now, at: at < 0 ? movedBy(panel.at, 0, shown.length) : at },
+    { ...next, outline, shown, states, known, now, at: at < 0 ? moveIndex(panel.at, 0, shown.length) : at },
     readAgainMs,
   );
 }
 
-function readAgain(state: State, panel: TreePanel, afterMs: number): Step {
+function readAgain(state: State, panel: TreePanel, afterMs: number): UpdateResult {
   const reading = panel.reading + 1;
   return step({ ...state, overlay: { ...panel, reading } }, { type: "read tree", reading, known: panel.known, afterMs });
 }
@@ -117,19 +117,19 @@ export const treeKeys: readonly PanelKey<TreePanel>[] = [
   { keys: ["escape", "q"], summary: "end the filter, close the tree", run: leave },
 ];
 
-export function pressInTree(state: State, panel: TreePanel, key: Key): Step {
+export function handleTreeKey(state: State, panel: TreePanel, key: Key): UpdateResult {
   if (panel.prompt !== null) return prompting(state, panel, panel.prompt, key);
   const { archiving } = panel;
   const calm = archiving === null || key.name === "x" || key.name === "D" ? panel : { ...panel, archiving: null };
-  return pressByTable(treeKeys, { ...state, overlay: calm }, calm, key);
+  return handleKeyByTable(treeKeys, { ...state, overlay: calm }, calm, key);
 }
 
-function prompting(state: State, panel: TreePanel, prompt: NonNullable<TreePanel["prompt"]>, key: Key): Step {
+function prompting(state: State, panel: TreePanel, prompt: NonNullable<TreePanel["prompt"]>, key: Key): UpdateResult {
   const { wants, of, line } = prompt;
   const closed: TreePanel = { ...panel, prompt: null };
   if (key.name === "escape") return step({ ...state, overlay: wants === "filter" ? filtered(closed, "") : closed });
   if (key.name !== "enter") {
-    const next = edited(line, key);
+    const next = applyEditKey(line, key);
     const open = wants === "filter" ? filtered(panel, next.text) : panel;
     return step({ ...state, overlay: { ...open, prompt: { ...prompt, line: next } } });
   }
@@ -142,101 +142,103 @@ function prompting(state: State, panel: TreePanel, prompt: NonNullable<TreePanel
 
 function filtered(panel: TreePanel, filter: string): TreePanel {
   if (panel.outline === null) return { ...panel, filter };
-  const shown = shownRows(panel.outline, panel.folded, filter);
+  const shown = visibleRows(panel.outline, panel.folded, filter);
   const kept = shown.indexOf(panel.shown[panel.at] ?? -1);
   return { ...panel, filter, shown, at: Math.max(0, kept) };
 }
 
-function typing(state: State, panel: TreePanel, wants: "fork" | "rename" | "filter", of: string, text: string): Step {
-  const line: Line = text === "" ? emptyLine : { text, cursor: text.length };
+function typing(state: State, panel: TreePanel, wants: "fork" | "rename" | "filter", of: string, text: string): UpdateResult {
+  const line: EditLine = text === "" ? emptyEditLine : { text, cursor: text.length };
   return step({ ...state, overlay: { ...panel, prompt: { wants, of, line } } });
 }
 
 function moves(by: number): PanelKey<TreePanel>["run"] {
-  return (state, panel) => step({ ...state, overlay: { ...panel, at: Math.max(0, movedBy(panel.at, by, panel.shown.length)) } });
+  return (state, panel) => step({ ...state, overlay: { ...panel, at: Math.max(0, moveIndex(panel.at, by, panel.shown.length)) } });
 }
 
 /** To the first line of the branch, which folds it; from there to the branch above. */
-function fold(state: State, panel: TreePanel): Step {
+function fold(state: State, panel: TreePanel): UpdateResult {
   const { outline, shown, at } = panel;
   const row = chosenRow(panel);
   const branch = outline?.branches[row?.branch ?? -1];
   if (outline === null || row === undefined || branch === undefined || panel.filter !== "") return step(state);
-  const isFolded = shown[at] === branch.head && (panel.folded.has(keyOf(row)) || branch.end === branch.head + 1);
+  const isFolded = shown[at] === branch.head && (panel.folded.has(rowKey(row)) || branch.end === branch.head + 1);
   const target = isFolded ? (outline.branches[branch.above ?? -1]?.head ?? branch.head) : branch.head;
-  const folded = isFolded ? panel.folded : new Set([...panel.folded, keyOf(outline.rows[target]!)]);
+  const folded = isFolded ? panel.folded : new Set([...panel.folded, rowKey(outline.rows[target]!)]);
   return step({ ...state, overlay: refolded(panel, outline, folded, target) });
 }
 
-function unfold(state: State, panel: TreePanel): Step {
+function unfold(state: State, panel: TreePanel): UpdateResult {
   const row = chosenRow(panel);
-  if (panel.outline === null || row === undefined || !panel.folded.has(keyOf(row))) return step(state);
+  if (panel.outline === null || row === undefined || !panel.folded.has(rowKey(row))) return step(state);
   const folded = new Set(panel.folded);
-  folded.delete(keyOf(row));
+  folded.delete(rowKey(row));
   return step({ ...state, overlay: refolded(panel, panel.outline, folded, panel.shown[panel.at] ?? 0) });
 }
 
 function refolded(panel: TreePanel, outline: Outline, folded: ReadonlySet<string>, target: number): TreePanel {
-  const shown = shownRows(outline, folded, panel.filter);
+  const shown = visibleRows(outline, folded, panel.filter);
   return { ...panel, folded, shown, at: Math.max(0, shown.indexOf(target)) };
 }
 
-function go(state: State, panel: TreePanel): Step {
+function go(state: State, panel: TreePanel): UpdateResult {
   const row = chosenRow(panel);
   if (row === undefined) return step(state);
-  if (row.sessions.some((session) => session.id === panel.here)) return step(tell(state, "you are here already"));
+  if (row.sessions.some((session) => session.id === panel.here)) return step(withNotice(state, "you are here already"));
   return step(state, { type: "go", session: row.sessions[0]?.id ?? null, node: row.node?.id ?? null });
 }
 
-function fork(state: State, panel: TreePanel): Step {
+function fork(state: State, panel: TreePanel): UpdateResult {
   const node = chosenRow(panel)?.node ?? null;
-  return node === null ? step(tell(state, "a fork needs a message to begin at")) : typing(state, panel, "fork", node.id, "");
+  return node === null ? step(withNotice(state, "a fork needs a message to begin at")) : typing(state, panel, "fork", node.id, "");
 }
 
-function compare(state: State, panel: TreePanel): Step {
+function compare(state: State, panel: TreePanel): UpdateResult {
   const row = chosenRow(panel);
   if (row === undefined) return step(state);
   const what = row.sessions[0]?.id ?? row.node?.id ?? null;
-  if (what === null) return step(tell(state, "before the first message there is nothing to compare"));
+  if (what === null) return step(withNotice(state, "before the first message there is nothing to compare"));
   const { compared } = panel;
   if (compared === null) {
-    const marked: State = { ...state, overlay: { ...panel, compared: { what, key: keyOf(row) } } };
-    return step(tell(marked, `d on another line compares it with ${shortId(what)}; d here again does not`));
+    const marked: State = { ...state, overlay: { ...panel, compared: { what, key: rowKey(row) } } };
+    return step(withNotice(marked, `d on another line compares it with ${shortId(what)}; d here again does not`));
   }
   const calm: State = { ...state, overlay: { ...panel, compared: null } };
-  return compared.key === keyOf(row) ? step(calm) : step(calm, { type: "compare", a: compared.what, b: what });
+  return compared.key === rowKey(row) ? step(calm) : step(calm, { type: "compare", a: compared.what, b: what });
 }
 
-function graft(state: State, panel: TreePanel): Step {
+function graft(state: State, panel: TreePanel): UpdateResult {
   const session = chosenSession(panel, (candidate) => candidate.id !== panel.here);
-  if (session === null) return step(tell(state, "no session rests on this branch; f forks one"));
-  if (session.id === panel.here) return step(tell(state, "this is the branch you are in; choose another one to graft"));
+  if (session === null) return step(withNotice(state, "no session rests on this branch; f forks one"));
+  if (session.id === panel.here) return step(withNotice(state, "this is the branch you are in; choose another one to graft"));
   return step(state, { type: "graft", from: session.id });
 }
 
-function rename(state: State, panel: TreePanel): Step {
+function rename(state: State, panel: TreePanel): UpdateResult {
   const session = chosenSession(panel, (candidate) => candidate.id === panel.here);
-  if (session === null) return step(tell(state, "no session rests on this branch; f forks one"));
+  if (session === null) return step(withNotice(state, "no session rests on this branch; f forks one"));
   return typing(state, panel, "rename", session.id, session.name ?? "");
 }
 
-function archive(state: State, panel: TreePanel): Step {
+function archive(state: State, panel: TreePanel): UpdateResult {
   const session = chosenSession(panel, (candidate) => candidate.id !== panel.here);
-  if (session === null) return step(tell(state, "no session rests on this branch"));
-  if (session.id === panel.here) return step(tell(state, "you are in this session; go to another one first"));
+  if (session === null) return step(withNotice(state, "no session rests on this branch"));
+  if (session.id === panel.here) return step(withNotice(state, "you are in this session; go to another one first"));
   if (panel.archiving === session.id)
     return step({ ...state, overlay: { ...panel, archiving: null } }, { type: "archive", session: session.id });
   const name = session.name ?? shortId(session.id);
-  return step(tell({ ...state, overlay: { ...panel, archiving: session.id } }, `x again archives ${name}; its messages stay in the tree`));
+  return step(
+    withNotice({ ...state, overlay: { ...panel, archiving: session.id } }, `x again archives ${name}; its messages stay in the tree`),
+  );
 }
 
-function copy(state: State, panel: TreePanel): Step {
+function copy(state: State, panel: TreePanel): UpdateResult {
   const row = chosenRow(panel);
   const id = row?.node?.id ?? row?.sessions[0]?.id;
   return id === undefined ? step(state) : step(state, { type: "copy", text: shortId(id) });
 }
 
-function leave(state: State, panel: TreePanel): Step {
+function leave(state: State, panel: TreePanel): UpdateResult {
   return step({ ...state, overlay: panel.filter === "" ? null : filtered(panel, "") });
 }
 

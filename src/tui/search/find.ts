@@ -4,7 +4,7 @@ import type { Block } from "../blocks.ts";
 import type { Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
 import { allBlocks, blockAt } from "../transcript.ts";
-import { stripsAt, type Place } from "../views/window.ts";
+import { stripsAt, type ScrollPosition } from "../views/window.ts";
 
 /** Capital letters mean themselves, small ones both. */
 export function patternOf(query: string): RegExp | null {
@@ -14,7 +14,7 @@ export function patternOf(query: string): RegExp | null {
 const lowered = new WeakMap<Block, string>();
 
 /** The numbers of the blocks that have the words. */
-export function blocksWith(state: State, query: string): number[] {
+export function findBlocks(state: State, query: string): number[] {
   const isExact = /\p{Lu}/u.test(query);
   const wanted = isExact ? query : query.toLowerCase();
   return allBlocks(state.transcript).flatMap((block, at) => ((isExact ? wordsOf(block) : loweredOf(block)).includes(wanted) ? [at] : []));
@@ -51,10 +51,10 @@ function wordsIn(input: Record<string, unknown> | string): string {
 }
 
 /** The rows of one block that have the words, in order. Words that a row's end breaks in two are found with the block. */
-export function rowsWith(state: State, at: number, pattern: RegExp): Place[] {
+export function findRows(state: State, at: number, pattern: RegExp): ScrollPosition[] {
   if (blockAt(state.transcript, at) === undefined) return [];
   const places = stripsAt(state, at).flatMap((strip, index) =>
-    strip().flatMap((row, inStrip): Place[] => (has(row, pattern) ? [{ block: at, strip: index, row: inStrip }] : [])),
+    strip().flatMap((row, inStrip): ScrollPosition[] => (has(row, pattern) ? [{ block: at, strip: index, row: inStrip }] : [])),
   );
   return places.length > 0 ? places : [{ block: at, strip: 0, row: 0 }];
 }
@@ -65,7 +65,7 @@ function has(row: Row, pattern: RegExp): boolean {
 }
 
 /** The same row with the words standing out. */
-export function highlighted(row: Row, pattern: RegExp): Row {
+export function highlightRow(row: Row, pattern: RegExp): Row {
   const whole = row.map(({ text }) => text).join("");
   const found = [...whole.matchAll(pattern)].map(({ index, 0: text }) => ({ from: index, to: index + text.length }));
   if (found.length === 0) return row;

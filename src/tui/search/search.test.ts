@@ -5,8 +5,8 @@ import type { Session } from "../../protocol/turn.ts";
 import { blocksOf } from "../fixtures/pressing.ts";
 import { firstState, type State } from "../state.ts";
 import { update } from "../update.ts";
-import { pictureOf } from "../views/screen.ts";
-import { highlighted } from "./find.ts";
+import { renderFrame } from "../views/screen.ts";
+import { highlightRow } from "./find.ts";
 
 const session = { id: "s-1", name: "talk", tip: null, agent: "native", model: null } as Session;
 const long = `${"filler\n".repeat(40)}a needle, deep\n${"filler\n".repeat(40)}another needle`;
@@ -73,7 +73,7 @@ test("what was found stands out across runs, and nothing else changes", () => {
     { text: "a nee", look: { bold: true } },
     { text: "dle b", look: {} },
   ];
-  expect(highlighted(row, /needle/gi)).toEqual([
+  expect(highlightRow(row, /needle/gi)).toEqual([
     { text: "a ", look: { bold: true } },
     { text: "nee", look: { bold: true, inverse: true } },
     { text: "dle", look: { inverse: true } },
@@ -96,18 +96,18 @@ function press(state: State, ...keys: string[]): State {
 }
 
 function picture(state: State): string {
-  return JSON.stringify(pictureOf(state));
+  return JSON.stringify(renderFrame(state));
 }
 
 function lines(state: State): string {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.map((row) => row.map((run) => run.text).join(""))
     .join("\n");
 }
 
 /** What stands out in the transcript. */
 function marked(state: State): string[] {
-  return pictureOf(state)
+  return renderFrame(state)
     .rows.slice(0, -1)
     .flatMap((row) => row.filter((run) => run.look.inverse === true).map((run) => run.text));
 }

@@ -1,17 +1,17 @@
 // `/` in Normal mode: the transcript is searched while one types, Enter stays where it was found, n and N go on, Esc
 // goes back to where one was.
-import { emptyLine, type Line } from "../../kit/line-edit.ts";
-import { edited } from "../edit-keys.ts";
+import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
+import { applyEditKey } from "../edit-keys.ts";
 import { bringIntoView } from "../scroll.ts";
-import { step, tell, type Key, type State, type Step } from "../state.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
 import { blockAt } from "../transcript.ts";
-import { isBefore, isOpen, topPlace, type Place } from "../views/window.ts";
-import { blocksWith, patternOf, rowsWith } from "./find.ts";
+import { isBefore, isOpen, topPosition, type ScrollPosition } from "../views/window.ts";
+import { findBlocks, patternOf, findRows } from "./find.ts";
 
 export type Search = {
-  line: Line;
+  line: EditLine;
   /** The row that was found last, and which of how many blocks with the words it is in. */
-  found: { place: Place; block: number; of: number } | null;
+  found: { place: ScrollPosition; block: number; of: number } | null;
   /** Whether the words stand out. */
   isShown: boolean;
   /** What was in view, and which blocks were open, when it began. */
@@ -20,15 +20,15 @@ export type Search = {
 
 export function beginSearch(state: State): State {
   const { top, focus, toggled } = state;
-  return { ...state, mode: "search", search: { line: emptyLine, found: null, isShown: true, before: { top, focus, toggled } } };
+  return { ...state, mode: "search", search: { line: emptyEditLine, found: null, isShown: true, before: { top, focus, toggled } } };
 }
 
-export function searchKey(state: State, search: Search, key: Key): Step {
+export function searchKey(state: State, search: Search, key: Key): UpdateResult {
   if (key.name === "escape" || (key.name === "backspace" && search.line.text === "")) return step(leaveSearch(state, search));
-  if (key.name !== "enter") return step(searchFor(state, search, edited(search.line, key)));
+  if (key.name !== "enter") return step(runSearch(state, search, applyEditKey(search.line, key)));
   if (search.line.text === "") return step(leaveSearch(state, search));
   if (search.found !== null) return step({ ...state, mode: "normal" });
-  return step(tell(leaveSearch(state, search), `nothing has "${search.line.text}"`));
+  return step(withNotice(leaveSearch(state, search), `nothing has "${search.line.text}"`));
 }
 
 function leaveSearch(state: State, { before }: Search): State {
@@ -36,12 +36,12 @@ function leaveSearch(state: State, { before }: Search): State {
 }
 
 /** The nearest from where one was: first downwards, then up. */
-export function searchFor(state: State, search: Search, line: Line): State {
+export function runSearch(state: State, search: Search, line: EditLine): State {
   const origin: State = { ...state, ...search.before, search: { ...search, line, found: null } };
   const pattern = patternOf(line.text);
   if (pattern === null) return origin;
-  const blocks = blocksWith(origin, line.text);
-  const top = topPlace(origin);
+  const blocks = findBlocks(origin, line.text);
+  const top = topPosition(origin);
   const below = blocks.findIndex((block) => block >= top.block);
   const candidates = below < 0 ? [] : blocks.slice(below, below + 2);
   for (const block of candidates) {
@@ -54,13 +54,13 @@ export function searchFor(state: State, search: Search, line: Line): State {
 }
 
 /** To the next row with the words, or to the one before; around the end with a word about it. */
-export function searchOn(state: State, by: -1 | 1): State {
+export function searchNext(state: State, by: -1 | 1): State {
   const { search } = state;
   const pattern = patternOf(search?.line.text ?? "");
-  if (search === null || pattern === null) return tell(state, "nothing was searched for yet: / begins");
-  const blocks = blocksWith(state, search.line.text);
-  if (blocks.length === 0) return tell(state, `nothing has "${search.line.text}" any more`);
-  const now = search.found?.place ?? topPlace(state);
+  if (search === null || pattern === null) return withNotice(state, "nothing was searched for yet: / begins");
+  const blocks = findBlocks(state, search.line.text);
+  if (blocks.length === 0) return withNotice(state, `nothing has "${search.line.text}" any more`);
+  const now = search.found?.place ?? topPosition(state);
   const inBlock = blocks.includes(now.block) ? rowsIn(state, now.block, pattern) : [];
   const onward = by > 0 ? inBlock.find((row) => isBefore(now, row)) : inBlock.findLast((row) => isBefore(row, now));
   if (onward !== undefined) return arrived(state, blocks, onward);
@@ -69,11 +69,11 @@ export function searchOn(state: State, by: -1 | 1): State {
   const rows = rowsIn(state, block, pattern);
   const place = (by > 0 ? rows[0] : rows.at(-1))!;
   const there = arrived(state, blocks, place);
-  return next === undefined ? tell(there, by > 0 ? "on from the beginning" : "on from the end") : there;
+  return next === undefined ? withNotice(there, by > 0 ? "on from the beginning" : "on from the end") : there;
 }
 
-function rowsIn(state: State, block: number, pattern: RegExp): Place[] {
-  return rowsWith(withOpened(state, block), block, pattern);
+function rowsIn(state: State, block: number, pattern: RegExp): ScrollPosition[] {
+  return findRows(withOpened(state, block), block, pattern);
 }
 
 /** A folded block with the words is open as long as one is there. */
@@ -86,7 +86,7 @@ function withOpened(state: State, at: number): State {
   return { ...state, toggled: changed };
 }
 
-function arrived(state: State, blocks: readonly number[], place: Place): State {
+function arrived(state: State, blocks: readonly number[], place: ScrollPosition): State {
   const { search } = state;
   if (search === null) return state;
   const found = { place, block: blocks.indexOf(place.block) + 1, of: blocks.length };

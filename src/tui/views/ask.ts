@@ -1,12 +1,12 @@
 // A question of an agent's over the transcript: who asks, what, the answers to choose from, and one being typed.
-import { plainText, type Look } from "../../kit/ansi.ts";
-import { inView, layOut } from "../../kit/lay-out.ts";
+import { stripAnsi, type TextStyle } from "../../kit/ansi.ts";
+import { visiblePart, layOutText } from "../../kit/lay-out.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { Ask } from "../../protocol/control.ts";
 import { shortId } from "../../protocol/node.ts";
 import { wrapRuns, type Row } from "../cards/wrap.ts";
 import { isTypingAnswer } from "../asks.ts";
-import { boxed, chosen, firstInView, type OverlayView } from "../overlays/box.ts";
+import { drawBox, selectedStyle, firstInView, type OverlayView } from "../overlays/box.ts";
 import { faint } from "../looks.ts";
 import type { State } from "../state.ts";
 
@@ -19,11 +19,11 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const inner = Math.max(2, columns - 4);
   const { at } = state.asking;
   const isTyping = isTypingAnswer(state, ask);
-  const input = inView(layOut("answer > ", state.answer, inner), mostTyped);
+  const input = visiblePart(layOutText("answer > ", state.answer, inner), mostTyped);
   const options = ask.options.flatMap((option, index) => optionRows(option, index, at, inner));
   const room = Math.max(1, height - edges - hintRows - input.rows.length);
   const forOptions = Math.min(options.length, Math.max(1, room - Math.min(4, room - 1)));
-  const question = cut(wrapRuns([{ text: plainText(ask.question).trimEnd(), look: { bold: true } }], inner), room - forOptions);
+  const question = cut(wrapRuns([{ text: stripAnsi(ask.question).trimEnd(), look: { bold: true } }], inner), room - forOptions);
   const left = Math.max(1, room - question.length);
   const first = firstInView(
     options.length,
@@ -35,14 +35,14 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const hint: Row = [{ text: hintOf(state, ask), look: faint }];
   const above = [...question, ...shown];
   const cursor = isTyping ? { row: 1 + above.length + input.cursor.row, column: 2 + input.cursor.column } : null;
-  return { rows: boxed(titleOf(state, ask), [...above, ...typed, hint], columns), cursor };
+  return { rows: drawBox(titleOf(state, ask), [...above, ...typed, hint], columns), cursor };
 }
 
 function optionRows(option: string, index: number, at: number, columns: number): { index: number; row: Row }[] {
-  const look: Look = index === at ? chosen : {};
+  const look: TextStyle = index === at ? selectedStyle : {};
   const mark = `${index + 1}. `;
   const hang = { text: " ".repeat(mark.length), look };
-  return wrapRuns([{ text: mark + plainText(option), look }], columns, hang).map((row) => ({ index, row }));
+  return wrapRuns([{ text: mark + stripAnsi(option), look }], columns, hang).map((row) => ({ index, row }));
 }
 
 /** What does not fit is in the transcript. */
@@ -59,7 +59,7 @@ function titleOf(state: State, ask: Ask): string {
 export function askerOf({ session, transcript }: State, ask: Ask): string {
   if (ask.session === session?.id) return "the agent";
   const block = transcript.settled.findLast(({ id }) => id === ask.session);
-  return block?.kind === "session" ? `${block.agent}, asked to ${oneLine(plainText(block.task), 40)},` : `session ${shortId(ask.session)}`;
+  return block?.kind === "session" ? `${block.agent}, asked to ${oneLine(stripAnsi(block.task), 40)},` : `session ${shortId(ask.session)}`;
 }
 
 function hintOf({ asks }: State, { options, expiresAt }: Ask): string {

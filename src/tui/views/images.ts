@@ -1,12 +1,12 @@
 // Which images are in view, where, and how much of each.
 import type { ImageData } from "../../protocol/node.ts";
-import type { ShownRow } from "./window.ts";
+import type { VisibleRow } from "./window.ts";
 
 /** It has `rows` rows from `top` on, which may lie above the screen; of them those from `first` on are seen, `seen` in all. */
-export type ShownImage = { id: string; image: ImageData; top: number; rows: number; first: number; seen: number };
+export type VisibleImage = { id: string; image: ImageData; top: number; rows: number; first: number; seen: number };
 
-export function imagesIn(shown: readonly Partial<ShownRow>[]): ShownImage[] {
-  const images = new Map<string, ShownImage>();
+export function visibleImages(shown: readonly Partial<VisibleRow>[]): VisibleImage[] {
+  const images = new Map<string, VisibleImage>();
   shown.forEach(({ block, drawn }, at) => {
     if (block?.kind !== "image" || drawn === null || drawn === undefined) return;
     const { id, image } = block;

@@ -1,6 +1,6 @@
 // How high each part of the screen is, and how wide the transcript.
-import { layOut } from "../../kit/lay-out.ts";
-import type { Line } from "../../kit/line-edit.ts";
+import { layOutText } from "../../kit/lay-out.ts";
+import type { EditLine } from "../../kit/line-edit.ts";
 import type { State } from "../state.ts";
 
 export const composerPrompt = "> ";
@@ -12,16 +12,16 @@ export function textColumns({ size }: State): number {
   return Math.max(4, size.columns - 2);
 }
 
-export function composerRows(state: State, line: Line): number {
+export function composerRows(state: State, line: EditLine): number {
   const most = Math.max(1, Math.min(tallestComposer, state.size.rows - 6));
-  return Math.min(most, layOut(composerPrompt, line, state.size.columns).rows.length);
+  return Math.min(most, layOutText(composerPrompt, line, state.size.columns).rows.length);
 }
 
-export function shownQueue(state: State): State["queue"] {
+export function visibleQueue(state: State): State["queue"] {
   return state.queue.slice(-mostQueued);
 }
 
 /** What is left for the transcript above the queue, the rule, the composer and the status bar. */
 export function transcriptHeight(state: State): number {
-  return Math.max(1, state.size.rows - composerRows(state, state.draft) - shownQueue(state).length - 2);
+  return Math.max(1, state.size.rows - composerRows(state, state.draft) - visibleQueue(state).length - 2);
 }

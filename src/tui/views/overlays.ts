@@ -1,20 +1,20 @@
 // What lies over the transcript: an overlay that was opened, a question of the agent's with the answer being typed, or the
 // keys after Space.
-import { askInFront } from "../asks.ts";
+import { focusedAsk } from "../asks.ts";
 import { screenCommands } from "../commands.ts";
 import { menuView } from "../composer/menu.ts";
 import { keysOf } from "../keymap.ts";
-import { boxed, type OverlayView } from "../overlays/box.ts";
-import { viewOfOverlay } from "../overlays/index.ts";
+import { drawBox, type OverlayView } from "../overlays/box.ts";
+import { renderOverlay } from "../overlays/index.ts";
 import type { State } from "../state.ts";
 import { askView } from "./ask.ts";
 
 export function overlayOf(state: State, height: number): OverlayView | null {
-  if (state.overlay !== null) return viewOfOverlay(state.overlay, { columns: state.size.columns, height, bindings: state.bindings });
-  const ask = askInFront(state);
+  if (state.overlay !== null) return renderOverlay(state.overlay, { columns: state.size.columns, height, bindings: state.bindings });
+  const ask = focusedAsk(state);
   if (ask !== null) return askView(state, ask, height);
   if (state.leader?.isShown !== true) return menuView(state, height);
-  return { rows: boxed("Space, then", leaderLines(state), state.size.columns), cursor: null };
+  return { rows: drawBox("Space, then", leaderLines(state), state.size.columns), cursor: null };
 }
 
 function leaderLines({ bindings }: State): string[] {

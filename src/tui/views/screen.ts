@@ -1,37 +1,37 @@
 // The whole screen as rows, from the state alone: the transcript's window, the queue, a rule with what there is to say,
 // the composer and the status bar, and an overlay over the transcript.
-import { plainText } from "../../kit/ansi.ts";
+import { stripAnsi } from "../../kit/ansi.ts";
 import { oneLine } from "../../kit/text.ts";
 import type { Ask } from "../../protocol/control.ts";
-import { askInFront, waitingAsk } from "../asks.ts";
-import { inView, layOut } from "../../kit/lay-out.ts";
-import type { Line } from "../../kit/line-edit.ts";
-import { highlighted, patternOf } from "../search/find.ts";
+import { focusedAsk, waitingAsk } from "../asks.ts";
+import { visiblePart, layOutText } from "../../kit/lay-out.ts";
+import type { EditLine } from "../../kit/line-edit.ts";
+import { highlightRow, patternOf } from "../search/find.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import { bad, faint, marker, waiting } from "../looks.ts";
-import { progressOf } from "../plan-steps.ts";
+import { progressText } from "../plan-steps.ts";
 import type { State } from "../state.ts";
 import { blockCount } from "../transcript.ts";
 import { askerOf } from "./ask.ts";
-import { imagesIn, type ShownImage } from "./images.ts";
-import { composerPrompt, composerRows, shownQueue, transcriptHeight } from "./layout.ts";
+import { visibleImages, type VisibleImage } from "./images.ts";
+import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "./layout.ts";
 import { overlayOf } from "./overlays.ts";
 import { fitSentence } from "./sentence.ts";
 import { statusRow } from "./status.ts";
-import { rowsInView, type ShownRow } from "./window.ts";
+import { rowsInView, type VisibleRow } from "./window.ts";
 
-export type Picture = { rows: Row[]; cursor: { row: number; column: number } | null };
-export type WholePicture = Picture & { images: readonly ShownImage[] };
+export type ScreenFrame = { rows: Row[]; cursor: { row: number; column: number } | null };
+export type ScreenFrameWithImages = ScreenFrame & { images: readonly VisibleImage[] };
 
-export function pictureOf(state: State): WholePicture {
+export function renderFrame(state: State): ScreenFrameWithImages {
   const height = transcriptHeight(state);
   const overlay = overlayOf(state, height);
   const covered = Math.min(height, overlay?.rows.length ?? 0);
   const inSight = aboveOverlay(state, transcriptRows(state), height - covered);
-  const images = imagesIn(inSight);
+  const images = visibleImages(inSight);
   const behind = inSight.map(({ row }) => row);
   const transcript = [...padded(behind, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
-  const queue = shownQueue(state).map(({ text }): Row => [
+  const queue = visibleQueue(state).map(({ text }): Row => [
     { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), look: marker },
   ]);
   const composer = composerOf(state);
@@ -42,11 +42,11 @@ export function pictureOf(state: State): WholePicture {
   return { rows, images, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
 }
 
-type TranscriptRow = Pick<ShownRow, "row"> & Partial<ShownRow>;
+type TranscriptRow = Pick<VisibleRow, "row"> & Partial<VisibleRow>;
 
 /** What was said before a question stays in view with it; other overlays leave what is above them where it is. */
 function aboveOverlay<T>(state: State, rows: readonly T[], height: number): readonly T[] {
-  const isAsked = state.overlay === null && state.top === "end" && askInFront(state) !== null;
+  const isAsked = state.overlay === null && state.top === "end" && focusedAsk(state) !== null;
   const first = isAsked ? Math.max(0, rows.length - height) : 0;
   return rows.slice(first, first + height);
 }
@@ -57,7 +57,7 @@ function transcriptRows(state: State): TranscriptRow[] {
   return rowsInView(state).map((shown) => {
     const { block, row: plain, drawn } = shown;
     if (plain.length === 0 && drawn === null) return shown;
-    const row = pattern === null ? plain : highlighted(plain, pattern);
+    const row = pattern === null ? plain : highlightRow(plain, pattern);
     return { ...shown, row: [block.id === state.focus ? { text: "┃ ", look: waiting } : { text: "  ", look: {} }, ...row] };
   });
 }
@@ -90,7 +90,7 @@ function sessionText({ session, steps, visit, isPlanning, activity, transcript }
   const name = session === null ? "new session" : oneLine(session.name ?? session.id.slice(-8), 40);
   if (visit !== null) return `${name} (watched; q goes back)`;
   if (isPlanning && activity === null && blockCount(transcript) > 0) return `${name} · Space x carries the plan out, Space e edits it`;
-  const progress = progressOf(steps);
+  const progress = progressText(steps);
   return progress === null ? name : `${name} · ${oneLine(progress, 300)}`;
 }
 
@@ -119,18 +119,18 @@ function standing(state: State): State["notice"] {
 function waitingText(state: State, ask: Ask): string {
   const asks = `${askerOf(state, ask)} asks`;
   if (state.mode === "insert") return `${asks}: send the message first, or Esc and Tab, to answer`;
-  return `${asks} (${state.mode === "normal" ? "" : "Esc, then "}Tab answers): ${oneLine(plainText(ask.question), 300)}`;
+  return `${asks} (${state.mode === "normal" ? "" : "Esc, then "}Tab answers): ${oneLine(stripAnsi(ask.question), 300)}`;
 }
 
 function composerOf(state: State) {
   const [prompt, line] = typedIn(state);
   const height = composerRows(state, state.draft);
-  const shown = inView(layOut(prompt, line, state.size.columns), height);
+  const shown = visiblePart(layOutText(prompt, line, state.size.columns), height);
   const rows = [...shown.rows, ...Array.from({ length: height - shown.rows.length }, () => "")];
   return { rows, cursor: shown.cursor };
 }
 
-function typedIn({ mode, commandLine, search, draft }: State): [prompt: string, line: Line] {
+function typedIn({ mode, commandLine, search, draft }: State): [prompt: string, line: EditLine] {
   if (mode === "command") return [":", commandLine];
   return mode === "search" && search !== null ? ["/", search.line] : [composerPrompt, draft];
 }

@@ -4,9 +4,9 @@ import { cellsOf } from "../cards/cells.ts";
 import { fit } from "../cards/wrap.ts";
 
 /** Absolute; empty where it is not known. */
-export type Places = { project: string; home: string };
+export type PathPrefixes = { project: string; home: string };
 
-export function fitSentence(text: string, cells: number, { project, home }: Places): string {
+export function fitSentence(text: string, cells: number, { project, home }: PathPrefixes): string {
   if (cellsOf(text) <= cells) return fit(text, cells);
   const fromHome = seenFrom(text, home, "~/");
   return fit(withCutPaths(seenFrom(seenFrom(fromHome, project, ""), seenFrom(project, home, "~/"), ""), cells), cells);

@@ -3,7 +3,7 @@
 import { shortCount } from "../../kit/text.ts";
 import { fit, type Row } from "../cards/wrap.ts";
 import type { State } from "../state.ts";
-import { costText, inputOf, tokensText } from "../tokens.ts";
+import { costText, totalInput, tokensText } from "../tokens.ts";
 
 export function statusText(state: State): string {
   const around = (...between: string[]) =>
@@ -33,7 +33,7 @@ function netText({ activity, held, net }: State): string {
 function spentTexts({ usage, total }: State): string[] {
   const cost = costText(total.costUsd, 2);
   const both = (count: (tokens: number) => string, word: string) =>
-    `${tokensText(usage, count)} | ${word}i:${count(inputOf(total.usage))} o:${count(total.usage.output)} ${cost}`;
+    `${tokensText(usage, count)} | ${word}i:${count(totalInput(total.usage))} o:${count(total.usage.output)} ${cost}`;
   return [both(String, "total "), both(shortCount, "total "), both(shortCount, ""), `${tokensText(usage, shortCount)} | ${cost}`, cost];
 }
 

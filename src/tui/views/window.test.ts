@@ -8,7 +8,7 @@ import { blocksOf } from "../fixtures/pressing.ts";
 import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleFocused } from "../scroll.ts";
 import { firstState, type State } from "../state.ts";
 import { update } from "../update.ts";
-import { pictureOf } from "./screen.ts";
+import { renderFrame } from "./screen.ts";
 
 const size = { columns: 80, rows: 24 };
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
@@ -112,7 +112,7 @@ function tell(state: State, type: "text.delta" | "tool.output", text: string, mo
 }
 
 function rowsOf(state: State): string[] {
-  const rows = pictureOf(state).rows.slice(0, -3);
+  const rows = renderFrame(state).rows.slice(0, -3);
   const texts = rows.map((row) =>
     row
       .map((run) => run.text)

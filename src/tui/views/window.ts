@@ -1,7 +1,7 @@
 // Which rows of the transcript are in view. A place in it is named by block, strip and row, never by a number of rows
 // from the beginning: only what is in view is ever laid out, however long the transcript is.
 import type { Block } from "../blocks.ts";
-import { cardStrips, opensItself } from "../cards/card.ts";
+import { cardStrips, opensByDefault } from "../cards/card.ts";
 import { imageRows, imageSize } from "../cards/image-size.ts";
 import { strip, type Strip } from "../cards/strips.ts";
 import type { Row } from "../cards/wrap.ts";
@@ -9,12 +9,12 @@ import type { State } from "../state.ts";
 import { blockAt, blockCount } from "../transcript.ts";
 import { textColumns, transcriptHeight } from "./layout.ts";
 
-export type Place = { block: number; strip: number; row: number };
+export type ScrollPosition = { block: number; strip: number; row: number };
 
-export const beginning: Place = { block: 0, strip: 0, row: 0 };
+export const startPosition: ScrollPosition = { block: 0, strip: 0, row: 0 };
 
 export function isOpen(state: State, block: Block): boolean {
-  return (state.allOpen || opensItself(block)) !== state.toggled.has(block.id);
+  return (state.allOpen || opensByDefault(block)) !== state.toggled.has(block.id);
 }
 
 const gap: Strip = strip(() => [[]]);
@@ -50,11 +50,11 @@ function isFoldedCall(state: State, block: Block): boolean {
 }
 
 /** So many rows further down, or up; at most to the end, which is behind the last block. */
-export function moved(state: State, from: Place, by: number): Place {
+export function moveBy(state: State, from: ScrollPosition, by: number): ScrollPosition {
   return by < 0 ? movedUp(state, from, -by) : movedDown(state, from, by);
 }
 
-function movedDown(state: State, { block, strip: first, row }: Place, by: number): Place {
+function movedDown(state: State, { block, strip: first, row }: ScrollPosition, by: number): ScrollPosition {
   let left = by + row;
   for (let at = block, from = first; at < blockCount(state.transcript); at += 1, from = 0) {
     const strips = stripsAt(state, at);
@@ -64,10 +64,10 @@ function movedDown(state: State, { block, strip: first, row }: Place, by: number
       left -= rows;
     }
   }
-  return endOf(state);
+  return endPosition(state);
 }
 
-function movedUp(state: State, { block, strip: first, row }: Place, by: number): Place {
+function movedUp(state: State, { block, strip: first, row }: ScrollPosition, by: number): ScrollPosition {
   let left = by - row;
   if (left <= 0) return { block, strip: first, row: -left };
   for (let at = block, end = first; at >= 0; at -= 1, end = Number.POSITIVE_INFINITY) {
@@ -77,25 +77,25 @@ function movedUp(state: State, { block, strip: first, row }: Place, by: number):
       if (left <= 0) return { block: at, strip: index, row: -left };
     }
   }
-  return beginning;
+  return startPosition;
 }
 
-export function endOf(state: State): Place {
+export function endPosition(state: State): ScrollPosition {
   return { block: blockCount(state.transcript), strip: 0, row: 0 };
 }
 
-export function isBefore(a: Place, b: Place): boolean {
+export function isBefore(a: ScrollPosition, b: ScrollPosition): boolean {
   return a.block !== b.block ? a.block < b.block : a.strip !== b.strip ? a.strip < b.strip : a.row < b.row;
 }
 
 /** The first row when the last one is at the bottom. */
-export function lastTop(state: State): Place {
-  return moved(state, endOf(state), -transcriptHeight(state));
+export function lastTopPosition(state: State): ScrollPosition {
+  return moveBy(state, endPosition(state), -transcriptHeight(state));
 }
 
 /** The first row in view. A place that is no longer there, because a block was folded or has become shorter, is the nearest before it. */
-export function topPlace(state: State): Place {
-  const last = lastTop(state);
+export function topPosition(state: State): ScrollPosition {
+  const last = lastTopPosition(state);
   if (state.top === "end") return last;
   const { block, strip: wanted } = state.top;
   const strips = stripsAt(state, block);
@@ -106,12 +106,12 @@ export function topPlace(state: State): Place {
 }
 
 /** `drawn` says which row of an image is drawn there, of how many. */
-export type ShownRow = { block: Block; row: Row; drawn: { row: number; of: number } | null };
+export type VisibleRow = { block: Block; row: Row; drawn: { row: number; of: number } | null };
 
-export function rowsInView(state: State): ShownRow[] {
-  const { block: from, strip: first, row } = topPlace(state);
+export function rowsInView(state: State): VisibleRow[] {
+  const { block: from, strip: first, row } = topPosition(state);
   const wanted = transcriptHeight(state) + row;
-  const shown: ShownRow[] = [];
+  const shown: VisibleRow[] = [];
   for (let at = from, index = first; shown.length < wanted; at += 1, index = 0) {
     const block = blockAt(state.transcript, at);
     if (block === undefined) break;

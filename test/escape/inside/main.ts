@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attempts } from "./attempts.ts";
-import type { Said, World } from "./world.ts";
+import type { AttemptReport, World } from "./world.ts";
 
 const patienceMs = 5000;
 
 async function main(): Promise<void> {
   const world = JSON.parse(readFileSync(process.argv[2]!, "utf8")) as World;
   process.chdir(world.project);
-  const said: Said[] = [];
+  const said: AttemptReport[] = [];
   for (const { name, run } of attempts) {
     try {
       const late = Promise.withResolvers<never>();

@@ -40,4 +40,4 @@ export type Attempt = {
   run: (world: World, mine: string) => unknown;
 };
 
-export type Said = { name: string; isDone: boolean; text: string };
+export type AttemptReport = { name: string; isDone: boolean; text: string };

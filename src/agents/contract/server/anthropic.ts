@@ -1,19 +1,19 @@
 // Anthropic Messages, as the scripted model server speaks it.
-import { field, isObject, listOf, textOf, type Json, type JsonObject } from "./json.ts";
+import { field, isObject, listOf, textOf, type JsonValue, type JsonObject } from "./json.ts";
 import {
   deltasOf,
   userItem,
-  type Answer,
+  type ScriptedAnswer,
   type AnswerCall,
   type DeclaredTool,
-  type Item,
-  type Piece,
-  type Protocol,
-  type Reading,
+  type RequestItem,
+  type PromptPiece,
+  type ServerWire,
+  type ParsedRequest,
   type StreamEvent,
 } from "./protocol.ts";
 
-export const anthropic: Protocol = {
+export const anthropic: ServerWire = {
   name: "anthropic",
   read,
   events,
@@ -37,19 +37,19 @@ const errorTypes: Record<number, string> = {
   529: "overloaded_error",
 };
 
-function read(body: Json): Reading {
+function read(body: JsonValue): ParsedRequest {
   return { tools: declaredTools(body), items: listOf(field(body, "messages")).flatMap(itemsOf), pieces: piecesOf(body), wantsUsage: true };
 }
 
-function declaredTools(body: Json): DeclaredTool[] {
+function declaredTools(body: JsonValue): DeclaredTool[] {
   return listOf(field(body, "tools")).map((tool) => ({ name: textOf(field(tool, "name")), form: "json" }));
 }
 
-function itemsOf(message: Json): Item[] {
+function itemsOf(message: JsonValue): RequestItem[] {
   const content = field(message, "content");
   const isUser = field(message, "role") === "user";
   if (typeof content === "string") return isUser ? userItem(content) : [];
-  return listOf(content).flatMap((block): Item[] => {
+  return listOf(content).flatMap((block): RequestItem[] => {
     const type = field(block, "type");
     if (type === "text" && isUser) return userItem(textOf(field(block, "text")));
     if (type === "tool_use") return [{ type: "call", id: textOf(field(block, "id")) }];
@@ -59,7 +59,7 @@ function itemsOf(message: Json): Item[] {
 }
 
 /** The order the vendor caches in: tools, system, messages. A string is the same as one text block. */
-function piecesOf(body: Json): Piece[] {
+function piecesOf(body: JsonValue): PromptPiece[] {
   const tools = listOf(field(body, "tools")).map((tool) => pieceOf("tool", tool));
   const system = blocksOf(field(body, "system")).map((block) => pieceOf("system", block));
   const messages = listOf(field(body, "messages")).flatMap((message) =>
@@ -68,17 +68,17 @@ function piecesOf(body: Json): Piece[] {
   return [...tools, ...system, ...messages];
 }
 
-function blocksOf(content: Json | undefined): Json[] {
+function blocksOf(content: JsonValue | undefined): JsonValue[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
 }
 
-function pieceOf(label: string, block: Json): Piece {
+function pieceOf(label: string, block: JsonValue): PromptPiece {
   if (!isObject(block)) return { text: `${label} ${JSON.stringify(block)}\n`, breakpoint: false };
   const { cache_control: breakpoint, ...rest } = block;
   return { text: `${label} ${JSON.stringify(rest)}\n`, breakpoint: breakpoint !== undefined };
 }
 
-function events(answer: Answer): StreamEvent[] {
+function events(answer: ScriptedAnswer): StreamEvent[] {
   const list: StreamEvent[] = [];
   const send = (type: string, data: JsonObject): number => list.push({ event: type, data: { type, ...data } });
   const { output, ...input } = answer.usage;
@@ -96,11 +96,11 @@ function events(answer: Answer): StreamEvent[] {
   return list;
 }
 
-function messageHead(answer: Answer): JsonObject {
+function messageHead(answer: ScriptedAnswer): JsonObject {
   return { id: `msg_${answer.number}`, type: "message", role: "assistant", model: answer.model, stop_sequence: null };
 }
 
-function blocks(answer: Answer): JsonObject[] {
+function blocks(answer: ScriptedAnswer): JsonObject[] {
   const list: JsonObject[] = [];
   if (answer.thinking !== "") list.push({ type: "thinking", thinking: answer.thinking, signature: `signature-${answer.number}` });
   if (answer.text !== "") list.push({ type: "text", text: answer.text });
@@ -124,11 +124,11 @@ function deltasOfBlock(block: JsonObject, calls: AnswerCall[]): JsonObject[] {
   return ["", ...deltasOf(call?.inputText ?? "{}")].map((partial_json) => ({ type: "input_json_delta", partial_json }));
 }
 
-function stopReason(answer: Answer): string {
+function stopReason(answer: ScriptedAnswer): string {
   return answer.calls.length > 0 ? "tool_use" : "end_turn";
 }
 
-function usageOf(answer: Answer): JsonObject {
+function usageOf(answer: ScriptedAnswer): JsonObject {
   return { ...inputUsage(answer.usage), output_tokens: answer.usage.output };
 }
 

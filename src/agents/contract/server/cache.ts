@@ -1,26 +1,26 @@
 // A fake prompt cache and the token counts that follow from it: four bytes are one token, always.
 // Where the client sets breakpoints (Anthropic) an entry ends at each; elsewhere any common beginning counts.
-import type { Piece, ProtocolName } from "./protocol.ts";
+import type { PromptPiece, ServerWireName } from "./protocol.ts";
 
-export type CountPrompt = (protocol: ProtocolName, pieces: Piece[]) => { input: number; cacheRead: number; cacheWrite: number };
+export type CountPrompt = (protocol: ServerWireName, pieces: PromptPiece[]) => { input: number; cacheRead: number; cacheWrite: number };
 
 export const countUncached: CountPrompt = (_protocol, pieces) => ({
-  input: tokensOf(pieces.reduce((sum, piece) => sum + bytesOf(piece.text), 0)),
+  input: tokensForBytes(pieces.reduce((sum, piece) => sum + bytesOf(piece.text), 0)),
   cacheRead: 0,
   cacheWrite: 0,
 });
 
-export function createCache(): CountPrompt {
+export function createPromptCache(): CountPrompt {
   const written = new Set<string>();
   const seen: string[] = [];
   return (protocol, pieces) => (protocol === "anthropic" ? countMarked(pieces, written) : countAutomatic(pieces, seen));
 }
 
-export function tokensOf(bytes: number): number {
+export function tokensForBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 
-function countMarked(pieces: Piece[], written: Set<string>): ReturnType<CountPrompt> {
+function countMarked(pieces: PromptPiece[], written: Set<string>): ReturnType<CountPrompt> {
   let prefix = "";
   let hit = "";
   let marked = "";
@@ -36,16 +36,16 @@ function countMarked(pieces: Piece[], written: Set<string>): ReturnType<CountPro
     entry += piece.text;
     if (piece.breakpoint) written.add(entry);
   }
-  const counts = [tokensOf(bytesOf(prefix)), tokensOf(bytesOf(marked)), tokensOf(bytesOf(read))] as const;
+  const counts = [tokensForBytes(bytesOf(prefix)), tokensForBytes(bytesOf(marked)), tokensForBytes(bytesOf(read))] as const;
   return { input: counts[0] - Math.max(counts[1], counts[2]), cacheRead: counts[2], cacheWrite: Math.max(0, counts[1] - counts[2]) };
 }
 
-function countAutomatic(pieces: Piece[], seen: string[]): ReturnType<CountPrompt> {
+function countAutomatic(pieces: PromptPiece[], seen: string[]): ReturnType<CountPrompt> {
   const prompt = pieces.map((piece) => piece.text).join("");
   const length = Math.max(0, ...seen.map((other) => commonLength(prompt, other)));
   seen.push(prompt);
-  const cacheRead = tokensOf(bytesOf(prompt.slice(0, length)));
-  return { input: tokensOf(bytesOf(prompt)) - cacheRead, cacheRead, cacheWrite: 0 };
+  const cacheRead = tokensForBytes(bytesOf(prompt.slice(0, length)));
+  return { input: tokensForBytes(bytesOf(prompt)) - cacheRead, cacheRead, cacheWrite: 0 };
 }
 
 function commonLength(a: string, b: string): number {

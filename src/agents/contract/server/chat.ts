@@ -1,18 +1,18 @@
 // OpenAI-compatible Chat Completions, as the scripted model server speaks it.
-import { field, listOf, textOf, type Json, type JsonObject } from "./json.ts";
+import { field, listOf, textOf, type JsonValue, type JsonObject } from "./json.ts";
 import {
   deltasOf,
   userItem,
-  type Answer,
+  type ScriptedAnswer,
   type DeclaredTool,
-  type Item,
-  type Piece,
-  type Protocol,
-  type Reading,
+  type RequestItem,
+  type PromptPiece,
+  type ServerWire,
+  type ParsedRequest,
   type StreamEvent,
 } from "./protocol.ts";
 
-export const chat: Protocol = {
+export const chat: ServerWire = {
   name: "chat",
   read,
   events,
@@ -25,7 +25,7 @@ export const chat: Protocol = {
 
 const codes: Record<number, string> = { 401: "invalid_api_key", 429: "rate_limit_exceeded" };
 
-function read(body: Json): Reading {
+function read(body: JsonValue): ParsedRequest {
   return {
     tools: listOf(field(body, "tools")).map(declaredTool),
     items: listOf(field(body, "messages")).flatMap(itemsOf),
@@ -34,11 +34,11 @@ function read(body: Json): Reading {
   };
 }
 
-function declaredTool(tool: Json): DeclaredTool {
+function declaredTool(tool: JsonValue): DeclaredTool {
   return { name: textOf(field(field(tool, "function"), "name")), form: "json" };
 }
 
-function itemsOf(message: Json): Item[] {
+function itemsOf(message: JsonValue): RequestItem[] {
   const role = field(message, "role");
   const content = field(message, "content");
   if (role === "tool") return [{ type: "result", id: textOf(field(message, "tool_call_id")) }];
@@ -48,11 +48,11 @@ function itemsOf(message: Json): Item[] {
   return listOf(content).flatMap((part) => userItem(textOf(field(part, "text"))));
 }
 
-function pieceOf(value: Json): Piece {
+function pieceOf(value: JsonValue): PromptPiece {
   return { text: `${JSON.stringify(value)}\n`, breakpoint: false };
 }
 
-function events(answer: Answer): StreamEvent[] {
+function events(answer: ScriptedAnswer): StreamEvent[] {
   const list: StreamEvent[] = [];
   const send = (delta: JsonObject, finish: string | null = null): number =>
     list.push({
@@ -71,7 +71,7 @@ function events(answer: Answer): StreamEvent[] {
   return list;
 }
 
-function whole(answer: Answer): Json {
+function whole(answer: ScriptedAnswer): JsonValue {
   const message: JsonObject = { role: "assistant", content: answer.text === "" ? null : answer.text };
   if (answer.thinking !== "") message.reasoning_content = answer.thinking;
   if (answer.calls.length > 0) {
@@ -88,15 +88,15 @@ function whole(answer: Answer): Json {
   };
 }
 
-function head(answer: Answer, object: string): JsonObject {
+function head(answer: ScriptedAnswer, object: string): JsonObject {
   return { id: `chatcmpl-${answer.number}`, object, created: 1_700_000_000, model: answer.model };
 }
 
-function finishReason(answer: Answer): string {
+function finishReason(answer: ScriptedAnswer): string {
   return answer.calls.length > 0 ? "tool_calls" : "stop";
 }
 
-function usageOf({ usage }: Answer): JsonObject {
+function usageOf({ usage }: ScriptedAnswer): JsonObject {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   return {
     prompt_tokens: prompt,

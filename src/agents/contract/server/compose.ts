@@ -1,10 +1,10 @@
 // From a request and a script to the answer, before it is put into a protocol. Pure.
 import type { JsonObject } from "./json.ts";
-import { callId, type Position } from "./position.ts";
-import type { Answer, AnswerCall, DeclaredTool, Reading } from "./protocol.ts";
-import type { Call, Fault, Script, Step, TokenCounts } from "./script.ts";
+import { callId, type ScriptPosition } from "./position.ts";
+import type { ScriptedAnswer, AnswerCall, DeclaredTool, ParsedRequest } from "./protocol.ts";
+import type { ScriptCall, ServerFault, Script, ScriptStep, TokenCounts } from "./script.ts";
 import { hasShellTool, translateCall } from "./tools.ts";
-import { tokensOf } from "./cache.ts";
+import { tokensForBytes } from "./cache.ts";
 
 /** Titles, classifiers and the like: the script needs tools and this request declares none of them. */
 export function isSideRequest(script: Script, tools: DeclaredTool[]): boolean {
@@ -13,19 +13,19 @@ export function isSideRequest(script: Script, tools: DeclaredTool[]): boolean {
   return !tools.some((tool) => names.includes(tool.name));
 }
 
-export function stepAt(script: Script, index: number): Step {
+export function stepAt(script: Script, index: number): ScriptStep {
   return script.steps[index] ?? { text: script.final };
 }
 
 export function composeAnswer(given: {
   model: string;
   number: number;
-  reading: Reading;
-  position: Position;
-  step: Step;
-  fault: Fault | null;
+  reading: ParsedRequest;
+  position: ScriptPosition;
+  step: ScriptStep;
+  fault: ServerFault | null;
   prompt: Omit<TokenCounts, "output">;
-}): Answer {
+}): ScriptedAnswer {
   const { step, fault, reading } = given;
   const isEmpty = fault?.type === "empty";
   const isGarbage = fault?.type === "garbage-args";
@@ -35,12 +35,12 @@ export function composeAnswer(given: {
   const text = isEmpty ? "" : (step.text ?? "");
   const thinking = isEmpty ? "" : (step.thinking ?? "");
   const written = [thinking, text, ...calls.map((call) => call.inputText)].join("");
-  const usage = { ...given.prompt, output: tokensOf(Buffer.byteLength(written)), ...step.usage };
+  const usage = { ...given.prompt, output: tokensForBytes(Buffer.byteLength(written)), ...step.usage };
   const malformed = isGarbage && calls.length > 0;
   return { model: given.model, number: given.number, thinking, text, calls, usage, reportUsage: reading.wantsUsage, malformed };
 }
 
-function answerCall(call: Call, id: string, tools: DeclaredTool[], isGarbage: boolean): AnswerCall {
+function answerCall(call: ScriptCall, id: string, tools: DeclaredTool[], isGarbage: boolean): AnswerCall {
   const translated = translateCall(call.name ?? "shell", call.input, tools);
   const whole = typeof translated.input === "string" ? translated.input : JSON.stringify(translated.input);
   return { id, ...translated, inputText: isGarbage ? garbageOf(call.input) : whole };

@@ -1,18 +1,18 @@
 // Gemini's generateContent, as the scripted model server speaks it. The model's name is in the path, not in the body.
-import { field, isObject, listOf, textOf, type Json, type JsonObject } from "./json.ts";
+import { field, isObject, listOf, textOf, type JsonValue, type JsonObject } from "./json.ts";
 import {
   deltasOf,
   userItem,
-  type Answer,
+  type ScriptedAnswer,
   type DeclaredTool,
-  type Item,
-  type Piece,
-  type Protocol,
-  type Reading,
+  type RequestItem,
+  type PromptPiece,
+  type ServerWire,
+  type ParsedRequest,
   type StreamEvent,
 } from "./protocol.ts";
 
-export const gemini: Protocol = {
+export const gemini: ServerWire = {
   name: "gemini",
   read,
   events,
@@ -32,7 +32,7 @@ const statusNames: Record<number, string> = {
   529: "UNAVAILABLE",
 };
 
-function read(body: Json): Reading {
+function read(body: JsonValue): ParsedRequest {
   const contents = listOf(field(body, "contents"));
   const stable = ["tools", "systemInstruction", "system_instruction"].map((key) => field(body, key) ?? null);
   return {
@@ -43,14 +43,14 @@ function read(body: Json): Reading {
   };
 }
 
-function declaredTools(tool: Json): DeclaredTool[] {
+function declaredTools(tool: JsonValue): DeclaredTool[] {
   const functions = field(tool, "functionDeclarations") ?? field(tool, "function_declarations");
   return listOf(functions).map((one) => ({ name: textOf(field(one, "name")), form: "json" }));
 }
 
-function itemsOf(content: Json): Item[] {
+function itemsOf(content: JsonValue): RequestItem[] {
   const isUser = field(content, "role") !== "model";
-  return listOf(field(content, "parts")).flatMap((part): Item[] => {
+  return listOf(field(content, "parts")).flatMap((part): RequestItem[] => {
     const call = field(part, "functionCall");
     const response = field(part, "functionResponse");
     if (isObject(call)) return [{ type: "call", id: textOf(call.id) }];
@@ -59,17 +59,17 @@ function itemsOf(content: Json): Item[] {
   });
 }
 
-function pieceOf(value: Json): Piece {
+function pieceOf(value: JsonValue): PromptPiece {
   return { text: `${JSON.stringify(value)}\n`, breakpoint: false };
 }
 
-function events(answer: Answer): StreamEvent[] {
+function events(answer: ScriptedAnswer): StreamEvent[] {
   const parts = answer.malformed ? [] : partsOf(answer);
   const chunks: StreamEvent[] = parts.map((part) => ({ data: chunk(answer, [part], null) }));
   return [...chunks, { data: chunk(answer, [], finishReason(answer)) }];
 }
 
-function partsOf(answer: Answer): JsonObject[] {
+function partsOf(answer: ScriptedAnswer): JsonObject[] {
   const thoughts = deltasOf(answer.thinking).map((text) => ({ text, thought: true }));
   const texts = deltasOf(answer.text).map((text) => ({ text }));
   const calls = answer.calls.map((call, index): JsonObject => {
@@ -80,18 +80,18 @@ function partsOf(answer: Answer): JsonObject[] {
   return [...thoughts, ...texts, ...calls];
 }
 
-function chunk(answer: Answer, parts: JsonObject[], finish: string | null): JsonObject {
+function chunk(answer: ScriptedAnswer, parts: JsonObject[], finish: string | null): JsonObject {
   const candidate: JsonObject = { content: { role: "model", parts }, index: 0 };
   if (finish !== null) candidate.finishReason = finish;
   if (answer.malformed) candidate.finishMessage = "Malformed function call";
   return { candidates: [candidate], usageMetadata: usageOf(answer), modelVersion: answer.model, responseId: `response-${answer.number}` };
 }
 
-function finishReason(answer: Answer): string {
+function finishReason(answer: ScriptedAnswer): string {
   return answer.malformed ? "MALFORMED_FUNCTION_CALL" : "STOP";
 }
 
-function usageOf({ usage }: Answer): JsonObject {
+function usageOf({ usage }: ScriptedAnswer): JsonObject {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   return {
     promptTokenCount: prompt,

@@ -1,26 +1,26 @@
 // What a protocol has to say about a request, and how an answer is put into it. One file per protocol implements
 // this; none of them knows scripts, faults or HTTP.
-import type { Json } from "./json.ts";
+import type { JsonValue } from "./json.ts";
 import type { TokenCounts } from "./script.ts";
 
-export type ProtocolName = "anthropic" | "responses" | "chat" | "gemini";
+export type ServerWireName = "anthropic" | "responses" | "chat" | "gemini";
 
-export type Protocol = {
-  name: ProtocolName;
-  read: (body: Json) => Reading;
+export type ServerWire = {
+  name: ServerWireName;
+  read: (body: JsonValue) => ParsedRequest;
   /** The answer as a stream. */
-  events: (answer: Answer) => StreamEvent[];
+  events: (answer: ScriptedAnswer) => StreamEvent[];
   /** The answer as one body, for clients that did not ask for a stream. */
-  whole: (answer: Answer) => Json;
-  failure: (status: number, message: string) => Json;
+  whole: (answer: ScriptedAnswer) => JsonValue;
+  failure: (status: number, message: string) => JsonValue;
   errorEvents: (message: string) => StreamEvent[];
 };
 
-export type Reading = {
+export type ParsedRequest = {
   tools: DeclaredTool[];
-  items: Item[];
+  items: RequestItem[];
   /** All that the model would read, in its order, cut where a cache may end. */
-  pieces: Piece[];
+  pieces: PromptPiece[];
   /** Chat Completions reports usage in a stream only when asked. */
   wantsUsage: boolean;
 };
@@ -28,12 +28,12 @@ export type Reading = {
 /** "free" tools take text instead of JSON; `namespace` is OpenAI's. */
 export type DeclaredTool = { name: string; form: "json" | "free"; namespace?: string };
 
-export type Item = { type: "user"; text: string } | { type: "call"; id: string } | { type: "result"; id: string };
+export type RequestItem = { type: "user"; text: string } | { type: "call"; id: string } | { type: "result"; id: string };
 
 /** `breakpoint`: the client asked for a cache entry that ends here. */
-export type Piece = { text: string; breakpoint: boolean };
+export type PromptPiece = { text: string; breakpoint: boolean };
 
-export type Answer = {
+export type ScriptedAnswer = {
   model: string;
   /** Number of the request, for ids. */
   number: number;
@@ -45,9 +45,9 @@ export type Answer = {
   malformed: boolean;
 };
 
-export type AnswerCall = DeclaredTool & { id: string; input: Json; inputText: string };
+export type AnswerCall = DeclaredTool & { id: string; input: JsonValue; inputText: string };
 
-export type StreamEvent = { event?: string; data: Json };
+export type StreamEvent = { event?: string; data: JsonValue };
 
 export function eventText(event: StreamEvent): string {
   const data = event.data === "[DONE]" ? "[DONE]" : JSON.stringify(event.data);
@@ -63,7 +63,7 @@ export function deltasOf(text: string, size = 24): string[] {
 }
 
 /** Text that a client adds by itself is written in tags and is no prompt. */
-export function userItem(text: string): Item[] {
+export function userItem(text: string): RequestItem[] {
   const trimmed = text.trim();
   return trimmed === "" || trimmed.startsWith("<") ? [] : [{ type: "user", text }];
 }

@@ -1,10 +1,10 @@
 // Sends an answer over HTTP: in one piece where nothing slows it, event by event where a delay or a fault asks for it.
-import { eventText, type Answer, type Protocol } from "./protocol.ts";
-import type { Fault } from "./script.ts";
+import { eventText, type ScriptedAnswer, type ServerWire } from "./protocol.ts";
+import type { ServerFault } from "./script.ts";
 
-export type Delivery = { stream: boolean; chunkDelayMs: number; fault: Fault | null; signal: AbortSignal };
+export type Delivery = { stream: boolean; chunkDelayMs: number; fault: ServerFault | null; signal: AbortSignal };
 
-export function sendAnswer(protocol: Protocol, answer: Answer, delivery: Delivery): Response {
+export function sendAnswer(protocol: ServerWire, answer: ScriptedAnswer, delivery: Delivery): Response {
   if (!delivery.stream) return Response.json(protocol.whole(answer));
   const events = protocol.events(answer).map(eventText);
   const { fault } = delivery;
@@ -17,14 +17,14 @@ export function sendAnswer(protocol: Protocol, answer: Answer, delivery: Deliver
   return stream([...sent, ...errors], delayMs, "end", delivery.signal);
 }
 
-export function sendFailure(protocol: Protocol, fault: Extract<Fault, { type: "status" }>): Response {
+export function sendFailure(protocol: ServerWire, fault: Extract<ServerFault, { type: "status" }>): Response {
   const headers: Record<string, string> = fault.retryAfter === undefined ? {} : { "retry-after": fault.retryAfter };
   return Response.json(protocol.failure(fault.status, fault.message ?? `scripted ${fault.status}`), { status: fault.status, headers });
 }
 
-type Breaking = Extract<Fault, { type: "drop" | "stall" | "error-event" }>;
+type Breaking = Extract<ServerFault, { type: "drop" | "stall" | "error-event" }>;
 
-function isBreaking(fault: Fault): fault is Breaking {
+function isBreaking(fault: ServerFault): fault is Breaking {
   return fault.type === "drop" || fault.type === "stall" || fault.type === "error-event";
 }
 

@@ -1,19 +1,19 @@
 // OpenAI Responses, as the scripted model server speaks it.
-import { field, listOf, textOf, type Json, type JsonObject } from "./json.ts";
+import { field, listOf, textOf, type JsonValue, type JsonObject } from "./json.ts";
 import {
   deltasOf,
   userItem,
-  type Answer,
+  type ScriptedAnswer,
   type AnswerCall,
   type DeclaredTool,
-  type Item,
-  type Piece,
-  type Protocol,
-  type Reading,
+  type RequestItem,
+  type PromptPiece,
+  type ServerWire,
+  type ParsedRequest,
   type StreamEvent,
 } from "./protocol.ts";
 
-export const responses: Protocol = {
+export const responses: ServerWire = {
   name: "responses",
   read,
   events,
@@ -31,7 +31,7 @@ const codes: Record<number, string> = {
   529: "server_is_overloaded",
 };
 
-function read(body: Json): Reading {
+function read(body: JsonValue): ParsedRequest {
   const input = field(body, "input");
   const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : listOf(input);
   // Codex declares the tools of its newest models in an input item.
@@ -45,14 +45,14 @@ function read(body: Json): Reading {
   };
 }
 
-function declaredTools(tool: Json, namespace?: string): DeclaredTool[] {
+function declaredTools(tool: JsonValue, namespace?: string): DeclaredTool[] {
   const type = field(tool, "type");
   const name = textOf(field(tool, "name"));
   if (type === "namespace") return listOf(field(tool, "tools")).flatMap((inner) => declaredTools(inner, name));
   return [{ name, form: type === "custom" ? "free" : "json", namespace }];
 }
 
-function itemsOf(item: Json): Item[] {
+function itemsOf(item: JsonValue): RequestItem[] {
   const type = textOf(field(item, "type"));
   if (type.endsWith("_call_output")) return [{ type: "result", id: textOf(field(item, "call_id")) }];
   if (type.endsWith("_call")) return [{ type: "call", id: textOf(field(item, "call_id")) }];
@@ -62,11 +62,11 @@ function itemsOf(item: Json): Item[] {
   return listOf(content).flatMap((part) => userItem(textOf(field(part, "text"))));
 }
 
-function pieceOf(value: Json): Piece {
+function pieceOf(value: JsonValue): PromptPiece {
   return { text: `${JSON.stringify(value)}\n`, breakpoint: false };
 }
 
-function events(answer: Answer): StreamEvent[] {
+function events(answer: ScriptedAnswer): StreamEvent[] {
   const output = outputOf(answer, "completed");
   const bare: JsonObject[] = [
     { type: "response.created", response: responseOf(answer, "in_progress") },
@@ -130,7 +130,7 @@ function emptied(item: JsonObject): JsonObject {
   return { ...item, status: "in_progress", arguments: "" };
 }
 
-function outputOf(answer: Answer, status: string): JsonObject[] {
+function outputOf(answer: ScriptedAnswer, status: string): JsonObject[] {
   const list: JsonObject[] = [];
   if (answer.thinking !== "") {
     const summary = [{ type: "summary_text", text: answer.thinking }];
@@ -150,7 +150,7 @@ function callItem(call: AnswerCall, id: string, status: string): JsonObject {
   return { type: "function_call", id: `fc_${id}`, ...named, arguments: call.inputText };
 }
 
-function responseOf(answer: Answer, status: "in_progress" | "completed"): JsonObject {
+function responseOf(answer: ScriptedAnswer, status: "in_progress" | "completed"): JsonObject {
   const isDone = status === "completed";
   return {
     id: `resp_${answer.number}`,
@@ -172,7 +172,7 @@ function responseOf(answer: Answer, status: "in_progress" | "completed"): JsonOb
   };
 }
 
-function usageOf({ usage }: Answer): JsonObject {
+function usageOf({ usage }: ScriptedAnswer): JsonObject {
   const input = usage.input + usage.cacheRead + usage.cacheWrite;
   return {
     input_tokens: input,

@@ -3,26 +3,26 @@ import type { JsonObject } from "./json.ts";
 
 export type Script = {
   /** One per assistant answer; after the last one comes `final`. */
-  steps: Step[];
+  steps: ScriptStep[];
   final: string;
 };
 
-export type Step = {
+export type ScriptStep = {
   text?: string;
   thinking?: string;
-  calls?: Call[];
+  calls?: ScriptCall[];
   usage?: Partial<TokenCounts>;
   /** Wait before the first byte. */
   delayMs?: number;
 };
 
 /** "shell" (the default) becomes whatever shell tool the client declared; any other name is sent as it is. */
-export type Call = { name?: string; input: JsonObject };
+export type ScriptCall = { name?: string; input: JsonObject };
 
 /** `input` never contains the cached tokens. */
 export type TokenCounts = { input: number; output: number; cacheRead: number; cacheWrite: number };
 
-export type Fault =
+export type ServerFault =
   | { type: "status"; status: number; retryAfter?: string; message?: string }
   /** The connection is reset after so many events (default: half of the answer). */
   | { type: "drop"; afterEvents?: number }

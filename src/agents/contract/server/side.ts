@@ -1,18 +1,18 @@
 // Everything clients ask of a vendor besides answers: liveness, model lists, token counts. Never advances a script.
-import { field, parseJson, textOf, type Json } from "./json.ts";
-import { tokensOf } from "./cache.ts";
+import { field, parseJson, textOf, type JsonValue } from "./json.ts";
+import { tokensForBytes } from "./cache.ts";
 
 export const modelIds = ["claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview", "scripted"];
 
 /** Null when the path is none of these. */
-export function answerSide(method: string, path: string, body: string): Response | null {
+export function answerSideRequest(method: string, path: string, body: string): Response | null {
   if (method === "HEAD") return new Response(null);
   if (method === "GET" && path === "/") return new Response("scripted model server");
   if (method === "GET" && path.endsWith("/v1beta/models")) return Response.json({ models: modelIds.map(geminiModel) });
   if (method === "GET" && path.endsWith("/models")) return Response.json({ ...openList(), models: [] });
   if (method === "GET" && path === "/api/version") return Response.json({ version: "0.12.0" });
   if (method === "GET" && path === "/api/tags") return Response.json({ models: modelIds.map(ollamaModel) });
-  const count = tokensOf(Buffer.byteLength(body));
+  const count = tokensForBytes(Buffer.byteLength(body));
   if (path.endsWith("/messages/count_tokens")) return Response.json({ input_tokens: count });
   if (path.endsWith("/responses/input_tokens")) return Response.json({ object: "response.input_tokens", input_tokens: count });
   if (path.endsWith(":countTokens")) return Response.json({ totalTokens: count });
@@ -20,16 +20,16 @@ export function answerSide(method: string, path: string, body: string): Response
 }
 
 /** The model a request names: in the body, or in Gemini's path. */
-export function modelOf(path: string, body: Json | undefined): string {
+export function requestedModel(path: string, body: JsonValue | undefined): string {
   return /\/models\/([^/:]+):/.exec(path)?.[1] ?? textOf(field(body, "model"));
 }
 
-export function readBody(text: string): Json | undefined {
+export function readBody(text: string): JsonValue | undefined {
   return text === "" ? undefined : parseJson(text);
 }
 
 /** One list that both Anthropic's and OpenAI's clients can read. */
-function openList(): { [key: string]: Json } {
+function openList(): { [key: string]: JsonValue } {
   const data = modelIds.map((id) => ({
     id,
     object: "model",
@@ -42,7 +42,7 @@ function openList(): { [key: string]: Json } {
   return { object: "list", data, has_more: false, first_id: modelIds[0] ?? null, last_id: modelIds.at(-1) ?? null };
 }
 
-function geminiModel(id: string): Json {
+function geminiModel(id: string): JsonValue {
   return {
     name: `models/${id}`,
     version: "1",
@@ -53,7 +53,7 @@ function geminiModel(id: string): Json {
   };
 }
 
-function ollamaModel(id: string): Json {
+function ollamaModel(id: string): JsonValue {
   const details = { format: "gguf", family: "scripted", families: ["scripted"], parameter_size: "7B", quantization_level: "Q4_0" };
   return { name: `${id}:latest`, model: `${id}:latest`, modified_at: "2026-01-01T00:00:00Z", size: 1, digest: "0", details };
 }

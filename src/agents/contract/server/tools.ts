@@ -1,8 +1,8 @@
 // The shell tools that agent command lines declare, and how a command is put to each of them.
-import { textOf, type Json, type JsonObject } from "./json.ts";
+import { textOf, type JsonValue, type JsonObject } from "./json.ts";
 import type { DeclaredTool } from "./protocol.ts";
 
-type ShellTool = { name: string; form: "json" | "free"; input: (command: string, rest: JsonObject) => Json };
+type ShellTool = { name: string; form: "json" | "free"; input: (command: string, rest: JsonObject) => JsonValue };
 
 const shellTools: ShellTool[] = [
   { name: "bash", form: "json", input: (command, rest) => ({ command, ...rest }) },
@@ -24,7 +24,7 @@ export function hasShellTool(declared: DeclaredTool[]): boolean {
 }
 
 /** A "shell" call in the client's own words; any other name as it is. */
-export function translateCall(name: string, input: JsonObject, declared: DeclaredTool[]): DeclaredTool & { input: Json } {
+export function translateCall(name: string, input: JsonObject, declared: DeclaredTool[]): DeclaredTool & { input: JsonValue } {
   const tool = name === "shell" ? (findShellTool(declared) ?? shellTools[0]) : undefined;
   const wanted = tool?.name ?? name;
   const known = declared.find((one) => one.name === wanted) ?? { name: wanted, form: "json" };

@@ -2,9 +2,18 @@
 // Results of calls made at once hang on different lines of one message: here they follow each other.
 import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/node.ts";
-import { callPart, contentParts, type Draft, type Format, type Parsed, resultNode, timeOf, toolNamed } from "./draft.ts";
+import {
+  callPart,
+  contentParts,
+  type DraftNode,
+  type TranscriptFormat,
+  type ParsedTranscript,
+  resultNode,
+  timeOf,
+  findToolName,
+} from "./draft.ts";
 
-export const claude: Format = { recognises, slim, parse };
+export const claude: TranscriptFormat = { recognises, slim, parse };
 
 function recognises(entry: Json): boolean {
   return "parentUuid" in entry && "sessionId" in entry && "uuid" in entry;
@@ -19,7 +28,7 @@ function slim(entry: Json): Json | null {
 }
 
 type State = {
-  drafts: Draft[];
+  drafts: DraftNode[];
   /** Where a line's content went; null is before the first draft. */
   places: Map<string, number | null>;
   /** By agent draft: its message's id and the last of its results. */
@@ -29,7 +38,7 @@ type State = {
   last: number | null;
 };
 
-function parse(entries: Json[]): Parsed {
+function parse(entries: Json[]): ParsedTranscript {
   const state: State = { drafts: [], places: new Map(), messages: new Map(), owners: new Map(), last: null };
   for (const entry of entries) {
     if (entry["isSidechain"] === true) continue;
@@ -103,7 +112,7 @@ function takeUser(state: State, entry: Json, message: Json, parent: number | nul
 function takeResult(state: State, entry: Json, block: Json, index: number, parent: number | null): number {
   const owner = parent === null ? null : (state.owners.get(parent) ?? parent);
   const call = textAt(block, "tool_use_id");
-  const name = toolNamed(state.drafts, owner, call);
+  const name = findToolName(state.drafts, owner, call);
   const node = resultNode({ call, name, content: block["content"], isError: block["is_error"] === true });
   const at = add(state, entry, afterResults(state, parent), node);
   state.drafts[at]!.key += `#${index}`;
@@ -121,7 +130,7 @@ function afterResults(state: State, parent: number | null): number | null {
   return state.messages.get(state.owners.get(parent) ?? parent)?.results ?? parent;
 }
 
-function add(state: State, entry: Json, parent: number | null, node: Draft["node"]): number {
+function add(state: State, entry: Json, parent: number | null, node: DraftNode["node"]): number {
   const fallback = parent === null ? 0 : state.drafts[parent]!.at;
   state.drafts.push({ key: textAt(entry, "uuid"), parent, at: timeOf(entry, fallback), node });
   state.last = state.drafts.length - 1;

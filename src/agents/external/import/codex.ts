@@ -2,9 +2,18 @@
 // into the conversation (environment, instructions) is left out.
 import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/node.ts";
-import { callPart, contentParts, type Draft, type Format, type Parsed, resultNode, timeOf, toolNamed } from "./draft.ts";
+import {
+  callPart,
+  contentParts,
+  type DraftNode,
+  type TranscriptFormat,
+  type ParsedTranscript,
+  resultNode,
+  timeOf,
+  findToolName,
+} from "./draft.ts";
 
-export const codex: Format = { recognises, slim, parse };
+export const codex: TranscriptFormat = { recognises, slim, parse };
 
 function recognises(entry: Json): boolean {
   return entry["type"] === "session_meta" && isJson(entry["payload"]);
@@ -17,7 +26,7 @@ function slim(entry: Json): Json | null {
 }
 
 type State = {
-  drafts: Draft[];
+  drafts: DraftNode[];
   tip: number | null;
   /** The agent draft that the next item of the same response joins. */
   open: number | null;
@@ -28,7 +37,7 @@ type State = {
   failed: Set<string>;
 };
 
-function parse(entries: Json[]): Parsed {
+function parse(entries: Json[]): ParsedTranscript {
   const meta = objectAt(entries.find(recognises), "payload");
   const provider = textAt(meta, "model_provider") || "openai";
   const state: State = { drafts: [], tip: null, open: null, answered: null, provider, model: "", failed: new Set() };
@@ -84,7 +93,7 @@ function takeItem(state: State, entry: Json, item: Json, key: string): void {
   }
   if (type.endsWith("_call_output")) {
     const call = textAt(item, "call_id");
-    const name = toolNamed(state.drafts, state.tip, call);
+    const name = findToolName(state.drafts, state.tip, call);
     add(state, entry, key, resultNode({ call, name, ...outcomeOf(item["output"], state.failed.has(call)) }));
     return;
   }
@@ -150,7 +159,7 @@ function count(state: State, usage: Json | undefined): void {
 /** Turns that were taken back stay as a branch. */
 function rollBack(state: State, turns: number): void {
   for (let left = turns; left > 0 && state.tip !== null;) {
-    const draft: Draft = state.drafts[state.tip]!;
+    const draft: DraftNode = state.drafts[state.tip]!;
     if (draft.node.author === "user") left -= 1;
     state.tip = draft.parent;
   }

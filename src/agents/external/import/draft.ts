@@ -4,7 +4,7 @@ import type { Json } from "../../../models/wire/json.ts";
 import { isJson, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/node.ts";
 
-export type Draft = {
+export type DraftNode = {
   /** Native ids of all that it was made from: it changes when the draft grows. */
   key: string;
   parent: number | null;
@@ -14,18 +14,18 @@ export type Draft = {
   keptFrom?: number;
 };
 
-export type Parsed = {
+export type ParsedTranscript = {
   nativeId: string;
-  drafts: Draft[];
+  drafts: DraftNode[];
   /** Where the conversation stands at the end of the file. */
   tip: number | null;
 };
 
-export type Format = {
+export type TranscriptFormat = {
   recognises: (entry: Json) => boolean;
   /** What of an entry is needed; null forgets it. */
   slim?: (entry: Json) => Json | null;
-  parse: (entries: Json[]) => Parsed;
+  parse: (entries: Json[]) => ParsedTranscript;
 };
 
 export function timeOf(entry: Json, fallback: number): number {
@@ -76,7 +76,7 @@ export function callPart(id: string, name: string, input: unknown): Part {
 }
 
 /** The name of the tool that a result answers: the call's, looked for upwards. */
-export function toolNamed(drafts: Draft[], from: number | null, call: string): string {
+export function findToolName(drafts: DraftNode[], from: number | null, call: string): string {
   for (let at = from; at !== null; at = drafts[at]!.parent) {
     for (const part of drafts[at]!.node.parts) if (part.kind === "call" && part.id === call) return part.name;
   }

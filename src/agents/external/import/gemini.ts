@@ -2,9 +2,18 @@
 // takes some back; older versions wrote one object. A message that was listed anew keeps its first, richer form.
 import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/node.ts";
-import { callPart, contentParts, type Draft, type Format, type Parsed, resultNode, timeOf, toolNamed } from "./draft.ts";
+import {
+  callPart,
+  contentParts,
+  type DraftNode,
+  type TranscriptFormat,
+  type ParsedTranscript,
+  resultNode,
+  timeOf,
+  findToolName,
+} from "./draft.ts";
 
-export const gemini: Format = { recognises, parse };
+export const gemini: TranscriptFormat = { recognises, parse };
 
 function recognises(entry: Json): boolean {
   return "sessionId" in entry && "projectHash" in entry;
@@ -16,7 +25,7 @@ type Chat = {
   last: string | null;
 };
 
-function parse(entries: Json[]): Parsed {
+function parse(entries: Json[]): ParsedTranscript {
   const chat: Chat = { messages: new Map(), last: null };
   for (const entry of entries) takeEntry(chat, entry);
   const { drafts, places } = draftsOf(chat);
@@ -43,8 +52,8 @@ function takeMessage(chat: Chat, record: Json, how: "keep" | "replace"): void {
   chat.last = id;
 }
 
-function draftsOf(chat: Chat): { drafts: Draft[]; places: Map<string, number | null> } {
-  const drafts: Draft[] = [];
+function draftsOf(chat: Chat): { drafts: DraftNode[]; places: Map<string, number | null> } {
+  const drafts: DraftNode[] = [];
   const places = new Map<string, number | null>();
   const answered = new Set<string>();
   for (const [id, { record, before }] of chat.messages) {
@@ -60,22 +69,22 @@ function draftsOf(chat: Chat): { drafts: Draft[]; places: Map<string, number | n
 }
 
 /** A result has a time of its own. */
-type Told = { node: NewNode; at?: number };
+type TimedNode = { node: NewNode; at?: number };
 
-function nodesOf(record: Json, drafts: Draft[], at: number | null, answered: Set<string>): Told[] {
+function nodesOf(record: Json, drafts: DraftNode[], at: number | null, answered: Set<string>): TimedNode[] {
   if (record["type"] === "gemini") return answerNodes(record, answered);
   if (record["type"] !== "user") return [];
   const content = record["content"];
   const results = (Array.isArray(content) ? content.filter(isJson) : []).flatMap((part) => {
     const response = objectAt(part, "functionResponse");
-    return response === undefined ? [] : responseNode(response, toolNamed(drafts, at, textAt(response, "id")), answered, false);
+    return response === undefined ? [] : responseNode(response, findToolName(drafts, at, textAt(response, "id")), answered, false);
   });
   const parts = contentParts(content).filter((part) => part.kind !== "text" || !part.text.startsWith("<session_context>"));
   return parts.length === 0 ? results : [...results, { node: { author: "user", parts } }];
 }
 
 /** The results are kept with their calls. */
-function answerNodes(record: Json, answered: Set<string>): Told[] {
+function answerNodes(record: Json, answered: Set<string>): TimedNode[] {
   const toolCalls = listAt(record, "toolCalls");
   const tokens = objectAt(record, "tokens");
   const model = textAt(record, "model");
@@ -119,7 +128,7 @@ function spokenParts(record: Json): Part[] {
   });
 }
 
-function responseNode(response: Json, name: string, answered: Set<string>, isError: boolean): Told[] {
+function responseNode(response: Json, name: string, answered: Set<string>, isError: boolean): TimedNode[] {
   const call = textAt(response, "id");
   if (call === "" || answered.has(call)) return [];
   answered.add(call);

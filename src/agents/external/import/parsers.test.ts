@@ -3,15 +3,15 @@ import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../models/wire/json.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
-import type { Parsed } from "./draft.ts";
+import type { ParsedTranscript } from "./draft.ts";
 import { gemini } from "./gemini.ts";
 import { pi } from "./pi.ts";
-import { placeDrafts } from "./place.ts";
+import { assignIds } from "./place.ts";
 
 const timestamp = "2026-11-16T01:02:03.456Z";
 
 /** Each draft as `parent → own text`. */
-function links({ drafts }: Parsed): string[] {
+function links({ drafts }: ParsedTranscript): string[] {
   const name = (at: number | null): string => {
     if (at === null) return "";
     const [part] = drafts[at]!.node.parts;
@@ -207,7 +207,7 @@ describe("pi", () => {
       "two → so far",
       "so far → The user ran: ls\nx",
     ]);
-    const placed = placeDrafts(parsed, "pi");
+    const placed = assignIds(parsed, "pi");
     expect(placed.nodes[3]!.note).toEqual({ about: "compaction", keptFrom: placed.nodes[1]!.id });
     expect(new Set(placed.nodes.map((node) => node.id)).size).toBe(5);
   });

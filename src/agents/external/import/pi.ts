@@ -1,16 +1,16 @@
 // pi's transcripts: a tree of entries linked by `parentId`; only messages, summaries and compactions become nodes.
 import { type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/node.ts";
-import { callPart, contentParts, type Draft, type Format, type Parsed, resultNode, timeOf } from "./draft.ts";
+import { callPart, contentParts, type DraftNode, type TranscriptFormat, type ParsedTranscript, resultNode, timeOf } from "./draft.ts";
 
-export const pi: Format = { recognises, parse };
+export const pi: TranscriptFormat = { recognises, parse };
 
 function recognises(entry: Json): boolean {
   return entry["type"] === "session" && textAt(entry, "id") !== "" && "cwd" in entry;
 }
 
-function parse(entries: Json[]): Parsed {
-  const drafts: Draft[] = [];
+function parse(entries: Json[]): ParsedTranscript {
+  const drafts: DraftNode[] = [];
   const places = new Map<string, number | null>();
   let nativeId = "";
   let last: number | null = null;

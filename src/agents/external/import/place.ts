@@ -2,11 +2,11 @@
 // and the draft's key: the same file gives the same ids, and what changed in the middle becomes a branch.
 import type { ImportedNode, ImportedSession, ImportedTurn, ImportFormat } from "../../../protocol/import.ts";
 import { callsOf, type NewNode, textOf } from "../../../protocol/node.ts";
-import type { Draft, Parsed } from "./draft.ts";
+import type { DraftNode, ParsedTranscript } from "./draft.ts";
 
-type Placed = { nativeId: string; sessions: ImportedSession[]; turns: ImportedTurn[]; nodes: ImportedNode[] };
+type ImportedParts = { nativeId: string; sessions: ImportedSession[]; turns: ImportedTurn[]; nodes: ImportedNode[] };
 
-export function placeDrafts(parsed: Parsed, format: ImportFormat): Placed {
+export function assignIds(parsed: ParsedTranscript, format: ImportFormat): ImportedParts {
   const { drafts } = parsed;
   const filled = (at: number | null): number | null => {
     let found = at;
@@ -44,18 +44,18 @@ export function placeDrafts(parsed: Parsed, format: ImportFormat): Placed {
         createdAt: first?.at ?? 0,
       },
     ],
-    turns: giveTurns(nodes, format),
+    turns: assignTurns(nodes, format),
     nodes,
   };
 }
 
-function placedNode(draft: Draft, ids: Map<number, string>): NewNode {
+function placedNode(draft: DraftNode, ids: Map<number, string>): NewNode {
   const kept = draft.keptFrom === undefined ? undefined : ids.get(draft.keptFrom);
   return kept === undefined ? draft.node : { ...draft.node, note: { about: "compaction", keptFrom: kept } };
 }
 
 /** A prompt begins a turn; what follows belongs to it. Nodes get the turn written into them. */
-export function giveTurns(nodes: ImportedNode[], agent: string): ImportedTurn[] {
+export function assignTurns(nodes: ImportedNode[], agent: string): ImportedTurn[] {
   const turns = new Map<string, ImportedTurn>();
   const byNode = new Map<string, string>();
   for (const node of nodes) {

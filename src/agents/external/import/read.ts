@@ -3,23 +3,23 @@
 import { readLines } from "../../../kit/lines.ts";
 import { isJson, type Json } from "../../../models/wire/json.ts";
 import { Fault, messageOf } from "../../../protocol/error.ts";
-import { importFormats, type ImportedTree, type ImportFormat, type ImportFrom } from "../../../protocol/import.ts";
+import { importFormats, type ImportedTree, type ImportFormat, type ImportSource } from "../../../protocol/import.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
-import type { Format } from "./draft.ts";
+import type { TranscriptFormat } from "./draft.ts";
 import { gemini } from "./gemini.ts";
 import { pi } from "./pi.ts";
-import { placeDrafts } from "./place.ts";
+import { assignIds } from "./place.ts";
 import { parseSkein, recogniseSkein } from "./skein.ts";
 
-export type ReadBounds = { lineBytes: number; fileBytes: number };
+export type TranscriptLimits = { lineBytes: number; fileBytes: number };
 
-const defaults: ReadBounds = { lineBytes: 64 << 20, fileBytes: 1 << 30 };
+const defaults: TranscriptLimits = { lineBytes: 64 << 20, fileBytes: 1 << 30 };
 
 export async function readTranscript(
-  from: ImportFrom,
+  from: ImportSource,
   format: ImportFormat | "auto",
-  bounds: Partial<ReadBounds> = {},
+  bounds: Partial<TranscriptLimits> = {},
 ): Promise<ImportedTree> {
   const name = "path" in from ? from.path : "standard input";
   const read = await readEntries(from, name, format, { ...defaults, ...bounds });
@@ -29,7 +29,7 @@ export async function readTranscript(
     const { misshapen, ...tree } = parseSkein(read.entries);
     return { ...refuseEmpty(name, tree), format: read.format, sha256, unreadable: read.unreadable + misshapen, torn };
   }
-  const { nativeId, sessions, turns, nodes } = placeDrafts(foreign[read.format].parse(read.entries), read.format);
+  const { nativeId, sessions, turns, nodes } = assignIds(foreign[read.format].parse(read.entries), read.format);
   const main = sessions[0]!.id;
   return {
     ...refuseEmpty(name, { nativeId, tree: null, main, sessions, turns, nodes }),
@@ -40,12 +40,12 @@ export async function readTranscript(
   };
 }
 
-const foreign: Record<Exclude<ImportFormat, "skein">, Format> = { claude, codex, gemini, pi };
+const foreign: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, pi };
 
 type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; unreadable: number; torn: boolean };
 
 /** What has been read before the format is known is few lines; after that only what the format needs is kept. */
-async function readEntries(from: ImportFrom, name: string, wanted: ImportFormat | "auto", bounds: ReadBounds): Promise<Entries> {
+async function readEntries(from: ImportSource, name: string, wanted: ImportFormat | "auto", bounds: TranscriptLimits): Promise<Entries> {
   const hash = new Bun.CryptoHasher("sha256");
   const found: Entries = { entries: [], format: null, sha256: "", unreadable: 0, torn: false };
   let total = 0;
@@ -79,7 +79,7 @@ async function readEntries(from: ImportFrom, name: string, wanted: ImportFormat 
 const giveUpAfter = 200;
 
 /** Older versions of Gemini CLI wrote one object over many lines. */
-async function readWhole(from: ImportFrom, name: string, wanted: ImportFormat | "auto", bounds: ReadBounds): Promise<Entries> {
+async function readWhole(from: ImportSource, name: string, wanted: ImportFormat | "auto", bounds: TranscriptLimits): Promise<Entries> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunksOf(from, name)) {
@@ -94,7 +94,7 @@ async function readWhole(from: ImportFrom, name: string, wanted: ImportFormat | 
   return { entries: entry === null ? [] : [entry], format, sha256, unreadable: 0, torn: false };
 }
 
-async function* chunksOf(from: ImportFrom, name: string): AsyncGenerator<Uint8Array> {
+async function* chunksOf(from: ImportSource, name: string): AsyncGenerator<Uint8Array> {
   if ("text" in from) {
     yield Buffer.from(from.text);
     return;

@@ -4,10 +4,10 @@ import { isJson, type Json, listAt, objectAt, textAt } from "../../../models/wir
 import type { ImportedNode, ImportedSession, ImportedTree, ImportedTurn } from "../../../protocol/import.ts";
 import type { Handle } from "../../../protocol/handle.ts";
 import { type Part, type ResultPart, textOf } from "../../../protocol/node.ts";
-import { toolLevels, type Policy, type Enforced } from "../../../protocol/policy.ts";
+import { toolLevels, type Policy, type EnforcedPolicy } from "../../../protocol/policy.ts";
 import { turnStatuses, type TurnError } from "../../../protocol/error.ts";
 import { nodeOfLines, type TreeLine } from "../../../protocol/tree-lines.ts";
-import { giveTurns } from "./place.ts";
+import { assignTurns } from "./place.ts";
 
 type Read = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { misshapen: number };
 
@@ -25,7 +25,7 @@ export function parseSkein(entries: Json[]): Read {
   for (const node of nodes) node.parts = node.parts.map((part) => withOwnHandle(part, known));
   if (!isId(tree?.["id"]) || !sessions.some((session) => session["id"] === main)) {
     for (const node of nodes) Object.assign(node, { turn: null, session: main });
-    const turns = giveTurns(nodes, textAt(header, "agent") || "native");
+    const turns = assignTurns(nodes, textAt(header, "agent") || "native");
     return { nativeId: main, tree: null, main, sessions: [plainSession(header, main, nodes)], turns, nodes, misshapen };
   }
   const turns = listAt(tree, "turns").filter((turn) => isId(turn["id"]) && known.has(textAt(turn, "session_id")));
@@ -160,7 +160,7 @@ function turnOf(line: Json): ImportedTurn {
     policy: (policy === undefined
       ? { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] }
       : { addDirs: [], ...policy }) as Policy,
-    enforced: (objectAt(line, "enforced") ?? null) as Enforced | null,
+    enforced: (objectAt(line, "enforced") ?? null) as EnforcedPolicy | null,
     startedAt,
     endedAt: timeAt(line, "ended_at") ?? startedAt,
     status: turnStatuses.find((known) => known === line["status"]) ?? "killed",
