@@ -4,11 +4,11 @@
 import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import type { Adapter, CliLaunch } from "../src/agents/external/adapter.ts";
-import { adapters } from "../src/agents/external/index.ts";
-import { shellScript } from "../src/agents/contract/server/script.ts";
+import type { Adapter, CliLaunch } from "../src/agents/external/adapters/adapter.ts";
+import { adapters } from "../src/agents/external/adapters/index.ts";
+import { shellScript } from "../src/scripted-model/script.ts";
 import { probeSandbox } from "../src/sandbox/probe.ts";
-import { sandboxCommand } from "../src/sandbox/start.ts";
+import { sandboxCommand } from "../src/sandbox/sandbox-command.ts";
 import { startRemoteModelServer } from "../test/support/model-server-control.ts";
 import { buildSkein, type Contender } from "./contenders.ts";
 import { type Figures, measure, type Scenario, type BenchSite, openBenchSite } from "./measure.ts";

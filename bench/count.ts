@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { countFiles } from "../src/files/count-files.ts";
-import { listFiles } from "../src/files/list-files.ts";
+import { countFiles } from "../src/files/project/count-files.ts";
+import { listFiles } from "../src/files/project/list-files.ts";
 
 const rounds = 3;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-count-"));

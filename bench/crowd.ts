@@ -1,9 +1,9 @@
 // Many watchers of one run in a process of their own, some of whom never read. Says when all are there, then, when the
 // run has ended, how many lasting events each of the readers was told.
 import { connect } from "node:net";
-import { connectApi } from "../src/hub/client.ts";
-import { createApp, createProcessContext } from "../src/house.ts";
-import { protocolVersion } from "../src/protocol/control.ts";
+import { connectApi } from "../src/hub/api-client.ts";
+import { createApp, createProcessContext } from "../src/app/create-app.ts";
+import { protocolVersion } from "../src/protocol/api/control.ts";
 import { version } from "../src/version.ts";
 
 const [socket = "", session = "", readers = "0", stalled = "0"] = process.argv.slice(2);

@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSnapshots } from "../src/files/snapshots.ts";
+import { createSnapshots } from "../src/files/snapshots/snapshots.ts";
 
 const rounds = 9;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-files-"));

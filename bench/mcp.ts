@@ -6,7 +6,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { cpus, loadavg, release } from "node:os";
 import { delimiter, join } from "node:path";
-import { startModelServer } from "../src/agents/contract/server.ts";
+import { startModelServer } from "../src/scripted-model/model-server.ts";
 
 const isQuick = process.argv.includes("--quick");
 const runs = isQuick ? 3 : 20;

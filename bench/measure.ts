@@ -3,9 +3,9 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { RecordedRequest } from "../src/agents/contract/server.ts";
+import type { RecordedRequest } from "../src/scripted-model/model-server.ts";
 import type { RemoteModelServer } from "../test/support/model-server-control.ts";
-import { shellScript } from "../src/agents/contract/server/script.ts";
+import { shellScript } from "../src/scripted-model/script.ts";
 import type { Contender } from "./contenders.ts";
 import { endOrphans } from "./orphans.ts";
 import { peersDir } from "./peers.ts";

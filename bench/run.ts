@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server-control.ts";
-import { shellScript } from "../src/agents/contract/server/script.ts";
+import { shellScript } from "../src/scripted-model/script.ts";
 import { buildSkein, codex, pi } from "./contenders.ts";
 import { bigScenario, callsScenario, measure, openBenchSite, type BenchSite } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";

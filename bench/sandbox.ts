@@ -5,12 +5,12 @@ import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../src/config/load.ts";
 import { findPaths } from "../src/config/paths.ts";
-import { createExecutors, loadSandboxSupport } from "../src/house/executors.ts";
-import { type AppContext, createProcessContext } from "../src/house.ts";
-import type { Policy } from "../src/protocol/policy.ts";
-import type { Executor } from "../src/protocol/ports.ts";
-import { startModelServer } from "../src/agents/contract/server.ts";
-import { shellScript } from "../src/agents/contract/server/script.ts";
+import { createExecutors, loadSandboxSupport } from "../src/app/executors/executors.ts";
+import { type AppContext, createProcessContext } from "../src/app/create-app.ts";
+import type { Policy } from "../src/protocol/api/policy.ts";
+import type { Executor } from "../src/protocol/api/ports.ts";
+import { startModelServer } from "../src/scripted-model/model-server.ts";
+import { shellScript } from "../src/scripted-model/script.ts";
 
 const isQuick = process.argv.includes("--quick");
 const starts = isQuick ? 3 : 25;

@@ -2,14 +2,14 @@
 // Uses the store's own rows in big transactions; the words are drawn by a seeded generator, so every run is the same.
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { NewNode } from "../src/protocol/node.ts";
-import { Db } from "../src/store/db.ts";
-import { acquire, requireLease, currentProcess } from "../src/store/lease.ts";
-import { addNode } from "../src/store/nodes.ts";
-import { indexSome } from "../src/store/search.ts";
-import { createSession, forkSession } from "../src/store/sessions.ts";
+import type { NewNode } from "../src/protocol/tree/node.ts";
+import { Db } from "../src/store/sqlite/db.ts";
+import { acquire, requireLease, currentProcess } from "../src/store/sqlite/lease.ts";
+import { addNode } from "../src/store/sqlite/tables/nodes.ts";
+import { indexSome } from "../src/store/sqlite/search/search.ts";
+import { createSession, forkSession } from "../src/store/sqlite/tables/sessions.ts";
 import type { NewSession } from "../src/store/store.ts";
-import { endTurn, startTurn } from "../src/store/turns.ts";
+import { endTurn, startTurn } from "../src/store/sqlite/tables/turns.ts";
 
 export type Size = { nodes: number; sessions: number; pathNodes: number };
 

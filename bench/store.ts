@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { newSession, newTurn } from "../src/store/fixtures/samples.ts";
-import { openStore } from "../src/store/sqlite-store.ts";
+import { openStore } from "../src/store/sqlite/sqlite-store.ts";
 import type { Store } from "../src/store/store.ts";
 import { buildSkein } from "./contenders.ts";
 import { commonWord, longSession, makeStore, rareWord, twoWords } from "./store-data.ts";

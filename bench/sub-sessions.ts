@@ -3,9 +3,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
-import { type ScriptSource, startModelServer } from "../src/agents/contract/server.ts";
-import { shellScript } from "../src/agents/contract/server/script.ts";
-import type { ResultRecord } from "../src/protocol/records.ts";
+import { type ScriptSource, startModelServer } from "../src/scripted-model/model-server.ts";
+import { shellScript } from "../src/scripted-model/script.ts";
+import type { ResultRecord } from "../src/protocol/json/records.ts";
 import { type Peak, watchTree } from "./tree.ts";
 
 const isQuick = process.argv.includes("--quick");

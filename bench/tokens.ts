@@ -1,9 +1,9 @@
 // What the first request costs, by one tokenizer (o200k_base) for all: the JSON text of system prompt, tool
 // definitions and messages, wherever a protocol puts them.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import type { RecordedRequest } from "../src/agents/contract/server.ts";
-import { field, listOf, type JsonValue } from "../src/agents/contract/server/json.ts";
-import type { ServerWireName } from "../src/agents/contract/server/protocol.ts";
+import type { RecordedRequest } from "../src/scripted-model/model-server.ts";
+import { field, listOf, type JsonValue } from "../src/scripted-model/json.ts";
+import type { ServerWireName } from "../src/scripted-model/wires/wire.ts";
 
 type Prompt = { system: JsonValue; tools: JsonValue; messages: JsonValue };
 

@@ -3,13 +3,13 @@
 // worst case. As a program it prints the table alone: `bun bench/tui-frames.ts`.
 import { loadavg } from "node:os";
 import { createTestRenderer } from "@opentui/core/testing";
-import type { Event } from "../src/protocol/event.ts";
-import type { Node } from "../src/protocol/node.ts";
-import type { Session } from "../src/protocol/turn.ts";
-import { blocksOfPath, type Block } from "../src/tui/blocks.ts";
-import { Canvas } from "../src/tui/canvas.ts";
-import { firstState, type UpdateMessage } from "../src/tui/state.ts";
-import { update } from "../src/tui/update.ts";
+import type { Event } from "../src/protocol/tree/event.ts";
+import type { Node } from "../src/protocol/tree/node.ts";
+import type { Session } from "../src/protocol/tree/turn.ts";
+import { blocksOfPath, type Block } from "../src/tui/model/blocks.ts";
+import { Canvas } from "../src/tui/terminal/canvas.ts";
+import { firstState, type UpdateMessage } from "../src/tui/model/state.ts";
+import { update } from "../src/tui/model/update.ts";
 import { renderFrame } from "../src/tui/views/screen.ts";
 import { pieceAt, pieces, piecesPerSecond } from "./tui-model.ts";
 import { size } from "./tui-pty.ts";

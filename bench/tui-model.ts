@@ -1,6 +1,6 @@
 // A model that answers by a stream of many small pieces, on Anthropic's wire, in a process of its own: `bun bench/tui-model.ts`
 // prints its address and ends with its input. Requests that do not ask for the stream get one word.
-import { startModelServer } from "../src/agents/contract/server.ts";
+import { startModelServer } from "../src/scripted-model/model-server.ts";
 
 export const wanted = "stream now";
 /** The last piece: letters that are nowhere else, since a screen writes only the cells that change. */

@@ -4,8 +4,8 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
 import { longRunModel, startLongRun, type LongRun } from "../test/support/long-run.ts";
-import { readEvents } from "../test/support/following.ts";
-import { temporaryHome, vendorEnv, type TemporaryHome } from "../test/support/skein.ts";
+import { readEvents } from "../test/support/read-events.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "../test/support/temporary-home.ts";
 import { median } from "./table.ts";
 
 const isQuick = process.argv.includes("--quick");

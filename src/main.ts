@@ -2,19 +2,19 @@
 // Re-executed with a marker it is the executor, what puts up walls around it, or what counts tokens, and then nothing
 // else is loaded.
 import { writeSync } from "node:fs";
-import type { AppOverrides } from "./cli/command.ts";
-import type { ProcessContext } from "./house.ts";
-import type { Api } from "./protocol/api.ts";
-import type { EnclosingSession } from "./protocol/policy.ts";
-import { createProcessSocket } from "./reach.ts";
+import type { AppOverrides } from "./cli/parse/command.ts";
+import type { ProcessContext } from "./app/create-app.ts";
+import type { Api } from "./protocol/api/api.ts";
+import type { EnclosingSession } from "./protocol/api/policy.ts";
+import { createProcessSocket } from "./process-socket.ts";
 
 if (process.argv[2] === "__executor") {
   const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
   void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, bounds })).then(() => process.exit(0));
 } else if (process.argv[2] === "__count") {
-  void import("./files/count-process.ts").then(({ countFromStdin }) => countFromStdin()).then(() => process.exit(0));
+  void import("./files/project/count-process.ts").then(({ countFromStdin }) => countFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
-  void import("./sandbox/launch.ts").then(({ launch }) => {
+  void import("./sandbox/launcher.ts").then(({ launch }) => {
     writeSync(2, `${launch(JSON.parse(process.argv[3]!), process.env)}\n`);
     process.exit(125);
   });
@@ -32,11 +32,11 @@ async function main(argv: string[]): Promise<number> {
     { version },
     { findEnclosingSession: sessionAround },
   ] = await Promise.all([
-    import("./cli/door.ts"),
+    import("./cli/terminal/command-context.ts"),
     import("./cli/cli.ts"),
-    import("./cli/tell-fault.ts"),
+    import("./cli/print/print-fault.ts"),
     import("./version.ts"),
-    import("./sandbox/within.ts"),
+    import("./sandbox/enclosing-session.ts"),
   ]);
   const { findPaths, findProject } = await import("./config/paths.ts");
   const cwd = currentDirectory();
@@ -50,7 +50,7 @@ async function main(argv: string[]): Promise<number> {
   const around = () => (inside === undefined ? (inside = sessionAround(process.env)) : inside);
 
   const build = async (wish: AppOverrides): Promise<Api> => {
-    const { createApp: buildHouse, createProcessContext: newEstate } = await import("./house.ts");
+    const { createApp: buildHouse, createProcessContext: newEstate } = await import("./app/create-app.ts");
     estate ??= newEstate({ ...reach, startedAt, around });
     // Inside a session our own configuration is hidden; that no turn is started there is to be said first.
     const isInside = around()?.nesting === false;
@@ -91,7 +91,7 @@ async function main(argv: string[]): Promise<number> {
 
 /** What went wrong outside of any command. */
 async function tell(error: unknown): Promise<number> {
-  const { printFault: tellFault } = await import("./cli/tell-fault.ts");
+  const { printFault: tellFault } = await import("./cli/print/print-fault.ts");
   return tellFault(error, { env: process.env, write: (text) => writeSync(2, text) });
 }
 

@@ -2,8 +2,8 @@
 // side, so that a run has only those in memory. One file is for skein itself, one for its executor.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer } from "../src/agents/contract/server.ts";
-import { shellScript } from "../src/agents/contract/server/script.ts";
+import { startModelServer } from "../src/scripted-model/model-server.ts";
+import { shellScript } from "../src/scripted-model/script.ts";
 import { startExecutor } from "../src/executor/client.ts";
 
 const commands = ["echo one", "seq 100000", "exit 3"];

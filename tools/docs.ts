@@ -1,9 +1,9 @@
 // Rewrites the documents that are printed from tables; tests hold them to the printout.
-import { printConfigDocs } from "../src/config/docs.ts";
-import { printJsonDocs } from "../src/protocol/schema/docs.ts";
-import { printHubDocs } from "../src/protocol/schema/hub-docs.ts";
-import { printRolesDocs } from "../src/roles/docs.ts";
-import { printKeysDocs } from "../src/tui/docs.ts";
+import { printConfigDocs } from "./docs/config.ts";
+import { printJsonDocs } from "./docs/json.ts";
+import { printHubDocs } from "./docs/hub.ts";
+import { printRolesDocs } from "./docs/roles.ts";
+import { printKeysDocs } from "./docs/keys.ts";
 
 const docs = `${import.meta.dir}/../docs`;
 await Bun.write(`${docs}/CONFIG.md`, printConfigDocs());

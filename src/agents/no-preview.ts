@@ -1,5 +1,5 @@
 // The preview of an agent that sends no request of its own: the conversation as it stands, and nothing counted.
-import type { Preview, PreviewInput } from "../protocol/ports.ts";
+import type { Preview, PreviewInput } from "../protocol/api/ports.ts";
 
 export async function noPreview({ path }: Pick<PreviewInput, "path">): Promise<Preview> {
   return {

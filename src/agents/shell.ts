@@ -1,14 +1,14 @@
 // The agent that only runs a command: executor, no model. What it prints becomes a handle node of the user's, so
 // that the next request carries it.
-import { cutText } from "../kit/text.ts";
-import { Fault, messageOf } from "../protocol/error.ts";
-import type { TransientEventBody } from "../protocol/event.ts";
-import type { Handle } from "../protocol/handle.ts";
-import type { NewNode } from "../protocol/node.ts";
-import type { EnforcedPolicy, Policy } from "../protocol/policy.ts";
-import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/ports.ts";
-import { createFeed } from "../kit/feed.ts";
-import { outputEvents } from "./native/output-events.ts";
+import { cutText } from "../kit/text/cut-text.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import type { TransientEventBody } from "../protocol/tree/event.ts";
+import type { Handle } from "../protocol/tree/handle.ts";
+import type { NewNode } from "../protocol/tree/node.ts";
+import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
+import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/api/ports.ts";
+import { createFeed } from "../kit/flow/feed.ts";
+import { outputEvents } from "./native/tools/output-events.ts";
 import { noPreview } from "./no-preview.ts";
 
 const excerptBytes = 32 * 1024;

@@ -1,7 +1,7 @@
 // How a fault is told.
 import { expect, test } from "bun:test";
-import { Fault } from "../protocol/error.ts";
-import { printFault } from "./tell-fault.ts";
+import { Fault } from "../protocol/api/error.ts";
+import { printFault } from "./print/print-fault.ts";
 
 test("a fault is one line and its hint, and what a file or a server put into it can't steer the terminal", () => {
   let told = "";

@@ -1,10 +1,10 @@
 // The command line as a door: which command, its arguments, help, and how a fault is told. Returns the exit code.
-import { nearestWord } from "../kit/nearest.ts";
-import { Fault } from "../protocol/error.ts";
-import { parseArgs } from "./args.ts";
-import type { CommandContext } from "./command.ts";
-import { allCommands, commandNames, findCommand } from "./index.ts";
-import { printFault } from "./tell-fault.ts";
+import { nearestWord } from "../kit/text/nearest-word.ts";
+import { Fault } from "../protocol/api/error.ts";
+import { parseArgs } from "./parse/args.ts";
+import type { CommandContext } from "./parse/command.ts";
+import { allCommands, commandNames, findCommand } from "./commands/index.ts";
+import { printFault } from "./print/print-fault.ts";
 
 export async function runCli(argv: string[], door: CommandContext): Promise<number> {
   try {
@@ -41,7 +41,7 @@ function asksForHelp(argv: string[]): boolean {
 }
 
 async function help(name: string | undefined, door: CommandContext, asUsage: boolean): Promise<number> {
-  const { commandHelp, mainHelp } = await import("./help.ts");
+  const { commandHelp, mainHelp } = await import("./parse/help.ts");
   const command = name === undefined ? null : await findCommand(name);
   if (name !== undefined && command === null) throw unknownCommand(name);
   const text = command === null ? mainHelp(await allCommands(), door.version) : commandHelp(command);

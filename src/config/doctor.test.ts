@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { DoctorCheck } from "../protocol/api.ts";
+import type { DoctorCheck } from "../protocol/api/api.ts";
 import { checkConfig } from "./doctor.ts";
 import { findPaths } from "./paths.ts";
 

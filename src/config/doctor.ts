@@ -1,8 +1,8 @@
 // What `skein doctor` says about configuration, directories and trust. Never throws: a problem is a failed check.
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { Fault, messageOf } from "../protocol/error.ts";
-import type { DoctorCheck } from "../protocol/api.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import type { DoctorCheck } from "../protocol/api/api.ts";
 import { checkConfigFile, loadConfig, type LoadOptions } from "./load.ts";
 import { trustState } from "./trust.ts";
 

@@ -1,7 +1,7 @@
 // Every configuration key, once: parsing, `skein config`, the JSON schema and docs/CONFIG.md come from this table.
 // It holds data only; reading files and variables is done in load.ts.
-import { notifyModes } from "../protocol/api.ts";
-import { policyNames, sandboxModes, toolLevels } from "../protocol/policy.ts";
+import { notifyModes } from "../protocol/api/api.ts";
+import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts";
 
 export type KeyType =
   | "string"

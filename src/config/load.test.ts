@@ -3,11 +3,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { Fault } from "../protocol/error.ts";
+import { Fault } from "../protocol/api/error.ts";
 import { configKeys } from "./keys.ts";
 import { loadConfig, type Config } from "./load.ts";
 import { findPaths } from "./paths.ts";
-import { listConfig } from "./rows.ts";
+import { listConfig } from "./list-values.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-config-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -1,15 +1,15 @@
 // The layers of the configuration: defaults < user < project < environment; flags are put on top by the caller.
 // On the road to the first request: synchronous, nothing heavy, one stat for a file that is not there.
 import { join } from "node:path";
-import type { NotifyMode } from "../protocol/api.ts";
-import { Fault } from "../protocol/error.ts";
-import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/policy.ts";
-import { nearestWord } from "../kit/nearest.ts";
-import { absolutePath } from "../kit/paths.ts";
+import type { NotifyMode } from "../protocol/api/api.ts";
+import { Fault } from "../protocol/api/error.ts";
+import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/api/policy.ts";
+import { nearestWord } from "../kit/text/nearest-word.ts";
+import { absolutePath } from "../kit/files/absolute-path.ts";
 import { configKeys, findKey, hasSubKeys, defaultAskTimeoutMs, type ConfigKey } from "./keys.ts";
 import type { Paths } from "./paths.ts";
 import { parseConfigText, readConfigText } from "./read-file.ts";
-import { checkValue, isPlainObject, jsonFromText } from "./value.ts";
+import { checkValue, isPlainObject, jsonFromText } from "./check-value.ts";
 
 export type Config = {
   readonly values: ConfigValues;

@@ -2,8 +2,8 @@
 import { realpathSync, statSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { Fault, messageOf } from "../protocol/error.ts";
-import { absolutePath } from "../kit/paths.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import { absolutePath } from "../kit/files/absolute-path.ts";
 
 export type Paths = Readonly<{
   home: string;

@@ -1,7 +1,7 @@
 // Reads one config file as JSON with comments. Missing costs one stat; broken is a fault that names file and line.
 import { readFileSync, statSync, type Stats } from "node:fs";
-import { Fault, messageOf } from "../protocol/error.ts";
-import { isPlainObject } from "./value.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import { isPlainObject } from "./check-value.ts";
 
 const maxBytes = 1_000_000;
 

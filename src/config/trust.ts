@@ -2,8 +2,8 @@
 // with exactly this content: any change takes it away. One small file per directory, so that writers never collide.
 import { readFileSync, readdirSync, realpathSync, rmSync, statSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { Fault, messageOf } from "../protocol/error.ts";
-import type { TrustState } from "../protocol/api.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import type { TrustState } from "../protocol/api/api.ts";
 import type { Paths } from "./paths.ts";
 import { writeFileAtomically } from "./write-file.ts";
 

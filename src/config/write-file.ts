@@ -1,6 +1,6 @@
 // Writes a small file of ours whole or not at all.
-import { replaceFile } from "../kit/replace-file.ts";
-import { Fault, messageOf } from "../protocol/error.ts";
+import { replaceFile } from "../kit/files/replace-file.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
 
 export function writeFileAtomically(path: string, text: string, modes: { file: number; directory: number }): void {
   try {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Event } from "../protocol/event.ts";
-import type { DelegateRequest, TurnInput } from "../protocol/ports.ts";
+import type { Event } from "../protocol/tree/event.ts";
+import type { DelegateRequest, TurnInput } from "../protocol/api/ports.ts";
 import { call, endOf, createTestEngine, node, ok, type TakeTurn, text, turn, typesOf } from "./fixtures/engine-with.ts";
 
 describe("a turn", () => {

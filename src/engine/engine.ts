@@ -1,30 +1,30 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
-import type { Api } from "../protocol/api.ts";
-import type { ListFilesParams, ListFilesResult } from "../protocol/files.ts";
-import type { CommitLog } from "../protocol/history.ts";
-import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/import.ts";
-import type { EnclosingSession } from "../protocol/policy.ts";
-import type { Node } from "../protocol/node.ts";
-import type { Agent, Snapshots, TeamDirectories } from "../protocol/ports.ts";
-import type { RoleList } from "../protocol/role.ts";
-import type { Session } from "../protocol/turn.ts";
+import type { Api } from "../protocol/api/api.ts";
+import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
+import type { CommitLog } from "../protocol/tree/history.ts";
+import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
+import type { EnclosingSession } from "../protocol/api/policy.ts";
+import type { Node } from "../protocol/tree/node.ts";
+import type { Agent, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
+import type { RoleList } from "../protocol/api/role.ts";
+import type { Session } from "../protocol/tree/turn.ts";
 import type { Store } from "../store/store.ts";
-import { compareBranches } from "./compare.ts";
-import { createControlMethods } from "./control.ts";
-import { describeSession } from "./describe.ts";
-import { searchNodes } from "./find-text.ts";
-import { resolveHandle } from "./handle-content.ts";
-import { renderContext } from "./context-view.ts";
-import { diffFiles, planRestore, restoreFiles } from "./files.ts";
-import { addSession, graft } from "./graft.ts";
-import { searchHistory } from "./history.ts";
-import { importTranscript } from "./import.ts";
-import type { RunningTurns } from "./live.ts";
-import { createTurnStarter } from "./live-turns.ts";
-import { createRoleMethods } from "./roles.ts";
-import { currentSession, openSession } from "./sessions.ts";
-import { createTeamMethods } from "./teams.ts";
-import * as tree from "./tree-ops.ts";
+import { compareBranches } from "./tree/compare.ts";
+import { createControlMethods } from "./control-methods.ts";
+import { describeSession } from "./history/describe.ts";
+import { searchNodes } from "./tree/search.ts";
+import { resolveHandle } from "./tree/handle-content.ts";
+import { renderContext } from "./tree/context-view.ts";
+import { diffFiles, planRestore, restoreFiles } from "./turn/file-snapshots.ts";
+import { addSession, graft } from "./tree/graft.ts";
+import { searchHistory } from "./history/search-history.ts";
+import { importTranscript } from "./tree/import.ts";
+import type { RunningTurns } from "./turn/running-turns.ts";
+import { createTurnStarter } from "./turn/start-turns.ts";
+import { createRoleMethods } from "./turn/roles.ts";
+import { currentSession, openSession } from "./turn/open-session.ts";
+import { createTeamMethods } from "./teams/team-methods.ts";
+import * as tree from "./tree/tree-ops.ts";
 
 export type EngineDeps = {
   /** Opened on first use. */

@@ -2,11 +2,11 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { descendantsOf, familyMembers } from "../kit/processes.ts";
-import type { SandboxInfo } from "../protocol/policy.ts";
-import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
+import { descendantsOf, familyMembers } from "../kit/process/processes.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
+import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
 import { startExecutor } from "./client.ts";
-import { createInProcessExecutor } from "./in-process.ts";
+import { createInProcessExecutor } from "./fixtures/in-process.ts";
 
 const program = [process.execPath, join(import.meta.dir, "../../test/fixtures/bin/executor.ts")];
 const directory = mkdtempSync(join(tmpdir(), "executor-"));

@@ -1,15 +1,15 @@
 // The loop's side of the wire: starts the executor (inside the sandbox, when the command says so), sends calls and
 // settles each of them, whatever happens to that process. It runs no tool itself.
-import { Fault } from "../protocol/error.ts";
-import type { SandboxInfo } from "../protocol/policy.ts";
-import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
-import { PauseGate, type Pausable } from "../kit/gate.ts";
-import { endFamily } from "../kit/processes.ts";
+import { Fault } from "../protocol/api/error.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
+import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
+import { PauseGate, type Pausable } from "../kit/flow/pause-gate.ts";
+import { endFamily } from "../kit/process/processes.ts";
 import { ExecutorConnection } from "./connection.ts";
 import { toolEnvironment } from "./environment.ts";
-import { callTag, type ExecutorTag, newExecutorTag } from "./mark.ts";
+import { callTag, type ExecutorTag, newExecutorTag } from "./call-tag.ts";
 import { definitions } from "./tools/definitions.ts";
-import type { CallRequest } from "./wire.ts";
+import type { CallRequest } from "./frames.ts";
 
 export type ExecutorOptions = {
   /** The program that calls `serveExecutor`, behind whatever launcher sets up its walls. */

@@ -1,9 +1,9 @@
 // One run of the executor's process as its starter sees it: from the spawn to the exit, with every call that is
 // under way in between. A call that is pending when the process ends is settled with an error that says so.
-import { Fault } from "../protocol/error.ts";
-import type { ToolCallOptions, ToolOutcome } from "../protocol/ports.ts";
-import { Excerpt } from "../kit/excerpt.ts";
-import { oneLine } from "../kit/text.ts";
+import { Fault } from "../protocol/api/error.ts";
+import type { ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
+import { Excerpt } from "../kit/text/excerpt.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
 import {
   type CallRequest,
   type CallResult,
@@ -13,7 +13,7 @@ import {
   maxFrameBytes,
   readJsonFrame,
   readOutputFrame,
-} from "./wire.ts";
+} from "./frames.ts";
 
 export type ConnectionOptions = { command: string[]; env: Record<string, string>; cwd: string; readyMs: number };
 

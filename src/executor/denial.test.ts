@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { SandboxInfo } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
 import { type EndedCommand, findDenials, isHidden, writeDenial } from "./denial.ts";
 
 const bounds: SandboxInfo = {

@@ -1,8 +1,8 @@
 // Recognises in what a command printed that a wall stopped it, and says what is not allowed and who can allow it.
 // Pure: it looks at no file and enforces nothing. Where the kernel enforces nothing, nothing is blamed on it.
 import { resolve } from "node:path";
-import { oneLine } from "../kit/text.ts";
-import type { SandboxInfo, Denial } from "../protocol/policy.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
+import type { SandboxInfo, Denial } from "../protocol/api/policy.ts";
 
 export type EndedCommand = {
   command: string;

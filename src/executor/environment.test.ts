@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { SandboxInfo } from "../protocol/policy.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
 import { toolEnvironment } from "./environment.ts";
 
 test("what programs need is passed on", () => {

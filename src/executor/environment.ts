@@ -1,7 +1,7 @@
 // Which variables of the user's environment tools may see: a list of what programs need, never "all but".
 // Credentials, agents' sockets and our own internals are not on it.
-import type { SandboxInfo } from "../protocol/policy.ts";
-import { sessionTagVariables } from "../sandbox/within.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
+import { sessionTagVariables } from "../sandbox/enclosing-session.ts";
 
 const names = new Set(
   [

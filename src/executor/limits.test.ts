@@ -2,11 +2,11 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { familyMembers } from "../kit/processes.ts";
-import type { SandboxInfo } from "../protocol/policy.ts";
-import type { Executor } from "../protocol/ports.ts";
+import { familyMembers } from "../kit/process/processes.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
+import type { Executor } from "../protocol/api/ports.ts";
 import { startExecutor } from "./client.ts";
-import { createInProcessExecutor } from "./in-process.ts";
+import { createInProcessExecutor } from "./fixtures/in-process.ts";
 import { createResourceLimits } from "./limits.ts";
 
 const program = [process.execPath, join(import.meta.dir, "../../test/fixtures/bin/executor.ts")];

@@ -1,10 +1,10 @@
 // How many processes and how much memory commands may use together. Looked at only while one runs; what is over a
 // limit is killed at once, with everything else that was started, and the calls under way are told why.
-import type { Pausable } from "../kit/gate.ts";
-import { descendantsOf, killAll } from "../kit/processes.ts";
-import { residentBytes } from "../kit/resident.ts";
-import { groupDigits } from "../kit/text.ts";
-import type { SandboxInfo } from "../protocol/policy.ts";
+import type { Pausable } from "../kit/flow/pause-gate.ts";
+import { descendantsOf, killAll } from "../kit/process/processes.ts";
+import { residentBytes } from "../kit/process/memory-use.ts";
+import { groupDigits } from "../kit/text/cut-text.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
 
 export type ResourceLimits = { watch: () => ResourceWatch };
 

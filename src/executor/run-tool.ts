@@ -1,10 +1,10 @@
 // Runs one call of a tool: finds it, checks its input, waits for a free place, and turns whatever happens into
 // an outcome. The same for the executor's own process and for one without.
-import type { SandboxInfo } from "../protocol/policy.ts";
-import type { ToolOutcome } from "../protocol/ports.ts";
-import { nearestWord } from "../kit/nearest.ts";
-import { oneLine } from "../kit/text.ts";
-import { createSlots, type Slots } from "../kit/slots.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
+import type { ToolOutcome } from "../protocol/api/ports.ts";
+import { nearestWord } from "../kit/text/nearest-word.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
+import { createSlots, type Slots } from "../kit/flow/slots.ts";
 import { toolEnvironment } from "./environment.ts";
 import { type ResourceLimits, createResourceLimits } from "./limits.ts";
 import { tools } from "./tools/index.ts";

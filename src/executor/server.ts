@@ -1,11 +1,11 @@
 // The executor's side of the wire: takes calls from stdin, runs tools, sends output and results to stdout. It
 // lives as long as its stdin: when that ends, everything it has started is killed.
-import type { Pausable } from "../kit/gate.ts";
-import { loadLibc } from "../kit/libc.ts";
-import type { SandboxInfo } from "../protocol/policy.ts";
-import { killStrayChildren, descendantsOf, killAll } from "../kit/processes.ts";
+import type { Pausable } from "../kit/flow/pause-gate.ts";
+import { loadLibc } from "../kit/process/libc.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
+import { killStrayChildren, descendantsOf, killAll } from "../kit/process/processes.ts";
 import type { runTool, ToolRuntime } from "./run-tool.ts";
-import { Suspension } from "./standstill.ts";
+import { Suspension } from "./suspension.ts";
 import {
   type CallRequest,
   type CancelRequest,
@@ -16,7 +16,7 @@ import {
   outputHeader,
   readJsonFrame,
   type PauseRequest,
-} from "./wire.ts";
+} from "./frames.ts";
 
 export type ServerOptions = {
   /** What the tools' programs see; each call adds to it. */
@@ -109,7 +109,7 @@ type ToolEnvironment = Pick<ServerOptions, "env" | "bounds">;
 type Tools = { runTool: typeof runTool; workshop: ToolRuntime };
 
 async function loadTools({ env, bounds }: ToolEnvironment, standstill: Suspension): Promise<Tools> {
-  const [loaded, spawn, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/spawn.ts"), loadLibc()]);
+  const [loaded, spawn, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/process/run-process.ts"), loadLibc()]);
   if (libc?.adoptOrphans() === true) standstill.whole.add(repeating(() => spawn.reapOrphans(libc)));
   return { runTool: loaded.runTool, workshop: loaded.createToolRuntime(env, bounds) };
 }

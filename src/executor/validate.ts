@@ -1,8 +1,8 @@
 // Checks what a model sent against a tool's parameters. One line says what is wrong; nothing is guessed but a
 // number that was sent as text.
-import type { ToolDefinition, ToolProperty } from "../protocol/ports.ts";
-import { nearestWord } from "../kit/nearest.ts";
-import { oneLine } from "../kit/text.ts";
+import type { ToolDefinition, ToolProperty } from "../protocol/api/ports.ts";
+import { nearestWord } from "../kit/text/nearest-word.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
 
 export type Validated = { input: Record<string, unknown>; problem: null } | { input: null; problem: string };
 

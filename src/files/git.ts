@@ -1,6 +1,6 @@
 // Runs the git executable on a shadow repository: its own objects and index, the project only as a working tree.
 // No configuration, hook, filter or attribute of the user or the project has a say in it.
-import { Fault } from "../protocol/error.ts";
+import { Fault } from "../protocol/api/error.ts";
 
 export type ShadowRepository = {
   /** The executable, absolute. */

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { maxPlanBytes } from "../protocol/turn.ts";
+import { maxPlanBytes } from "../protocol/tree/turn.ts";
 import { ensurePlanFile, isPlanFile, readPlanFile } from "./plan-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "skein-plan-file-"));

@@ -2,8 +2,8 @@
 // exists; and it is a plain file of the project's own, so that no link leads the way out of them.
 import { closeSync, constants, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
-import { Fault, messageOf } from "../protocol/error.ts";
-import { maxPlanBytes, type Plan } from "../protocol/turn.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import { maxPlanBytes, type Plan } from "../protocol/tree/turn.ts";
 
 export function ensurePlanFile(project: string): void {
   const file = planFileOf(project);

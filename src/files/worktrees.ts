@@ -2,12 +2,12 @@
 // committed there touches nothing of the person's, and nothing that a repository or a worktree names is ever run.
 import { copyFileSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { Fault } from "../protocol/error.ts";
-import type { JoinResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/ports.ts";
-import { diffTrees, patchBetween } from "./diff.ts";
+import { Fault } from "../protocol/api/error.ts";
+import type { JoinResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
+import { diffTrees, patchBetween } from "./snapshots/diff.ts";
 import { tryGit, readablePath, runGit, splitAtNul, type GitOptions, type ShadowRepository } from "./git.ts";
-import { readProjectGit } from "./project-git.ts";
-import { prepareShadow } from "./shadow.ts";
+import { readProjectGit } from "./project/project-git.ts";
+import { prepareShadow } from "./snapshots/shadow.ts";
 
 /** `path` is where programs are looked for. */
 export function createWorktrees(path: string): Worktrees {

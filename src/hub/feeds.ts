@@ -1,9 +1,9 @@
 // The feeds of one connection, on the side that serves. An item is pulled only when there is room for it: whoever reads
 // slowly lets the engine's own bounded tail drop what may be lost, and nothing piles up here.
-import type { RpcError } from "../kit/rpc.ts";
-import { Fault } from "../protocol/error.ts";
-import { toJsonCase } from "../protocol/wire-case.ts";
-import { faultError } from "./faults.ts";
+import type { RpcError } from "../kit/flow/rpc.ts";
+import { Fault } from "../protocol/api/error.ts";
+import { toJsonCase } from "../protocol/json/json-case.ts";
+import { faultError } from "./rpc-faults.ts";
 
 export type FeedsOptions = {
   /** Both are false when it could not be sent. The params of the second are JSON already. */

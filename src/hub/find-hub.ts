@@ -1,12 +1,12 @@
 // The hub as others find it: where it runs, started if it is wanted, stopped if it is not. A hub that nobody asked for
 // gets no credentials: whoever calls brings their own, over the socket.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
-import { wake } from "../kit/freeze.ts";
-import { absolutePath } from "../kit/paths.ts";
-import { isStopped, processStartTime } from "../kit/processes.ts";
-import type { Api } from "../protocol/api.ts";
-import { Fault, messageOf } from "../protocol/error.ts";
-import { connect, type ApiCaller, type RemoteApi } from "./client.ts";
+import { wake } from "../kit/process/freeze.ts";
+import { absolutePath } from "../kit/files/absolute-path.ts";
+import { isStopped, processStartTime } from "../kit/process/processes.ts";
+import type { Api } from "../protocol/api/api.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import { connect, type ApiCaller, type RemoteApi } from "./api-client.ts";
 import { hubPaths, readHubFile, type HubFile } from "./hub-file.ts";
 
 export type HubLookup = {

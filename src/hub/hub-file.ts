@@ -2,10 +2,10 @@
 // All of it can be read by this user alone, and is there whole or not at all.
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadLibc } from "../kit/libc.ts";
-import { processStartTime } from "../kit/processes.ts";
-import { Fault, messageOf } from "../protocol/error.ts";
-import { isObject } from "./faults.ts";
+import { loadLibc } from "../kit/process/libc.ts";
+import { processStartTime } from "../kit/process/processes.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import { isObject } from "./rpc-faults.ts";
 
 export type HubFile = {
   url: string;

@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLossyQueue } from "../kit/tail.ts";
-import type { Event } from "../protocol/event.ts";
-import { connectApi } from "./client.ts";
+import { createLossyQueue } from "../kit/flow/lossy-queue.ts";
+import type { Event } from "../protocol/tree/event.ts";
+import { connectApi } from "./api-client.ts";
 import { connectionLimits, type Connection } from "./connection.ts";
 import {
   helloFrame,
@@ -16,8 +16,8 @@ import {
   startTestServer,
   token,
   transports,
-} from "./fixtures/stand.ts";
-import { listenUnix } from "./unix.ts";
+} from "./fixtures/test-server.ts";
+import { listenUnix } from "./unix-socket.ts";
 
 const health = { status: "healthy", version: "1", protocol: 1, pid: 1, startedAt: 1_700_000_000_000, running: 0 } as const;
 const healthy = { health: { check: async () => health } };

@@ -3,7 +3,7 @@ import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import { reducePrices } from "../../tools/prices.ts";
 import { listModels, priceOf, contextWindowOf } from "./catalog.ts";
 import data from "./catalog-data.json";
-import { vendors } from "./providers.ts";
+import { vendors } from "./vendors.ts";
 
 const sources = {
   anthropic: "anthropic",

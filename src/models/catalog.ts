@@ -1,7 +1,7 @@
 // What models cost and how much they hold, from a table that tools/prices.ts makes. Load it only when it is asked:
 // it is not on the road to the first request. An unknown model has no price: never a guess.
-import type { ModelInfo } from "../protocol/api.ts";
-import type { Usage } from "../protocol/usage.ts";
+import type { ModelInfo } from "../protocol/api/api.ts";
+import type { Usage } from "../protocol/tree/usage.ts";
 import data from "./catalog-data.json";
 
 /** Dollars for a million tokens; a list is the first price, then from how many tokens of input each next one counts. */

@@ -1,8 +1,8 @@
 // Every way a request can fail, in the words of the turn: one table from what vendors and networks say to a kind,
 // a hint and whether trying again can help. A message is one bounded line and never holds a key.
-import { messageOf, type TurnError, type TurnStatus } from "../protocol/error.ts";
+import { messageOf, type TurnError, type TurnStatus } from "../protocol/api/error.ts";
 import type { Endpoint, VendorError } from "./model.ts";
-import { keyHint, findVendor, stripUrlSecrets } from "./providers.ts";
+import { keyHint, findVendor, stripUrlSecrets } from "./vendors.ts";
 
 export type Failure = {
   error: TurnError;

@@ -1,9 +1,9 @@
 // One request to one model: what goes in, what comes back. Never throws for what a server or a network does:
 // a failure is the last event of the stream.
-import type { TurnError } from "../protocol/error.ts";
-import type { Part } from "../protocol/node.ts";
-import type { ToolDefinition } from "../protocol/ports.ts";
-import type { Usage } from "../protocol/usage.ts";
+import type { TurnError } from "../protocol/api/error.ts";
+import type { Part } from "../protocol/tree/node.ts";
+import type { ToolDefinition } from "../protocol/api/ports.ts";
+import type { Usage } from "../protocol/tree/usage.ts";
 
 export type Effort = "low" | "medium" | "high" | "xhigh";
 

@@ -1,8 +1,8 @@
 // One request to one model over the network: sends it, streams the answer, waits out what can be waited out.
 // Never throws; the last event is `done` or `failed`. What a wire or a vendor means is decided elsewhere.
-import type { PauseGate } from "../kit/gate.ts";
-import { messageOf } from "../protocol/error.ts";
-import { zeroUsage } from "../protocol/usage.ts";
+import type { PauseGate } from "../kit/flow/pause-gate.ts";
+import { messageOf } from "../protocol/api/error.ts";
+import { zeroUsage } from "../protocol/tree/usage.ts";
 import { readVendorError } from "./error-response.ts";
 import {
   brokenFailure,
@@ -16,9 +16,9 @@ import {
   type RequestTarget,
   retryTooLate,
 } from "./failure.ts";
-import { IdleTimeout } from "./idle-watch.ts";
+import { IdleTimeout } from "./idle-timeout.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
-import { sleep } from "./pause.ts";
+import { sleep } from "../kit/flow/sleep.ts";
 import { SseParser } from "./sse.ts";
 
 export type StreamOptions = {

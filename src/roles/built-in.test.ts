@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { rolePrompt } from "../protocol/role.ts";
+import { rolePrompt } from "../protocol/api/role.ts";
 import { builtInRoles } from "./built-in.ts";
 
 test("there are sixteen, and a role that comes without files asks for nobody and nothing special", () => {

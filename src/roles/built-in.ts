@@ -1,5 +1,5 @@
 // The roles that are always there, as a table. Prompts are short on purpose: each is sent with every request of its turn.
-import type { Role } from "../protocol/role.ts";
+import type { Role } from "../protocol/api/role.ts";
 
 type Row = Pick<Role, "name" | "description" | "prompt" | "maxMemoryMb"> &
   Partial<Pick<Role, "capabilities" | "reads" | "writes" | "tools" | "policy" | "idleMs">> & { minutes: number };

@@ -1,14 +1,14 @@
 // A role from a Markdown file: ours, or one of Claude Code's agents. What would widen is never taken from it; what was
 // meant to narrow and can't be understood leaves the role out.
 import { basename } from "node:path";
-import { maxTimerMs, parseDuration } from "../kit/duration.ts";
-import { readFrontmatter } from "../kit/frontmatter.ts";
-import { nearestWord } from "../kit/nearest.ts";
-import { oneLine } from "../kit/text.ts";
-import { policyNames, type PolicyName } from "../protocol/policy.ts";
-import { isPolicyName, narrowerPolicy, type Role } from "../protocol/role.ts";
-import { headlessLimits } from "../protocol/turn-start.ts";
-import { inferLimits } from "./infer.ts";
+import { maxTimerMs, parseDuration } from "../kit/text/duration.ts";
+import { readFrontmatter } from "../kit/files/frontmatter.ts";
+import { nearestWord } from "../kit/text/nearest-word.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
+import { policyNames, type PolicyName } from "../protocol/api/policy.ts";
+import { isPolicyName, narrowerPolicy, type Role } from "../protocol/api/role.ts";
+import { headlessLimits } from "../protocol/api/turn-start.ts";
+import { inferLimits } from "./infer-role.ts";
 import { resolveToolNames } from "./role-tools.ts";
 
 export type RoleFile = { path: string; origin: "user" | "project"; trusted: boolean; format: "skein" | "claude" };

@@ -1,5 +1,5 @@
 // Which tools a role names, in our words or in Claude Code's. What we do not have, or can't hold it to, is left out and said.
-import { oneLine } from "../kit/text.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
 
 const ours: readonly string[] = ["read", "write", "edit", "bash", "spawn_session"];
 

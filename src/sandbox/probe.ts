@@ -3,9 +3,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { SandboxSupport } from "./start.ts";
-import { sandboxCommand } from "./start.ts";
-import type { SandboxRules } from "./walls.ts";
+import type { SandboxSupport } from "./sandbox-command.ts";
+import { sandboxCommand } from "./sandbox-command.ts";
+import type { SandboxRules } from "./rules.ts";
 
 export type ProbeOptions = {
   self: string[];

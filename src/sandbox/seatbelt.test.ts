@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { seatbeltProfile } from "./seatbelt.ts";
-import type { PathRule, SandboxRules } from "./walls.ts";
+import type { PathRule, SandboxRules } from "./rules.ts";
 
 const rules: PathRule[] = [
   { path: "/", access: "read" },

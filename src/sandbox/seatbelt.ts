@@ -1,8 +1,8 @@
 // The walls as a profile for macOS's sandbox-exec. The last rule that matches wins there, so the order of the paths is
 // ours: short ones first. Pure text; it is tested as text, and tried out by the probe where it is used.
 import { dirname, sep } from "node:path";
-import type { PathRule, SandboxRules } from "./walls.ts";
-import { sessionTagPaths } from "./within.ts";
+import type { PathRule, SandboxRules } from "./rules.ts";
+import { sessionTagPaths } from "./enclosing-session.ts";
 
 /** The system's own services that programs ask for users, time zones, logs and certificates; none that keeps secrets. */
 const services = [

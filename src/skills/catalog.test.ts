@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { SkillInfo } from "../protocol/api.ts";
+import type { SkillInfo } from "../protocol/api/api.ts";
 import { catalogText } from "./catalog.ts";
 
 const row = (name: string, more: Partial<SkillInfo> = {}): SkillInfo => ({

@@ -1,7 +1,7 @@
 // The skills as the system prompt lists them: one bounded line each. Bodies are read only when they are used.
 import { dirname } from "node:path";
-import type { SkillInfo } from "../protocol/api.ts";
-import { oneLine } from "../kit/text.ts";
+import type { SkillInfo } from "../protocol/api/api.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
 
 const maxDescription = 400;
 const maxBytes = 16_000;

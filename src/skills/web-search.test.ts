@@ -1,7 +1,7 @@
 // The example in examples/skills/web-search, run as an agent runs it, against a server on the loopback.
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { scanSkills } from "./scan.ts";
+import { scanSkills } from "./scan-skills.ts";
 
 const examples = join(import.meta.dir, "../../examples/skills");
 const program = join(examples, "web-search/web-search");

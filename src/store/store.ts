@@ -1,18 +1,18 @@
 // The store as the rest of the house sees it: asynchronous, and without a word of the database behind it.
 // One conformance suite runs against every implementation.
-import type { PurgeReport, UsageKey, UsageEntry, VerifyReport } from "../protocol/api.ts";
-import type { Ask, QueuedInput, TurnInfo } from "../protocol/control.ts";
-import type { TurnError, TurnStatus } from "../protocol/error.ts";
-import type { DurableEvent } from "../protocol/event.ts";
-import type { TurnFiles } from "../protocol/files.ts";
-import type { ImportedNode, ImportedTurn } from "../protocol/import.ts";
-import type { Handle } from "../protocol/handle.ts";
-import type { NewNode, Node } from "../protocol/node.ts";
-import type { AskRequest, Limits, OutputSink } from "../protocol/ports.ts";
-import type { EnforcedPolicy } from "../protocol/policy.ts";
-import type { Spent } from "../protocol/usage.ts";
-import type { SessionView } from "../protocol/tree-views.ts";
-import type { CliRecord, NativeStart, Session, Source, Turn } from "../protocol/turn.ts";
+import type { PurgeReport, UsageKey, UsageEntry, VerifyReport } from "../protocol/api/api.ts";
+import type { Ask, QueuedInput, TurnInfo } from "../protocol/api/control.ts";
+import type { TurnError, TurnStatus } from "../protocol/api/error.ts";
+import type { DurableEvent } from "../protocol/tree/event.ts";
+import type { TurnFiles } from "../protocol/tree/file-changes.ts";
+import type { ImportedNode, ImportedTurn } from "../protocol/tree/import.ts";
+import type { Handle } from "../protocol/tree/handle.ts";
+import type { NewNode, Node } from "../protocol/tree/node.ts";
+import type { AskRequest, Limits, OutputSink } from "../protocol/api/ports.ts";
+import type { EnforcedPolicy } from "../protocol/api/policy.ts";
+import type { Spent } from "../protocol/tree/usage.ts";
+import type { SessionView } from "../protocol/tree/views.ts";
+import type { CliRecord, NativeStart, Session, Source, Turn } from "../protocol/tree/turn.ts";
 
 export type Store = {
   // sessions

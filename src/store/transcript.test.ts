@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Node } from "../protocol/node.ts";
-import type { Session } from "../protocol/turn.ts";
+import type { Node } from "../protocol/tree/node.ts";
+import type { Session } from "../protocol/tree/turn.ts";
 import { sampleNodes, newSession } from "./fixtures/samples.ts";
 import { catchUp, readTranscript, Transcript, transcriptPath } from "./transcript.ts";
-import { toTranscriptLines } from "../protocol/transcript-lines.ts";
+import { toTranscriptLines } from "../protocol/json/transcript-lines.ts";
 
 let root = "";
 beforeAll(() => {

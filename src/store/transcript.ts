@@ -2,11 +2,11 @@
 // The store is the truth; what a crash kept from the file is added from there.
 import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { Fault, messageOf } from "../protocol/error.ts";
-import { type Node, shortId } from "../protocol/node.ts";
-import type { Session } from "../protocol/turn.ts";
-import { errorCode } from "./faults.ts";
-import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "../protocol/transcript-lines.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import { type Node, shortId } from "../protocol/tree/node.ts";
+import type { Session } from "../protocol/tree/turn.ts";
+import { errorCode } from "./sqlite/faults.ts";
+import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "../protocol/json/transcript-lines.ts";
 
 export class Transcript {
   readonly path: string;

@@ -1,19 +1,19 @@
 // The screen as a door: keys and events go to `update`, the state goes to the picture, effects to the Api. It owns the
 // terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
 import { decodePasteBytes, type CliRenderer } from "@opentui/core";
-import type { Settings } from "../protocol/api.ts";
-import { createSuspender } from "./aside.ts";
-import { titleOf } from "./attention.ts";
-import { checkBindings, type Bindings } from "./bindings.ts";
-import { keyOf } from "./canvas.ts";
+import type { Settings } from "../protocol/api/api.ts";
+import { createSuspender } from "./terminal/suspend.ts";
+import { titleOf } from "./model/attention.ts";
+import { checkBindings, type Bindings } from "./keys/bindings.ts";
+import { keyOf } from "./terminal/canvas.ts";
 import { createDraftSaver, type UnsentStore } from "./composer/unsent.ts";
-import type { EffectContext } from "./effects/doing.ts";
+import type { EffectContext } from "./effects/effect-context.ts";
 import { runEffect } from "./effects/index.ts";
 import { stopFollowing } from "./effects/follow.ts";
 import { enterSession } from "./effects/turns.ts";
-import { firstState, type UpdateMessage } from "./state.ts";
-import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
-import { update } from "./update.ts";
+import { firstState, type UpdateMessage } from "./model/state.ts";
+import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/terminal.ts";
+import { update } from "./model/update.ts";
 
 /** What the screen itself brings is not asked for. */
 export type ScreenOptions = Omit<EffectContext, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "away"> & {

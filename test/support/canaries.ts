@@ -3,8 +3,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { environmentVariables } from "../../src/config/env.ts";
-import { vendors } from "../../src/models/providers.ts";
-import type { TemporaryHome } from "./skein.ts";
+import { vendors } from "../../src/models/vendors.ts";
+import type { TemporaryHome } from "./temporary-home.ts";
 
 export const canaryPattern = /loose-lips|sink-ships/;
 

@@ -1,8 +1,8 @@
 // A recorded run of an agent's CLI, read by its adapter: the events, one short line each, for tables of tests.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Adapter, CliEvent } from "../../src/agents/external/adapter.ts";
-import type { Part } from "../../src/protocol/node.ts";
+import type { Adapter, CliEvent } from "../../src/agents/external/adapters/adapter.ts";
+import type { Part } from "../../src/protocol/tree/node.ts";
 
 export type Recording = {
   stdout: string;

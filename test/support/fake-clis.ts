@@ -2,7 +2,7 @@
 // and what those fakes wrote down.
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { temporaryHome, type TemporaryHome, vendorEnv } from "./skein.ts";
+import { temporaryHome, type TemporaryHome, vendorEnv } from "./temporary-home.ts";
 
 const fake = join(import.meta.dir, "..", "fixtures", "bin", "fake");
 

@@ -1,8 +1,8 @@
 // By hand, not a test: a work that outlasts a client's limit, in real time, by a real client against the scripted model.
 // `bun test/support/long-mcp-call.ts [client] [seconds]`, codex and 360 if not said. Prints what the client was given, and when.
 import { installPeers } from "../../bench/peers.ts";
-import { startModelServer } from "../../src/agents/contract/server.ts";
-import { agentHome } from "./agent-walk.ts";
+import { startModelServer } from "../../src/scripted-model/model-server.ts";
+import { agentHome } from "./agent-journey.ts";
 import { waitForNoProcesses } from "./processes.ts";
 import { askClient, installedIn, mcpClientNames, toolName } from "./real-mcp-clients.ts";
 

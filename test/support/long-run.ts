@@ -1,7 +1,7 @@
 // A model that makes a run of many events: so many steps, each with some words and so many calls at once, on the wire of
 // Chat Completions. It goes on when it is told to, so that others can come while it runs.
-import { startModelServer, type ModelServer } from "../../src/agents/contract/server.ts";
-import { field, listOf, type JsonValue } from "../../src/agents/contract/server/json.ts";
+import { startModelServer, type ModelServer } from "../../src/scripted-model/model-server.ts";
+import { field, listOf, type JsonValue } from "../../src/scripted-model/json.ts";
 
 export type LongRun = {
   steps: number;

@@ -1,9 +1,9 @@
 // Many turns at once, each by an agent's CLI: watched while they run, killed with skein in the middle, and gone on with.
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { readEvents, type PrintedEvent } from "./following.ts";
+import { readEvents, type PrintedEvent } from "./read-events.ts";
 import { waitForNoProcesses, processesOf } from "./processes.ts";
-import type { TemporaryHome } from "./skein.ts";
+import type { TemporaryHome } from "./temporary-home.ts";
 
 export type Child = {
   agent: string;

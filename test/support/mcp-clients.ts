@@ -3,8 +3,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { startModelServer, type ModelServer, type ScriptSource } from "../../src/agents/contract/server.ts";
-import { skeinCommand, type TemporaryHome } from "./skein.ts";
+import { startModelServer, type ModelServer, type ScriptSource } from "../../src/scripted-model/model-server.ts";
+import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
 /** Its hub, if there is one, ends with it. */
 export function stoppingHub<House extends TemporaryHome>(house: House): House & AsyncDisposable {

@@ -1,7 +1,7 @@
 // Steers a model server that runs in another process: its script, its faults and its record, over HTTP under /_control.
 // Both ends are here: the routes and the client.
-import type { ModelServer, RecordedRequest } from "../../src/agents/contract/server.ts";
-import type { ServerFault, Script } from "../../src/agents/contract/server/script.ts";
+import type { ModelServer, RecordedRequest } from "../../src/scripted-model/model-server.ts";
+import type { ServerFault, Script } from "../../src/scripted-model/script.ts";
 
 type FaultOrder = { fault: ServerFault | null; request?: number };
 

@@ -1,6 +1,6 @@
 // Runs a shell script in a mount namespace of its own, where "$@" is skein: for full and read-only disks.
 // What it mounts ends with it.
-import { skeinCommand, type TemporaryHome } from "./skein.ts";
+import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
 export async function inOwnMounts(house: TemporaryHome, script: string): Promise<{ code: number; out: string; err: string }> {
   const asRoot = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];

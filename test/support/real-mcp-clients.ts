@@ -3,8 +3,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { peersBin } from "../../bench/peers.ts";
-import type { ModelServer } from "../../src/agents/contract/server.ts";
-import type { TemporaryHome } from "./skein.ts";
+import type { ModelServer } from "../../src/scripted-model/model-server.ts";
+import type { TemporaryHome } from "./temporary-home.ts";
 
 export const mcpClientNames = ["claude", "codex", "gemini", "opencode"] as const;
 export type McpClientName = (typeof mcpClientNames)[number];

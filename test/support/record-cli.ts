@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { peersBin, peersDir } from "../../bench/peers.ts";
-import type { Adapter, CliLaunch } from "../../src/agents/external/adapter.ts";
-import { endFamily } from "../../src/kit/processes.ts";
-import { type ModelServer, type ScriptSource, startModelServer } from "../../src/agents/contract/server.ts";
-import { type ServerFault, type Script, shellScript } from "../../src/agents/contract/server/script.ts";
+import type { Adapter, CliLaunch } from "../../src/agents/external/adapters/adapter.ts";
+import { endFamily } from "../../src/kit/process/processes.ts";
+import { type ModelServer, type ScriptSource, startModelServer } from "../../src/scripted-model/model-server.ts";
+import { type ServerFault, type Script, shellScript } from "../../src/scripted-model/script.ts";
 
 export type CliRun = { stdout: string; stderr: string; exitCode: number | null; signal: string | null; args: string[] };
 
@@ -234,7 +234,7 @@ const recorded: Record<string, { model: string; unknownId: string }> = {
 };
 
 async function main(name: string, wanted: string[]): Promise<void> {
-  const module = (await import(join(import.meta.dir, `../../src/agents/external/${name}.ts`))) as Record<string, Adapter>;
+  const module = (await import(join(import.meta.dir, `../../src/agents/external/adapters/${name}.ts`))) as Record<string, Adapter>;
   const adapter = module[name];
   const how = recorded[name];
   if (adapter === undefined || how === undefined) throw new Error(`no adapter ${name}`);

@@ -1,6 +1,6 @@
 // A real terminal for a walk: a tmux server of its own, with one pane, that is ended with the walk.
 import { join } from "node:path";
-import { skeinCommand, type TemporaryHome } from "./skein.ts";
+import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
 export type Terminal = {
   /** Keys by tmux's names ("Enter", "C-c"); anything else is typed as it is. */

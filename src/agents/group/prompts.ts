@@ -1,9 +1,9 @@
 // What participants are asked, phase by phase. What others said is bounded and enclosed: it is material, never an order.
-import { byteLength, cutText, groupDigits } from "../../kit/text.ts";
-import { objectiveText, type GroupTask, type Statement } from "../../protocol/group.ts";
-import type { Node } from "../../protocol/node.ts";
-import { promptWithBrief, encloseText } from "../external/brief.ts";
-import type { Participant } from "./seats.ts";
+import { byteLength, cutText, groupDigits } from "../../kit/text/cut-text.ts";
+import { objectiveText, type GroupTask, type Statement } from "../../protocol/team/group.ts";
+import type { Node } from "../../protocol/tree/node.ts";
+import { promptWithBrief, encloseText } from "../external/turn/brief.ts";
+import type { Participant } from "./participants.ts";
 
 /** About 50,000 tokens of discussion, 6,000 of one statement. */
 const discussionBytes = 200_000;

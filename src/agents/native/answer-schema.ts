@@ -1,7 +1,7 @@
 // Checks a final answer against the user's JSON schema. Loaded only when one is given.
 import Ajv7 from "ajv";
 import Ajv2020 from "ajv/dist/2020.js";
-import { Fault, messageOf } from "../../protocol/error.ts";
+import { Fault, messageOf } from "../../protocol/api/error.ts";
 
 /** Null when the text is JSON that satisfies the schema, else what is wrong with it. */
 export function checkAnswer(schema: Record<string, unknown>, text: string): string | null {

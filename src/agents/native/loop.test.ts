@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInProcessExecutor } from "../../executor/in-process.ts";
+import { createInProcessExecutor } from "../../executor/fixtures/in-process.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
-import type { TurnError } from "../../protocol/error.ts";
-import type { CallPart, NewNode, Node, Part } from "../../protocol/node.ts";
-import type { AskRequest, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import type { TurnEnd } from "../../protocol/turn.ts";
+import type { TurnError } from "../../protocol/api/error.ts";
+import type { CallPart, NewNode, Node, Part } from "../../protocol/tree/node.ts";
+import type { AskRequest, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { nativeAgent } from "./native.ts";
 
 type Answer = { parts: Part[]; stop?: Extract<ModelEvent, { type: "done" }>["stop"]; error?: TurnError };

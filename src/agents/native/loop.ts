@@ -1,23 +1,23 @@
 // The native turn: ask the model, run what it calls, until it rests. Yields nodes and passing events, ends
 // with exactly one `end`, never throws for what a model, a tool or a server does.
-import { createFeed } from "../../kit/feed.ts";
-import { createGateBehind } from "../../kit/gate.ts";
+import { createFeed } from "../../kit/flow/feed.ts";
+import { createGateBehind } from "../../kit/flow/pause-gate.ts";
 import type { ModelEvent } from "../../models/model.ts";
-import { Fault, messageOf, type TurnError } from "../../protocol/error.ts";
-import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/node.ts";
-import type { AgentEvent, Limits, TurnCheckInput, SettleReservation, TurnContext, TurnInput } from "../../protocol/ports.ts";
-import type { TurnEnd } from "../../protocol/turn.ts";
-import { addSpent, zeroSpent, zeroUsage } from "../../protocol/usage.ts";
-import { needsInputError, type OpenQuestion } from "./ask-user.ts";
-import { estimateRequest, stepLimitError } from "./budget.ts";
-import { callTool, distinctCalls } from "./call-tool.ts";
-import { compact, needsCompaction } from "./compact.ts";
-import { renderMessages } from "./context.ts";
+import { Fault, messageOf, type TurnError } from "../../protocol/api/error.ts";
+import { callsOf, textOf, type CallPart, type NewNode } from "../../protocol/tree/node.ts";
+import type { AgentEvent, Limits, TurnCheckInput, SettleReservation, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { TurnEnd } from "../../protocol/tree/turn.ts";
+import { addSpent, zeroSpent, zeroUsage } from "../../protocol/tree/usage.ts";
+import { needsInputError, type OpenQuestion } from "./tools/ask-user.ts";
+import { estimateRequest, stepLimitError } from "./request/estimate.ts";
+import { callTool, distinctCalls } from "./tools/call-tool.ts";
+import { compact, needsCompaction } from "./request/compact.ts";
+import { renderMessages } from "./request/messages.ts";
 import type { BoundModel, NativeAgentDeps } from "./native.ts";
-import { systemPrompt } from "./prompt.ts";
-import { addNode, agentNode, priceUsage, type LoopState } from "./state.ts";
-import { teamTools } from "./team-tools.ts";
-import { offeredTools } from "./tools.ts";
+import { systemPrompt } from "./request/system-prompt.ts";
+import { addNode, agentNode, priceUsage, type LoopState } from "./turn-state.ts";
+import { teamTools } from "./tools/team-tools.ts";
+import { offeredTools } from "./tools/offered-tools.ts";
 
 const failedRoundsAllowed = 3;
 const continuationsAllowed = 2;

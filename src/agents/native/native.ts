@@ -1,11 +1,11 @@
 // The native agent: what it is made of, and its row among the agents. The turn itself is in loop.ts.
-import type { PauseGate } from "../../kit/gate.ts";
+import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
-import type { EnforcedPolicy, Policy } from "../../protocol/policy.ts";
-import type { Agent, Executor, TurnInput } from "../../protocol/ports.ts";
-import type { Usage } from "../../protocol/usage.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
+import type { Agent, Executor, TurnInput } from "../../protocol/api/ports.ts";
+import type { Usage } from "../../protocol/tree/usage.ts";
 import { checkTurn, takeTurn } from "./loop.ts";
-import { preview } from "./preview.ts";
+import { preview } from "./request/preview.ts";
 
 /** A model with everything it needs to be asked: `house` binds the endpoint, key and prices. */
 export type BoundModel = {

@@ -1,6 +1,6 @@
 // What is stored of a session, as far as it is to be shown, and where what comes after it begins.
-import type { Api } from "../../protocol/api.ts";
-import type { Event } from "../../protocol/event.ts";
+import type { Api } from "../../protocol/api/api.ts";
+import type { Event } from "../../protocol/tree/event.ts";
 
 export type StoredHistory = {
   events: Event[];

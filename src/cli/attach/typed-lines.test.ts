@@ -1,4 +1,4 @@
-// Typing below a stream, on a screen that only remembers. What the terminal makes of it is tried in test/machine.
+// Typing below a stream, on a screen that only remembers. What the terminal makes of it is tried in test/real/terminal.
 import { expect, test } from "bun:test";
 import { TypedLines } from "./typed-lines.ts";
 

@@ -1,11 +1,11 @@
 // Lines typed below what streams: as long as nothing is typed the output flows freely, then whole lines of it go above
 // what is being typed. Knows keys and rows, not what is said.
-import type { CommandContext, TextOutput } from "../command.ts";
+import type { CommandContext, TextOutput } from "../parse/command.ts";
 import { keyDecoder, type Key } from "../repl/keys.ts";
-import { visiblePart, layOutText, type TextLayout } from "../../kit/lay-out.ts";
+import { visiblePart, layOutText, type TextLayout } from "../../kit/text/text-layout.ts";
 import { moveBelow, repaint, rewrapLayout } from "../repl/paint.ts";
 import { freshPrompt, press, type Prompt } from "../repl/prompt.ts";
-import type { RawTerminal } from "../terminal.ts";
+import type { RawTerminal } from "../terminal/raw-terminal.ts";
 
 export type TypedLinesOptions = { label: string; onLine: (text: string) => void; onLeave: () => void };
 

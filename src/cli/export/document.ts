@@ -1,9 +1,9 @@
 // What every readable format begins from: the tree, the session that was asked for, and how to resolve handles.
-import type { TreeView } from "../../protocol/api.ts";
-import { speakerLabel } from "../../protocol/group.ts";
-import type { Author, Node } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
-import { addSpent, zeroSpent } from "../../protocol/usage.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import { speakerLabel } from "../../protocol/team/group.ts";
+import type { Author, Node } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
 import type { ResolveHandle } from "./blocks.ts";
 import { type Segment, sessionLabel } from "./segments.ts";
 

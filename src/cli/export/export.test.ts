@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { TreeView } from "../../protocol/api.ts";
-import type { Author, Node, Part } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import type { Author, Node, Part } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
 import type { Document } from "./document.ts";
 import { htmlDocument } from "./html.ts";
 import { segmentsOf } from "./segments.ts";

@@ -1,8 +1,8 @@
 // A tree as one page that needs nothing else: no script, no request, everything that was said escaped. What a tool
 // printed keeps its colours; the policy in the head stops whatever would still try to load or run.
-import { ansiRuns, type TextStyle, stripAnsi } from "../../kit/ansi.ts";
-import { type ImageData, type Node, shortId } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
+import { ansiRuns, type TextStyle, stripAnsi } from "../../kit/text/ansi.ts";
+import { type ImageData, type Node, shortId } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
 import { type ExportBlock, blocksOf } from "./blocks.ts";
 import { authorsOf, branchTitle, type Document, treeFacts, timeOf, titleOf } from "./document.ts";
 import { pageStyle } from "./html-style.ts";

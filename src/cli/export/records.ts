@@ -1,8 +1,8 @@
 // A tree for programs: one JSON document, or the lines of a transcript that `import` reads back without loss.
-import { nodeRecord, sessionRecord, turnRecord } from "../../protocol/records.ts";
-import type { Handle } from "../../protocol/handle.ts";
-import type { Node, Part } from "../../protocol/node.ts";
-import { type OutputLine, treeHeader, treeLines } from "../../protocol/tree-lines.ts";
+import { nodeRecord, sessionRecord, turnRecord } from "../../protocol/json/records.ts";
+import type { Handle } from "../../protocol/tree/handle.ts";
+import type { Node, Part } from "../../protocol/tree/node.ts";
+import { type OutputLine, treeHeader, treeLines } from "../../protocol/json/tree-lines.ts";
 import type { Document } from "./document.ts";
 
 /** The whole data behind a handle, once; null when it can't be had or was given before. */

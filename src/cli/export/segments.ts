@@ -1,7 +1,7 @@
 // A tree cut into straight runs of nodes, in reading order: a run ends where branches begin, and each branch is a run.
-import type { TreeView } from "../../protocol/api.ts";
-import { type Node, shortId } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import { type Node, shortId } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
 
 export type Segment = {
   /** Counts from 1, in reading order. */

@@ -1,6 +1,6 @@
 // A tree as plain text and as Markdown. No colours, no control characters, whatever a tool printed.
-import { stripAnsi } from "../../kit/ansi.ts";
-import { type Node, shortId } from "../../protocol/node.ts";
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import { type Node, shortId } from "../../protocol/tree/node.ts";
 import { type ExportBlock, blocksOf } from "./blocks.ts";
 import { authorsOf, branchTitle, type Document, treeFacts, timeOf, titleOf } from "./document.ts";
 import { labelsOf, type Segment, segmentsOf, sessionLabel } from "./segments.ts";

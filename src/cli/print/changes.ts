@@ -1,7 +1,7 @@
 // Changed files for people: in a line each, or as a patch.
-import type { FileChange } from "../../protocol/files.ts";
-import type { CommandContext } from "../command.ts";
-import { stripControls, printable, styleOf, type Style } from "../style.ts";
+import type { FileChange } from "../../protocol/tree/file-changes.ts";
+import type { CommandContext } from "../parse/command.ts";
+import { stripControls, printable, styleOf, type Style } from "../terminal/style.ts";
 
 const marks: Record<FileChange["kind"], (style: Style) => string> = {
   added: (style) => style.green("A"),

@@ -1,8 +1,8 @@
 // How a turn is shown: one printer per output format, each fed with the events and, at the end, the result.
-import type { Event } from "../../protocol/event.ts";
-import type { ResultRecord } from "../../protocol/records.ts";
-import type { CommandContext } from "../command.ts";
-import { stripControls } from "../style.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { ResultRecord } from "../../protocol/json/records.ts";
+import type { CommandContext } from "../parse/command.ts";
+import { stripControls } from "../terminal/style.ts";
 
 export const outputFormats = ["text", "json", "stream-json", "events"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
@@ -26,7 +26,7 @@ export async function printerFor(format: OutputFormat, door: CommandContext, opt
     case "json":
       return { event: (event) => printWarning(door, event), finish: (result) => printRecord(door, result) };
     case "events": {
-      const { eventRecord } = await import("../../protocol/records.ts");
+      const { eventRecord } = await import("../../protocol/json/records.ts");
       return { event: (event) => printRecord(door, eventRecord(event)), finish: (result) => printRecord(door, result) };
     }
     case "stream-json":

@@ -1,7 +1,7 @@
 // What is heard of a turn, line by line.
 import { expect, test } from "bun:test";
-import type { Event } from "../../protocol/event.ts";
-import type { ResultRecord } from "../../protocol/records.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { ResultRecord } from "../../protocol/json/records.ts";
 import { screenReaderPrinter } from "./spoken.ts";
 
 test("each line says what it is in words, and nothing in it can steer the terminal", () => {

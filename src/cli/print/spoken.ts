@@ -1,15 +1,15 @@
 // For people who listen: whole lines, each with its kind in words, nothing drawn, nothing written over. All of it goes to
 // stdout, in its order.
-import { formatDuration } from "../../kit/duration.ts";
-import { pluralize, oneLine } from "../../kit/text.ts";
-import type { Ask, QueuedInput } from "../../protocol/control.ts";
-import type { Event } from "../../protocol/event.ts";
-import { shortId, type Node, type ResultPart } from "../../protocol/node.ts";
-import type { ResultRecord } from "../../protocol/records.ts";
-import type { CommandContext } from "../command.ts";
-import { stripControls } from "../style.ts";
+import { formatDuration } from "../../kit/text/duration.ts";
+import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
+import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import { shortId, type Node, type ResultPart } from "../../protocol/tree/node.ts";
+import type { ResultRecord } from "../../protocol/json/records.ts";
+import type { CommandContext } from "../parse/command.ts";
+import { stripControls } from "../terminal/style.ts";
 import { mainArgument } from "./argument.ts";
-import { controlCharacters } from "./lines.ts";
+import { controlCharacters } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
 export function screenReaderPrinter(door: Pick<CommandContext, "out">, options: Pick<PrintOptions, "talk">): Printer {

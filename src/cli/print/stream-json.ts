@@ -1,9 +1,9 @@
 // The lines Claude Code made common: system/init, assistant, user, result. Ours rides under `skein`.
-import type { Event } from "../../protocol/event.ts";
-import type { Node, Part, ResultPart } from "../../protocol/node.ts";
-import type { ResultRecord } from "../../protocol/records.ts";
-import type { Usage } from "../../protocol/usage.ts";
-import type { CommandContext } from "../command.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Node, Part, ResultPart } from "../../protocol/tree/node.ts";
+import type { ResultRecord } from "../../protocol/json/records.ts";
+import type { Usage } from "../../protocol/tree/usage.ts";
+import type { CommandContext } from "../parse/command.ts";
 import { printRecord, printWarning, type Printer, type PrintOptions } from "./printer.ts";
 
 export function streamJsonPrinter(door: CommandContext, options: PrintOptions): Printer {

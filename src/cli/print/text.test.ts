@@ -1,8 +1,8 @@
 // The printer for people, on screens that only remember.
 import { expect, test } from "bun:test";
-import type { Event } from "../../protocol/event.ts";
-import type { ResultRecord } from "../../protocol/records.ts";
-import type { CommandContext } from "../command.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { ResultRecord } from "../../protocol/json/records.ts";
+import type { CommandContext } from "../parse/command.ts";
 import { textPrinter } from "./text.ts";
 
 const result: ResultRecord = {

@@ -1,11 +1,11 @@
 // For people: the answer on stdout, everything about the run on stderr. On a terminal the answer streams;
 // into a pipe only the final answer goes, whole.
-import type { QueuedInput } from "../../protocol/control.ts";
-import type { Event } from "../../protocol/event.ts";
-import type { Node, ResultPart } from "../../protocol/node.ts";
-import type { ResultRecord } from "../../protocol/records.ts";
-import type { CommandContext } from "../command.ts";
-import { styleOf } from "../style.ts";
+import type { QueuedInput } from "../../protocol/api/control.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Node, ResultPart } from "../../protocol/tree/node.ts";
+import type { ResultRecord } from "../../protocol/json/records.ts";
+import type { CommandContext } from "../parse/command.ts";
+import { styleOf } from "../terminal/style.ts";
 import {
   askLines,
   callLine,
@@ -17,7 +17,7 @@ import {
   startLine,
   summaryLine,
   teamLines,
-} from "./lines.ts";
+} from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
 /** Of a line in a file, where nothing is to fit. */

@@ -1,8 +1,8 @@
 // The drawing of a tree: a fork after a tool call, a second beginning, and a narrow screen.
 import { expect, test } from "bun:test";
-import type { TreeView } from "../../protocol/api.ts";
-import type { Node, Part } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import type { Node, Part } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
 import { treeText } from "./tree.ts";
 
 const screen = { write: () => {}, isTty: false, columns: 80, color: false };

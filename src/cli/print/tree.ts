@@ -1,12 +1,12 @@
 // A tree for people: one line per node, a call folded into its result, a straight line stays straight, branches go to
 // the right, sessions are labels on their tips.
-import { oneLine } from "../../kit/text.ts";
-import type { TreeView } from "../../protocol/api.ts";
-import { callsOf, shortId, type CallPart, type Node } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
-import type { TextOutput } from "../command.ts";
-import { stripControls, styleOf } from "../style.ts";
-import { fit } from "../table.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import { callsOf, shortId, type CallPart, type Node } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import type { TextOutput } from "../parse/command.ts";
+import { stripControls, styleOf } from "../terminal/style.ts";
+import { fit } from "../terminal/table.ts";
 import { mainArgument } from "./argument.ts";
 
 /** `here` is the session whose tip is marked as where one is. */

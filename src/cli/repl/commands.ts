@@ -1,18 +1,18 @@
 // The slash commands, as a table: help, completion and the REPL read it. Each says what it did in a line or a list.
-import { nearestWord } from "../../kit/nearest.ts";
-import { pluralize } from "../../kit/text.ts";
-import type { TreeView } from "../../protocol/api.ts";
-import { Fault } from "../../protocol/error.ts";
-import { shortId } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
+import { nearestWord } from "../../kit/text/nearest-word.ts";
+import { pluralize } from "../../kit/text/cut-text.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
 import { treeText } from "../print/tree.ts";
-import { stripControls, styleOf } from "../style.ts";
-import { tableText } from "../table.ts";
-import { contextText, sessionLabel, positionsText } from "./listing.ts";
+import { stripControls, styleOf } from "../terminal/style.ts";
+import { tableText } from "../terminal/table.ts";
+import { contextText, sessionLabel, positionsText } from "./listings.ts";
 import type { Repl } from "./repl.ts";
 import { exportBranch } from "./export-branch.ts";
-import { goToPosition, findPosition, moveSession } from "./switch.ts";
-import { branchesOf, leavesOf, messageBack } from "./walk.ts";
+import { goToPosition, findPosition, moveSession } from "./switch-position.ts";
+import { branchesOf, leavesOf, messageBack } from "./navigate.ts";
 
 export type SlashCommand = {
   name: string;

@@ -1,7 +1,7 @@
 // What Tab does: completes slash commands, and after some of them session names, node ids, models and agents.
-import { shortId } from "../../protocol/node.ts";
+import { shortId } from "../../protocol/tree/node.ts";
 import { slashCommands } from "./commands.ts";
-import type { EditLine } from "../../kit/line-edit.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
 import type { Repl } from "./repl.ts";
 
 /** What to insert at the cursor, and what to list when that does not settle it. */

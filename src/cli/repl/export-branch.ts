@@ -1,16 +1,16 @@
 // /export: the path to here, by the same command that exports whole trees: it is shown this branch and nothing else.
 import { extname } from "node:path";
-import type { CommandContext } from "../command.ts";
-import { Fault } from "../../protocol/error.ts";
+import type { CommandContext } from "../parse/command.ts";
+import { Fault } from "../../protocol/api/error.ts";
 import type { Repl } from "./repl.ts";
-import { pathTo } from "./walk.ts";
+import { pathTo } from "./navigate.ts";
 
 const formats: Record<string, string> = { ".md": "md", ".html": "html", ".json": "json", ".jsonl": "jsonl" };
 
 export async function exportBranch(repl: Repl, file: string): Promise<void> {
   const { api, door, session } = repl;
   if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
-  const { exportCommand } = await import("../commands/export.ts");
+  const { exportCommand } = await import("../commands/tree/export.ts");
   const narrow: CommandContext = {
     ...door,
     cwd: repl.directory,

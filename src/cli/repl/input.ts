@@ -1,5 +1,5 @@
 // Where entries come from without a terminal: the lines of a pipe. And what the REPL sees of either source.
-import type { CommandContext } from "../command.ts";
+import type { CommandContext } from "../parse/command.ts";
 import { continuationOf } from "./prompt.ts";
 
 export type Input = {

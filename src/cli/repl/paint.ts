@@ -1,5 +1,5 @@
 // The bytes that bring a terminal from what it shows to how a text with its prompt is laid out now. Pure.
-import type { TextLayout } from "../../kit/lay-out.ts";
+import type { TextLayout } from "../../kit/text/text-layout.ts";
 
 /** From the cursor of what is shown (null: a fresh row) to the new layout. */
 export function repaint(shown: TextLayout | null, next: TextLayout): string {

@@ -1,6 +1,6 @@
 // One entry at the prompt, key by key: the line, the way through history, and what only the outside can do
 // (complete, stop, leave). Pure.
-import { editActions, emptyEditLine, insertText, moveRow, type Edit, type EditLine } from "../../kit/line-edit.ts";
+import { editActions, emptyEditLine, insertText, moveRow, type Edit, type EditLine } from "../../kit/text/line-edit.ts";
 import type { Key } from "./keys.ts";
 
 export type Prompt = {

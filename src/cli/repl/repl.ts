@@ -1,21 +1,21 @@
 // The REPL: reads an entry, takes it as a slash command or as a message, and shows what comes of it. A fault ends
 // the entry, not the conversation.
-import { oneLine } from "../../kit/text.ts";
-import type { Ask } from "../../protocol/control.ts";
-import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api.ts";
-import { exitCodes, Fault } from "../../protocol/error.ts";
-import type { Session } from "../../protocol/turn.ts";
-import type { CommandContext } from "../command.ts";
-import { followTurn } from "../follow-turn.ts";
-import { askLines } from "../print/lines.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { Ask } from "../../protocol/api/control.ts";
+import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api/api.ts";
+import { exitCodes, Fault } from "../../protocol/api/error.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import type { CommandContext } from "../parse/command.ts";
+import { followTurn } from "../print/follow-turn.ts";
+import { askLines } from "../print/event-lines.ts";
 import { questionLines, screenReaderPrinter } from "../print/spoken.ts";
 import { textPrinter } from "../print/text.ts";
-import { stripControls, styleOf } from "../style.ts";
-import { printFault } from "../tell-fault.ts";
-import { createAnsweringPrinter } from "./answering.ts";
+import { stripControls, styleOf } from "../terminal/style.ts";
+import { printFault } from "../print/print-fault.ts";
+import { createAnsweringPrinter } from "./answer-asks.ts";
 import { runSlash } from "./commands.ts";
 import type { Input } from "./input.ts";
-import type { TreePosition } from "./walk.ts";
+import type { TreePosition } from "./navigate.ts";
 
 export type Repl = {
   api: Api;

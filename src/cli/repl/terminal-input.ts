@@ -1,13 +1,13 @@
 // Entries from a terminal: a small editor over raw keys. It is there from the first prompt to the last: what is typed
 // while a turn runs waits for the next prompt, but for Ctrl-C. Knows keys and lines, not what they say.
-import type { CommandContext } from "../command.ts";
-import type { RawTerminal } from "../terminal.ts";
+import type { CommandContext } from "../parse/command.ts";
+import type { RawTerminal } from "../terminal/raw-terminal.ts";
 import type { Completion } from "./complete.ts";
-import { insertText, type EditLine } from "../../kit/line-edit.ts";
+import { insertText, type EditLine } from "../../kit/text/line-edit.ts";
 import type { History } from "./history.ts";
 import type { AnswerInput, Input } from "./input.ts";
 import { keyDecoder, type Key } from "./keys.ts";
-import { visiblePart, layOutText, type TextLayout } from "../../kit/lay-out.ts";
+import { visiblePart, layOutText, type TextLayout } from "../../kit/text/text-layout.ts";
 import { moveBelow, inColumns, repaint, rewrapLayout } from "./paint.ts";
 import { freshPrompt, press, type Prompt } from "./prompt.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
-import type { SandboxInfo } from "../../protocol/policy.ts";
-import { byteLength } from "../../kit/text.ts";
+import type { SandboxInfo } from "../../protocol/api/policy.ts";
+import { byteLength } from "../../kit/text/cut-text.ts";
 import { bashTool } from "./bash.ts";
 import type { ToolRun } from "./tool.ts";
 

@@ -1,12 +1,12 @@
 // The bash tool: one command in a shell of its own. All output goes to the listener; the model gets its head and
 // tail within a bound, and always learns how the command ended.
 import { statSync } from "node:fs";
-import type { Denial } from "../../protocol/policy.ts";
-import type { ToolOutcome } from "../../protocol/ports.ts";
-import { formatDuration } from "../../kit/duration.ts";
-import { Excerpt } from "../../kit/excerpt.ts";
-import { byteLength, cutText } from "../../kit/text.ts";
-import { type ProcessEnd, runProcess } from "../../kit/spawn.ts";
+import type { Denial } from "../../protocol/api/policy.ts";
+import type { ToolOutcome } from "../../protocol/api/ports.ts";
+import { formatDuration } from "../../kit/text/duration.ts";
+import { Excerpt } from "../../kit/text/excerpt.ts";
+import { byteLength, cutText } from "../../kit/text/cut-text.ts";
+import { type ProcessEnd, runProcess } from "../../kit/process/run-process.ts";
 import { findDenials } from "../denial.ts";
 import { definitions } from "./definitions.ts";
 import { errorOutcome, deniedOutcome, type Tool, type ToolRun } from "./tool.ts";
@@ -25,7 +25,7 @@ export const bashTool: Tool = {
     const seconds = input.timeout as number | undefined;
     if (seconds !== undefined && seconds <= 0) return errorOutcome(`bash: "timeout" must be more than 0 seconds`);
     const command = String(input.command);
-    const refused = suspicious.test(command) ? (await import("../guard.ts")).refuseDestructive(command, run) : null;
+    const refused = suspicious.test(command) ? (await import("../command-guard.ts")).refuseDestructive(command, run) : null;
     if (refused !== null) return deniedOutcome("command", refused);
     const excerpt = new Excerpt(headBytes, tailBytes);
     const watch = run.limits?.watch() ?? null;

@@ -1,6 +1,6 @@
 // What the model is told about each tool, as short as it can be: every request carries it. Data only, so that a
 // request can be made before anything that runs tools is loaded.
-import type { ToolDefinition } from "../../protocol/ports.ts";
+import type { ToolDefinition } from "../../protocol/api/ports.ts";
 
 export const definitions: Record<"read" | "write" | "edit" | "bash", ToolDefinition> = {
   read: {

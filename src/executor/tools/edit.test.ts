@@ -136,7 +136,7 @@ describe("write", () => {
   });
 
   test("a full disk leaves neither half a file nor a changed one", async () => {
-    const script = `const { writeInPlace } = await import(${JSON.stringify(join(import.meta.dir, "place.ts"))});
+    const script = `const { writeInPlace } = await import(${JSON.stringify(join(import.meta.dir, "write-in-place.ts"))});
       const fs = await import("node:fs");
       const tries = [[${JSON.stringify(join(directory, "kept"))}, Buffer.from("old content\\n")], [${JSON.stringify(join(directory, "fresh"))}, null]];
       for (const [path, before] of tries) {

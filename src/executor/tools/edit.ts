@@ -1,13 +1,13 @@
 // The edit tool: replaces one piece of text that must be unique. Line endings, BOM, mode and bytes that are no
 // UTF-8 stay as they are. Runs without a pause between reading and writing, so that parallel edits do not mix.
 import { readFileSync, statSync } from "node:fs";
-import type { ToolOutcome } from "../../protocol/ports.ts";
-import { absolutePath } from "../../kit/paths.ts";
-import { groupDigits } from "../../kit/text.ts";
+import type { ToolOutcome } from "../../protocol/api/ports.ts";
+import { absolutePath } from "../../kit/files/absolute-path.ts";
+import { groupDigits } from "../../kit/text/cut-text.ts";
 import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
-import { findUnique, lineAt, type Match, withEndings } from "./match.ts";
-import { writeInPlace } from "./place.ts";
+import { findUnique, lineAt, type Match, withEndings } from "./find-unique.ts";
+import { writeInPlace } from "./write-in-place.ts";
 import { errorOutcome, type Tool, type ToolRun } from "./tool.ts";
 
 const largestFile = 64 << 20;

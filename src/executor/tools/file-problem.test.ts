@@ -2,8 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SandboxInfo } from "../../protocol/policy.ts";
-import { createInProcessExecutor } from "../in-process.ts";
+import type { SandboxInfo } from "../../protocol/api/policy.ts";
+import { createInProcessExecutor } from "../fixtures/in-process.ts";
 import { fileProblem } from "./file-problem.ts";
 
 // A home as it looks from inside of the walls: what is hidden is empty, or not there.

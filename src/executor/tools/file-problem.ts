@@ -2,8 +2,8 @@
 // absent or empty from inside, so a path is looked up among the secrets before such a look is believed.
 import { readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { nearestWord } from "../../kit/nearest.ts";
-import type { ToolOutcome } from "../../protocol/ports.ts";
+import { nearestWord } from "../../kit/text/nearest-word.ts";
+import type { ToolOutcome } from "../../protocol/api/ports.ts";
 import { isHidden, isUnwritable, secretDenial, writeDenial } from "../denial.ts";
 import { errorOutcome, deniedOutcome, type ToolRun } from "./tool.ts";
 

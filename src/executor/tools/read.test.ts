@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { byteLength } from "../../kit/text.ts";
+import { byteLength } from "../../kit/text/cut-text.ts";
 import { fileProblem } from "./file-problem.ts";
 import { readTool } from "./read.ts";
 

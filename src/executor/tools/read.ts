@@ -2,10 +2,10 @@
 // the file does not matter, and never opens what could make it wait.
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import type { ToolOutcome } from "../../protocol/ports.ts";
-import { LineSplitter } from "../../kit/lines.ts";
-import { absolutePath } from "../../kit/paths.ts";
-import { byteLength, pluralize, cutText, groupDigits } from "../../kit/text.ts";
+import type { ToolOutcome } from "../../protocol/api/ports.ts";
+import { LineSplitter } from "../../kit/text/line-splitter.ts";
+import { absolutePath } from "../../kit/files/absolute-path.ts";
+import { byteLength, pluralize, cutText, groupDigits } from "../../kit/text/cut-text.ts";
 import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
 import { errorOutcome, type Tool } from "./tool.ts";

@@ -1,7 +1,7 @@
 // What a tool is: a definition for the model and one function. A failure is an outcome, never an exception.
-import type { PauseGate } from "../../kit/gate.ts";
-import type { SandboxInfo, Denial } from "../../protocol/policy.ts";
-import type { ToolDefinition, ToolOutcome } from "../../protocol/ports.ts";
+import type { PauseGate } from "../../kit/flow/pause-gate.ts";
+import type { SandboxInfo, Denial } from "../../protocol/api/policy.ts";
+import type { ToolDefinition, ToolOutcome } from "../../protocol/api/ports.ts";
 import type { ResourceLimits } from "../limits.ts";
 
 export type Tool = {

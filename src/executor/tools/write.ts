@@ -1,12 +1,12 @@
 // The write tool: a whole file, new or in place of what was there; parent directories are made.
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { ToolOutcome } from "../../protocol/ports.ts";
-import { absolutePath } from "../../kit/paths.ts";
-import { pluralize, groupDigits } from "../../kit/text.ts";
+import type { ToolOutcome } from "../../protocol/api/ports.ts";
+import { absolutePath } from "../../kit/files/absolute-path.ts";
+import { pluralize, groupDigits } from "../../kit/text/cut-text.ts";
 import { definitions } from "./definitions.ts";
 import { directoryProblem, fileProblem, specialFileProblem } from "./file-problem.ts";
-import { writeInPlace } from "./place.ts";
+import { writeInPlace } from "./write-in-place.ts";
 import type { Tool, ToolRun } from "./tool.ts";
 
 const largestKept = 16 << 20;

@@ -1,7 +1,7 @@
 // cancel_session: stops what runs in a session, whichever process runs it, and tells what it came to.
 import { cancelSessionInput, turnOutput } from "../../protocol/schema/mcp.ts";
-import { collectTurn } from "../collect.ts";
-import { tool } from "../tool.ts";
+import { collectTurn } from "../turn/collect-turn.ts";
+import { tool } from "./tool.ts";
 
 const recordedMs = 20_000;
 

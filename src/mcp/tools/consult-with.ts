@@ -1,10 +1,10 @@
 // consult_with: one question to one model, which has no tools and knows what was said in the session.
 import { consultWithInput, turnOutput } from "../../protocol/schema/mcp.ts";
-import { resolveContextPaths } from "../context-paths.ts";
-import { resolveModel } from "../model-name.ts";
-import { namedFilesText, selectFiles, sendFiles } from "../send-files.ts";
-import { takeTurn } from "../take-turn.ts";
-import { tool } from "../tool.ts";
+import { resolveContextPaths } from "../turn/context-paths.ts";
+import { resolveModel } from "../turn/resolve-model.ts";
+import { namedFilesText, selectFiles, sendFiles } from "../turn/send-files.ts";
+import { takeTurn } from "../turn/take-turn.ts";
+import { tool } from "./tool.ts";
 
 export const consultWith = tool({
   name: "consult_with",

@@ -1,10 +1,10 @@
 // count_project_tokens: how much of a model's window files and directories of the project would fill.
-import { groupDigits } from "../../kit/text.ts";
+import { groupDigits } from "../../kit/text/cut-text.ts";
 import { countTokensInput, countTokensOutput } from "../../protocol/schema/mcp.ts";
-import type { TokenCount } from "../../protocol/tokens.ts";
-import { toJsonCase } from "../../protocol/wire-case.ts";
-import { tool } from "../tool.ts";
-import { withTimeLimit } from "../within.ts";
+import type { TokenCount } from "../../protocol/api/token-count.ts";
+import { toJsonCase } from "../../protocol/json/json-case.ts";
+import { tool } from "./tool.ts";
+import { withTimeLimit } from "../turn/time-limit.ts";
 
 const mostMs = 60_000;
 

@@ -1,9 +1,9 @@
 // describe_session: a session in short. Files, errors and figures are what the store knows; the prose is a model's.
-import type { Description } from "../../protocol/history.ts";
+import type { Description } from "../../protocol/tree/history.ts";
 import { describeSessionInput, describeSessionOutput } from "../../protocol/schema/mcp.ts";
-import { toJsonCase } from "../../protocol/wire-case.ts";
-import { tool } from "../tool.ts";
-import { withTimeLimit } from "../within.ts";
+import { toJsonCase } from "../../protocol/json/json-case.ts";
+import { tool } from "./tool.ts";
+import { withTimeLimit } from "../turn/time-limit.ts";
 
 const mostMs = 120_000;
 

@@ -1,7 +1,7 @@
 // follow_session: the last lines of what is said and done in a session, also while it runs.
 import { followSessionInput, followSessionOutput } from "../../protocol/schema/mcp.ts";
-import { readSessionLog } from "../session-log.ts";
-import { tool } from "../tool.ts";
+import { readSessionLog } from "../turn/session-log.ts";
+import { tool } from "./tool.ts";
 
 export const followSession = tool({
   name: "follow_session",

@@ -1,14 +1,14 @@
 // group_think: one objective for several models and agents, who discuss it, write one deliverable and judge that.
-import { Fault } from "../../protocol/error.ts";
-import { objectiveText, type GroupTask } from "../../protocol/group.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import { objectiveText, type GroupTask } from "../../protocol/team/group.ts";
 import { groupThinkInput, groupThinkOutput } from "../../protocol/schema/mcp.ts";
-import { configuredTurn } from "../../protocol/turn-start.ts";
-import { resolveContextPaths, type ContextPath } from "../context-paths.ts";
-import { finishedGroup, groupAnswer } from "../group-answer.ts";
-import { resolveModel } from "../model-name.ts";
-import { selectFiles, sendFiles } from "../send-files.ts";
-import { findSession, takeTurn } from "../take-turn.ts";
-import { tool, type CallContext } from "../tool.ts";
+import { configuredTurn } from "../../protocol/api/turn-start.ts";
+import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
+import { finishedGroup, groupAnswer } from "../turn/group-answer.ts";
+import { resolveModel } from "../turn/resolve-model.ts";
+import { selectFiles, sendFiles } from "../turn/send-files.ts";
+import { findSession, takeTurn } from "../turn/take-turn.ts";
+import { tool, type CallContext } from "./tool.ts";
 
 const usual = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
 

@@ -1,18 +1,18 @@
 // The table of tools, in the order in which clients see them.
-import type { McpTool, Toolset } from "../tool.ts";
-import { agentMessage } from "./agent-message.ts";
+import type { McpTool, Toolset } from "./tool.ts";
+import { agentMessage } from "./team/agent-message.ts";
 import { cancelSession } from "./cancel-session.ts";
 import { consultWith } from "./consult-with.ts";
 import { countProjectTokens } from "./count-project-tokens.ts";
 import { describeSession } from "./describe-session.ts";
 import { followSession } from "./follow-session.ts";
 import { groupThink } from "./group-think.ts";
-import { listRoles } from "./list-roles.ts";
+import { listRoles } from "./team/list-roles.ts";
 import { listSessions } from "./list-sessions.ts";
-import { orchestrate } from "./orchestrate.ts";
+import { orchestrate } from "./team/orchestrate.ts";
 import { searchProjectHistory } from "./search-project-history.ts";
-import { sessionStatus } from "./session-status.ts";
-import { spawnAgent } from "./spawn-agent.ts";
+import { sessionStatus } from "./team/session-status.ts";
+import { spawnAgent } from "./team/spawn-agent.ts";
 import { waitSession } from "./wait-session.ts";
 import { workWith } from "./work-with.ts";
 

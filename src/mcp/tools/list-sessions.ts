@@ -1,11 +1,11 @@
 // list_sessions: what there is to go on with in this project, the newest first.
-import { oneLine } from "../../kit/text.ts";
-import { isoTime } from "../../protocol/records.ts";
-import type { Session } from "../../protocol/turn.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import { isoTime } from "../../protocol/json/records.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
 import { listSessionsInput, listSessionsOutput } from "../../protocol/schema/mcp.ts";
-import { sessionIdentifier } from "../session-name.ts";
-import { tool, type CallContext } from "../tool.ts";
-import { withTimeLimit } from "../within.ts";
+import { sessionIdentifier } from "../turn/session-identifier.ts";
+import { tool, type CallContext } from "./tool.ts";
+import { withTimeLimit } from "../turn/time-limit.ts";
 
 export const listSessions = tool({
   name: "list_sessions",

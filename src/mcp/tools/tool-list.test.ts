@@ -1,7 +1,7 @@
 // What every model reads of our tools, in every conversation: few tokens, and nothing that is not kept.
 import { expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { toolListEntry } from "../server.ts";
+import { toolListEntry } from "../server/mcp-server.ts";
 import { toolsFor } from "./index.ts";
 
 test("the whole list has less than 1,500 tokens", () => {

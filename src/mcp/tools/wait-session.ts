@@ -1,8 +1,8 @@
 // wait_session: collects what a turn has come to, of this caller, of one that died, or of another door.
 import { turnOutput, waitSessionInput } from "../../protocol/schema/mcp.ts";
-import { collectTurn } from "../collect.ts";
-import { withGroupData } from "../group-answer.ts";
-import { tool } from "../tool.ts";
+import { collectTurn } from "../turn/collect-turn.ts";
+import { withGroupData } from "../turn/group-answer.ts";
+import { tool } from "./tool.ts";
 
 const usualMs = 45_000;
 

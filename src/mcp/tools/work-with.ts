@@ -1,11 +1,11 @@
 // work_with: a task for an agent with tools of its own, in a session that it shares with every other tool and door.
-import { Fault } from "../../protocol/error.ts";
+import { Fault } from "../../protocol/api/error.ts";
 import { turnOutput, workWithInput } from "../../protocol/schema/mcp.ts";
-import type { AgentInfo } from "../../protocol/agents.ts";
-import type { RoleRequest } from "../../protocol/role.ts";
-import { resolveContextPaths, type ContextPath } from "../context-paths.ts";
-import { takeTurn } from "../take-turn.ts";
-import { tool, type CallContext } from "../tool.ts";
+import type { AgentInfo } from "../../protocol/api/agents.ts";
+import type { RoleRequest } from "../../protocol/api/role.ts";
+import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
+import { takeTurn } from "../turn/take-turn.ts";
+import { tool, type CallContext } from "./tool.ts";
 
 export const workWith = tool({
   name: "work_with",

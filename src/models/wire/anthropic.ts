@@ -1,6 +1,6 @@
 // The Anthropic Messages wire: breakpoints for the prompt cache, signed thinking, streamed tool input.
-import type { Part, ResultPart } from "../../protocol/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import type { Part, ResultPart } from "../../protocol/tree/node.ts";
+import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Effort, Endpoint, ModelRequest, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
 import { type Json, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, fitCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";

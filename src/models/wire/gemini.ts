@@ -1,6 +1,6 @@
 // The Gemini wire: parts carry thought signatures that must come back in the very part they came in.
-import type { CallPart, Part, ResultPart } from "../../protocol/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import type { CallPart, Part, ResultPart } from "../../protocol/tree/node.ts";
+import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Effort, Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
 import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { makeCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";

@@ -1,6 +1,6 @@
 // Reads a Chat Completions stream, with what vendors leave out, repeat or call otherwise.
-import type { Part } from "../../protocol/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import type { Part } from "../../protocol/tree/node.ts";
+import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { VendorError, ServerEvent, StopReason, WireEvent, WireReader } from "../model.ts";
 import { type Json, isJson, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, makeCallId, notJson, stopReasonFor } from "./parts.ts";

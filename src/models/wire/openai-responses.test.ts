@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
-import { callsOf, textOf } from "../../protocol/node.ts";
+import { callsOf, textOf } from "../../protocol/tree/node.ts";
 import type { ModelRequest } from "../model.ts";
 import { openaiResponses } from "./openai-responses.ts";
 

@@ -1,6 +1,6 @@
 // The OpenAI Responses wire: nothing is stored at the vendor, reasoning travels encrypted with the request.
-import type { Part, ResultPart } from "../../protocol/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/usage.ts";
+import type { Part, ResultPart } from "../../protocol/tree/node.ts";
+import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
 import { type Json, isJson, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, fitCallId, imageUrl, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";

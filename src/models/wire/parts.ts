@@ -1,5 +1,15 @@
 // What the wires have in common: how parts of the tree become what a vendor takes, and back. No wire's own words.
-import type { CallPart, HandlePart, ImageData, ImagePart, Opaque, Part, ResultPart, TextPart, ThinkingPart } from "../../protocol/node.ts";
+import type {
+  CallPart,
+  HandlePart,
+  ImageData,
+  ImagePart,
+  Opaque,
+  Part,
+  ResultPart,
+  TextPart,
+  ThinkingPart,
+} from "../../protocol/tree/node.ts";
 import type { ModelRequest, VendorError, StopReason, WireName } from "../model.ts";
 import { type Json, isJson, parseJson } from "./json.ts";
 

@@ -1,6 +1,6 @@
 // The schemas of what `agents` and `doctor --agents` print as JSON. Fields are only ever added.
 import { z } from "zod";
-import { trialCheckNames } from "../agents.ts";
+import { trialCheckNames } from "../api/agents.ts";
 
 const time = z.iso.datetime({ precision: 3 }).describe("ISO 8601, UTC, milliseconds");
 const count = z.number().int().nonnegative();

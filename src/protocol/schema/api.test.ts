@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { apiMethods, type MethodName } from "../api-rows.ts";
-import { defaultPolicy } from "../policy.ts";
-import { bareTurn } from "../turn-start.ts";
-import { findMethod, toJsonCase } from "../wire-case.ts";
+import { apiMethods, type MethodName } from "../api/methods.ts";
+import { defaultPolicy } from "../api/policy.ts";
+import { bareTurn } from "../api/turn-start.ts";
+import { findMethod, toJsonCase } from "../json/json-case.ts";
 import { checkParams } from "./api.ts";
 
 const sameStart = (typed: string, known: Iterable<string>) => [...known].find((word) => word.startsWith(typed.slice(0, 3))) ?? null;

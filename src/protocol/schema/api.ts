@@ -1,15 +1,15 @@
 // The params of every method as others send them, checked, with what is usual filled in, and turned into the Api's own.
 // A row that is missing, lacks a field or does not fit the Api is a type error.
 import { z } from "zod";
-import type { Api } from "../api.ts";
-import type { MethodName } from "../api-rows.ts";
-import { historyKinds } from "../history.ts";
-import { importFormats } from "../import.ts";
-import { roleFields } from "../role.ts";
-import { messageKinds, priorities } from "../team-mail.ts";
-import { headlessLimits } from "../turn-start.ts";
-import { toMethodName } from "../wire-case.ts";
-import { validationMessage, type FindNearest } from "./complaint.ts";
+import type { Api } from "../api/api.ts";
+import type { MethodName } from "../api/methods.ts";
+import { historyKinds } from "../tree/history.ts";
+import { importFormats } from "../tree/import.ts";
+import { roleFields } from "../api/role.ts";
+import { messageKinds, priorities } from "../team/mail.ts";
+import { headlessLimits } from "../api/turn-start.ts";
+import { toMethodName } from "../json/json-case.ts";
+import { validationMessage, type FindNearest } from "./validation-message.ts";
 import * as is from "./fields.ts";
 import { memberPlan, teamTask } from "./team.ts";
 

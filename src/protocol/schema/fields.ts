@@ -1,8 +1,8 @@
 // What the params of a method are made of: bounded texts, paths, counts, times. Fields are snake_case outside and
 // camelCase inside; what is not known is refused.
 import { z } from "zod";
-import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../policy.ts";
-import { camelCase } from "../wire-case.ts";
+import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../api/policy.ts";
+import { camelCase } from "../json/json-case.ts";
 
 type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
 type Camel<Shape> = { [Name in keyof Shape as CamelName<Name & string>]: Shape[Name] };

@@ -1,7 +1,7 @@
 // What the tools of `skein mcp --toolset team` take and give.
 import { z } from "zod";
-import { messageKinds } from "../team-mail.ts";
-import { strategies } from "../team.ts";
+import { messageKinds } from "../team/mail.ts";
+import { strategies } from "../team/team.ts";
 import { line, sessionId, text, turnOutput } from "./mcp.ts";
 
 const suffix = line(40).optional();

@@ -1,8 +1,8 @@
 // What the tools of `skein mcp` take and give: checked when a model calls one, and shown to it in as few tokens as possible.
 import { z } from "zod";
-import { Fault } from "../error.ts";
-import { historyKinds } from "../history.ts";
-import { validationMessage, type FindNearest } from "./complaint.ts";
+import { Fault } from "../api/error.ts";
+import { historyKinds } from "../tree/history.ts";
+import { validationMessage, type FindNearest } from "./validation-message.ts";
 
 export type Schema<Value> = z.ZodType<Value>;
 

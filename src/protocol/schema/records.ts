@@ -1,10 +1,10 @@
 // The schemas of everything skein prints as JSON, for docs/JSON.md and for the tests that hold the output to them.
 // Fields are only ever added.
 import { z } from "zod";
-import { turnStatuses } from "../error.ts";
-import { groupPhases } from "../group.ts";
-import { importFormats } from "../import.ts";
-import { denialKinds, policyNames, toolLevels } from "../policy.ts";
+import { turnStatuses } from "../api/error.ts";
+import { groupPhases } from "../team/group.ts";
+import { importFormats } from "../tree/import.ts";
+import { denialKinds, policyNames, toolLevels } from "../api/policy.ts";
 
 const id = z
   .string()

@@ -1,6 +1,6 @@
 // The schemas of what `roles` prints as JSON. Fields are only ever added.
 import { z } from "zod";
-import { policyNames } from "../policy.ts";
+import { policyNames } from "../api/policy.ts";
 
 const count = z.number().int().nonnegative();
 const words = z.array(z.string());

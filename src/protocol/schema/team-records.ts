@@ -1,8 +1,8 @@
 // The schemas of what is printed of teams, and to their members of their mail. Fields are only ever added.
 import { z } from "zod";
-import { turnStatuses } from "../error.ts";
-import { messageKinds, priorities } from "../team-mail.ts";
-import { strategies, workspaceKinds } from "../team.ts";
+import { turnStatuses } from "../api/error.ts";
+import { messageKinds, priorities } from "../team/mail.ts";
+import { strategies, workspaceKinds } from "../team/team.ts";
 import { usage } from "./records.ts";
 
 const id = z.string().describe("of the message");

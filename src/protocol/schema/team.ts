@@ -1,6 +1,6 @@
 // What a team is asked, and the plans that a planner, a file or a client of the hub makes for it.
 import { z } from "zod";
-import { strategies, defaultTeamLimits, workspaceKinds } from "../team.ts";
+import { strategies, defaultTeamLimits, workspaceKinds } from "../team/team.ts";
 import * as is from "./fields.ts";
 
 export const memberPlan = is.fields({

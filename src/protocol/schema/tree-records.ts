@@ -1,6 +1,6 @@
 // The schemas of what `search`, `diff` and `export` print.
 import { z } from "zod";
-import { turnStatuses } from "../error.ts";
+import { turnStatuses } from "../api/error.ts";
 import { node, session, transcriptHeader, transcriptLine, turn, usage } from "./records.ts";
 
 const count = z.number().int().nonnegative();

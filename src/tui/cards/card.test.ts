@@ -1,10 +1,10 @@
 // Blocks as rows: what each looks like, that nothing ever leaves its columns, and that text which grew looks like text that was there.
 import { describe, expect, test } from "bun:test";
-import type { TextStyle } from "../../kit/ansi.ts";
-import { zeroSpent } from "../../protocol/usage.ts";
-import type { Block, SessionBlock, ToolBlock } from "../blocks.ts";
+import type { TextStyle } from "../../kit/text/ansi.ts";
+import { zeroSpent } from "../../protocol/tree/usage.ts";
+import type { Block, SessionBlock, ToolBlock } from "../model/blocks.ts";
 import { cardStrips } from "./card.ts";
-import type { Row } from "./wrap.ts";
+import type { Row } from "../layout/wrap.ts";
 
 describe("Markdown", () => {
   const cases: [what: string, text: string, rows: string[]][] = [

@@ -1,17 +1,17 @@
 // A block as strips of rows: folded to a line or two, or open. What was laid out of the blocks that were looked at last
 // is kept, so that a frame costs what changed, and memory does not grow with all that was ever in view.
-import type { TextStyle, TextRun } from "../../kit/ansi.ts";
-import { oneLine, shortCount } from "../../kit/text.ts";
-import type { Block } from "../blocks.ts";
-import { addSpent } from "../../protocol/usage.ts";
-import { tokensText } from "../tokens.ts";
+import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
+import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
+import type { Block } from "../model/blocks.ts";
+import { addSpent } from "../../protocol/tree/usage.ts";
+import { tokensText } from "../../protocol/tree/usage-text.ts";
 import { diff, diffCounts } from "./diff.ts";
-import { imageSize } from "./image-size.ts";
-import { accent, bad, busy, faint, good, proseColumns } from "../looks.ts";
+import { imageSize } from "../layout/image-size.ts";
+import { accent, bad, busy, faint, good, proseColumns } from "../layout/styles.ts";
 import { markdown } from "./markdown.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
 import { toolStrips } from "./tool.ts";
-import { oneRow, shortText } from "./wrap.ts";
+import { oneRow, shortText } from "../layout/wrap.ts";
 
 type Card = { block: Block; columns: number; isOpen: boolean; strips: readonly Strip[] };
 

@@ -1,10 +1,10 @@
 // A unified diff in rows: what changed in colour, with the numbers of the lines in the file as it is now (or was, for
 // what is gone). The lines around it are painted as code.
-import type { TextRun } from "../../kit/ansi.ts";
-import { bad, code, faint, good } from "../looks.ts";
+import type { TextRun } from "../../kit/text/ansi.ts";
+import { bad, code, faint, good } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
 import { findLanguage, colorLine, type SyntaxState } from "./syntax.ts";
-import { blanks, wrapRuns } from "./wrap.ts";
+import { blanks, wrapRuns } from "../layout/wrap.ts";
 
 type State = { before: string; old: number; now: number; painting: SyntaxState };
 

@@ -1,13 +1,13 @@
 // Markdown as a terminal shows it: headings, lists, quotes, fences, tables, rules. What it does not know stays as it was
 // written; half-written text is shown as far as it goes. A line break is kept: text that streams never jumps.
-import type { TextStyle } from "../../kit/ansi.ts";
-import { cellsOf } from "./cells.ts";
-import { inlineRuns } from "./inline.ts";
-import { faint, heading, marker, proseColumns } from "../looks.ts";
+import type { TextStyle } from "../../kit/text/ansi.ts";
+import { cellsOf } from "../layout/cells.ts";
+import { inlineRuns } from "./inline-markdown.ts";
+import { faint, heading, marker, proseColumns } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
 import { findLanguage, colorLine, type SyntaxState } from "./syntax.ts";
 import { isTableLine, maxTableRows, readTable, tableStrip, type Table } from "./table.ts";
-import { blanks, wrapRuns, type Row } from "./wrap.ts";
+import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Fence = { mark: string; painting: SyntaxState };
 type State = { fence: Fence | null; table: Table | null };

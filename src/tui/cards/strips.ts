@@ -1,9 +1,9 @@
 // A block in strips: parts of it that are laid out by themselves, a line of its text or a table, and only when someone
 // looks. Text that grows keeps the strips of all that is finished in it; only its last line is read again.
-import { stripAnsi, type TextStyle, type TextRun } from "../../kit/ansi.ts";
-import { clusterStart } from "../../kit/text.ts";
-import { cellsOf } from "./cells.ts";
-import { wrapRuns, type Row } from "./wrap.ts";
+import { stripAnsi, type TextStyle, type TextRun } from "../../kit/text/ansi.ts";
+import { clusterStart } from "../../kit/text/cut-text.ts";
+import { cellsOf } from "../layout/cells.ts";
+import { wrapRuns, type Row } from "../layout/wrap.ts";
 
 export type Strip = () => readonly Row[];
 

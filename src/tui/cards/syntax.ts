@@ -1,7 +1,7 @@
 // The colours of code: comments, strings, numbers and words of a language, from one table. A line is painted by itself,
 // knowing only whether a comment or a string is still open from the line before.
-import type { TextStyle, TextRun } from "../../kit/ansi.ts";
-import { bad, code, faint, good, marker } from "../looks.ts";
+import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
+import { bad, code, faint, good, marker } from "../layout/styles.ts";
 
 type Language = {
   names: string;

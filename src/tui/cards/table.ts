@@ -1,10 +1,10 @@
 // A table of Markdown in columns that fit: the widest give way first, and what does not fit in a cell is wrapped in it.
-import type { TextRun } from "../../kit/ansi.ts";
-import { cellsOf, printableText } from "./cells.ts";
-import { inlineRuns } from "./inline.ts";
-import { faint } from "../looks.ts";
+import type { TextRun } from "../../kit/text/ansi.ts";
+import { cellsOf, printableText } from "../layout/cells.ts";
+import { inlineRuns } from "./inline-markdown.ts";
+import { faint } from "../layout/styles.ts";
 import { strip, type Strip } from "./strips.ts";
-import { blanks, wrapRuns, type Row } from "./wrap.ts";
+import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Align = "left" | "right" | "center";
 export type Shape = { widths: number[]; aligns: Align[] };

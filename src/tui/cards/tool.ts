@@ -1,12 +1,12 @@
 // A call of a tool: `> tool(args) -- result` on a line; while it runs the last rows of what it prints stand below, and
 // open it shows all that it was given and gave.
-import type { TextStyle } from "../../kit/ansi.ts";
-import { formatDuration } from "../../kit/duration.ts";
-import { oneLine } from "../../kit/text.ts";
-import type { ToolBlock } from "../blocks.ts";
-import { bad, busy, faint, good } from "../looks.ts";
+import type { TextStyle } from "../../kit/text/ansi.ts";
+import { formatDuration } from "../../kit/text/duration.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { ToolBlock } from "../model/blocks.ts";
+import { bad, busy, faint, good } from "../layout/styles.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
-import { fit, oneRow, shortText } from "./wrap.ts";
+import { fit, oneRow, shortText } from "../layout/wrap.ts";
 
 const given = prefixedText({ text: "  ", look: {} }, faint);
 const gave = prefixedText({ text: "  │ ", look: faint }, {});

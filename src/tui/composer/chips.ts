@@ -1,6 +1,6 @@
 // A label in a message that stands for more than fits there: a long paste, or an image. It is plain text of the draft,
 // so that it can be moved around and deleted; what it stands for is put in its place when the message is sent.
-import type { EditLine } from "../../kit/line-edit.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
 
 export type Chip = { label: string; text: string } | { label: string; image: string };
 

@@ -1,8 +1,8 @@
 // What is typed: keys in, the draft and what is to be done out.
 import { describe, expect, test } from "bun:test";
-import { firstState, type Effect, type UpdateMessage, type State } from "../state.ts";
-import type { Session } from "../../protocol/turn.ts";
-import { update } from "../update.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
 
 const fresh = firstState({ size: { columns: 80, rows: 24 }, bindings: {}, net: "off", sandbox: "on" });

@@ -1,6 +1,6 @@
 // What belongs to the message being typed besides its text: what it was before, what was sent before it, what its
 // labels stand for, and what could complete the word at the cursor.
-import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
+import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import type { Chip } from "./chips.ts";
 
 export type Composer = {

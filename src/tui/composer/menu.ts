@@ -1,9 +1,9 @@
 // What could complete the word at the cursor: files after `@`, commands after a `/` at the start. Commands are known at
 // once, files are looked for meanwhile.
-import type { EditLine } from "../../kit/line-edit.ts";
-import { screenCommands } from "../commands.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
+import { screenCommands } from "../keys/commands.ts";
 import { drawBox, selectedStyle, windowAround, type OverlayView } from "../overlays/box.ts";
-import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { Choice, Menu } from "./composer.ts";
 
 const mostRows = 8;

@@ -1,8 +1,8 @@
 // Enter: what was typed goes to the agent, to a turn that runs, to a shell (`!`) or to a command of the screen (`/`).
-import { emptyEditLine } from "../../kit/line-edit.ts";
-import { continueTurn } from "../commands.ts";
-import { commandOfWord } from "../keymap.ts";
-import { step, withNotice, type State, type UpdateResult } from "../state.ts";
+import { emptyEditLine } from "../../kit/text/line-edit.ts";
+import { continueTurn } from "../keys/commands.ts";
+import { commandOfWord } from "../keys/keymap.ts";
+import { step, withNotice, type State, type UpdateResult } from "../model/state.ts";
 import { expandChips, imagesIn } from "./chips.ts";
 import { addToHistory } from "./composer.ts";
 

@@ -1,9 +1,9 @@
 // Typing a message: what each key does to the draft, and what goes with every change of it.
-import { moveByRow } from "../../kit/lay-out.ts";
-import { insertText, type EditLine } from "../../kit/line-edit.ts";
-import { applyEditKey } from "../edit-keys.ts";
-import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
-import { composerPrompt } from "../views/layout.ts";
+import { moveByRow } from "../../kit/text/text-layout.ts";
+import { insertText, type EditLine } from "../../kit/text/line-edit.ts";
+import { applyEditKey } from "../keys/edit-keys.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
+import { composerPrompt } from "../layout/screen-layout.ts";
 import { imageChip, imagePathIn, pasteChip, withoutChip, type Chip } from "./chips.ts";
 import { recall, undo, withUndo } from "./composer.ts";
 import { menuFor, handleMenuKey } from "./menu.ts";

@@ -1,7 +1,7 @@
 // What was typed and not sent: what of it is kept, how often, and how it comes back.
 import { expect, test } from "bun:test";
-import { apply, press, sampleSession, textOf } from "../fixtures/pressing.ts";
-import { firstState } from "../state.ts";
+import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { firstState } from "../model/state.ts";
 import { createDraftSaver, unsentDraft, type UnsentDraft } from "./unsent.ts";
 
 const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });

@@ -1,6 +1,6 @@
 // A message that was typed and not sent, as it outlives the screen: what of the state is kept, when it is written down, and
 // how it comes back. Where it is kept is the door's business.
-import { step, type State, type UpdateResult } from "../state.ts";
+import { step, type State, type UpdateResult } from "../model/state.ts";
 import type { Chip } from "./chips.ts";
 
 export type UnsentDraft = { text: string; chips: readonly Chip[] };

@@ -1,6 +1,6 @@
 // The agents panel's list and what is done to a turn, whichever process runs it, through the Api.
-import { Fault } from "../../protocol/error.ts";
-import { sessionLabel, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import { sessionLabel, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { enterSession } from "./turns.ts";
 
 export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {

@@ -1,8 +1,8 @@
 // Answers to questions of agents, and which questions there are in the project.
-import { oneLine } from "../../kit/text.ts";
-import type { Ask } from "../../protocol/control.ts";
-import { Fault } from "../../protocol/error.ts";
-import type { EffectHandlers, EffectContext } from "./doing.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { Ask } from "../../protocol/api/control.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 import { startTurn } from "./turns.ts";
 
 export const askEffects: EffectHandlers<"answer" | "list asks"> = { answer, "list asks": listAsks };

@@ -1,9 +1,9 @@
 // Who could answer: models and agents to choose from, as the Api lists them. What is ready comes first.
-import { priceText, windowText } from "../../kit/price-text.ts";
-import type { AgentInfo } from "../../protocol/agents.ts";
-import type { VendorAuth, ModelInfo } from "../../protocol/api.ts";
+import { priceText, windowText } from "../../kit/text/price-text.ts";
+import type { AgentInfo } from "../../protocol/api/agents.ts";
+import type { VendorAuth, ModelInfo } from "../../protocol/api/api.ts";
 import type { PickerItem } from "../overlays/picker.ts";
-import type { EffectHandlers, EffectContext } from "./doing.ts";
+import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 import { nextAgent } from "./settings.ts";
 
 export const choiceEffects: EffectHandlers<"list"> = {

@@ -1,10 +1,10 @@
 // What a session has used: turn by turn, below it, and together, with what of it came from the cache.
-import { formatDuration } from "../../kit/duration.ts";
-import { oneLine, shortCount } from "../../kit/text.ts";
-import type { Session, Turn } from "../../protocol/turn.ts";
-import { addSpent, zeroSpent, type Spent, type Usage } from "../../protocol/usage.ts";
-import { totalInput } from "../tokens.ts";
-import { sessionLabel, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { formatDuration } from "../../kit/text/duration.ts";
+import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import { addSpent, zeroSpent, type Spent, type Usage } from "../../protocol/tree/usage.ts";
+import { totalInput } from "../../protocol/tree/usage-text.ts";
+import { sessionLabel, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 
 export const costEffects: EffectHandlers<"read costs" | "budget"> = {
   "read costs": async (doing) => doing.send({ type: "costs", lines: await costLines(doing) }),

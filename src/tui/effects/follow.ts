@@ -1,12 +1,12 @@
 // The shown session as it happens, whoever runs its turns, with the sub-sessions below it. It begins where the session was
 // read, so nothing is missed or told twice; whoever leaves it hears nothing more of it.
-import { runInSlices } from "../../kit/in-pieces.ts";
-import { Fault } from "../../protocol/error.ts";
-import type { Event } from "../../protocol/event.ts";
-import type { SessionView, SpawnedSession } from "../../protocol/tree-views.ts";
-import { blocksOfPath } from "../blocks.ts";
-import { coalesce } from "../coalesce.ts";
-import { setSession, describeError, type EffectContext } from "./doing.ts";
+import { runInSlices } from "../../kit/flow/time-slice.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { SessionView, SpawnedSession } from "../../protocol/tree/views.ts";
+import { blocksOfPath } from "../model/blocks.ts";
+import { coalesce } from "../terminal/coalesce.ts";
+import { setSession, describeError, type EffectContext } from "./effect-context.ts";
 
 export type SessionFollow = {
   session: string;

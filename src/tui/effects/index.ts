@@ -1,9 +1,9 @@
 // What the screen asks for, done through the Api: one table of effects, each in the file of its area. What comes of it
 // goes back as messages; nothing here is on the screen.
-import type { Effect } from "../state.ts";
+import type { Effect } from "../model/state.ts";
 import { agentsEffects } from "./agents.ts";
 import { askEffects } from "./asks.ts";
-import { describeError, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { choiceEffects } from "./choices.ts";
 import { costEffects } from "./costs.ts";
 import { reconnect, isConnectionLost } from "./follow.ts";

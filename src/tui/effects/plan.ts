@@ -1,9 +1,9 @@
 // Planning, the plan in an editor, and carrying it out; and the whole screen put aside for the shell.
 import { relative } from "node:path";
-import { pluralize } from "../../kit/text.ts";
-import { stripAnsi } from "../../kit/ansi.ts";
-import { parseSteps } from "../plan-steps.ts";
-import type { EffectHandlers, EffectContext } from "./doing.ts";
+import { pluralize } from "../../kit/text/cut-text.ts";
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import { parseSteps } from "../model/plan-steps.ts";
+import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 import { readPlan, setPlanning } from "./planning.ts";
 import { nextAgent } from "./settings.ts";
 import { enterSession, startTurn } from "./turns.ts";

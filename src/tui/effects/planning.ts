@@ -1,8 +1,8 @@
 // Whether the next turn plans or acts, and what is done of the plan that the shown session executes.
-import { stripAnsi } from "../../kit/ansi.ts";
-import type { Session, Turn } from "../../protocol/turn.ts";
-import { tickedSteps } from "../plan-steps.ts";
-import type { EffectContext } from "./doing.ts";
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import { tickedSteps } from "../model/plan-steps.ts";
+import type { EffectContext } from "./effect-context.ts";
 
 /** Each kind of turn has a policy of its own, its network too. */
 export function setPlanning({ turn, policies, send }: EffectContext, isOn: boolean): void {

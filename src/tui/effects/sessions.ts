@@ -1,7 +1,7 @@
 // The list of sessions, what is found in their messages, and the last messages of one, through the Api; all of it bounded.
-import { textOf, type Node } from "../../protocol/node.ts";
-import type { FoundNode } from "../../protocol/tree-views.ts";
-import type { EffectHandlers, EffectContext } from "./doing.ts";
+import { textOf, type Node } from "../../protocol/tree/node.ts";
+import type { FoundNode } from "../../protocol/tree/views.ts";
+import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
 export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions" | "preview session"> = {
   "list sessions": listSessions,

@@ -1,6 +1,6 @@
 // How the next turns are taken: network, model and agent.
-import { oneLine } from "../../kit/text.ts";
-import type { EffectHandlers, EffectContext } from "./doing.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
 export const settingEffects: EffectHandlers<"net" | "model" | "agent"> = {
   net: setNet,

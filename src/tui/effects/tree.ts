@@ -1,10 +1,10 @@
 // The tree panel's questions and what is done to branches, through the Api. Files are never touched by any of it.
-import { Fault } from "../../protocol/error.ts";
-import type { TurnInfo } from "../../protocol/control.ts";
-import { shortId } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { TurnInfo } from "../../protocol/api/control.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
 import type { TreePanel } from "../overlays/tree.ts";
-import { sessionLabel, setSession, requireSession, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { sessionLabel, setSession, requireSession, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { enterSession } from "./turns.ts";
 
 export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {

@@ -1,9 +1,9 @@
 // A session on the screen: entered and left, its turns started, steered, stopped and answered, its branches cleared and
 // forked. What comes of a turn is told by the feed of the session, whoever runs it.
-import { Fault } from "../../protocol/error.ts";
-import type { Event } from "../../protocol/event.ts";
-import type { Session } from "../../protocol/turn.ts";
-import { sessionLabel, setSession, requireSession, describeError, type EffectHandlers, type EffectContext } from "./doing.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { sessionLabel, setSession, requireSession, describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { reconnect, followSession, onReconnected, isConnectionLost, stopFollowing, showSession } from "./follow.ts";
 import { restoreMode } from "./planning.ts";
 import { readPastedImage } from "./typing.ts";

@@ -1,6 +1,6 @@
 // What typing needs from outside: what was sent before, files to name, images at pasted paths.
-import type { ImageData } from "../../protocol/node.ts";
-import { describeError, type EffectHandlers, type EffectContext } from "./doing.ts";
+import type { ImageData } from "../../protocol/tree/node.ts";
+import { describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { nextAgent } from "./settings.ts";
 
 const mostFiles = 50;

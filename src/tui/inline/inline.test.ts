@@ -1,15 +1,15 @@
 // The screen without a screen of its own, in a small terminal: what was printed stays, in order and once.
 import { expect, test } from "bun:test";
-import type { Session } from "../../protocol/turn.ts";
-import { toolBlock, type Block } from "../blocks.ts";
-import type { Row } from "../cards/wrap.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { toolBlock, type Block } from "../model/blocks.ts";
+import type { Row } from "../layout/wrap.ts";
 import { randomOf } from "../fixtures/random.ts";
 import { Vt } from "../fixtures/vt.ts";
-import { firstState, type State } from "../state.ts";
-import { noBlocks, withBlocks, withDelta, withOutput } from "../transcript.ts";
+import { firstState, type State } from "../model/state.ts";
+import { noBlocks, withBlocks, withDelta, withOutput } from "../model/transcript.ts";
 import { renderFrame } from "../views/screen.ts";
 import { rowText } from "./paint.ts";
-import { renderFooter, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./picture.ts";
+import { renderFooter, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./frame.ts";
 import { inlineSurface } from "./surface.ts";
 
 const size = { columns: 60, rows: 16 };

@@ -1,8 +1,8 @@
 // The bytes that bring the terminal from what was painted to what is to be seen: rows printed above, the footer painted
 // again below them, or the whole screen on the alternate one. Pure; the same picture costs nothing.
-import type { TextStyle } from "../../kit/ansi.ts";
-import { cellsOf } from "../cards/cells.ts";
-import type { Row } from "../cards/wrap.ts";
+import type { TextStyle } from "../../kit/text/ansi.ts";
+import { cellsOf } from "../layout/cells.ts";
+import type { Row } from "../layout/wrap.ts";
 import type { ScreenFrame } from "../views/screen.ts";
 
 /** What stands in the terminal since it was last painted, and where in it the cursor was left. */

@@ -1,8 +1,8 @@
 // Paints the state into the terminal's own screen: what is finished scrolls away with everything else that was printed there.
-import type { SurfaceOptions, Surface } from "../surface.ts";
+import type { SurfaceOptions, Surface } from "../terminal/surface.ts";
 import { renderFrame } from "../views/screen.ts";
 import { clearFooter, paint, rewrapFrame, rowText, type PaintedFrame } from "./paint.ts";
-import { renderFooter, lastRows, needsFullScreen, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./picture.ts";
+import { renderFooter, lastRows, needsFullScreen, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./frame.ts";
 
 export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: string) => void, frameMs = 16): Surface {
   let printed: PrintedBlocks = noPrintedBlocks;

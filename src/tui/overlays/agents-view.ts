@@ -1,15 +1,15 @@
 // How what runs looks: a table of turns with what each has used, and the chosen one's task in full below it.
-import { stripAnsi, type TextStyle } from "../../kit/ansi.ts";
-import { formatDuration } from "../../kit/duration.ts";
-import { pluralize, oneLine, shortCount } from "../../kit/text.ts";
-import type { TurnInfo } from "../../protocol/control.ts";
-import { shortId } from "../../protocol/node.ts";
-import type { IndentedTurn } from "../../protocol/turn-rows.ts";
-import { countedTokens } from "../../protocol/usage.ts";
-import { cellsOf } from "../cards/cells.ts";
-import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
-import { bad, busy, faint, good, waiting } from "../looks.ts";
-import { costText, tokensText } from "../tokens.ts";
+import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
+import { formatDuration } from "../../kit/text/duration.ts";
+import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
+import type { TurnInfo } from "../../protocol/api/control.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import type { IndentedTurn } from "../../protocol/tree/turn-list.ts";
+import { countedTokens } from "../../protocol/tree/usage.ts";
+import { cellsOf } from "../layout/cells.ts";
+import { fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { bad, busy, faint, good, waiting } from "../layout/styles.ts";
+import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import { chosenTurn, type AgentsPanel } from "./agents.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView } from "./panel.ts";

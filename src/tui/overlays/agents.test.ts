@@ -1,8 +1,8 @@
 // The agents panel: state, keys, state, what it says of budgets, and how it looks at two sizes.
 import { describe, expect, test } from "bun:test";
-import type { TurnInfo } from "../../protocol/control.ts";
-import { apply, blocksOf, effectsOf, badRows, nodeOf, press, sampleSession, textOf, turnOf } from "../fixtures/pressing.ts";
-import { firstState, type UpdateMessage, type State } from "../state.ts";
+import type { TurnInfo } from "../../protocol/api/control.ts";
+import { apply, blocksOf, effectsOf, badRows, nodeOf, press, sampleSession, textOf, turnOf } from "../fixtures/press-keys.ts";
+import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 
 const size = { columns: 80, rows: 24 };
 const ours = sampleSession("ours", { task: "fix the build" });

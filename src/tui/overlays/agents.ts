@@ -1,12 +1,12 @@
 // What runs in this project and what has just ended, whoever started it, with sub-sessions below their parents. Only data
 // and what a key makes of it; `agents-view.ts` draws it, `effects/agents.ts` asks the Api.
-import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
-import type { TurnInfo } from "../../protocol/control.ts";
-import { shortId } from "../../protocol/node.ts";
-import { indentUnderParents, type IndentedTurn } from "../../protocol/turn-rows.ts";
-import { applyEditKey } from "../edit-keys.ts";
-import { focusedBlock } from "../scroll.ts";
-import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
+import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
+import type { TurnInfo } from "../../protocol/api/control.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import { indentUnderParents, type IndentedTurn } from "../../protocol/tree/turn-list.ts";
+import { applyEditKey } from "../keys/edit-keys.ts";
+import { focusedBlock } from "../model/scroll.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { listMoves, moveIndex, handleKeyByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type AgentsPanel = {

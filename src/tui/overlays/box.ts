@@ -1,9 +1,9 @@
 // A box with a title, as wide as the screen, and what an overlay looks like to it.
-import type { TextStyle, TextRun } from "../../kit/ansi.ts";
-import type { Bindings } from "../bindings.ts";
-import { cellsOf } from "../cards/cells.ts";
-import { fit, type Row } from "../cards/wrap.ts";
-import { frame } from "../looks.ts";
+import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
+import type { Bindings } from "../keys/bindings.ts";
+import { cellsOf } from "../layout/cells.ts";
+import { fit, type Row } from "../layout/wrap.ts";
+import { frame } from "../layout/styles.ts";
 
 /** What an overlay may fill, and what it must know to tell keys. */
 export type OverlayArea = { columns: number; height: number; bindings: Bindings };

@@ -1,11 +1,11 @@
 // Two branches side by side, as lines to be read: where they part, what each did and cost after that, and its files.
-import { stripAnsi } from "../../kit/ansi.ts";
-import { groupDigits, oneLine } from "../../kit/text.ts";
-import { branchStats, branchName, changeSigns } from "../../protocol/branch-figures.ts";
-import { shortId, textOf } from "../../protocol/node.ts";
-import type { BranchComparison, BranchSide } from "../../protocol/tree-views.ts";
-import { faint } from "../looks.ts";
-import type { State } from "../state.ts";
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import { groupDigits, oneLine } from "../../kit/text/cut-text.ts";
+import { branchStats, branchName, changeSigns } from "../../protocol/tree/branch-stats.ts";
+import { shortId, textOf } from "../../protocol/tree/node.ts";
+import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
+import { faint } from "../layout/styles.ts";
+import type { State } from "../model/state.ts";
 import type { BoxLine } from "./box.ts";
 
 const name = { bold: true };

@@ -1,5 +1,5 @@
 // What lies over the transcript, as one table: what a key does in it, and how it looks.
-import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { planView, handlePlanKey, type PlanOverlay } from "./plan.ts";
 import { pickerView, handlePickerKey, type Picker } from "./picker.ts";

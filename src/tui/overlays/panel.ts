@@ -1,12 +1,12 @@
 // What the tree, the agents and the sessions have in common: a list with one line chosen, what is known of it beside the
 // list (below it on a narrow screen), a line of keys or of typing at the foot, and a table of keys.
-import { visiblePart, layOutText } from "../../kit/lay-out.ts";
-import type { EditLine } from "../../kit/line-edit.ts";
+import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
 import { markdown } from "../cards/markdown.ts";
 import { stripsOf } from "../cards/strips.ts";
-import type { Row } from "../cards/wrap.ts";
-import { faint } from "../looks.ts";
-import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import type { Row } from "../layout/wrap.ts";
+import { faint } from "../layout/styles.ts";
+import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { drawBox, selectedStyle, padRow, firstInView, type OverlayView, type OverlayArea } from "./box.ts";
 
 /** A key of a panel, for the help too. Two characters are pressed one after the other. */

@@ -1,13 +1,13 @@
 // A list to choose from by typing: the palette, models, sessions, agents. What a choice does stands in one table by its
 // purpose, so that the list itself is data.
-import { visiblePart, layOutText } from "../../kit/lay-out.ts";
-import { applyEditKey } from "../edit-keys.ts";
-import type { EditLine } from "../../kit/line-edit.ts";
-import type { Bindings } from "../bindings.ts";
-import { fit } from "../cards/wrap.ts";
-import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
+import { applyEditKey } from "../keys/edit-keys.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
+import type { Bindings } from "../keys/bindings.ts";
+import { fit } from "../layout/wrap.ts";
+import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { drawBox, selectedStyle, windowAround, type BoxLine, type OverlayView, type OverlayArea } from "./box.ts";
-import { pickerKinds } from "./purposes.ts";
+import { pickerKinds } from "./picker-kinds.ts";
 
 export type PickerItem = {
   id: string;

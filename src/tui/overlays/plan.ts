@@ -1,8 +1,8 @@
 // The plan over the transcript, as it is now: what is done of it is marked while it is read.
-import type { TextStyle } from "../../kit/ansi.ts";
-import { wrapRuns } from "../cards/wrap.ts";
-import { good } from "../looks.ts";
-import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import type { TextStyle } from "../../kit/text/ansi.ts";
+import { wrapRuns } from "../layout/wrap.ts";
+import { good } from "../layout/styles.ts";
+import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { BoxLine, OverlayView, OverlayArea } from "./box.ts";
 import { handleTextKey, textOverlayView, type TextOverlay } from "./reader.ts";
 

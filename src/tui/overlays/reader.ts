@@ -1,8 +1,8 @@
 // A longer text over the transcript, to be scrolled and closed: the help, a comparison of branches, a preview.
-import type { Bindings } from "../bindings.ts";
-import { helpLines, panelHelp } from "../help.ts";
-import { transcriptHeight } from "../views/layout.ts";
-import { step, type Key, type State, type UpdateResult } from "../state.ts";
+import type { Bindings } from "../keys/bindings.ts";
+import { helpLines, panelHelp } from "../keys/help.ts";
+import { transcriptHeight } from "../layout/screen-layout.ts";
+import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { Overlay } from "./index.ts";
 import { drawBox, type BoxLine, type OverlayView, type OverlayArea } from "./box.ts";
 

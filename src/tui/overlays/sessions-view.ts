@@ -1,15 +1,15 @@
 // How the sessions to choose from look: name, when it was used and what it is about, and the last messages of the chosen one.
-import { stripAnsi, type TextRun } from "../../kit/ansi.ts";
-import { ago } from "../../kit/duration.ts";
-import { oneLine } from "../../kit/text.ts";
-import { shortId, textOf, type Node } from "../../protocol/node.ts";
-import type { FoundNode } from "../../protocol/tree-views.ts";
-import { cellsOf } from "../cards/cells.ts";
-import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
+import { stripAnsi, type TextRun } from "../../kit/text/ansi.ts";
+import { ago } from "../../kit/text/duration.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import { shortId, textOf, type Node } from "../../protocol/tree/node.ts";
+import type { FoundNode } from "../../protocol/tree/views.ts";
+import { cellsOf } from "../layout/cells.ts";
+import { fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView } from "./panel.ts";
 import { sessionChoices, previewKey, type SessionChoice, type SessionsPanel } from "./sessions.ts";
-import { accent, busy, faint, frame, waiting } from "../looks.ts";
+import { accent, busy, faint, frame, waiting } from "../layout/styles.ts";
 
 const nameColumns = 22;
 

@@ -1,8 +1,8 @@
 // The sessions to choose from: state, keys, state, what is asked for while one types, and how it looks at two sizes.
 import { describe, expect, test } from "bun:test";
-import type { FoundNode } from "../../protocol/tree-views.ts";
-import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/pressing.ts";
-import { firstState, type UpdateMessage, type State } from "../state.ts";
+import type { FoundNode } from "../../protocol/tree/views.ts";
+import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 
 const size = { columns: 80, rows: 24 };
 const ours = sampleSession("ours", { task: "fix the build", tip: "n1" });

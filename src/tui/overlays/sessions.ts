@@ -1,11 +1,11 @@
 // The sessions of this project to choose from: by name and task as one types, and by what was said in them. Only data and
 // what a key makes of it; `sessions-view.ts` draws it, `effects/sessions.ts` asks the Api.
-import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
-import { shortId, type Node } from "../../protocol/node.ts";
-import type { FoundNode } from "../../protocol/tree-views.ts";
-import type { Session } from "../../protocol/turn.ts";
-import { applyEditKey } from "../edit-keys.ts";
-import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../state.ts";
+import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
+import { shortId, type Node } from "../../protocol/tree/node.ts";
+import type { FoundNode } from "../../protocol/tree/views.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { applyEditKey } from "../keys/edit-keys.ts";
+import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { moveIndex, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type SessionsPanel = {

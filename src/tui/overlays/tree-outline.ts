@@ -1,10 +1,10 @@
 // A tree as the lines of an outline, made once when it is read: what was said, not every call in between; a straight line
 // stays straight, branches go to the right, sessions stand at their tips. Pure, and no deeper than its loops.
-import { stripAnsi } from "../../kit/ansi.ts";
-import { oneLine } from "../../kit/text.ts";
-import type { TreeView } from "../../protocol/api.ts";
-import type { Node } from "../../protocol/node.ts";
-import type { Session, Turn } from "../../protocol/turn.ts";
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import type { Node } from "../../protocol/tree/node.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { mainArgument } from "../cards/tool.ts";
 
 export type TreeRow = {

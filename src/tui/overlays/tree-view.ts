@@ -1,13 +1,13 @@
 // How the tree looks: a line for each message with the sessions at their tips, and the chosen one in full.
-import { stripAnsi, type TextRun } from "../../kit/ansi.ts";
-import { ago } from "../../kit/duration.ts";
-import { pluralize, oneLine } from "../../kit/text.ts";
-import { shortId, textOf } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
-import { cellsOf } from "../cards/cells.ts";
-import { fit, wrapRuns, type Row } from "../cards/wrap.ts";
-import { faint, frame, good, heading, waiting } from "../looks.ts";
-import { costText, tokensText } from "../tokens.ts";
+import { stripAnsi, type TextRun } from "../../kit/text/ansi.ts";
+import { ago } from "../../kit/text/duration.ts";
+import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
+import { shortId, textOf } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { cellsOf } from "../layout/cells.ts";
+import { fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { faint, frame, good, heading, waiting } from "../layout/styles.ts";
+import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView, proseRows } from "./panel.ts";
 import { rowKey, rowText, type TreeRow } from "./tree-outline.ts";

@@ -1,11 +1,11 @@
 // The tree panel: state, keys, state, and how it looks at two sizes.
 import { describe, expect, test } from "bun:test";
-import type { TreeView } from "../../protocol/api.ts";
-import type { Node } from "../../protocol/node.ts";
-import type { EffectContext } from "../effects/doing.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import type { Node } from "../../protocol/tree/node.ts";
+import type { EffectContext } from "../effects/effect-context.ts";
 import { runEffect } from "../effects/index.ts";
-import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/pressing.ts";
-import { firstState, type UpdateMessage, type State } from "../state.ts";
+import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { firstState, type UpdateMessage, type State } from "../model/state.ts";
 import { renderFrame } from "../views/screen.ts";
 import { buildOutline, visibleRows, rowText } from "./tree-outline.ts";
 import { chosenRow } from "./tree.ts";

@@ -1,12 +1,12 @@
 // The tree of the session that is shown: walked by keys, with what is done to the chosen branch. Only data and what a key
 // makes of it; `tree-view.ts` draws it, `effects/tree.ts` asks the Api.
-import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
-import type { TreeView } from "../../protocol/api.ts";
-import type { TurnInfo } from "../../protocol/control.ts";
-import { shortId } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
-import { applyEditKey } from "../edit-keys.ts";
-import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
+import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
+import type { TurnInfo } from "../../protocol/api/control.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { applyEditKey } from "../keys/edit-keys.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { listMoves, moveIndex, handleKeyByTable, slowAfterMs, type PanelKey } from "./panel.ts";
 import { rowKey, buildOutline, sessionAt, visibleRows, type Outline, type TreeRow } from "./tree-outline.ts";
 

@@ -1,9 +1,9 @@
 // Where words stand in the transcript. Blocks are asked for their text, folded or not; only a block that has the words
 // is laid out, to see in which of its rows.
-import type { Block } from "../blocks.ts";
-import type { Row } from "../cards/wrap.ts";
-import type { State } from "../state.ts";
-import { allBlocks, blockAt } from "../transcript.ts";
+import type { Block } from "../model/blocks.ts";
+import type { Row } from "../layout/wrap.ts";
+import type { State } from "../model/state.ts";
+import { allBlocks, blockAt } from "../model/transcript.ts";
 import { stripsAt, type ScrollPosition } from "../views/window.ts";
 
 /** Capital letters mean themselves, small ones both. */

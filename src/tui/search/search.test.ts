@@ -1,10 +1,10 @@
 // Searching the transcript: keys in, what is in view and what stands out.
 import { describe, expect, test } from "bun:test";
-import type { Node, Part } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
-import { blocksOf } from "../fixtures/pressing.ts";
-import { firstState, type State } from "../state.ts";
-import { update } from "../update.ts";
+import type { Node, Part } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { blocksOf } from "../fixtures/press-keys.ts";
+import { firstState, type State } from "../model/state.ts";
+import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
 import { highlightRow } from "./find.ts";
 

@@ -1,10 +1,10 @@
 // `/` in Normal mode: the transcript is searched while one types, Enter stays where it was found, n and N go on, Esc
 // goes back to where one was.
-import { emptyEditLine, type EditLine } from "../../kit/line-edit.ts";
-import { applyEditKey } from "../edit-keys.ts";
-import { bringIntoView } from "../scroll.ts";
-import { step, withNotice, type Key, type State, type UpdateResult } from "../state.ts";
-import { blockAt } from "../transcript.ts";
+import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
+import { applyEditKey } from "../keys/edit-keys.ts";
+import { bringIntoView } from "../model/scroll.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
+import { blockAt } from "../model/transcript.ts";
 import { isBefore, isOpen, topPosition, type ScrollPosition } from "../views/window.ts";
 import { findBlocks, patternOf, findRows } from "./find.ts";
 

@@ -1,14 +1,14 @@
 // A question of an agent's over the transcript: who asks, what, the answers to choose from, and one being typed.
-import { stripAnsi, type TextStyle } from "../../kit/ansi.ts";
-import { visiblePart, layOutText } from "../../kit/lay-out.ts";
-import { oneLine } from "../../kit/text.ts";
-import type { Ask } from "../../protocol/control.ts";
-import { shortId } from "../../protocol/node.ts";
-import { wrapRuns, type Row } from "../cards/wrap.ts";
-import { isTypingAnswer } from "../asks.ts";
+import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
+import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { Ask } from "../../protocol/api/control.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import { wrapRuns, type Row } from "../layout/wrap.ts";
+import { isTypingAnswer } from "../model/asks.ts";
 import { drawBox, selectedStyle, firstInView, type OverlayView } from "../overlays/box.ts";
-import { faint } from "../looks.ts";
-import type { State } from "../state.ts";
+import { faint } from "../layout/styles.ts";
+import type { State } from "../model/state.ts";
 
 const edges = 2;
 const hintRows = 1;

@@ -1,5 +1,5 @@
 // Which images are in view, where, and how much of each.
-import type { ImageData } from "../../protocol/node.ts";
+import type { ImageData } from "../../protocol/tree/node.ts";
 import type { VisibleRow } from "./window.ts";
 
 /** It has `rows` rows from `top` on, which may lie above the screen; of them those from `first` on are seen, `seen` in all. */

@@ -1,12 +1,12 @@
 // What lies over the transcript: an overlay that was opened, a question of the agent's with the answer being typed, or the
 // keys after Space.
-import { focusedAsk } from "../asks.ts";
-import { screenCommands } from "../commands.ts";
+import { focusedAsk } from "../model/asks.ts";
+import { screenCommands } from "../keys/commands.ts";
 import { menuView } from "../composer/menu.ts";
-import { keysOf } from "../keymap.ts";
+import { keysOf } from "../keys/keymap.ts";
 import { drawBox, type OverlayView } from "../overlays/box.ts";
 import { renderOverlay } from "../overlays/index.ts";
-import type { State } from "../state.ts";
+import type { State } from "../model/state.ts";
 import { askView } from "./ask.ts";
 
 export function overlayOf(state: State, height: number): OverlayView | null {

@@ -1,20 +1,20 @@
 // The whole screen as rows, from the state alone: the transcript's window, the queue, a rule with what there is to say,
 // the composer and the status bar, and an overlay over the transcript.
-import { stripAnsi } from "../../kit/ansi.ts";
-import { oneLine } from "../../kit/text.ts";
-import type { Ask } from "../../protocol/control.ts";
-import { focusedAsk, waitingAsk } from "../asks.ts";
-import { visiblePart, layOutText } from "../../kit/lay-out.ts";
-import type { EditLine } from "../../kit/line-edit.ts";
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { Ask } from "../../protocol/api/control.ts";
+import { focusedAsk, waitingAsk } from "../model/asks.ts";
+import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
 import { highlightRow, patternOf } from "../search/find.ts";
-import { fit, type Row } from "../cards/wrap.ts";
-import { bad, faint, marker, waiting } from "../looks.ts";
-import { progressText } from "../plan-steps.ts";
-import type { State } from "../state.ts";
-import { blockCount } from "../transcript.ts";
+import { fit, type Row } from "../layout/wrap.ts";
+import { bad, faint, marker, waiting } from "../layout/styles.ts";
+import { progressText } from "../model/plan-steps.ts";
+import type { State } from "../model/state.ts";
+import { blockCount } from "../model/transcript.ts";
 import { askerOf } from "./ask.ts";
 import { visibleImages, type VisibleImage } from "./images.ts";
-import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "./layout.ts";
+import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "../layout/screen-layout.ts";
 import { overlayOf } from "./overlays.ts";
 import { fitSentence } from "./sentence.ts";
 import { statusRow } from "./status.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { cellsOf } from "../cards/cells.ts";
+import { cellsOf } from "../layout/cells.ts";
 import { fitSentence } from "./sentence.ts";
 
 const places = { project: "/home/ada/work/engine", home: "/home/ada" };

@@ -1,7 +1,7 @@
 // A sentence in one row. Where it is too wide its paths get shorter, as seen from the project or from home, and then lose
 // their middle: the end of a sentence says more than that.
-import { cellsOf } from "../cards/cells.ts";
-import { fit } from "../cards/wrap.ts";
+import { cellsOf } from "../layout/cells.ts";
+import { fit } from "../layout/wrap.ts";
 
 /** Absolute; empty where it is not known. */
 export type PathPrefixes = { project: string; home: string };

@@ -1,9 +1,9 @@
 // The status bar: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`. Where that is
 // too wide the counts get shorter and then fewer, then the activity goes; mode and walls always stand there.
-import { shortCount } from "../../kit/text.ts";
-import { fit, type Row } from "../cards/wrap.ts";
-import type { State } from "../state.ts";
-import { costText, totalInput, tokensText } from "../tokens.ts";
+import { shortCount } from "../../kit/text/cut-text.ts";
+import { fit, type Row } from "../layout/wrap.ts";
+import type { State } from "../model/state.ts";
+import { costText, totalInput, tokensText } from "../../protocol/tree/usage-text.ts";
 
 export function statusText(state: State): string {
   const around = (...between: string[]) =>

@@ -1,13 +1,13 @@
 // What a frame costs, counted in what is laid out for it: never more than is in view, however long the transcript is.
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
-import type { Event } from "../../protocol/event.ts";
-import type { Node, Part } from "../../protocol/node.ts";
-import type { Session } from "../../protocol/turn.ts";
-import * as wrap from "../cards/wrap.ts";
-import { blocksOf } from "../fixtures/pressing.ts";
-import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleFocused } from "../scroll.ts";
-import { firstState, type State } from "../state.ts";
-import { update } from "../update.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Node, Part } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import * as wrap from "../layout/wrap.ts";
+import { blocksOf } from "../fixtures/press-keys.ts";
+import { moveFocus, scrollBy, scrollPage, scrollToBeginning, scrollToEnd, toggleFocused } from "../model/scroll.ts";
+import { firstState, type State } from "../model/state.ts";
+import { update } from "../model/update.ts";
 import { renderFrame } from "./screen.ts";
 
 const size = { columns: 80, rows: 24 };

@@ -1,13 +1,13 @@
 // Which rows of the transcript are in view. A place in it is named by block, strip and row, never by a number of rows
 // from the beginning: only what is in view is ever laid out, however long the transcript is.
-import type { Block } from "../blocks.ts";
+import type { Block } from "../model/blocks.ts";
 import { cardStrips, opensByDefault } from "../cards/card.ts";
-import { imageRows, imageSize } from "../cards/image-size.ts";
+import { imageRows, imageSize } from "../layout/image-size.ts";
 import { strip, type Strip } from "../cards/strips.ts";
-import type { Row } from "../cards/wrap.ts";
-import type { State } from "../state.ts";
-import { blockAt, blockCount } from "../transcript.ts";
-import { textColumns, transcriptHeight } from "./layout.ts";
+import type { Row } from "../layout/wrap.ts";
+import type { State } from "../model/state.ts";
+import { blockAt, blockCount } from "../model/transcript.ts";
+import { textColumns, transcriptHeight } from "../layout/screen-layout.ts";
 
 export type ScrollPosition = { block: number; strip: number; row: number };
 

@@ -1,7 +1,7 @@
 // Claude Code's transcripts: one line per content block, linked by `parentUuid`; a rewound conversation branches.
 // Results of calls made at once hang on different lines of one message: here they follow each other.
 import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { Part } from "../../../protocol/node.ts";
+import type { Part } from "../../../protocol/tree/node.ts";
 import {
   callPart,
   contentParts,
@@ -11,7 +11,7 @@ import {
   resultNode,
   timeOf,
   findToolName,
-} from "./draft.ts";
+} from "./draft-node.ts";
 
 export const claude: TranscriptFormat = { recognises, slim, parse };
 

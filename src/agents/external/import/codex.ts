@@ -1,7 +1,7 @@
 // Codex's rollouts: a line of response items. The items of one response become one node; what the program itself put
 // into the conversation (environment, instructions) is left out.
 import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { NewNode, Part } from "../../../protocol/node.ts";
+import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import {
   callPart,
   contentParts,
@@ -11,7 +11,7 @@ import {
   resultNode,
   timeOf,
   findToolName,
-} from "./draft.ts";
+} from "./draft-node.ts";
 
 export const codex: TranscriptFormat = { recognises, slim, parse };
 

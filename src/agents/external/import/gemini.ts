@@ -1,7 +1,7 @@
 // Gemini CLI's chats: records that add or complete a message, `$set` that lists all of them anew, `$rewindTo` that
 // takes some back; older versions wrote one object. A message that was listed anew keeps its first, richer form.
 import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { NewNode, Part } from "../../../protocol/node.ts";
+import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import {
   callPart,
   contentParts,
@@ -11,7 +11,7 @@ import {
   resultNode,
   timeOf,
   findToolName,
-} from "./draft.ts";
+} from "./draft-node.ts";
 
 export const gemini: TranscriptFormat = { recognises, parse };
 

@@ -3,10 +3,10 @@ import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../models/wire/json.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
-import type { ParsedTranscript } from "./draft.ts";
+import type { ParsedTranscript } from "./draft-node.ts";
 import { gemini } from "./gemini.ts";
 import { pi } from "./pi.ts";
-import { assignIds } from "./place.ts";
+import { assignIds } from "./assign-ids.ts";
 
 const timestamp = "2026-11-16T01:02:03.456Z";
 

@@ -1,7 +1,7 @@
 // pi's transcripts: a tree of entries linked by `parentId`; only messages, summaries and compactions become nodes.
 import { type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { NewNode, Part } from "../../../protocol/node.ts";
-import { callPart, contentParts, type DraftNode, type TranscriptFormat, type ParsedTranscript, resultNode, timeOf } from "./draft.ts";
+import type { NewNode, Part } from "../../../protocol/tree/node.ts";
+import { callPart, contentParts, type DraftNode, type TranscriptFormat, type ParsedTranscript, resultNode, timeOf } from "./draft-node.ts";
 
 export const pi: TranscriptFormat = { recognises, parse };
 

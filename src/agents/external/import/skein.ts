@@ -1,13 +1,13 @@
 // Our own transcripts and whole trees (`export --format jsonl`): ids are kept, so that a tree comes back as it was.
 // A file may come from anywhere: what has not the right shape is left out.
 import { isJson, type Json, listAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { ImportedNode, ImportedSession, ImportedTree, ImportedTurn } from "../../../protocol/import.ts";
-import type { Handle } from "../../../protocol/handle.ts";
-import { type Part, type ResultPart, textOf } from "../../../protocol/node.ts";
-import { toolLevels, type Policy, type EnforcedPolicy } from "../../../protocol/policy.ts";
-import { turnStatuses, type TurnError } from "../../../protocol/error.ts";
-import { nodeOfLines, type TreeLine } from "../../../protocol/tree-lines.ts";
-import { assignTurns } from "./place.ts";
+import type { ImportedNode, ImportedSession, ImportedTree, ImportedTurn } from "../../../protocol/tree/import.ts";
+import type { Handle } from "../../../protocol/tree/handle.ts";
+import { type Part, type ResultPart, textOf } from "../../../protocol/tree/node.ts";
+import { toolLevels, type Policy, type EnforcedPolicy } from "../../../protocol/api/policy.ts";
+import { turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
+import { nodeOfLines, type TreeLine } from "../../../protocol/json/tree-lines.ts";
+import { assignTurns } from "./assign-ids.ts";
 
 type Read = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { misshapen: number };
 

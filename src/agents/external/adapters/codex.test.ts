@@ -1,0 +1,309 @@
+import { describe, expect, test } from "bun:test";
+import { eventsOf, lineOf, recordingOf } from "../../../../test/support/cli-recording.ts";
+import type { TurnStatus } from "../../../protocol/api/error.ts";
+import type { Adapter, CliEvent, CliLaunch } from "./adapter.ts";
+import { codexReader } from "./readers/codex-reader.ts";
+import { codex } from "./codex.ts";
+
+const launch: CliLaunch = {
+  prompt: "do it",
+  model: "gpt-6-sol",
+  effort: "high",
+  role: 'You "review".\nAlways.',
+  directory: "/project",
+  addDirs: ["/other"],
+  configDir: "/data/agents/t/codex",
+  start: { how: "new", id: "unused" },
+  endpoint: { url: "http://127.0.0.1:4", token: "throw-away" },
+  isWalled: true,
+  isRoot: true,
+  extraArgs: ["--output-schema=x.json"],
+};
+
+const resume: CliLaunch["start"] = { how: "resume", id: "t-1" };
+const args = (changes: Partial<CliLaunch> = {}): string[] => codex.args({ ...launch, ...changes });
+const settings = (changes: Partial<CliLaunch> = {}): string[] =>
+  args(changes).flatMap((arg) => (arg.startsWith("--config=") ? [arg.slice("--config=".length)] : []));
+
+describe("what Codex is told", () => {
+  test.each<[CliLaunch["start"], string[]]>([
+    [{ how: "new", id: "" }, ["--output-schema=x.json", "--", "do it"]],
+    [resume, ["--output-schema=x.json", "resume", "t-1", "--", "do it"]],
+    [{ how: "fork", id: "t-1", forkId: "" }, ["--output-schema=x.json", "fork", "t-1", "--", "do it"]],
+  ])("a session that begins as %o", (start, wanted) => {
+    const given = args({ start, role: null });
+    expect(given.slice(0, 3)).toEqual(["exec", "--json", "--skip-git-repo-check"]);
+    expect(given.slice(-wanted.length)).toEqual(wanted);
+  });
+
+  test("model, effort, directories and role are passed, as TOML where it is TOML", () => {
+    expect(args()).toContain("--model=gpt-6-sol");
+    expect(args()).toContain("--add-dir=/other");
+    expect(settings()).toContain('model_reasoning_effort="high"');
+    expect(settings()).toContain('developer_instructions="You \\"review\\".\\nAlways."');
+    expect(Bun.TOML.parse(settings().join("\n"))).toMatchObject({ developer_instructions: launch.role });
+  });
+
+  test("what is not given is not passed", () => {
+    const bare = args({ model: null, effort: null, role: null, addDirs: [], endpoint: null }).join(" ");
+    expect(bare).not.toMatch(/--model|reasoning_effort|instructions|add-dir|skein/);
+  });
+
+  test("a session keeps the role of its first turn, so that a later one goes into the prompt", () => {
+    expect(args({ start: resume }).at(-1)).toBe(`${launch.role}\n\ndo it`);
+    expect(settings({ start: resume }).join()).not.toContain("developer_instructions");
+  });
+
+  test("behind our walls its own sandbox is off, which would fail there without a word; without them it is on", () => {
+    expect(args()).toContain("--dangerously-bypass-approvals-and-sandbox");
+    expect(args({ isWalled: false })).not.toContain("--dangerously-bypass-approvals-and-sandbox");
+    expect(args({ isWalled: false })).toContain("--sandbox=workspace-write");
+    expect(settings({ isWalled: false })).toContain('approval_policy="never"');
+  });
+
+  test("its sub-agents, hooks, memories and rules are off, and its user's configuration is not read", () => {
+    const off = ["agents.enabled=false", "features.multi_agent=false", "features.hooks=false", "features.memories=false"];
+    for (const setting of off) expect(settings()).toContain(setting);
+    expect(args()).toContain("--ignore-user-config");
+    expect(args()).toContain("--ignore-rules");
+  });
+
+  test("the token stands in its environment alone and is kept from its tools", () => {
+    expect(codex.env(launch)).toEqual({ CODEX_HOME: launch.configDir, SKEIN_GATEWAY_TOKEN: "throw-away" });
+    expect(codex.env({ ...launch, endpoint: null })).toEqual({ CODEX_HOME: launch.configDir });
+    expect(JSON.stringify([args(), codex.files(launch)])).not.toContain("throw-away");
+    expect(settings()).toContain('model_providers.skein.base_url="http://127.0.0.1:4/v1"');
+    expect(settings()).toContain('shell_environment_policy.exclude=["SKEIN_GATEWAY_TOKEN"]');
+  });
+
+  test("it does not try for ever", () => {
+    expect(settings()).toContain("features.unbounded_connection_retries=false");
+    expect(settings()).toContain("model_providers.skein.request_max_retries=2");
+  });
+
+  test("a prompt that is too long for an argument stands on stdin, and a dash is only a dash", () => {
+    const prompt = "x".repeat(200_000);
+    expect(codex.stdin?.({ ...launch, prompt })).toBe(prompt);
+    expect(args({ prompt }).at(-1)).toBe("-");
+    expect(codex.stdin?.(launch)).toBeNull();
+    expect(args({ prompt: "-", role: null }).at(-1)).toBe("- ");
+  });
+
+  test("its version is read from what it prints", () => {
+    expect(codex.versionOf("codex-cli 0.166.0\n")).toBe("0.166.0");
+    expect(codex.versionOf("")).toBeNull();
+  });
+});
+
+/** Every reader gives the ids of its run a mark of their own. */
+const marked: Adapter = { ...codex, reader: (start) => codexReader(start, "m") };
+const session = "session 00000000-0000-4000-8000-000000000001";
+const ran = (item: string, command: string): string =>
+  `answer ${item}-m=command_execution(${JSON.stringify({ command: `/bin/bash -lc '${command}'` })})`;
+const said = (item: string, text: string): string => `result ${item}-m command_execution${text}`;
+const three = (items: [string, string, string], usage: string): string[] => [
+  session,
+  ran(items[0], "echo one-11"),
+  said(items[0], ": one-11"),
+  ran(items[1], "echo two-12"),
+  said(items[1], ": two-12"),
+  ran(items[2], "echo three-13; exit 3"),
+  said(items[2], " failed: three-13\nexit code 3"),
+  "~ All three were said.",
+  "answer All three were said.",
+  usage,
+  "done",
+];
+const failure = (message: string): string[] => [`failed unknown: ${message}`, "done badly"];
+const retried = (message: string): string[] => [
+  `retry Reconnecting... 1/2 (${message})`,
+  `retry Reconnecting... 2/2 (${message})`,
+  ...failure(message),
+];
+const status = (words: string): string => `unexpected status ${words}, url: http://127.0.0.1:1/v1/responses`;
+
+const recordings: [string, string[], TurnStatus | null][] = [
+  ["new", three(["item_1", "item_2", "item_3"], "usage 25341+25+0+0"), null],
+  ["newest-model", three(["item_0", "item_1", "item_2"], "usage 40758+73+0+0"), null],
+  ["resume", [session, "~ Only this.", "answer Only this.", "usage 12460+6+0+0", "done"], null],
+  ["fork", [session, "~ Only this.", "answer Only this.", "usage 12460+6+0+0", "done"], null],
+  [
+    "thinking",
+    [
+      session,
+      "~ <I weigh it first.>",
+      "~ I look.",
+      `answer <I weigh it first.> I look. ${ran("item_3", "echo seen").slice("answer ".length)}`,
+      said("item_3", ": seen"),
+      "~ It was seen.",
+      "answer It was seen.",
+      "usage 12556+14+0+0",
+      "done",
+    ],
+    null,
+  ],
+  [
+    "parallel",
+    [
+      session,
+      ran("item_1", "echo right"),
+      said("item_1", ": right"),
+      ran("item_2", "echo left"),
+      said("item_2", ": left"),
+      "~ Both.",
+      "answer Both.",
+      "usage 12573+12+0+0",
+      "done",
+    ],
+    null,
+  ],
+  ["status-400", [session, ...failure("prompt is too long: 210000 tokens > 200000 maximum")], "too-long"],
+  ["status-401", [session, ...retried(status("401 Unauthorized: invalid x-api-key"))], "auth"],
+  ["status-404", [session, ...retried(status("404 Not Found: model: no-such-model"))], "broken"],
+  ["status-429", [session, ...failure("exceeded retry limit, last status: 429 Too Many Requests")], "rate-limited"],
+  ["status-500", [session, ...retried("We’re currently experiencing high demand, which may cause temporary errors.")], "overloaded"],
+  ["status-529", [session, ...retried(status("529 <unknown status code>: Overloaded"))], "overloaded"],
+  ["refused", [session, ...retried("Connection failed: error sending request")], "network"],
+  [
+    "dropped",
+    [session, ...retried("stream disconnected before completion: Transport error: network error: error decoding response body")],
+    "network",
+  ],
+  ["unknown-resume", [], null],
+  ["killed", [session, ran("item_1", "echo begun; sleep 600")], null],
+  ["empty", [session, "usage 6193+0+0+0", "done"], null],
+];
+
+describe("what Codex printed", () => {
+  test.each(recordings)("%s", (scenario, wanted, kind) => {
+    const events = eventsOf(marked, recordingOf("codex", scenario).stdout);
+    expect(events.map(lineOf)).toEqual(wanted);
+    const failed = events.find((event) => event.type === "failed");
+    expect(failed === undefined ? null : codex.failureOf(failed.message)).toBe(kind);
+  });
+
+  test("its usage is that of the whole thread, a fork's with what was before it", () => {
+    for (const scenario of ["new", "resume", "fork"]) {
+      const usage = eventsOf(codex, recordingOf("codex", scenario).stdout).find((event) => event.type === "usage");
+      expect(usage?.isThreadTotal).toBe(true);
+    }
+  });
+
+  test("only a session that is not there counts as lost", () => {
+    expect(codex.isSessionLost?.(recordingOf("codex", "unknown-resume").stderr)).toBe(true);
+    for (const scenario of ["resume", "status-401"]) expect(codex.isSessionLost?.(recordingOf("codex", scenario).stderr)).toBe(false);
+  });
+
+  test("two runs of one thread never give the same id to two calls", () => {
+    const ids = [1, 2].flatMap(() =>
+      eventsOf(codex, recordingOf("codex", "new").stdout).flatMap((event) => (event.type === "result" ? [event.call] : [])),
+    );
+    expect(new Set(ids).size).toBe(6);
+  });
+});
+
+describe("what Codex never printed, but might", () => {
+  const read = (lines: (object | string)[], start?: CliLaunch["start"]): CliEvent[] => {
+    const reader = codexReader(start, "m");
+    const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+    return [...texts.flatMap((text) => reader.line(text)), ...reader.end()];
+  };
+  const item = (when: string, fields: object): object => ({ type: `item.${when}`, item: fields });
+  const message = (text: string): object => item("completed", { id: "i", type: "agent_message", text });
+  const total = {
+    type: "turn.completed",
+    usage: { input_tokens: 100, cached_input_tokens: 60, cache_write_input_tokens: 10, output_tokens: 5 },
+  };
+
+  test("turns of the past that a resumed thread repeats are not told again", () => {
+    const past = [{ type: "turn.started" }, message("old"), total];
+    const events = read(
+      [{ type: "thread.started", thread_id: "t" }, ...past, ...past, { type: "turn.started" }, message("new"), total],
+      resume,
+    );
+    expect(events.map(lineOf)).toEqual(["session t", "~ new", "answer new", "usage 30+5+60+10", "done"]);
+  });
+
+  test("a pause shows that this is the turn: from then on everything is told at once", () => {
+    const reader = codexReader(resume, "m");
+    const line = (value: object): string[] => reader.line(JSON.stringify(value)).map(lineOf);
+    expect(line({ type: "turn.started" })).toEqual([]);
+    expect(line(message("one"))).toEqual([]);
+    expect(reader.quiet?.().map(lineOf)).toEqual(["~ one"]);
+    expect(line(message("two"))).toEqual(["~ two"]);
+  });
+
+  test("calls that begin together are one answer, told as soon as nothing more comes", () => {
+    const reader = codexReader(undefined, "m");
+    const start = (id: string): CliEvent[] =>
+      reader.line(JSON.stringify(item("started", { id, type: "command_execution", command: id, status: "in_progress" })));
+    expect([...start("a"), ...start("b")]).toEqual([]);
+    expect(reader.quiet?.().map(lineOf)).toEqual(['answer a-m=command_execution({"command":"a"}) b-m=command_execution({"command":"b"})']);
+    expect(reader.quiet?.()).toEqual([]);
+    const done = { id: "b", type: "command_execution", command: "b", aggregated_output: "out", exit_code: 0, status: "completed" };
+    expect(reader.line(JSON.stringify(item("completed", done))).map(lineOf)).toEqual(["result b-m command_execution: out"]);
+  });
+
+  test("changes of files, other servers' tools, searches and lists are calls with results", () => {
+    const changes = [{ path: "/p/a", kind: "add" }];
+    const error = { message: "no table" };
+    const events = read([
+      item("completed", { id: "1", type: "file_change", changes, status: "completed" }),
+      item("completed", { id: "2", type: "mcp_tool_call", server: "db", tool: "query", arguments: { q: 1 }, status: "failed", error }),
+      item("started", { id: "3", type: "web_search", query: "" }),
+      item("completed", { id: "3", type: "web_search", query: "skein" }),
+      item("started", { id: "4", type: "todo_list", items: [{ text: "a", completed: false }] }),
+      item("updated", { id: "4", type: "todo_list", items: [{ text: "a", completed: true }] }),
+      item("completed", { id: "4", type: "todo_list", items: [{ text: "a", completed: true }] }),
+    ]);
+    expect(events.map(lineOf)).toEqual([
+      `answer 1-m=file_change(${JSON.stringify({ changes })})`,
+      "result 1-m file_change: add /p/a",
+      'answer 2-m=db.query({"q":1})',
+      "result 2-m db.query failed: no table",
+      'answer 3-m=web_search({"query":""})',
+      "result 3-m web_search: ",
+      'answer 4-m-1=todo_list({"items":[{"text":"a","completed":false}]})',
+      "result 4-m-1 todo_list: noted",
+      'answer 4-m-2=todo_list({"items":[{"text":"a","completed":true}]})',
+      "result 4-m-2 todo_list: noted",
+    ]);
+  });
+
+  test("lines that are no JSON, or cut, are garbage; kinds that nobody knows yet are passed over", () => {
+    const cut = recordingOf("codex", "new").stdout.split("\n")[1]!.slice(0, 60);
+    const events = read(["Segmentation fault", cut, { type: "later" }, message("yes")]);
+    expect(events.map((event) => event.type)).toEqual(["garbage", "garbage", "text.delta", "answer"]);
+    expect(read(["x".repeat(1 << 20)])[0]).toMatchObject({ text: "x".repeat(2000) });
+  });
+
+  test("advice to retry is no retry", () => {
+    const text = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.";
+    const events = read([
+      { type: "error", message: text },
+      { type: "turn.failed", error: { message: text } },
+    ]);
+    expect(events.map((event) => event.type)).toEqual(["failed", "done"]);
+  });
+
+  test("an error that ends nothing by itself is told at the end", () => {
+    expect(read([{ type: "error", message: "it went wrong" }]).map(lineOf)).toEqual(["failed unknown: it went wrong"]);
+  });
+});
+
+test.each([
+  ["Missing environment variable: `SKEIN_GATEWAY_TOKEN`.", "auth"],
+  ["Your access token could not be refreshed. Please log out and sign in again.", "auth"],
+  ["You've hit your usage limit. Upgrade to Pro", "rate-limited"],
+  ["stream disconnected before completion: Overloaded", "overloaded"],
+  ["Your input exceeds the context window of this model. Please adjust your input and try again.", "too-long"],
+  ["Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.", "too-long"],
+  ["stream disconnected before completion: Incomplete response returned, reason: content_filter", "refused"],
+  ["Invalid prompt: we've limited access to this content for safety reasons.", "refused"],
+  ["Selected model is at capacity. Please try a different model.", "overloaded"],
+  ["Quota exceeded. Check your plan and billing details.", "rate-limited"],
+  ["Error: thread/resume failed: no rollout found for thread id x", "broken"],
+  ["something else", null],
+] as const)("'%s' means %s", (message, kind) => {
+  expect(codex.failureOf(message)).toBe(kind);
+});

@@ -1,0 +1,63 @@
+// What the words of an agent's CLI say about how its turn ended. One table for the vendors' and networks' own words,
+// which every CLI hands on in its way; what only one CLI says stands in its adapter.
+import type { TurnStatus } from "../../../protocol/api/error.ts";
+import { isJson, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+
+export type FailurePattern = [RegExp, TurnStatus];
+
+/** The first row that fits decides. */
+const rows: FailurePattern[] = [
+  [
+    /(prompt|input|request) (is )?too (long|large)|maximum context|context[ _](length|window|size)|request_too_large|exceeds? the (context|maximum)|token count .{0,40}exceeds|ContextOverflow/i,
+    "too-long",
+  ],
+  [
+    /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|connection (error|refused|reset)|fetch failed|socket (hang up|connection was closed)|unable to connect|cannot connect to|network error|^terminated$|other side closed/i,
+    "network",
+  ],
+  [
+    /authentication_error|permission_error|invalid_api_key|UNAUTHENTICATED|PERMISSION_DENIED|(invalid|incorrect|no) (x-)?api[- ]key|api key not (valid|found)|invalid auth method|unauthorized/i,
+    "auth",
+  ],
+  [
+    /rate.?limit|RESOURCE_EXHAUSTED|too many requests|insufficient_quota|quota (exceeded|exhausted)|exhausted your|credit balance/i,
+    "rate-limited",
+  ],
+  [/content_filter|content_policy|PROHIBITED_CONTENT|"?SAFETY"?\b|refused to answer|was blocked/, "refused"],
+  [/not_found_error|model_not_found|NOT_FOUND|model.{0,80}not found|no such model/i, "broken"],
+  [/overloaded|UNAVAILABLE|service unavailable|api_error|server_error|internal server error|"INTERNAL"|bad gateway/i, "overloaded"],
+];
+
+const statuses: Record<string, TurnStatus> = {
+  "401": "auth",
+  "403": "auth",
+  "404": "broken",
+  "413": "too-long",
+  "429": "rate-limited",
+};
+
+/** `own` comes first: words that only this CLI uses. */
+export function matchFailure(message: string, own: readonly FailurePattern[] = []): TurnStatus | null {
+  const row = [...own, ...rows].find(([words]) => words.test(message));
+  if (row !== undefined) return row[1];
+  const status = /(?:^|\bstatus(?: ?code)?["']?[: ]+|\bcode["']?[: ]+|\bHTTP[ /]*)([45]\d\d)\b/i.exec(message)?.[1];
+  if (status === undefined) return null;
+  return statuses[status] ?? (status.startsWith("5") ? "overloaded" : null);
+}
+
+/** The sentence in what may be a vendor's whole error body, with the status before it. */
+export function plainMessage(message: string): string {
+  const start = message.indexOf("{");
+  const body = start === -1 ? null : parseJson(message.slice(start));
+  const inner = body === null ? "" : innermost(body);
+  if (inner === "") return message.trim();
+  const before = message.slice(0, start).trim().replace(/:$/, "");
+  return before === "" ? inner : `${before}: ${inner}`;
+}
+
+function innermost(body: Record<string, unknown>): string {
+  const error = objectAt(body, "error") ?? body;
+  const said = textAt(error, "message");
+  const deeper = said.startsWith("{") ? parseJson(said) : null;
+  return isJson(deeper) ? innermost(deeper) || said : said;
+}

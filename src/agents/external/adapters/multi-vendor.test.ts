@@ -1,0 +1,16 @@
+import { expect, test } from "bun:test";
+import { vendorRoute } from "./multi-vendor.ts";
+
+test.each([
+  ["claude-opus-5-5", "anthropic", "anthropic"],
+  ["gpt-5.2", "openai", "openai-responses"],
+  ["o3", "openai", "openai-responses"],
+  ["gemini-3.8-flash", "gemini", "gemini"],
+  ["something-else", "anthropic", "anthropic"],
+])("%s is a model of %s", (model, vendor, wire) => {
+  expect(vendorRoute(model)).toMatchObject({ vendor, wire });
+});
+
+test("without a model it is the first vendor", () => {
+  expect(vendorRoute(null).vendor).toBe("anthropic");
+});

@@ -1,0 +1,231 @@
+import { describe, expect, test } from "bun:test";
+import { eventsOf, lineOf, recordingOf } from "../../../../test/support/cli-recording.ts";
+import type { CliLaunch } from "./adapter.ts";
+import { instructionsFile } from "./multi-vendor.ts";
+import { pi } from "./pi.ts";
+
+const launch: CliLaunch = {
+  prompt: "do it",
+  model: "claude-sonnet-4-5",
+  effort: null,
+  role: null,
+  directory: "/project",
+  addDirs: [],
+  configDir: "/own",
+  start: { how: "new", id: "id-1" },
+  endpoint: { url: "http://127.0.0.1:1", token: "token-1" },
+  isWalled: true,
+  isRoot: false,
+  extraArgs: [],
+};
+
+const session = "session 00000000-0000-4000-8000-000000000001";
+
+/** What the recorded runs say, deltas included. */
+const told: Record<string, string[]> = {
+  new: [
+    session,
+    'answer call_t1s0n0=bash({"command":"echo one-11"}) 1371+7+0+0',
+    "result call_t1s0n0 bash: one-11",
+    'answer call_t1s1n0=bash({"command":"echo two-12"}) 1418+7+0+0',
+    "result call_t1s1n0 bash: two-12",
+    'answer call_t1s2n0=bash({"command":"echo three-13; exit 3"}) 1466+9+0+0',
+    "result call_t1s2n0 bash failed: three-13\n\n\nCommand exited with code 3",
+    "~ All three were said.",
+    "answer All three were said. 1524+5+0+0",
+    "usage 5779+28+0+0 $0.0178",
+    "done",
+  ],
+  resume: [session, "~ Only this.", "answer Only this. 1393+3+0+0", "usage 1393+3+0+0 $0.0042", "done"],
+  fork: [session, "~ Only this.", "answer Only this. 1393+3+0+0", "usage 1393+3+0+0 $0.0042", "done"],
+  thinking: [
+    session,
+    "~ <I weigh it first.>",
+    "~ I look.",
+    'answer <I weigh it first.> I look. call_t1s0n0=bash({"command":"echo seen"}) 1371+12+0+0',
+    "result call_t1s0n0 bash: seen",
+    "~ It was seen.",
+    "answer It was seen. 1450+3+0+0",
+    "usage 2821+15+0+0 $0.0087",
+    "done",
+  ],
+  parallel: [
+    session,
+    'answer call_t1s0n0=bash({"command":"echo left"}) call_t1s0n1=bash({"command":"echo right"}) 1371+12+0+0',
+    "result call_t1s0n0 bash: left",
+    "result call_t1s0n1 bash: right",
+    "~ Both.",
+    "answer Both. 1465+2+0+0",
+    "usage 2836+14+0+0 $0.0087",
+    "done",
+  ],
+  "status-400": [session, "failed too-long: 400: prompt is too long: 210000 tokens > 200000 maximum", "usage 0+0+0+0", "done badly"],
+  "status-401": [session, "failed auth: 401: invalid x-api-key", "usage 0+0+0+0", "done badly"],
+  "status-404": [session, "failed broken: 404: model: no-such-model", "usage 0+0+0+0", "done badly"],
+  "status-429": [
+    session,
+    "retry 429: Too many requests",
+    "retry 429: Too many requests",
+    "failed rate-limited: 429: Too many requests",
+    "usage 0+0+0+0",
+    "done badly",
+  ],
+  "status-500": [
+    session,
+    "retry 500: Internal server error",
+    "retry 500: Internal server error",
+    "failed overloaded: 500: Internal server error",
+    "usage 0+0+0+0",
+    "done badly",
+  ],
+  "status-529": [
+    session,
+    "retry 529: Overloaded",
+    "retry 529: Overloaded",
+    "failed overloaded: 529: Overloaded",
+    "usage 0+0+0+0",
+    "done badly",
+  ],
+  refused: [
+    session,
+    "retry Connection error.",
+    "retry Connection error.",
+    "failed network: Connection error.",
+    "usage 0+0+0+0",
+    "done badly",
+  ],
+  dropped: [
+    session,
+    "~ Only this.",
+    "retry terminated",
+    "~ Only this.",
+    "retry terminated",
+    "~ Only this.",
+    "answer Only this.",
+    "failed network: terminated",
+    "usage 4113+3+0+0 $0.0124",
+    "done badly",
+  ],
+  "unknown-resume": [],
+  killed: [session, 'answer call_t1s0n0=bash({"command":"echo begun; sleep 600"}) 1371+9+0+0'],
+  empty: [session, "usage 1371+0+0+0 $0.0041", "done"],
+};
+
+describe("the recorded runs of pi", () => {
+  test.each(Object.keys(told))("%s is told as it was", (scenario) => {
+    expect(eventsOf(pi, recordingOf("pi", scenario).stdout).map(lineOf)).toEqual(told[scenario]!);
+  });
+
+  test("every failure of the model ends with exit code 0", () => {
+    for (const scenario of ["status-401", "status-429", "status-500", "refused"]) expect(recordingOf("pi", scenario).exitCode).toBe(0);
+  });
+
+  test("an unknown session is only told on stderr", () => {
+    const { exitCode, stderr } = recordingOf("pi", "unknown-resume");
+    expect([exitCode, pi.failureOf(stderr), pi.isSessionLost?.(stderr)]).toEqual([1, "broken", true]);
+  });
+});
+
+test("a version that repeats the whole message with each delta and has no last event is read the same way", () => {
+  const message = {
+    role: "assistant",
+    content: [{ type: "text", text: "Hello" }],
+    model: "m",
+    usage: { input: 5, output: 2 },
+    stopReason: "stop",
+  };
+  const update = (delta: string) => ({
+    type: "message_update",
+    message,
+    assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta, partial: message },
+  });
+  const stream = [
+    { type: "session", version: 3, id: "s-1", cwd: "/project" },
+    { type: "agent_start" },
+    update("Hel"),
+    update("lo"),
+    { type: "message_end", message },
+    { type: "agent_end", messages: [message] },
+  ];
+  const stdout = stream.map((event) => JSON.stringify(event)).join("\n");
+  expect(eventsOf(pi, stdout).map(lineOf)).toEqual(["session s-1", "~ Hel", "~ lo", "answer Hello 5+2+0+0", "usage 5+2+0+0", "done"]);
+});
+
+test("a line that is none of its events, or that was cut, is garbage and spoils nothing", () => {
+  const { stdout } = recordingOf("pi", "resume");
+  const lines = stdout.split("\n");
+  const spoilt = ["Warning: hello", "null", "[1]", '{"type":7}', lines[0]!.slice(0, 40), "", ...lines].join("\n");
+  const events = eventsOf(pi, spoilt).map(lineOf);
+  expect(events.filter((line) => line.startsWith("garbage"))).toHaveLength(5);
+  expect(events.filter((line) => !line.startsWith("garbage"))).toEqual(told["resume"]!);
+  for (let cut = 0; cut < stdout.length; cut += 37) expect(() => eventsOf(pi, stdout.slice(0, cut))).not.toThrow();
+});
+
+describe("how pi is started", () => {
+  const sessionFlags = ["--session", "--session-id", "--fork"];
+  const flags = (changes: Partial<CliLaunch>): string[] => pi.args({ ...launch, ...changes });
+  const sessionOf = (changes: Partial<CliLaunch>): string[] =>
+    flags(changes).flatMap((word, at, all) => (sessionFlags.includes(word) ? [word, all[at + 1]!] : []));
+
+  test("a new session gets our id, a resumed one must exist, a fork has both", () => {
+    expect(sessionOf({})).toEqual(["--session-id", "id-1"]);
+    expect(sessionOf({ start: { how: "resume", id: "id-1" } })).toEqual(["--session", "id-1"]);
+    expect(sessionOf({ start: { how: "fork", id: "id-1", forkId: "id-2" } })).toEqual(["--fork", "id-1", "--session-id", "id-2"]);
+  });
+
+  test("nothing of the user's or the project's own is loaded", () => {
+    expect(flags({})).toContain("--no-extensions");
+    expect(flags({})).toContain("--no-skills");
+    expect(flags({})).toContain("--no-approve");
+    expect(pi.env(launch)).toMatchObject({ PI_CODING_AGENT_SESSION_DIR: "/own/sessions", PI_OFFLINE: "1" });
+    const elsewhere = pi.env({ ...launch, endpoint: { url: "http://127.0.0.1:2", token: "t" } })["PI_CODING_AGENT_DIR"];
+    expect(elsewhere).toMatch(/^\/own\/led-/);
+    expect(elsewhere).not.toBe(pi.env(launch)["PI_CODING_AGENT_DIR"]);
+  });
+
+  test("the prompt is the last word and never a flag or a file", () => {
+    expect(flags({ prompt: "--help" }).slice(-2)).toEqual(["--", "--help"]);
+    expect(flags({ prompt: "@types are wrong" }).at(-1)).toBe(" @types are wrong");
+    const long = { ...launch, prompt: "long ".repeat(30_000) };
+    expect([pi.args(long).includes("--"), pi.stdin?.(long) === long.prompt, pi.stdin?.(launch)]).toEqual([false, true, null]);
+    expect(flags({ extraArgs: ["--verbose"] }).slice(-3)).toEqual(["--verbose", "--", "do it"]);
+  });
+
+  test("the effort, the role and the directories are passed on", () => {
+    const own = { ...launch, effort: "high", role: "Be brief.", addDirs: ["/more"] };
+    const words = pi.args(own);
+    expect(words[words.indexOf("--thinking") + 1]).toBe("high");
+    expect(words[words.indexOf("--append-system-prompt") + 1]).toBe(`/own/${instructionsFile(own)}`);
+    expect(pi.files(own)[instructionsFile(own)]).toBe("Be brief.\n\nBesides the working directory you may work in: /more");
+    expect(flags({})).not.toContain("--append-system-prompt");
+  });
+
+  test.each([
+    ["claude-opus-5-5", "anthropic/claude-opus-5-5", "anthropic", "http://127.0.0.1:1", "ANTHROPIC_API_KEY"],
+    ["gpt-5.2", "openai/gpt-5.2", "openai", "http://127.0.0.1:1/v1", "OPENAI_API_KEY"],
+    ["gemini-3-pro-preview", "google/gemini-3-pro-preview", "google", "http://127.0.0.1:1/v1beta", "GEMINI_API_KEY"],
+  ])("%s is asked for at its own vendor, with one credential", (model, named, provider, baseUrl, variable) => {
+    const own = { ...launch, model };
+    const words = pi.args(own);
+    expect(words[words.indexOf("--model") + 1]).toBe(named);
+    expect(JSON.parse(modelsIn(own))).toEqual({ providers: { [provider]: { baseUrl } } });
+    expect(Object.entries(pi.env(own)).filter(([, value]) => value === "token-1")).toEqual([[variable, "token-1"]]);
+    expect(Object.values(pi.files(own)).join("")).not.toContain("token-1");
+  });
+
+  test("its own sign-in leaves models and keys alone", () => {
+    const own = { ...launch, endpoint: null, model: null };
+    expect(pi.args(own)).not.toContain("--model");
+    expect(JSON.parse(modelsIn(own))).toEqual({ providers: {} });
+    expect(Object.keys(pi.env(own)).some((name) => name.endsWith("_API_KEY"))).toBeFalse();
+  });
+
+  test("its version is the line that is one", () => {
+    expect(pi.versionOf("1.5.0\n")).toBe("1.5.0");
+    expect(pi.versionOf("Error: needs node 22.19.0 or later\n")).toBeNull();
+  });
+});
+
+function modelsIn(launch: CliLaunch): string {
+  return pi.files(launch)[`${pi.env(launch)["PI_CODING_AGENT_DIR"]!.replace("/own/", "")}/models.json`]!;
+}

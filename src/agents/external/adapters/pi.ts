@@ -1,0 +1,251 @@
+// pi: how it is started and what its lines mean. It never asks and has no walls of its own, ends with 0 on every
+// failure of the model, and says in its messages what went wrong. Older versions repeat the whole message with each
+// delta, which is not read.
+import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import type { Part } from "../../../protocol/tree/node.ts";
+import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
+import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
+import { instructionsFile, instructionsOf, vendorKeyVariables, vendorRoute } from "./multi-vendor.ts";
+import { matchFailure, type FailurePattern, plainMessage } from "./failure-patterns.ts";
+import { callPart, contentParts } from "../import/draft-node.ts";
+import { garbageEvent } from "./readers/json-line.ts";
+import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
+import { piSignIn } from "../credentials/sign-ins.ts";
+
+export const pi: Adapter = {
+  name: "pi",
+  program: "pi",
+  install: "npm install -g @earendil-works/pi-coding-agent",
+  vendor: "anthropic",
+  wire: "anthropic",
+  vendorOf: (model) => {
+    const { vendor, wire } = vendorRoute(model);
+    return { vendor, wire };
+  },
+  signIn: piSignIn,
+  keys: vendorKeyVariables,
+  ids: "ours",
+  canFork: true,
+  resumesAnywhere: false,
+  efforts: ["low", "medium", "high", "xhigh"],
+  takesRole: true,
+  versionOf: (output) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1] ?? null,
+  files,
+  env,
+  args,
+  forbiddenArgs: [
+    "--mode",
+    "--print",
+    "-p",
+    "--session",
+    "--session-id",
+    "--session-dir",
+    "--no-session",
+    "--fork",
+    "--continue",
+    "-c",
+    "--resume",
+    "-r",
+    "--model",
+    "--models",
+    "--provider",
+    "--api-key",
+    "--thinking",
+    "--extension",
+    "-e",
+    "--approve",
+    "-a",
+    "--export",
+    "--list-models",
+    "--",
+  ],
+  stdin: promptOnStdin,
+  reader,
+  failureOf: (message) => matchFailure(message, ownWords),
+  isSessionLost: (message) => /No session found matching|Session found in different project/.test(message),
+  transcript: (nativeId) => `sessions/*_${nativeId}.jsonl`,
+};
+
+const ownWords: FailurePattern[] = [[/No session found matching|session .*not found/i, "broken"]];
+
+function files(launch: CliLaunch): Record<string, string> {
+  const settings = {
+    retry: { enabled: true, maxRetries: 2, baseDelayMs: 1000, maxAgentDelayMs: 10_000, provider: { maxRetries: 0 } },
+    enableInstallTelemetry: false,
+    enableAnalytics: false,
+    cacheWarming: "off",
+    defaultProjectTrust: "never",
+  };
+  return {
+    [`${placeOf(launch)}/settings.json`]: JSON.stringify(settings),
+    [`${placeOf(launch)}/models.json`]: modelsOf(launch),
+    [instructionsFile(launch)]: instructionsOf(launch),
+  };
+}
+
+function modelsOf({ model, endpoint }: CliLaunch): string {
+  const route = vendorRoute(model);
+  // Anthropic's clients add the version to the address themselves.
+  const path = route.wire === "anthropic" ? "" : route.path;
+  return JSON.stringify({ providers: endpoint === null ? {} : { [route.provider]: { baseUrl: `${endpoint.url}${path}` } } });
+}
+
+/** Turns of one tree may run at once, and be led elsewhere; only their sessions lie together. */
+function placeOf(launch: CliLaunch): string {
+  return `led-${Bun.hash(modelsOf(launch)).toString(36)}`;
+}
+
+function env(launch: CliLaunch): Record<string, string> {
+  return {
+    PI_CODING_AGENT_DIR: `${launch.configDir}/${placeOf(launch)}`,
+    PI_CODING_AGENT_SESSION_DIR: `${launch.configDir}/sessions`,
+    PI_OFFLINE: "1",
+    PI_TELEMETRY: "0",
+    PI_SKIP_VERSION_CHECK: "1",
+    ...(launch.endpoint === null ? {} : { [vendorRoute(launch.model).keyVariable]: launch.endpoint.token }),
+  };
+}
+
+function args(launch: CliLaunch): string[] {
+  const { model, effort, start, prompt } = launch;
+  return [
+    "--print",
+    "--mode",
+    "json",
+    "--no-extensions",
+    "--no-skills",
+    "--no-prompt-templates",
+    "--no-themes",
+    "--no-approve",
+    ...(model === null ? [] : ["--model", `${vendorRoute(model).provider}/${model}`]),
+    ...(effort === null ? [] : ["--thinking", effort]),
+    ...(instructionsOf(launch) === "" ? [] : ["--append-system-prompt", `${launch.configDir}/${instructionsFile(launch)}`]),
+    ...sessionArgs(start),
+    ...launch.extraArgs,
+    // A word that begins with @ would be taken for a file.
+    ...(isLongPrompt(launch) ? [] : ["--", prompt.startsWith("@") ? ` ${prompt}` : prompt]),
+  ];
+}
+
+function sessionArgs(start: CliLaunch["start"]): string[] {
+  if (start.how === "new") return ["--session-id", start.id];
+  return start.how === "resume" ? ["--session", start.id] : ["--fork", start.id, "--session-id", start.forkId];
+}
+
+type State = {
+  usage: Usage;
+  costUsd: number;
+  raw: unknown[];
+  /** A message that failed: it counts only when it is not tried again. */
+  failed: { parts: Part[]; error: string } | null;
+  hasEnded: boolean;
+  isDone: boolean;
+};
+
+function reader(): CliReader {
+  const state: State = { usage: zeroUsage, costUsd: 0, raw: [], failed: null, hasEnded: false, isDone: false };
+  return {
+    line: (text) => {
+      const event = parseJson(text);
+      return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(state, event);
+    },
+    // Versions before 1.0 say nothing after `agent_end`.
+    end: () => (state.hasEnded && !state.isDone ? settle(state, false) : lost(state)),
+  };
+}
+
+function read(state: State, event: Json): CliEvent[] {
+  switch (event["type"]) {
+    case "session":
+      return [{ type: "session", id: textAt(event, "id") }];
+    case "message_update":
+      return delta(objectAt(event, "assistantMessageEvent"));
+    case "message_end":
+      return message(state, objectAt(event, "message"));
+    case "tool_execution_end":
+      return [toolResult(event)];
+    case "auto_retry_start":
+    case "summarization_retry_scheduled":
+      state.failed = null;
+      return [{ type: "retry", message: plainMessage(textAt(event, "errorMessage")) }];
+    case "agent_start":
+      state.hasEnded = false;
+      return [];
+    case "agent_end":
+      state.hasEnded = event["willRetry"] !== true;
+      return [];
+    case "agent_settled":
+      return state.isDone ? [] : settle(state, event["aborted"] === true);
+    default:
+      return [];
+  }
+}
+
+function delta(update: Json | undefined): CliEvent[] {
+  const text = textAt(update, "delta");
+  if (text === "") return [];
+  if (update?.["type"] === "text_delta") return [{ type: "text.delta", text }];
+  return update?.["type"] === "thinking_delta" ? [{ type: "thinking.delta", text }] : [];
+}
+
+function message(state: State, said: Json | undefined): CliEvent[] {
+  if (said?.["role"] !== "assistant") return [];
+  const parts = listAt(said, "content").flatMap(answerPart);
+  const usage = usageOf(objectAt(said, "usage"));
+  state.usage = addUsage(state.usage, usage);
+  state.costUsd += numberAt(objectAt(objectAt(said, "usage"), "cost"), "total") ?? 0;
+  state.raw.push(said["usage"]);
+  const isFailed = said["stopReason"] === "error" || said["stopReason"] === "aborted";
+  state.failed = isFailed ? { parts, error: textAt(said, "errorMessage") || `stopped: ${textAt(said, "stopReason")}` } : null;
+  if (isFailed) return [];
+  if (parts.length === 0) return [];
+  const model = textAt(said, "model");
+  return [{ type: "answer", parts, usage, ...(model === "" ? {} : { model }) }];
+}
+
+function answerPart(block: Json): Part[] {
+  const thinking = textAt(block, "thinking");
+  if (block["type"] === "toolCall") return [callPart(textAt(block, "id"), textAt(block, "name"), block["arguments"])];
+  if (block["type"] === "thinking") return thinking === "" ? [] : [{ kind: "thinking", text: thinking }];
+  return contentParts([block]);
+}
+
+function usageOf(counts: Json | undefined): Usage {
+  const count = (key: string): number => numberAt(counts, key) ?? 0;
+  return { input: count("input"), output: count("output"), cacheRead: count("cacheRead"), cacheWrite: count("cacheWrite") };
+}
+
+function toolResult(event: Json): CliEvent {
+  const parts = contentParts(objectAt(event, "result")?.["content"]);
+  const images = parts.flatMap((part) => (part.kind === "image" ? [{ mime: part.mime, base64: part.base64 }] : []));
+  return {
+    type: "result",
+    call: textAt(event, "toolCallId"),
+    name: textAt(event, "toolName"),
+    text: parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n"),
+    isError: event["isError"] === true,
+    ...(images.length > 0 ? { images } : {}),
+  };
+}
+
+function settle(state: State, isAborted: boolean): CliEvent[] {
+  state.isDone = true;
+  const { usage, costUsd, raw } = state;
+  const total: CliEvent = { type: "usage", usage, isThreadTotal: false, raw, ...(costUsd > 0 ? { costUsd } : {}) };
+  if (state.failed !== null) {
+    const failed = lost(state);
+    const said = failed.findLast((event) => event.type === "failed")?.message;
+    return [...failed, total, { type: "done", isError: true, ...(said === undefined ? {} : { message: said }) }];
+  }
+  return [total, { type: "done", isError: isAborted }];
+}
+
+/** The failed message that nothing followed: what it had said is kept. */
+function lost(state: State): CliEvent[] {
+  const { failed } = state;
+  if (failed === null) return [];
+  state.failed = null;
+  const kind = pi.failureOf(failed.error);
+  const answer: CliEvent[] = failed.parts.length > 0 ? [{ type: "answer", parts: failed.parts }] : [];
+  return [...answer, { type: "failed", message: plainMessage(failed.error), ...(kind === null ? {} : { kind }) }];
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import type { CallPart } from "../../../protocol/tree/node.ts";
+import { openAsksForLater, createQuestionReader } from "./questions.ts";
+
+const call = (input: Record<string, unknown>, name = "AskUserQuestion"): CallPart => ({ kind: "call", id: "c", name, input });
+const options = [{ label: "red", description: "warm" }, { label: "blue" }];
+
+test("the questions of a call are read with the labels of their options, and odd ones are passed over", () => {
+  const read = createQuestionReader("AskUserQuestion");
+  expect(read(call({ questions: [{ question: "Which?", options }, { question: "Why?" }] }))).toEqual([
+    { question: "Which?", options: ["red", "blue"] },
+    { question: "Why?", options: [] },
+  ]);
+  for (const input of [{}, { questions: "Which?" }, { questions: [null, 7, {}, { question: " " }] }]) expect(read(call(input))).toEqual([]);
+  expect(read(call({ questions: [{ question: "Which?" }] }, "Bash"))).toEqual([]);
+});
+
+test("every question is asked, and the end of the turn names the first", async () => {
+  const asked: string[] = [];
+  const ask = async ({ question }: { question: string }) => ({ type: "later" as const, ask: `id-0000-${asked.push(question)}` });
+  const error = await openAsksForLater({ ask }, [
+    { question: "Which?", options: [] },
+    { question: "Why?", options: [] },
+  ]);
+  expect(asked).toEqual(["Which?", "Why?"]);
+  expect(error).toEqual({
+    kind: "needs-input",
+    message: "Which? (and 1 more)",
+    hint: 'skein answer d-0000-1 "…"; `skein asks` lists them all',
+  });
+});

@@ -1,0 +1,344 @@
+// A turn over ACP against a peer that answers as it is told to: what is asked of it, and what is made of what it says.
+import { describe, expect, test } from "bun:test";
+import type { TurnStatus } from "../../../protocol/api/error.ts";
+import type { Json } from "../../../models/wire/json.ts";
+import { createAcpDialogue, isAcpSessionLost } from "./acp-client.ts";
+import type { CliEvent, CliLaunch, CliDialogue } from "../adapters/adapter.ts";
+
+const launch: CliLaunch = {
+  prompt: "do it",
+  model: null,
+  effort: null,
+  role: null,
+  directory: "/project",
+  addDirs: [],
+  configDir: "/config",
+  start: { how: "new", id: "unused" },
+  endpoint: null,
+  isWalled: true,
+  isRoot: false,
+  extraArgs: [],
+};
+
+type Say = (message: Json) => void;
+type Answer = (params: Json, say: Say) => Json | Promise<Json>;
+type Failing = { error: Json };
+type Asked = { method: string; params: Json };
+type Played = { events: CliEvent[]; asked: Asked[]; replies: Json[]; isEnded: boolean; talk: CliDialogue };
+
+const hello = { protocolVersion: 1, agentInfo: { name: "peer", version: "1.2.3" }, agentCapabilities: { loadSession: true } };
+const usual: Record<string, Answer> = {
+  initialize: () => hello,
+  "session/new": () => ({ sessionId: "s-1" }),
+  "session/load": () => ({}),
+  "session/resume": () => ({}),
+  authenticate: () => ({}),
+  "session/set_model": () => ({}),
+  "session/set_config_option": () => ({}),
+  "session/prompt": (_, say) => {
+    say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Done." } }));
+    return { stopReason: "end_turn" };
+  },
+};
+
+function update(body: Json): Json {
+  return { method: "session/update", params: { sessionId: "s-1", update: body } };
+}
+
+function failing(code: number, message: string, data?: unknown): Answer {
+  return () => ({ error: { code, message, data } }) satisfies Failing;
+}
+
+/** Until it has heard enough, or nothing more is said. */
+async function play(answers: Record<string, Answer>, changes: Partial<CliLaunch> = {}): Promise<Played> {
+  const played: Omit<Played, "talk"> = { events: [], asked: [], replies: [], isEnded: false };
+  const lines: string[] = [];
+  const waiting: Promise<void>[] = [];
+  const say: Say = (message) => void lines.push(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  const hear = (text: string): void => {
+    const message = JSON.parse(text) as Json;
+    if (typeof message["method"] !== "string") return void played.replies.push(message);
+    const [method, params] = [message["method"], message["params"] as Json];
+    played.asked.push({ method, params });
+    const answer = { ...usual, ...answers }[method];
+    if (answer === undefined || message["id"] === undefined) return;
+    waiting.push(
+      (async () => {
+        const result = await answer(params, say);
+        say("error" in result ? { id: message["id"], ...result } : { id: message["id"], result });
+      })(),
+    );
+  };
+  const talk = createAcpDialogue({ ...launch, ...changes }, { write: hear, end: () => (played.isEnded = true) });
+  for (let idle = 0; idle < 20 && !played.isEnded; idle += 1) {
+    await Promise.all(waiting.splice(0));
+    for (const line of lines.splice(0)) {
+      played.events.push(...talk.line(line));
+      idle = 0;
+    }
+    await Bun.sleep(changes.start === undefined ? 0 : 30);
+  }
+  played.events.push(...talk.end());
+  return { ...played, talk };
+}
+
+const said = (played: Played) => played.events.filter((event) => event.type !== "text.delta" && event.type !== "thinking.delta");
+
+describe("a turn", () => {
+  test("greets, begins a session, prompts, and leaves", async () => {
+    const played = await play({});
+    expect(played.asked.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
+    expect(played.asked[0]?.params).toMatchObject({
+      protocolVersion: 1,
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+    });
+    expect(played.asked[1]?.params).toEqual({ cwd: "/project", mcpServers: [] });
+    expect(played.asked[2]?.params).toEqual({ sessionId: "s-1", prompt: [{ type: "text", text: "do it" }] });
+    expect(said(played)).toEqual([
+      { type: "session", id: "s-1", version: "1.2.3" },
+      { type: "answer", parts: [{ kind: "text", text: "Done." }] },
+      { type: "done", isError: false },
+    ]);
+    expect(played.isEnded).toBe(true);
+  });
+
+  test("tells text, thinking, calls, results and plans in order, calls with what is known of them by then", async () => {
+    const played = await play({
+      "session/prompt": (_, say) => {
+        say(update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "Hm." } }));
+        say(
+          update({
+            sessionUpdate: "plan",
+            entries: [
+              { content: "look", status: "completed" },
+              { content: "act", status: "pending" },
+            ],
+          }),
+        );
+        say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "I look." } }));
+        say(update({ sessionUpdate: "tool_call", toolCallId: "c1", title: "bash", kind: "execute", status: "pending", rawInput: {} }));
+        say(
+          update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "in_progress", title: "ls", rawInput: { command: "ls" } }),
+        );
+        const content = [{ type: "content", content: { type: "text", text: "a b" } }];
+        say(update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed", content }));
+        say(update({ sessionUpdate: "tool_call", toolCallId: "c2", title: "Edit a file", kind: "edit", status: "pending" }));
+        say(update({ sessionUpdate: "tool_call_update", toolCallId: "c2", status: "failed", rawOutput: { error: "no such file" } }));
+        say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Do" } }));
+        say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "ne." } }));
+        return { stopReason: "end_turn" };
+      },
+    });
+    expect(said(played).slice(1)).toEqual([
+      {
+        type: "answer",
+        parts: [
+          { kind: "thinking", text: "Hm.Plan:\n[x] look\n[ ] act\n" },
+          { kind: "text", text: "I look." },
+          { kind: "call", id: "c1", name: "bash", input: { command: "ls" } },
+        ],
+      },
+      { type: "result", call: "c1", name: "bash", text: "a b", isError: false },
+      { type: "answer", parts: [{ kind: "call", id: "c2", name: "edit", input: { title: "Edit a file" } }] },
+      { type: "result", call: "c2", name: "edit", text: "no such file", isError: true },
+      { type: "answer", parts: [{ kind: "text", text: "Done." }] },
+      { type: "done", isError: false },
+    ]);
+    expect(played.events.flatMap((event) => (event.type === "text.delta" ? [event.text] : []))).toEqual(["I look.", "Do", "ne."]);
+  });
+
+  test("passes over lines of a log and updates that it does not know", async () => {
+    const played = await play({});
+    expect(played.talk.line("npm warn something")).toEqual([{ type: "garbage", text: "npm warn something" }]);
+    const other = await play({
+      "session/prompt": (_, say) => (say(update({ sessionUpdate: "usage_update", used: 1 })), { stopReason: "end_turn" }),
+    });
+    expect(said(other).at(-1)).toEqual({ type: "done", isError: true, message: "it ended without an answer" });
+  });
+});
+
+describe("a session of its own", () => {
+  const resume = { start: { how: "resume", id: "s-9" } } as const;
+
+  test("is loaded, and what it repeats of it is not told again", async () => {
+    const played = await play(
+      {
+        "session/load": (_, say) => {
+          say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "old words" } }));
+          void Bun.sleep(20).then(() =>
+            say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "old words" } })),
+          );
+          return {};
+        },
+      },
+      resume,
+    );
+    expect(played.asked.map(({ method }) => method)).toEqual(["initialize", "session/load", "session/prompt"]);
+    expect(JSON.stringify(played.events)).not.toContain("old words");
+    expect(said(played)[0]).toEqual({ type: "session", id: "s-9", version: "1.2.3" });
+  });
+
+  test("is resumed where it can be, which repeats nothing", async () => {
+    const can = { loadSession: true, sessionCapabilities: { resume: {} } };
+    const played = await play({ initialize: () => ({ ...hello, agentCapabilities: can }) }, resume);
+    expect(played.asked[1]).toMatchObject({ method: "session/resume", params: { sessionId: "s-9", cwd: "/project" } });
+  });
+
+  test("that can't be gone on with is lost, and not remembered where it keeps none", async () => {
+    const lost = await play({ "session/load": failing(-32602, "Invalid params", { details: "no session s-9" }) }, resume);
+    const failed = lost.events.find((event) => event.type === "failed");
+    expect(isAcpSessionLost(failed?.message ?? "")).toBe(true);
+    expect(failed?.message).toContain("no session s-9");
+    expect(lost.asked.map(({ method }) => method)).not.toContain("session/prompt");
+    const none = { initialize: () => ({ protocolVersion: 1 }) };
+    expect(isAcpSessionLost(JSON.stringify((await play(none, resume)).events))).toBe(true);
+    expect((await play(none)).events.some((event) => event.type === "session")).toBe(false);
+  });
+});
+
+describe("a model", () => {
+  const models = { currentModelId: "auto", availableModels: [{ modelId: "auto" }, { modelId: "m-2" }] };
+  const option = {
+    id: "model",
+    category: "model",
+    currentValue: "google/a",
+    options: [{ value: "google/a" }, { group: "more", options: [{ value: "google/m-2" }] }],
+  };
+
+  test("is told as an option of the session, by whatever its vendor is called", async () => {
+    const open = { "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) };
+    const played = await play(open, { model: "m-2", vendor: "gemini" });
+    expect(played.asked[2]).toEqual({
+      method: "session/set_config_option",
+      params: { sessionId: "s-1", configId: "model", value: "google/m-2" },
+    });
+    const same = await play(open, { model: "a", vendor: "gemini" });
+    expect(same.asked.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
+  });
+
+  test("is told by its id to one that keeps a list, also when it is not on it", async () => {
+    const open = { "session/new": () => ({ sessionId: "s-1", models }) };
+    const [listed, other] = [await play(open, { model: "m-2", vendor: "x" }), await play(open, { model: "m-3", vendor: "x" })];
+    expect(listed.asked[2]).toEqual({ method: "session/set_model", params: { sessionId: "s-1", modelId: "m-2" } });
+    expect(other.asked[2]?.params).toMatchObject({ modelId: "m-3" });
+  });
+
+  test("that it does not take, or can't be told, ends the turn before the prompt", async () => {
+    const refused = await play(
+      { "session/new": () => ({ sessionId: "s-1", models }), "session/set_model": failing(-32602, "unknown model") },
+      { model: "m-3" },
+    );
+    expect(refused.events.at(-1)).toMatchObject({ type: "failed", message: "it does not take the model m-3: unknown model" });
+    const untold = await play({}, { model: "m-3" });
+    expect(untold.events.at(-1)).toMatchObject({ type: "failed", message: "it has no way to be told a model" });
+    const unknown = await play({ "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) }, { model: "m-3" });
+    expect(unknown.events.at(-1)).toMatchObject({ type: "failed", message: "it does not know the model m-3" });
+    for (const played of [refused, untold, unknown]) expect(played.asked.map(({ method }) => method)).not.toContain("session/prompt");
+  });
+});
+
+describe("permissions", () => {
+  const options = [
+    { optionId: "always", kind: "allow_always" },
+    { optionId: "once", kind: "allow_once" },
+    { optionId: "no", kind: "reject_once" },
+  ];
+  const asking =
+    (kind: string): Answer =>
+    async (_, say) => {
+      const toolCall = { toolCallId: "c1", title: "rm -rf build", kind, status: "pending" };
+      say({ id: 77, method: "session/request_permission", params: { sessionId: "s-1", toolCall, options } });
+      await Bun.sleep(5);
+      say(update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed" }));
+      say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Done." } }));
+      return { stopReason: "end_turn" };
+    };
+
+  test.each([
+    [true, "execute", "once", "allowed"],
+    [false, "execute", "no", "not allowed"],
+    [false, "read", "once", "allowed"],
+  ])(
+    "with walls %j and the kind %s are answered with %s, and that is recorded beside the call",
+    async (isWalled, kind, optionId, words) => {
+      const played = await play({ "session/prompt": asking(kind) }, { isWalled });
+      expect(played.replies).toEqual([{ jsonrpc: "2.0", id: 77, result: { outcome: { outcome: "selected", optionId } } }]);
+      expect(said(played).slice(1, 3)).toMatchObject([
+        { type: "answer", parts: [{ kind: "call", id: "c1", name: kind, input: { title: "rm -rf build" } }] },
+        { type: "below", call: "c1", event: { type: "answer", parts: [{ text: expect.stringContaining(`rm -rf build; ${words}`) }] } },
+      ]);
+      expect(said(played)[3]).toMatchObject({ type: "result", call: "c1" });
+    },
+  );
+
+  test("are all that it may ask for: files and terminals are its own business, behind the walls", async () => {
+    const played = await play({
+      "session/prompt": async (_, say) => {
+        say({ id: 1, method: "fs/read_text_file", params: { path: "/etc/shadow" } });
+        say({ id: 2, method: "terminal/create", params: { command: "sh" } });
+        await Bun.sleep(5);
+        return { stopReason: "end_turn" };
+      },
+    });
+    expect(played.replies).toMatchObject([
+      { id: 1, error: { code: -32601 } },
+      { id: 2, error: { code: -32601 } },
+    ]);
+  });
+});
+
+describe("an end", () => {
+  test.each([
+    ["refusal", "refused"],
+    ["max_tokens", "too-long"],
+    ["max_turn_requests", "budget"],
+    ["cancelled", "cancelled"],
+  ])("for the reason %s is of the kind %s", async (stopReason, kind) => {
+    expect((await play({ "session/prompt": () => ({ stopReason }) })).events.at(-1)).toMatchObject({ type: "failed", kind });
+  });
+
+  test.each<[Record<string, Answer>, TurnStatus | undefined, string]>([
+    [{ "session/prompt": failing(-32603, "Internal error", { details: "401 invalid x-api-key" }) }, "auth", "invalid x-api-key"],
+    [{ "session/prompt": failing(429, "Rate limit exceeded. Try again later.") }, "rate-limited", "Rate limit"],
+    [{ "session/prompt": failing(500, "status 503: service unavailable") }, "overloaded", "503"],
+    [{ "session/prompt": failing(-32603, "it broke") }, undefined, "it broke"],
+    [{ initialize: failing(-32601, "what?") }, undefined, "what?"],
+    [{ initialize: () => ({ protocolVersion: 7 }) }, "broken", "version 7 of ACP"],
+    [{ "session/new": failing(-32000, "Authentication required") }, "auth", "Authentication required"],
+  ])("by the failure %# is told with its kind", async (answers, kind, words) => {
+    const played = await play(answers);
+    const last = played.events.at(-1);
+    expect(last).toMatchObject({ type: "failed", message: expect.stringContaining(words) });
+    expect(last?.type === "failed" ? last.kind : null).toBe(kind);
+    expect(played.isEnded).toBe(true);
+  });
+});
+
+test("one that wants to be signed in is signed in by its key, and by nothing that needs a browser", async () => {
+  const authMethods = [{ id: "oauth-personal" }, { id: "gemini-api-key" }];
+  let isSigned = false;
+  const played = await play({
+    initialize: () => ({ ...hello, authMethods }),
+    authenticate: () => ((isSigned = true), {}),
+    "session/new": () => (isSigned ? { sessionId: "s-1" } : { error: { code: -32000, message: "Authentication required" } }),
+  });
+  expect(played.asked[2]).toEqual({ method: "authenticate", params: { methodId: "gemini-api-key" } });
+  expect(said(played).at(-1)).toEqual({ type: "done", isError: false });
+});
+
+test("a stop is asked for while the prompt runs; before it there is nothing to stop", async () => {
+  const sent: string[] = [];
+  let ends = 0;
+  const talk = createAcpDialogue(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });
+  talk.cancel();
+  expect(ends).toBe(1);
+  for (const [id, result] of [hello, { sessionId: "s-1" }].entries()) {
+    talk.line(JSON.stringify({ jsonrpc: "2.0", id: id + 1, result }));
+    await Bun.sleep(0);
+  }
+  talk.cancel();
+  expect(JSON.parse(sent.at(-1) ?? "")).toEqual({ jsonrpc: "2.0", method: "session/cancel", params: { sessionId: "s-1" } });
+  const half = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Half" } };
+  talk.line(JSON.stringify({ jsonrpc: "2.0", ...update(half) }));
+  expect(talk.end()).toEqual([{ type: "answer", parts: [{ kind: "text", text: "Half" }] }]);
+});

@@ -1,0 +1,170 @@
+// Agents from the configuration: whether what is written makes sense, how they are started, and what they are told.
+import { describe, expect, test } from "bun:test";
+import { Fault } from "../../../protocol/api/error.ts";
+import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
+import type { CliLaunch } from "../adapters/adapter.ts";
+import { configuredAdapter } from "./configured-adapter.ts";
+import { type Recipe, recipeEntry } from "./recipe.ts";
+
+const recipe: Recipe = { command: "mine", args: [], resumeArgs: null, output: "text", env: {}, hint: null };
+const launch: CliLaunch = {
+  prompt: "do it",
+  model: null,
+  effort: null,
+  role: null,
+  directory: "/project",
+  addDirs: [],
+  configDir: "/data/agents/tree/mine",
+  start: { how: "new", id: "chosen" },
+  endpoint: { url: "http://127.0.0.1:8787", token: "throw-away" },
+  isWalled: true,
+  isRoot: false,
+  extraArgs: [],
+};
+const turn: TurnCheckInput = {
+  model: null,
+  toolLevel: "minimal",
+  tools: null,
+  spawn: false,
+  limits: { maxSteps: 1, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null },
+  answerSchema: null,
+  images: [],
+  agentArgs: [],
+  group: null,
+  team: null,
+  project: "/",
+};
+
+function args(changes: Partial<Recipe>, more: Partial<CliLaunch> = {}): string[] {
+  return configuredAdapter("mine", { ...recipe, ...changes }).args({ ...launch, ...more });
+}
+
+function env(changes: Partial<Recipe>, more: Partial<CliLaunch> = {}): Record<string, string> {
+  return configuredAdapter("mine", { ...recipe, ...changes }).env({ ...launch, ...more });
+}
+
+describe("what is written of an agent", () => {
+  test.each([
+    ["claude", {}, "agents.claude: claude is an agent that skein brings along"],
+    ["native", {}, "agents.native: native is an agent"],
+    ["openai", {}, "agents.openai: openai is a vendor of models"],
+    ["mine", { command: null }, "agents.mine.command: there is none"],
+    ["mine", { command: "./mine" }, "agents.mine.command: ./mine is a relative path"],
+    ["mine", { resumeArgs: ["-c"] }, "agents.mine.resume_args: they hold no {session}"],
+    ["mine", { resumeArgs: ["{session}"] }, "agents.mine.resume_args: an agent that prints text can't say"],
+    ["mine", { output: "acp", resumeArgs: ["{session}"] }, "agents.mine.resume_args: an ACP agent has no use"],
+  ] as [string, Partial<Recipe>, string][])("%s with %j is a fault that names the key", (name, changes, says) => {
+    const act = () => recipeEntry(name, { ...recipe, ...changes });
+    expect(act).toThrow(says);
+    expect(act).toThrow(Fault);
+  });
+
+  test.each([
+    [{}, false],
+    [{ output: "json", resumeArgs: ["{session}"] }, true],
+    [{ args: ["{session}"], resumeArgs: ["{session}"] }, true],
+    [{ output: "acp" }, true],
+  ] as [Partial<Recipe>, boolean][])("%j goes on in sessions of its own: %j", (changes, resumes) => {
+    expect(recipeEntry("mine", { ...recipe, ...changes })).toEqual({ name: "mine", canFork: false, vendor: null, resumes });
+    expect(configuredAdapter("mine", { ...recipe, ...changes }).resumes).toBe(resumes);
+  });
+});
+
+describe("its arguments", () => {
+  test.each<[string[], Partial<CliLaunch>, string[]]>([
+    [[], {}, ["do it"]],
+    [["run"], { extraArgs: ["--fast"] }, ["run", "--fast", "do it"]],
+    [["-p", "{prompt}", "--json"], { extraArgs: ["--fast"] }, ["-p", "do it", "--json", "--fast"]],
+    [["--prompt={prompt}"], {}, ["--prompt=do it"]],
+    [["-m", "{model}", "{prompt}"], {}, ["do it"]],
+    [["--quiet", "--model={model}"], {}, ["--quiet", "do it"]],
+    [["-m", "{vendor}/{model}"], { model: "claude-x", vendor: "anthropic" }, ["-m", "anthropic/claude-x", "do it"]],
+    [["--effort", "{effort}", "-C", "{directory}"], { effort: "high" }, ["--effort", "high", "-C", "/project", "do it"]],
+    [["--id", "{session}", "--home={config}"], {}, ["--id", "chosen", "--home=/data/agents/tree/mine", "do it"]],
+    [['{"a":"{prompt}"}', "{other}"], {}, ['{"a":"do it"}', "{other}"]],
+    [[], { prompt: "-rf" }, [" -rf"]],
+  ])("%j become what the program is started with", (template, more, expected) => {
+    expect(args({ args: template }, more)).toEqual(expected);
+  });
+
+  test("are others when it goes on in its own session", () => {
+    const own = { args: ["{prompt}"], resumeArgs: ["--resume", "{session}"] };
+    expect(args(own, { start: { how: "resume", id: "s-1" } })).toEqual(["--resume", "s-1", "do it"]);
+  });
+
+  test("leave out a prompt that is too long for one, which stands on stdin", () => {
+    const prompt = "x".repeat(200_000);
+    expect(args({ args: ["-p", "{prompt}"] }, { prompt })).toEqual(["-p"]);
+    expect(args({}, { prompt })).toEqual([]);
+    expect(configuredAdapter("mine", recipe).stdin?.({ ...launch, prompt })).toBe(prompt);
+    expect(configuredAdapter("mine", recipe).stdin?.(launch)).toBeNull();
+  });
+
+  test("begin the prompt with the directories that were added, which no flag tells", () => {
+    expect(args({}, { addDirs: ["/more", "/other"] })).toEqual(["Besides the working directory you may work in: /more, /other\n\ndo it"]);
+  });
+
+  test("of an ACP agent hold no prompt", () => {
+    expect(args({ args: ["acp"], output: "acp" }, { extraArgs: ["--fast"] })).toEqual(["acp", "--fast"]);
+  });
+});
+
+describe("its environment", () => {
+  test("is a home of its own, without a credential when no vendor has a key", () => {
+    const given = env({});
+    expect(given["HOME"]).toBe("/data/agents/tree/mine/home");
+    expect(Object.keys(given).filter((name) => /KEY|TOKEN|URL/.test(name))).toEqual([]);
+  });
+
+  test("leads to the gateway for the vendors that can be asked", () => {
+    const wires = ["anthropic", "openai-responses", "gemini"] as const;
+    expect(env({}, { endpoint: { url: "http://127.0.0.1:1", token: "t", wires } })).toMatchObject({
+      ANTHROPIC_BASE_URL: "http://127.0.0.1:1",
+      ANTHROPIC_API_KEY: "t",
+      OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+      OPENAI_API_KEY: "t",
+      GOOGLE_GEMINI_BASE_URL: "http://127.0.0.1:1",
+      GEMINI_API_KEY: "t",
+    });
+    expect(env({}, { endpoint: { url: "u", token: "t", wires: ["openai-chat"] } })).toMatchObject({ OPENAI_API_KEY: "t" });
+  });
+
+  test("has what was written last, with the places filled in", () => {
+    expect(env({ env: { HOME: "/home/me", DIR: "{config}/x", ANTHROPIC_API_KEY: "mine" } })).toMatchObject({
+      HOME: "/home/me",
+      DIR: "/data/agents/tree/mine/x",
+      ANTHROPIC_API_KEY: "mine",
+    });
+  });
+});
+
+describe("a model", () => {
+  const check = (changes: Partial<Recipe>, model: string | null) => () =>
+    configuredAdapter("mine", { ...recipe, ...changes }).check?.({ ...turn, model });
+
+  test("that it can't be told is refused, and so is an effort", () => {
+    expect(check({}, "anthropic/claude-x")).toThrow("mine can't be told a model: its args hold no {model}");
+    expect(check({ args: ["{model}"] }, "anthropic/claude-x:high")).toThrow("can't be told an effort");
+    expect(check({}, null)).not.toThrow();
+    expect(check({ args: ["{model}", "{effort}"] }, "anthropic/claude-x:high")).not.toThrow();
+    expect(check({ output: "acp" }, "anthropic/claude-x")).not.toThrow();
+  });
+});
+
+describe("a session that is lost", () => {
+  const isLost = configuredAdapter("mine", recipe).isSessionLost;
+
+  test.each([
+    "Session abc not found",
+    "Error: no conversation with id 7",
+    "unknown thread 12",
+    "could not resume session x",
+    "The session has expired",
+  ])("is known by %j", (message) => {
+    expect(isLost?.(message)).toBe(true);
+  });
+
+  test.each(["401 invalid x-api-key", "Rate limit exceeded", "model not found", "it broke"])("is not seen in %j", (message) => {
+    expect(isLost?.(message)).toBe(false);
+  });
+});

@@ -1,0 +1,154 @@
+// An adapter made from the configuration: any program that takes a prompt and prints an answer, or speaks ACP. Nothing
+// is known of it but what the user wrote, so it gets a home of its own and no credential that was not named.
+import { parseModelName } from "../../../models/vendors.ts";
+import { Fault } from "../../../protocol/api/error.ts";
+import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
+import type { Adapter, CliEvent, CliLaunch, CliReader } from "../adapters/adapter.ts";
+import { instructionsOf } from "../adapters/multi-vendor.ts";
+import { createAcpDialogue, isAcpSessionLost } from "./acp-client.ts";
+import { claudeReader } from "../adapters/readers/claude-reader.ts";
+import { matchFailure } from "../adapters/failure-patterns.ts";
+import { isLongPrompt, promptOnStdin } from "../adapters/long-prompt.ts";
+import { jsonReader, textReader } from "../adapters/readers/plain-readers.ts";
+import { hasPlaceholder, type Recipe } from "./recipe.ts";
+
+export function configuredAdapter(name: string, recipe: Recipe): Adapter {
+  const isAcp = recipe.output === "acp";
+  return {
+    name,
+    program: recipe.command ?? "",
+    install: recipe.hint ?? `check agents.${name}.command in the config`,
+    vendor: "any",
+    wire: "anthropic",
+    asksAny: true,
+    keys: [],
+    ids: hasPlaceholder(recipe.args, "session") ? "ours" : "theirs",
+    canFork: false,
+    resumes: isAcp || recipe.resumeArgs !== null,
+    resumesAnywhere: false,
+    efforts: [],
+    takesRole: false,
+    versionOf: (output) => /\d+\.\d+\.\d+\S*/.exec(output)?.[0] ?? null,
+    files: () => ({ "home/.keep": "" }),
+    env: (launch) => envOf(recipe, launch),
+    args: (launch) => argsOf(recipe, withPlaces(launch)),
+    forbiddenArgs: [],
+    check: (turn) => check(name, recipe, turn),
+    stdin: (launch) => (isAcp ? null : promptOnStdin(withPlaces(launch))),
+    reader: (start) => readerOf(recipe, start),
+    // Of these only the exit says whether the turn is over.
+    endsByExit: recipe.output === "text" || recipe.output === "json",
+    ...(isAcp ? { talk: (launch, out) => createAcpDialogue(untold(recipe, withPlaces(launch)), out) } : {}),
+    isSessionLost: isAcp ? isAcpSessionLost : (message) => lostWords.test(message),
+    failureOf: (message) => matchFailure(message),
+    transcript: () => "home/**/*",
+  };
+}
+
+/** In the words that most programs would use for it. */
+const lostWords =
+  /(session|conversation|thread|chat)\b.{0,80}(not found|unknown|no longer|does(n't| not) exist|invalid|expired)|(no|unknown|invalid|find|load|resume) .{0,20}(session|conversation|thread|chat)\b/i;
+
+/** It has no flag for directories that skein knows of. */
+function withPlaces(launch: CliLaunch): CliLaunch {
+  const places = instructionsOf({ ...launch, role: null });
+  return places === "" ? launch : { ...launch, prompt: `${places}\n\n${launch.prompt}` };
+}
+
+/** Without what its arguments have told it already. */
+function untold({ args }: Recipe, launch: CliLaunch): CliLaunch {
+  return {
+    ...launch,
+    model: hasPlaceholder(args, "model") ? null : launch.model,
+    effort: hasPlaceholder(args, "effort") ? null : launch.effort,
+  };
+}
+
+function check(name: string, { args, resumeArgs, output }: Recipe, { model }: TurnCheckInput): void {
+  if (model === null || output === "acp") return;
+  const isIn = (placeholder: string) => hasPlaceholder([...args, ...(resumeArgs ?? [])], placeholder);
+  if (!isIn("model")) throw new Fault("usage", `${name} can't be told a model: its args hold no {model}`, { hint: "leave -m out" });
+  if (parseModelName(model).effort !== null && !isIn("effort"))
+    throw new Fault("usage", `${name} can't be told an effort: its args hold no {effort}`, { hint: "name the model without it" });
+}
+
+type Values = Record<"prompt" | "model" | "vendor" | "effort" | "session" | "directory" | "config", string | null>;
+
+function argsOf({ args, resumeArgs, output }: Recipe, launch: CliLaunch): string[] {
+  const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
+  const prompt = isLongPrompt(launch) ? null : promptArgument(launch.prompt);
+  const filled = fill(template, valuesOf(launch, prompt));
+  if (output === "acp" || hasPlaceholder(template, "prompt")) return [...filled, ...launch.extraArgs];
+  return [...filled, ...launch.extraArgs, ...(prompt === null ? [] : [prompt])];
+}
+
+/** What begins with a dash would be a flag. */
+function promptArgument(prompt: string): string {
+  return prompt.startsWith("-") ? ` ${prompt}` : prompt;
+}
+
+function valuesOf(launch: CliLaunch, prompt: string | null): Values {
+  const { model, vendor = null, effort, directory } = launch;
+  return { prompt, model, vendor, effort, session: launch.start.id, directory, config: launch.configDir };
+}
+
+const placeholder = /\{(prompt|model|vendor|effort|session|directory|config)\}/g;
+
+/** An argument without its value is left out; where it is the value of a flag, so is the flag. */
+function fill(template: readonly string[], values: Values): string[] {
+  const filled: string[] = [];
+  for (const arg of template) {
+    const names = [...arg.matchAll(placeholder)].map((match) => match[1] as keyof Values);
+    const missing = names.filter((name) => values[name] === null);
+    if (missing.length === 0) filled.push(arg.replaceAll(placeholder, (_, name: keyof Values) => values[name] ?? ""));
+    // A long prompt stands on stdin: its flag may be what makes the program read it.
+    else if (!missing.includes("prompt") && /^\{\w+\}$/.test(arg) && /^--?[a-z][^=]*$/i.test(filled.at(-1) ?? "")) filled.pop();
+  }
+  return filled;
+}
+
+function envOf(recipe: Recipe, launch: CliLaunch): Record<string, string> {
+  const home = `${launch.configDir}/home`;
+  const values = valuesOf(launch, null);
+  const own = Object.entries(recipe.env).map(([name, text]) => [name, fill([text], values)[0] ?? ""] as const);
+  return {
+    HOME: home,
+    XDG_CONFIG_HOME: `${home}/.config`,
+    XDG_DATA_HOME: `${home}/.local/share`,
+    XDG_STATE_HOME: `${home}/.local/state`,
+    XDG_CACHE_HOME: `${home}/.cache`,
+    NO_COLOR: "1",
+    ...gatewayEnv(launch.endpoint),
+    ...Object.fromEntries(own),
+  };
+}
+
+/** For the vendors that can be asked, under the names that most programs know. */
+function gatewayEnv(endpoint: CliLaunch["endpoint"]): Record<string, string> {
+  if (endpoint === null) return {};
+  const { url, token, wires = [] } = endpoint;
+  const hasOpenAi = wires.includes("openai-responses") || wires.includes("openai-chat");
+  return {
+    ...(wires.includes("anthropic") ? { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: token } : {}),
+    ...(hasOpenAi ? { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: token } : {}),
+    ...(wires.includes("gemini") ? { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: token } : {}),
+  };
+}
+
+function readerOf({ output, args, resumeArgs }: Recipe, start: CliLaunch["start"] | undefined): CliReader {
+  const ours = resumeArgs !== null && hasPlaceholder(args, "session") ? (start?.id ?? null) : null;
+  if (output === "json") return jsonReader(ours);
+  return output === "text" ? textReader(ours) : nameless(claudeReader());
+}
+
+/** Whose model it says it is can't be known. */
+function nameless(reader: CliReader): CliReader {
+  const strip = (events: CliEvent[]) => events.map(withoutModel);
+  return { line: (text) => strip(reader.line(text)), end: () => strip(reader.end()) };
+}
+
+function withoutModel(event: CliEvent): CliEvent {
+  if (event.type !== "session" && event.type !== "answer") return event;
+  const { model: _model, ...rest } = event;
+  return rest;
+}

@@ -1,0 +1,209 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { TurnError } from "../../../protocol/api/error.ts";
+import type { Spent } from "../../../protocol/tree/usage.ts";
+import {
+  startGatewayFixture,
+  ask,
+  clients,
+  endpoints,
+  gatewayTo,
+  key,
+  serveStream,
+  stopAll,
+  usage,
+  wires,
+} from "../fixtures/vendor-clients.ts";
+
+afterEach(stopAll);
+
+describe("a request through the gateway", () => {
+  for (const wire of wires) {
+    for (const stream of [true, false]) {
+      test(`${wire}, ${stream ? "as a stream" : "in one piece"}: the vendor's own answer, with the real key, counted`, async () => {
+        const { gateway, server, metered } = startGatewayFixture();
+        const through = await ask(gateway, wire, { stream });
+        const text = await through.text();
+        expect({ status: through.status, said: text.includes("Hello") }).toEqual({ status: 200, said: true });
+        const { headers, text: sent, path } = server.requests[0]!;
+        expect(clients[wire].realKey(headers)).toBe(key);
+        expect(JSON.stringify([headers, sent, path])).not.toContain(gateway.token);
+        expect(text + JSON.stringify([...through.headers])).not.toContain(key);
+        await gateway.close();
+        const { model } = { model: "gemini-3-pro-preview", ...clients[wire].body(stream) };
+        expect(metered).toMatchObject([{ wire, kind: "answer", model, status: 200, usage, costUsd: 0.12, error: null, note: null }]);
+        expect(metered[0]?.firstByteMs).toBeGreaterThan(0);
+        expect(gateway.spent()).toEqual({ usage, costUsd: 0.12 });
+        expect(gateway.requests()).toEqual(metered);
+      });
+    }
+
+    test(`${wire}: a stranger's token is refused in the vendor's words, and nobody is asked`, async () => {
+      const { gateway, server, metered } = startGatewayFixture();
+      for (const token of ["", "sk-skein-wrong", gateway.token.slice(0, -1)]) {
+        const answer = await ask(gateway, wire, { token });
+        const [type, message] = clients[wire].error((await answer.json()) as never);
+        expect([answer.status, type]).toEqual([401, wire === "gemini" ? "UNAUTHENTICATED" : "authentication_error"]);
+        expect(message).toBe("skein: the token is not that of this turn");
+      }
+      expect([server.requests.length, metered.length]).toEqual([0, 0]);
+    });
+
+    test(`${wire}: over the budget it is refused for good in the vendor's words, and told`, async () => {
+      const refusal: TurnError = { kind: "budget", limit: "money", message: "the budget is used up: $0.1200 of $0.1" };
+      let costUsd = 0;
+      const settle = (spent: Spent) => (costUsd += spent.costUsd ?? 0);
+      const { gateway, server, metered } = startGatewayFixture({ reserve: async () => (costUsd >= 0.1 ? refusal : settle) });
+      await (await ask(gateway, wire)).text();
+      const answer = await ask(gateway, wire);
+      const [type, message] = clients[wire].error((await answer.json()) as never);
+      expect([answer.status, type]).toEqual([400, wire === "gemini" ? "INVALID_ARGUMENT" : "invalid_request_error"]);
+      // A CLI that looks for status codes in messages must not find one.
+      expect(message).toBe("skein: this turn's budget is used up");
+      expect(answer.headers.get("x-should-retry")).toBe("false");
+      expect(server.requests.length).toBe(1);
+      expect(metered[1]).toMatchObject({ error: refusal, status: null, costUsd: 0 });
+    });
+
+    test(`${wire}: a vendor that can't be reached is a 502 with its name`, async () => {
+      const nobody = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+      nobody.stop(true);
+      const { gateway, metered } = gatewayTo(`http://127.0.0.1:${nobody.port}`);
+      const answer = await ask(gateway, wire);
+      const [, message] = clients[wire].error((await answer.json()) as never);
+      expect(answer.status).toBe(502);
+      expect(message).toStartWith(`skein: ${endpoints("")[wire].vendor}: `);
+      expect(message).not.toContain(key);
+      expect(metered).toMatchObject([{ status: null, error: { kind: "network" }, costUsd: 0 }]);
+    });
+  }
+
+  test("errors of the vendor pass as they are, but for the key that they quote, and are understood", async () => {
+    const { gateway, server, metered } = startGatewayFixture();
+    for (const [status, kind] of [
+      [401, "auth"],
+      [429, "rate-limited"],
+      [500, "overloaded"],
+    ] as const) {
+      server.setFault({ type: "status", status, message: `no: ${status} for ${key}`, retryAfter: "7" });
+      for (const wire of wires) {
+        const answer = await ask(gateway, wire);
+        expect([answer.status, answer.headers.get("retry-after")]).toEqual([status, "7"]);
+        expect(clients[wire].error((await answer.json()) as never)[1]).toBe(`no: ${status} for [key]`);
+        expect(metered.at(-1)).toMatchObject({ status, costUsd: 0, error: { kind } });
+        expect(JSON.stringify(metered)).not.toContain(key);
+      }
+    }
+  });
+
+  test("an error in mid-stream, and a connection that breaks, reach the client and the record", async () => {
+    const { gateway, server, metered } = startGatewayFixture();
+    for (const wire of wires) {
+      server.setFault({ type: "error-event", message: "too busy" });
+      expect(await (await ask(gateway, wire)).text()).toContain("too busy");
+      expect(metered.at(-1)).toMatchObject({ status: 200, error: { kind: expect.any(String) as string } });
+      server.setFault({ type: "drop", afterEvents: 1 });
+      await expect(ask(gateway, wire).then((answer) => answer.text())).rejects.toThrow();
+      expect(metered.at(-1)).toMatchObject({ status: 200, error: { kind: "network" } });
+    }
+  });
+
+  test("each chunk goes out when it comes", async () => {
+    const steps: (() => void)[] = [];
+    const vendor = serveStream(async function* () {
+      for (const event of ["message_start", "content_block_delta"]) {
+        yield `event: ${event}\ndata: {"type":"${event}"}\n\n`;
+        await new Promise<void>((resolve) => steps.push(resolve));
+      }
+    });
+    const { gateway } = gatewayTo(vendor.url);
+    const reader = (await ask(gateway, "anthropic")).body!.getReader();
+    const next = async () => new TextDecoder().decode((await reader.read()).value);
+    expect(await next()).toContain("message_start");
+    steps.shift()!();
+    expect(await next()).toContain("content_block_delta");
+    steps.shift()!();
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  test("a client that leaves takes the vendor's request with it, and what was used by then is counted", async () => {
+    const { gateway, server, metered } = startGatewayFixture();
+    server.setFault({ type: "stall", afterEvents: 3 });
+    const leaving = new AbortController();
+    const answer = await ask(gateway, "anthropic", { init: { signal: leaving.signal } });
+    await answer.body!.getReader().read();
+    leaving.abort();
+    while (metered.length === 0) await Bun.sleep(5);
+    expect(metered).toMatchObject([{ error: { kind: "cancelled" }, usage: { input: 100, output: 1, cacheRead: 30 } }]);
+  });
+
+  for (const wire of wires) {
+    test(`${wire}: a client that hangs up on the last event has heard all of it`, async () => {
+      const { server } = startGatewayFixture();
+      const whole = await (
+        await fetch(server.url + clients[wire].path(true), { method: "POST", body: JSON.stringify(clients[wire].body(true)) })
+      ).text();
+      const vendor = serveStream(async function* () {
+        yield whole;
+        await new Promise(() => {});
+      });
+      const { gateway, metered } = gatewayTo(vendor.url);
+      const leaving = new AbortController();
+      await (await ask(gateway, wire, { init: { signal: leaving.signal } })).body!.getReader().read();
+      leaving.abort();
+      while (metered.length === 0) await Bun.sleep(5);
+      expect(metered).toMatchObject([{ status: 200, error: null }]);
+    });
+  }
+
+  test("a fault of whoever is asked for the budget or the price ends that request, not the gateway", async () => {
+    const isLast = { now: false };
+    const { gateway, metered } = startGatewayFixture({
+      reserve: async () => {
+        if (isLast.now) throw new Error("no idea");
+        return () => {};
+      },
+      price: () => Promise.reject(new Error("no price")),
+    });
+    expect(await (await ask(gateway, "anthropic")).text()).toContain("Hello");
+    isLast.now = true;
+    expect((await ask(gateway, "anthropic")).status).toBe(502);
+    await gateway.close();
+    expect(metered.map(({ costUsd, error }) => [costUsd, error?.kind])).toEqual([
+      [null, undefined],
+      [0, "broken"],
+    ]);
+  });
+
+  test("close breaks off what runs, reader or not, and counts it", async () => {
+    const { gateway, server, metered } = startGatewayFixture();
+    server.setFault({ type: "stall", afterEvents: 1 });
+    await ask(gateway, "openai-responses");
+    await ask(gateway, "gemini");
+    await gateway.close();
+    expect(metered.map(({ error }) => error?.kind)).toEqual(["cancelled", "cancelled"]);
+    await expect(ask(gateway, "anthropic")).rejects.toThrow();
+  });
+
+  test("what was reserved is given back once, with what the vendor counted, also when the answer breaks off", async () => {
+    const seen: [number, number | null][] = [];
+    const settled: Spent[] = [];
+    const { gateway, server } = startGatewayFixture({
+      reserve: async (request, last) => {
+        seen.push([request.bytes > 0 ? 1 : 0, last?.usage.input ?? null]);
+        return (spent) => settled.push(spent);
+      },
+    });
+    await (await ask(gateway, "anthropic")).text();
+    server.setFault({ type: "stall", afterEvents: 3 });
+    await (await ask(gateway, "gemini")).body!.getReader().read();
+    expect([seen, settled]).toEqual([
+      [
+        [1, null],
+        [1, usage.input],
+      ],
+      [{ usage, costUsd: 0.12 }],
+    ]);
+    await gateway.close();
+    expect(settled).toHaveLength(2);
+  });
+});

@@ -1,0 +1,150 @@
+import { afterAll, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { processStartTime } from "../../../kit/process/processes.ts";
+import { type CliExit, type RunCliOptions, runCli } from "./run-cli.ts";
+
+const root = mkdtempSync(join(tmpdir(), "skein-run-cli-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const never = new AbortController().signal;
+
+async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise<CliExit & { told: string[] }> {
+  const told: string[] = [];
+  const exit = await runCli({
+    command: ["bash", "-c", script],
+    cwd: root,
+    env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
+    stdin: null,
+    passed: null,
+    libc: null,
+    signal: never,
+    logs: null,
+    onLine: (line) => void told.push(line),
+    onOutput: () => {},
+    ...changes,
+  });
+  return { ...exit, told };
+}
+
+test("lines come in order, the last one too when nothing ends it", async () => {
+  const ran = await sh("echo one; echo two; printf thr; exit 3");
+  expect(ran).toMatchObject({ told: ["one", "two", "thr"], exitCode: 3, signal: null, lines: 3, bytes: 11 });
+});
+
+test("a signal is told as one", async () => {
+  expect(await sh("echo one; kill -9 $$")).toMatchObject({ told: ["one"], exitCode: null, signal: "SIGKILL" });
+});
+
+test("stdin ends at once, or after what it was given", async () => {
+  expect((await sh("wc -c")).told).toEqual(["0"]);
+  expect((await sh("wc -c", { stdin: "x".repeat(300_000) })).told).toEqual(["300000"]);
+});
+
+test("who never reads what it was given ends all the same", async () => {
+  expect(await sh("exec 0<&-; echo deaf", { stdin: "x".repeat(3_000_000) })).toMatchObject({ told: ["deaf"], exitCode: 0 });
+});
+
+test("a line over the bound comes cut, and the next one whole", async () => {
+  const lengths: [number, boolean][] = [];
+  await sh("head -c 40000000 /dev/zero | tr '\\0' x; echo; echo next", {
+    onLine: (line, isCut) => void lengths.push([line.length, isCut]),
+  });
+  expect(lengths).toEqual([
+    [16 << 20, true],
+    [4, false],
+  ]);
+});
+
+test("ten megabytes on stderr hold up nothing and are kept to their beginning and end", async () => {
+  const ran = await sh("echo first words >&2; head -c 10000000 /dev/zero | tr '\\0' w >&2; echo last words >&2; echo out");
+  expect(ran.told).toEqual(["out"]);
+  expect(ran.stderr.length).toBeLessThan(20_000);
+  expect(ran.stderr.startsWith("first words")).toBe(true);
+  expect(ran.stderr.trimEnd().endsWith("last words")).toBe(true);
+});
+
+test("everything that was printed before the exit is told, however long each line takes", async () => {
+  const ran = await sh("seq 300", { onLine: () => Bun.sleep(5) });
+  expect(ran.lines).toBe(300);
+});
+
+test("a line is told before the next one is printed", async () => {
+  const go = join(root, "go");
+  const told: string[] = [];
+  await sh(`echo one; until [ -e ${go} ]; do sleep 0.02; done; echo two`, {
+    onLine: async (line) => {
+      told.push(line);
+      if (line === "one") await Bun.write(go, "");
+    },
+  });
+  expect(told).toEqual(["one", "two"]);
+});
+
+test("raw stdout and stderr are appended to files that only the user can read", async () => {
+  const logs = join(root, "deep", "log");
+  await sh("echo out; echo err >&2", { logs });
+  await sh("printf '\\377'", { logs });
+  expect(readFileSync(`${logs}.stdout.log`)).toEqual(Buffer.from([...Buffer.from("out\n"), 255]));
+  expect(readFileSync(`${logs}.stderr.log`, "utf8")).toBe("err\n");
+  expect((await Bun.file(`${logs}.stdout.log`).stat()).mode & 0o077).toBe(0);
+});
+
+/** Its pid, as soon as a line tells it, and a stop at the same time. */
+function stopAtFirst() {
+  const stop = new AbortController();
+  const pids: number[] = [];
+  return {
+    pids,
+    changes: {
+      signal: stop.signal,
+      onLine: (line: string) => {
+        pids.push(...line.split(" ").map(Number));
+        stop.abort();
+      },
+    },
+  };
+}
+
+test("a stop ends one that ignores it, and its children", async () => {
+  const { pids, changes } = stopAtFirst();
+  const ran = await sh("trap '' TERM INT HUP; sleep 300 & echo $$ $!; wait; wait; sleep 300", changes);
+  expect(ran.signal).toBe("SIGKILL");
+  expect(pids.map(processStartTime)).toEqual([null, null]);
+});
+
+test("a stop before the start ends it too", async () => {
+  expect((await sh("sleep 300", { signal: AbortSignal.abort() })).exitCode).not.toBe(0);
+});
+
+test("a daemon that left the session and holds the streams open does not hold up the end, and is ended", async () => {
+  const ran = await sh("setsid -f bash -c 'echo $$ > daemon; sleep 300; :'; until [ -s daemon ]; do sleep 0.02; done; echo done");
+  expect(ran).toMatchObject({ told: ["done"], exitCode: 0 });
+  expect(processStartTime(Number(readFileSync(join(root, "daemon"), "utf8")))).toBeNull();
+});
+
+test("a line that can't be dealt with ends the run and is the error", async () => {
+  const run = sh("echo $$ > own; echo one; sleep 300", { onLine: () => Promise.reject(new Error("the store is full")) });
+  expect(run).rejects.toThrow("the store is full");
+  await run.catch(() => undefined);
+  expect(processStartTime(Number(readFileSync(join(root, "own"), "utf8")))).toBeNull();
+});
+
+test("what can't be started is an error", async () => {
+  expect(sh("", { command: [join(root, "missing")] })).rejects.toThrow();
+  expect(existsSync(join(root, "missing"))).toBe(false);
+});
+
+test("anything printed is a sign of life, on stderr too", async () => {
+  let signs = 0;
+  await sh("echo a >&2; sleep 0.05; printf b", { onOutput: () => (signs += 1) });
+  expect(signs).toBe(2);
+});
+
+test("who prints without a pause does not keep a limit from being held", async () => {
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 100);
+  const ran = await sh("timeout 10 yes; exit 7", { signal: stop.signal, onLine: async () => {} });
+  expect(ran.signal ?? ran.exitCode).not.toBe(7);
+});

@@ -1,0 +1,52 @@
+// AGENTS.md (or CLAUDE.md) from the user's configuration and from the project root down to the directory.
+// A file that leads out of the project by a link is not read: its text would go to a vendor.
+import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { cutText } from "../../../kit/text/cut-text.ts";
+
+const names = ["AGENTS.md", "CLAUDE.md"];
+const maxBytes = 32 * 1024;
+
+export function readContextFiles(directory: string, project: string, configDir: string): { path: string; text: string }[] {
+  const found = [];
+  for (const folder of [configDir, ...foldersBetween(project, directory)]) {
+    const file = firstFile(folder, folder === configDir ? configDir : project);
+    if (file !== null) found.push(file);
+  }
+  return found;
+}
+
+/** From the project down to the directory; only the directory when it lies elsewhere. */
+function foldersBetween(project: string, directory: string): string[] {
+  const path = relative(project, directory);
+  if (path.startsWith("..")) return [directory];
+  const folders = [project];
+  for (let folder = directory; folder !== project && folder !== dirname(folder); folder = dirname(folder)) folders.splice(1, 0, folder);
+  return folders;
+}
+
+function firstFile(folder: string, root: string): { path: string; text: string } | null {
+  for (const name of names) {
+    const path = join(folder, name);
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) continue;
+    if (stat.isSymbolicLink() && !staysInside(path, root)) continue;
+    if (!stat.isFile() && !stat.isSymbolicLink()) continue;
+    try {
+      const cut = cutText(readFileSync(path, "utf8"), maxBytes, { keep: "head" });
+      const note = cut.cutBytes > 0 ? `\n[${cut.cutBytes} more bytes in ${path}]` : "";
+      return { path, text: cut.text + note };
+    } catch {
+      continue; // unreadable for us: the same as absent
+    }
+  }
+  return null;
+}
+
+function staysInside(path: string, root: string): boolean {
+  try {
+    return (realpathSync(path) + sep).startsWith(realpathSync(root) + sep);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+// The tool that asks a person. It is run by the loop, not by the executor; an answer is never made up.
+import { validateInput } from "../../../executor/validate.ts";
+import type { TurnError } from "../../../protocol/api/error.ts";
+import { shortId, type CallPart } from "../../../protocol/tree/node.ts";
+import type { ToolDefinition, ToolOutcome, TurnContext } from "../../../protocol/api/ports.ts";
+
+export const askUserTool: ToolDefinition = {
+  name: "ask_user",
+  description: "Ask the person what only they can decide, and wait.",
+  parameters: {
+    type: "object",
+    properties: { question: { type: "string" }, options: { type: "array", items: { type: "string" } } },
+    required: ["question"],
+  },
+};
+
+/** A question that will be answered after this turn. */
+export type OpenQuestion = { ask: string; question: string };
+
+export async function runAskUser(call: CallPart, { ask, signal }: TurnContext): Promise<ToolOutcome | OpenQuestion> {
+  const { input, problem } = validateInput(askUserTool, call.input);
+  if (problem !== null) return { text: problem, isError: true };
+  const { question, options = [] } = input as { question: string; options?: string[] };
+  if (question.trim() === "") return { text: 'ask_user: "question" is empty', isError: true };
+  if (options.some((option) => typeof option !== "string"))
+    return { text: 'ask_user: "options" must be an array of strings', isError: true };
+  const outcome = await ask({ call: call.id, question, options });
+  switch (outcome.type) {
+    case "answered":
+      return { text: outcome.text, isError: false };
+    case "later":
+      return { ask: outcome.ask, question };
+    case "expired":
+      return { text: signal.aborted ? "The turn was stopped before there was an answer." : unanswered, isError: true };
+  }
+}
+
+const unanswered =
+  "Nobody answered in time. Go on with what needs no answer and say what you assumed, or stop and say what you need to know.";
+
+/** How a turn ends that waits for nobody. */
+export function needsInputError([first, ...others]: [OpenQuestion, ...OpenQuestion[]]): TurnError {
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  return {
+    kind: "needs-input",
+    message: `${first.question}${more}`,
+    hint: `skein answer ${shortId(first.ask)} "…"${others.length === 0 ? "" : "; `skein asks` lists them all"}`,
+  };
+}

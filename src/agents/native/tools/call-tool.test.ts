@@ -1,0 +1,32 @@
+import { afterAll, expect, test } from "bun:test";
+import { createInProcessExecutor } from "../../../executor/fixtures/in-process.ts";
+import type { TransientEventBody } from "../../../protocol/tree/event.ts";
+import type { ToolDefinition } from "../../../protocol/api/ports.ts";
+import { callTool, type ToolCallContext } from "./call-tool.ts";
+
+const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
+afterAll(() => executor.close());
+
+test("what was not allowed is told to the model in the result, and to the person as an event before it", async () => {
+  const events: TransientEventBody[] = [];
+  const tools = {
+    input: { session: "s", turn: "t", directory: "/" },
+    path: () => [],
+    tools: [{ name: "bash" } as ToolDefinition],
+    executor,
+    toolEnv: {},
+    context: { signal: new AbortController().signal },
+    emit: (event: TransientEventBody) => void events.push(event),
+  } as unknown as ToolCallContext;
+  const result = await callTool({ kind: "call", id: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } }, tools);
+  if ("ask" in result) throw new Error("it asked");
+  const { node, failed } = result;
+  const [part] = node.parts;
+  const text = part?.kind === "result" ? part.text : "";
+  expect(text).toStartWith("refused: ");
+  expect(failed).toBe(false);
+  expect(events).toEqual([
+    { type: "tool.started", call: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } },
+    { type: "tool.denied", call: "c1", what: "command", text },
+  ]);
+});

@@ -1,0 +1,53 @@
+// The tools of a team's member: they leave structured mail, by way of whoever runs the team.
+import { validateInput } from "../../../executor/validate.ts";
+import type { CallPart } from "../../../protocol/tree/node.ts";
+import type { ToolDefinition, ToolOutcome, TurnContext } from "../../../protocol/api/ports.ts";
+
+const text = { type: "string" } as const;
+const texts = { type: "array", items: text } as const;
+
+export const teamTools: readonly ToolDefinition[] = [
+  {
+    name: "send_message",
+    description: "Write to other members; they are given it at their next step.",
+    parameters: {
+      type: "object",
+      properties: {
+        to: { type: "string", description: "Names or roles, with commas, or all" },
+        body: text,
+        kind: text,
+        priority: text,
+        subject: text,
+        reply_to: text,
+        attachments: texts,
+      },
+      required: ["to", "body"],
+    },
+  },
+  {
+    name: "report",
+    description: "Say how your work stands: status, artifact (a path), dependency (waiting_for), complete (result success or failure).",
+    parameters: {
+      type: "object",
+      properties: {
+        type: text,
+        text,
+        progress: { type: "number", description: "0 to 1" },
+        path: text,
+        waiting_for: text,
+        result: text,
+        outputs: texts,
+      },
+      required: ["type", "text"],
+    },
+  },
+];
+
+/** Null when it is none of them. */
+export async function callTeamTool(call: CallPart, { team }: Pick<TurnContext, "team">): Promise<ToolOutcome | null> {
+  const tool = teamTools.find(({ name }) => name === call.name);
+  if (tool === undefined || team === undefined) return null;
+  const { input, problem } = validateInput(tool, call.input);
+  if (problem !== null) return { text: problem, isError: true };
+  return { text: await team.post(input), isError: false };
+}

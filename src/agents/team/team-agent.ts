@@ -1,0 +1,35 @@
+// The agent behind `skein team`: it has others work, each in a sub-session with a place of its own, and itself does
+// nothing but record what happens. What it leaves on the path is enough to go on from after any interruption.
+import { Fault } from "../../protocol/api/error.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
+import type { Agent } from "../../protocol/api/ports.ts";
+import { noPreview } from "../no-preview.ts";
+import type { TeamDeps } from "./run/team-run.ts";
+
+export type TeamAgentDeps = TeamDeps & {
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
+  /** Throws where nobody has such a name. */
+  requireAgent: (name: string, model: string | null) => void;
+};
+
+/** What it needs is loaded with the first team. */
+export function teamAgent(parts: TeamAgentDeps): Agent {
+  return {
+    name: "team",
+    takesTasks: false,
+    check: async ({ team, project }) => {
+      if (team === null) throw new Fault("usage", "the agent team takes no task", { hint: 'skein team run "objective"' });
+      if (team.work !== "run") return;
+      (await import("./run/team-turn.ts")).checkTeamRequest(team.wish, await parts.roles(project));
+      const { phases, cast, planner } = team.wish;
+      const members = (phases ?? []).flatMap((phase) => phase.members);
+      for (const { agent, model } of [planner, ...members, ...cast.map((member) => ({ ...member, model: null }))])
+        if (agent !== null) parts.requireAgent(agent, model);
+    },
+    preview: noPreview,
+    async *takeTurn(input, context) {
+      yield* (await import("./run/team-turn.ts")).takeTeamTurn(parts, input, context);
+    },
+    enforced: parts.enforced,
+  };
+}

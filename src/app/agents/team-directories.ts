@@ -1,0 +1,67 @@
+// The directories of teams, seen from outside: what their work would change, a message or a wish left there, and taking
+// one away. The path is made from the project and the team's id, never taken from what a session says.
+import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  addedMembersDirectory,
+  hasLeader,
+  readLoggedTeam,
+  logPath,
+  mailDirectory,
+  teamPaths,
+  teamRepository,
+  type TeamPaths,
+} from "../../agents/team/team-paths.ts";
+import { dropFile, newDropId } from "../../kit/files/drop-file.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import { personAddress } from "../../protocol/team/mail.ts";
+import { toJsonCase } from "../../protocol/json/json-case.ts";
+import type { TeamDirectory, TeamDirectories, Worktrees } from "../../protocol/api/ports.ts";
+
+export function createTeamDirectories(workspaces: Pick<Worktrees, "planMerge" | "patch">): TeamDirectories {
+  const drop = (directory: string, value: unknown): string => {
+    const id = newDropId();
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    dropFile(directory, id, JSON.stringify(value));
+    return id;
+  };
+  return {
+    isKept: (project, team) => statSync(teamPaths(project, team).root, { throwIfNoEntry: false })?.isDirectory() === true,
+    directory: (project, team) => teamPaths(project, team).root,
+    async diff(project, team, { base, work }) {
+      const at = teamRepository(teamPaths(project, team.id), project);
+      const { now, merged, conflicts, changes } = await workspaces.planMerge(at, base, work);
+      const patch = conflicts.length > 0 ? await workspaces.patch(at, base, work) : await workspaces.patch(at, now, merged);
+      return { base, work, conflicts, changes, patch };
+    },
+    post: (project, team, message) => drop(join(mailDirectory(teamPaths(project, team), personAddress), "outbox"), message),
+    ask: (project, team, member) => void drop(addedMembersDirectory(teamPaths(project, team)), toJsonCase(member)),
+    all: (project) => directoriesIn(project).map((name) => directoryOf(teamPaths(project, name), name)),
+    remove(project, team) {
+      const { root } = teamPaths(project, team);
+      rmSync(root, { recursive: true, force: true });
+      return root;
+    },
+  };
+}
+
+/** A link that a repository brings with it leads nowhere. */
+function directoriesIn(project: string): string[] {
+  const teams = [join(project, ".skein"), join(project, ".skein", "teams")];
+  const isDirectory = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!teams.every(isDirectory)) return [];
+  return readdirSync(teams[1]!).filter((name) => /^[0-9a-f]{8}$/.test(name) && isDirectory(join(teams[1]!, name)));
+}
+
+function directoryOf(place: TeamPaths, name: string): TeamDirectory {
+  const touchedAt = lstatSync(place.root).mtimeMs;
+  try {
+    const team = readLoggedTeam(place);
+    if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "it has another team's log");
+    const last = lstatSync(logPath(place), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: hasLeader(place), team };
+  } catch {
+    return { id: name, touchedAt, isLed: hasLeader(place), team: "unknown" };
+  }
+}

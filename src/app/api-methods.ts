@@ -1,0 +1,86 @@
+// The Api rows that belong to no session, put together from the rooms that know the answers.
+import { findProject } from "../config/paths.ts";
+import type { AppContext } from "./create-app.ts";
+import type { Api, VendorAuth, ModelInfo, Settings } from "../protocol/api/api.ts";
+import type { Store } from "../store/store.ts";
+import type { CreateTrialApp } from "./agents/try-agents.ts";
+
+type AppMethods = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
+
+export function createApiMethods(ground: AppContext, store: () => Promise<Store>, build: CreateTrialApp): AppMethods {
+  const { paths, project, config } = ground;
+  return {
+    agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ground) },
+    models: { list: () => listModels(ground) },
+    auth: { status: async () => (await import("./agents/agent-credentials.ts")).withAgentCredentials(ground, await authStatus(ground)) },
+    skills: {
+      async list({ directory }) {
+        const { scanSkills } = await import("../skills/scan-skills.ts");
+        return scanSkills({ directory, project, home: paths.home, configDir: paths.config, trusted: ground.isTrusted() });
+      },
+    },
+    config: {
+      show: async () => (await import("../config/list-values.ts")).listConfig(config),
+      values: async () => settingsOf(config.values),
+      set: async (params) => (await import("../config/set-value.ts")).setConfigValue({ ...params, paths, project }),
+      paths: async () => ({
+        user: paths.userConfig,
+        project: `${project}/.skein/config.jsonc`,
+        config: paths.config,
+        data: paths.data,
+        state: paths.state,
+        cache: paths.cache,
+      }),
+      schema: async () => (await import("../config/schema.ts")).configSchema(),
+    },
+    trust: {
+      show: async ({ directory }) => (await import("../config/trust.ts")).trustState(paths, findProject(directory, paths.home)),
+      grant: async ({ directory }) => (await import("../config/trust.ts")).grantTrust(paths, findProject(directory, paths.home)),
+      revoke: async ({ directory }) => (await import("../config/trust.ts")).revokeTrust(paths, findProject(directory, paths.home)),
+    },
+    plan: {
+      read: async ({ directory }) => (await import("../files/plan-file.ts")).readPlanFile(findProject(directory, paths.home)),
+      async make({ directory }) {
+        const { ensurePlanFile, readPlanFile } = await import("../files/plan-file.ts");
+        ensurePlanFile(findProject(directory, paths.home));
+        return readPlanFile(findProject(directory, paths.home));
+      },
+    },
+    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ground, params) },
+    doctor: {
+      check: async () => (await import("./doctor.ts")).checkMachine(ground, store),
+      tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ground, build, params),
+    },
+  };
+}
+
+/** Without the providers: keys stay in the house. */
+function settingsOf(values: AppContext["config"]["values"]): Settings {
+  const { providers: _providers, agents: _agents, toolEnv: _toolEnv, skills: _skills, unixSockets: _unixSockets, ...settings } = values;
+  return settings;
+}
+
+export async function authStatus(ground: AppContext): Promise<VendorAuth[]> {
+  const { vendorAuth: authRow, vendors } = await import("../models/vendors.ts");
+  const names = new Set([...vendors.map((vendor) => vendor.name), ...Object.keys(ground.providers)]);
+  return [...names].map((name) => authRow(name, { env: ground.env, config: ground.providers[name] }));
+}
+
+async function listModels(ground: AppContext): Promise<ModelInfo[]> {
+  const [{ listModels: list }, { chooseModel }, { localModels }] = await Promise.all([
+    import("../models/catalog.ts"),
+    import("../models/choose-model.ts"),
+    import("../models/vendors.ts"),
+  ]);
+  const auth = await authStatus(ground);
+  const isReady = (vendor: string) => auth.some((row) => row.vendor === vendor && row.ready);
+  const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model }).catch(
+    () => null,
+  );
+  const local = await localModels(auth.find((row) => row.vendor === "ollama")?.baseUrl ?? "");
+  const rows = [
+    ...(await list()).map((row) => ({ ...row, ready: isReady(row.vendor) })),
+    ...local.map((id) => ({ name: `ollama/${id}`, vendor: "ollama", ready: true, contextWindow: null, inputPrice: 0, outputPrice: 0 })),
+  ];
+  return rows.map((row) => ({ ...row, isDefault: row.name === chosen?.model }));
+}

@@ -1,0 +1,53 @@
+// Which executors stay, and in which order they come and go. What they run is tried with real ones in test/journeys.
+import { expect, test } from "bun:test";
+import type { Executor } from "../../protocol/api/ports.ts";
+import { createExecutorPool } from "./executor-pool.ts";
+
+function standing() {
+  const log: string[] = [];
+  const closing = Promise.withResolvers<void>();
+  const make = (name: string) => (): Executor => {
+    log.push(`start ${name}`);
+    const close = async () => {
+      log.push(`close ${name}`);
+      await closing.promise;
+      log.push(`gone ${name}`);
+    };
+    return { listTools: async () => [], callTool: async () => ({ text: name, isError: false }), close };
+  };
+  return { log, make, finish: closing.resolve };
+}
+
+const call = (executor: Executor) => executor.callTool("bash", {}, {} as Parameters<Executor["callTool"]>[2]);
+
+test("of executors that nothing runs in only the latest stay, and those of running turns all do", async () => {
+  const { log, make, finish } = standing();
+  const kept = createExecutorPool((root) => root === "busy");
+  kept.get("b", "busy", make("b"));
+  for (let at = 0; at < 8; at += 1) kept.get(`${at}`, `s${at}`, make(`${at}`));
+  kept.get("0", "s0", make("never"));
+  expect(log.filter((line) => !line.startsWith("start"))).toEqual([]);
+  kept.get("8", "s8", make("8"));
+  kept.get("9", "s9", make("9"));
+  expect(log.filter((line) => !line.startsWith("start"))).toEqual(["close 1", "close 2"]);
+  expect(log).not.toContain("start never");
+  finish();
+  await kept.close();
+  expect(log.filter((line) => line.startsWith("gone"))).toHaveLength(11);
+});
+
+test("one that is wanted again while it ends is started when it is gone", async () => {
+  const { log, make, finish } = standing();
+  const kept = createExecutorPool(() => false);
+  for (let at = 0; at < 9; at += 1) kept.get(`${at}`, `s${at}`, make(`${at}`));
+  expect(log).toContain("close 0");
+  const again = kept.get("0", "s0", make("0 again"));
+  const called = call(again);
+  await Bun.sleep(5);
+  expect(log).not.toContain("start 0 again");
+  finish();
+  expect(await called).toMatchObject({ text: "0 again" });
+  expect(log.indexOf("gone 0")).toBeLessThan(log.indexOf("start 0 again"));
+  await kept.close();
+  expect(log).toContain("gone 0 again");
+});

@@ -1,0 +1,127 @@
+// skein chat: a conversation in the terminal, or line by line from a pipe. The session is kept and can be resumed.
+import type { SessionOpenParams, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
+import { Fault } from "../../../protocol/api/error.ts";
+import { shortId, textOf } from "../../../protocol/tree/node.ts";
+import type { Args, Command, CommandContext, Flag } from "../../parse/command.ts";
+import { oneLine } from "../../../kit/text/cut-text.ts";
+import { nodeLines } from "../../print/spoken.ts";
+import { runFlags } from "./run-flags.ts";
+import { stripControls, styleOf } from "../../terminal/style.ts";
+import { completeEntry } from "../../repl/complete.ts";
+import { slashCommands } from "../../repl/commands.ts";
+import { historyFile, openHistory } from "../../repl/history.ts";
+import { lineInput, pipedInput, type Input } from "../../repl/input.ts";
+import { sessionLabel } from "../../repl/listings.ts";
+import { askAtTip, runRepl, showAsk, type Repl } from "../../repl/repl.ts";
+import { TerminalInput } from "../../repl/terminal-input.ts";
+import { isMessage } from "../../repl/navigate.ts";
+import { readFlags, loadRole, buildSessionOpen, buildTurn } from "./run.ts";
+
+const taken = new Set(
+  "model agent provider role continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
+    " ",
+  ),
+);
+
+export const screenReaderFlag: Flag = {
+  name: "screen-reader",
+  summary: "for those who listen: line by line, each with its kind in words, nothing drawn (the key screen_reader, ACCESSIBLE)",
+};
+
+/** Whether words are to be listened to, by flag, configuration or the environment's own word for it. */
+export function usesScreenReader(flags: ReturnType<typeof readFlags>, settings: Settings, { env, stdin }: CommandContext): boolean {
+  return flags.on("screen-reader") || (stdin.isTty && (settings.screenReader || !["", "0", undefined].includes(env["ACCESSIBLE"])));
+}
+
+export const chat: Command = {
+  name: "chat",
+  summary: "talk with an agent, and walk the tree of the conversation",
+  usage: "[session] [flags]",
+  positionals: { min: 0, max: 1 },
+  flags: [screenReaderFlag, ...runFlags.filter((flag) => taken.has(flag.name))],
+  notes: `Without a session it starts a new one; a name that is not known starts one of that name.
+Limits of time, money and steps hold for each turn. When the agent asks something,
+the next line is the answer, or the number of one of its options.
+
+In the conversation:
+${slashCommands.map(({ name, usage, summary }) => `  ${`/${name} ${usage}`.padEnd(32)}${summary}`).join("\n")}
+
+Without a terminal each line of stdin is a message or a slash command, and the exit code is that of the first that failed:
+  printf '%s\\n' 'list the files' /tree | skein chat`,
+  run: runChat,
+};
+
+async function runChat(args: Args, door: CommandContext): Promise<number> {
+  const flags = readFlags(args, door);
+  const [wanted] = args.positionals;
+  if (wanted !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
+  if (wanted !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
+  return openChat(flags, door, wanted);
+}
+
+export async function openChat(flags: ReturnType<typeof readFlags>, door: CommandContext, wanted: string | undefined): Promise<number> {
+  const ephemeral = flags.on("ephemeral");
+  const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
+  const isSpoken = usesScreenReader(flags, await api.config.values(), door);
+  const isWatched = !isSpoken && door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
+  const asks: TurnStartParams["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
+  const turn = { ...buildTurn(flags, await api.config.values(), door), asks };
+  const role = await loadRole(api, flags);
+  const open = openingOf(buildSessionOpen(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), wanted);
+  const isNew = open.find.by === "new";
+  // Only the session knows who it is that they would go to.
+  const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
+  await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
+  const session = open.find.by === "new" ? null : await api.session.open(open);
+  if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
+  const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [], announced: false, isWatched, isSpoken };
+  await greet(repl);
+  const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, door.project));
+  const input: Input = isWatched
+    ? await TerminalInput.open(door, { history, complete: (line) => completeEntry(repl, line) })
+    : isSpoken
+      ? lineInput(door)
+      : pipedInput(door);
+  try {
+    return await runRepl(repl, input, history.add);
+  } finally {
+    input.close();
+    farewell(repl, ephemeral);
+  }
+}
+
+/** A new session has its id before its first message, so that it can be told. */
+function openingOf(open: SessionOpenParams, wanted: string | undefined): SessionOpenParams {
+  if (wanted !== undefined) return { ...open, find: { by: "name", wanted, orCreate: true } };
+  return open.find.by === "new" ? { ...open, id: Bun.randomUUIDv7() } : open;
+}
+
+async function greet(repl: Repl): Promise<void> {
+  const { api, door, session, open } = repl;
+  const style = styleOf(door.err);
+  const say = (text: string) => door.err.write(`${text}\n`);
+  const help = style.dim("· /help lists the commands");
+  if (session === null || session.tip === null) {
+    say(`New session ${session === null ? shortId(open.id ?? "") : sessionLabel(session)} ${help}`);
+    return;
+  }
+  const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
+  say(`Session ${sessionLabel(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
+  if (repl.isSpoken) say(messages.slice(-2).flatMap(nodeLines).join("\n"));
+  else
+    for (const node of messages.slice(-2))
+      say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), door.err.columns - 6)}`));
+  const ask = await askAtTip(repl);
+  if (ask !== null) showAsk(repl, ask);
+}
+
+function farewell({ door, session }: Repl, ephemeral: boolean): void {
+  if (session === null || ephemeral) return;
+  door.err.write(
+    `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellWord(stripControls(session.name))}\n`,
+  );
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,96 @@
+// skein demo: the main job in a minute, with no key and no network. The model is scripted; nothing else is.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TreeView, TurnStartParams } from "../../../protocol/api/api.ts";
+import { exitCodes, Fault } from "../../../protocol/api/error.ts";
+import { defaultPolicy } from "../../../protocol/api/policy.ts";
+import { bareTurn } from "../../../protocol/api/turn-start.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { demoScript, demoTask } from "./demo-script.ts";
+import { followTurn } from "../../print/follow-turn.ts";
+import { printerFor } from "../../print/printer.ts";
+import { treeText } from "../../print/tree.ts";
+import { styleOf } from "../../terminal/style.ts";
+
+export const demo: Command = {
+  name: "demo",
+  summary: "see a whole run now, with no key and no network",
+  usage: "[--keep] [--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [
+    { name: "keep", summary: "leave the temporary project and its data, and say where" },
+    { name: "json", summary: "print only the result object" },
+  ],
+  notes: "A scripted model drives the real loop, tools, store and transcript in a temporary project.",
+  run: runDemo,
+};
+
+async function runDemo(args: Args, door: CommandContext): Promise<number> {
+  const root = mkdtempSync(join(tmpdir(), "skein-demo-"));
+  const project = join(root, "project");
+  mkdirSync(join(project, ".skein"), { recursive: true });
+  const script = join(root, "script.json");
+  writeFileSync(script, JSON.stringify(demoScript));
+  const api = await door.api({ cwd: project, env: { ...door.env, SKEIN_HOME: join(root, "home") } });
+  try {
+    const isJson = args.flags["json"] === true;
+    const say = (text: string) => (isJson ? undefined : door.err.write(text));
+    const style = styleOf(door.err);
+    say(`${style.bold("skein demo")}: the model is a script; the loop, the tools, the files and the tree are real.\n\n`);
+    say(`${style.bold("$ skein run")} "${demoTask}"\n`);
+    const model = `replay/${script}`;
+    const session = await api.session.open({
+      find: { by: "new" },
+      name: "demo",
+      directory: project,
+      task: demoTask,
+      agent: "native",
+      model,
+      toolLevel: "minimal",
+      parentSession: null,
+      transcriptDir: null,
+    });
+    const printer = await printerFor(isJson ? "json" : "text", door, { stream: true, tools: [] });
+    door.onStop(() => void api.turn.cancel({ session: session.id }));
+    const result = await followTurn(api.turn.start({ ...demoTurn(session.id), prompt: demoTask, model }), printer);
+    if (result.status === "cancelled") return exitCodes.cancelled;
+    const view = await api.session.tree({ session: session.id });
+    const done = result.status === "ok" && wentAsTold(view);
+    if (!done) throw new Fault("internal", "the demo did not go as it should", { hint: "`skein doctor` may say why" });
+    if (isJson) return 0;
+    say(`\n${style.bold("The file it left")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
+    say(
+      `${style.bold("The tree it left")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...door.err, columns: door.err.columns - 2 }))}\n\n`,
+    );
+    say(nextSteps(style, args.flags["keep"] === true ? root : null));
+    return 0;
+  } finally {
+    await api.close();
+    if (args.flags["keep"] !== true) rmSync(root, { recursive: true, force: true });
+  }
+}
+
+/** The script claims that the test failed and then passed: that is checked, not believed. */
+function wentAsTold(view: TreeView): boolean {
+  const tests = view.nodes.flatMap((node) => node.parts).filter((part) => part.kind === "result" && part.name === "bash");
+  return tests.length === 2 && tests.every((part, at) => part.kind === "result" && part.isError === (at === 0));
+}
+
+function demoTurn(session: string): TurnStartParams {
+  const turn = bareTurn(session, defaultPolicy);
+  return { ...turn, limits: { ...turn.limits, maxSteps: 20 }, timeoutMs: 60_000, idleMs: 30_000 };
+}
+
+function nextSteps(style: ReturnType<typeof styleOf>, kept: string | null): string {
+  const where = kept === null ? "" : `Everything is still in ${kept}\n\n`;
+  return `${where}${style.bold("With a real model")}, in a project of yours:
+  export ANTHROPIC_API_KEY=...        or OPENAI_API_KEY, GEMINI_API_KEY, ... (skein auth status lists them all)
+  skein run "explain what this project does"
+With Ollama on this machine no key is needed. \`skein doctor\` says what is there, \`skein --help\` what else it does.
+`;
+}
+
+function indented(text: string): string {
+  return text.trimEnd().replace(/^/gm, "  ");
+}

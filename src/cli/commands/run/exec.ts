@@ -1,0 +1,53 @@
+// skein exec: a command in a session's directory; what it prints becomes a node that the agent will be sent.
+import { parseDuration } from "../../../kit/text/duration.ts";
+import { exitCodes, Fault } from "../../../protocol/api/error.ts";
+import type { Node } from "../../../protocol/tree/node.ts";
+import { nodeRecord } from "../../../protocol/json/records.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import { commandTurn } from "./command-turn.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { findSession } from "../../parse/find-session.ts";
+import { jsonText } from "../../print/json.ts";
+import { policyFlags, resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
+import { printWarning } from "../../print/printer.ts";
+import { stripControls, styleOf } from "../../terminal/style.ts";
+
+export const exec: Command = {
+  name: "exec",
+  summary: "run a command and put its output into a session",
+  usage: '<session> "command" [flags]',
+  positionals: { min: 2, max: 2 },
+  flags: [{ name: "timeout", value: "duration", summary: "stop it after 90, 90s, 10m, 2h" }, ...policyFlags, jsonFlag],
+  notes: "Exits as the command did. It runs in a new shell in the session's directory, under the configured policy or these flags.",
+  run: runExec,
+};
+
+async function runExec(args: Args, door: CommandContext): Promise<number> {
+  const timeout = args.flags["timeout"];
+  const timeoutMs = typeof timeout === "string" ? parseDuration(timeout) : null;
+  if (timeout !== undefined && timeoutMs === null)
+    throw new Fault("usage", `--timeout takes seconds or 90s, 10m, 2h, not "${String(timeout)}"`);
+  const wish = readPolicyFlags(args, door);
+  const api = await door.api();
+  const session = await findSession(api, door, args.positionals[0]);
+  const policy = resolvePolicy(wish, await api.config.values(), "minimal");
+  const start = { ...commandTurn(session.id, args.positionals[1] as string, policy), timeoutMs };
+  door.onStop(() => void api.turn.cancel({ session: session.id }));
+  let added: Node | null = null;
+  let status: keyof typeof exitCodes = "broken";
+  for await (const event of api.turn.start(start)) {
+    if (event.type === "tool.output" && !args.flags["json"]) door.out.write(event.text);
+    if (event.type === "tool.denied") door.err.write(`${styleOf(door.err).dim(`skein: ${stripControls(event.text)}`)}\n`);
+    if (event.type === "node.added") added = event.node;
+    printWarning(door, event);
+    if (event.type === "turn.ended") status = event.turn.status ?? "broken";
+    if (event.type === "turn.ended" && event.turn.error !== null) door.err.write(`skein: ${event.turn.error.message}\n`);
+  }
+  if (args.flags["json"] && added !== null) door.out.write(jsonText(nodeRecord(added)));
+  return status === "ok" ? exitCodeOf(added) : exitCodes[status];
+}
+
+function exitCodeOf(node: Node | null): number {
+  const [part] = node?.parts ?? [];
+  return (part?.kind === "handle" ? part.handle.metadata.exitCode : null) ?? 1;
+}

@@ -1,0 +1,31 @@
+// `run --plan`: the file a new session executes, read whole before anything is written.
+import { readFileSync, statSync, type Stats } from "node:fs";
+import { Fault, messageOf } from "../../../protocol/api/error.ts";
+import { maxPlanBytes, type Plan } from "../../../protocol/tree/turn.ts";
+
+/** What is sent when the plan says everything. */
+export const planTask = "Carry out the plan.";
+
+export function readPlan(file: string): Plan {
+  const problem = (why: string, hint?: string) => new Fault("usage", `--plan: ${why}`, hint === undefined ? {} : { hint });
+  const stat = statOf(file);
+  if (stat === null) throw problem(`no file ${file}`, 'write one: skein run --policy plan "what to plan"');
+  if (stat.isDirectory()) throw problem(`${file} is a directory`);
+  if (!stat.isFile()) throw problem(`${file} is no regular file`);
+  if (stat.size > maxPlanBytes) throw problem(`${file} has ${stat.size} bytes; a plan may have ${maxPlanBytes}`);
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    if (text.trim() !== "") return { file, text };
+  } catch (error) {
+    throw problem(error instanceof TypeError ? `${file} is not UTF-8 text` : messageOf(error));
+  }
+  throw problem(`${file} is empty`, 'write the plan: skein run --policy plan "what to plan"');
+}
+
+function statOf(file: string): Stats | null {
+  try {
+    return statSync(file);
+  } catch {
+    return null;
+  }
+}

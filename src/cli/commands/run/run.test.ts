@@ -1,0 +1,14 @@
+// What `run` refuses before it builds anything.
+import { expect, test } from "bun:test";
+import { parseArgs } from "../../parse/args.ts";
+import type { CommandContext } from "../../parse/command.ts";
+import { run } from "./run.ts";
+
+const door = { cwd: import.meta.dir, home: "/", env: {}, stdin: { isTty: true, text: async () => "" } } as unknown as CommandContext;
+
+test("a run that keeps everything in memory can't go on with a stored session", async () => {
+  for (const flags of [["--continue"], ["--resume", "3f2a91cc"]]) {
+    const refused = run.run(parseArgs(run, ["go", "--ephemeral", ...flags]), door);
+    await expect(refused).rejects.toMatchObject({ code: "usage", message: `--ephemeral and ${flags[0]} exclude each other` });
+  }
+});

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "bun:test";
+import { agent, agentsReport } from "../../../protocol/schema/agent-records.ts";
+import type { AgentInfo, AgentsReport, TrialCheck, TrialCheckName } from "../../../protocol/api/agents.ts";
+import { trialCheckNames } from "../../../protocol/api/agents.ts";
+import { agents } from "./agents.ts";
+import { doctor } from "./doctor.ts";
+import { run } from "../fixtures/run-command.ts";
+
+const row = (name: string, more: Partial<AgentInfo>): AgentInfo => ({
+  name,
+  kind: "cli",
+  installed: true,
+  path: `/opt/${name}`,
+  version: "1.0.0",
+  vendors: ["anthropic"],
+  credentials: [{ vendor: "anthropic", kind: "key", source: "ANTHROPIC_API_KEY", note: null }],
+  can: { resume: true, fork: true, efforts: ["low"], role: "own" },
+  tried: null,
+  missing: null,
+  hint: null,
+  ...more,
+});
+
+describe("agents", () => {
+  const none = [{ vendor: "openai", kind: "none" as const, source: null, note: null }];
+  const list = [
+    row("native", { kind: "native", path: null, credentials: [{ vendor: "ollama", kind: "key", source: null, note: null }] }),
+    row("claude", { tried: { at: Date.UTC(2026, 0, 2), works: true, reason: null } }),
+    row("codex", { credentials: none, missing: "no key", hint: "set OPENAI_API_KEY", can: { ...row("", {}).can, fork: false } }),
+    row("pi", {
+      installed: false,
+      path: null,
+      version: null,
+      credentials: ["A_KEY", "B_KEY", "C_KEY"].map((source) => ({ vendor: source, kind: "key", source, note: null })),
+      missing: "not installed",
+      hint: "npm install -g pi",
+    }),
+  ];
+  const api = { agents: { list: async () => list } };
+
+  test("shows who is ready, and in one line each what the others lack", async () => {
+    const { out, err, code } = await run(agents, [], { api });
+    expect({ err, code }).toEqual({ err: "", code: 0 });
+    expect(out).toBe(`   AGENT   VERSION  CREDENTIAL               CAN                         TRIED
+✓  native  1.0.0    none needed              resume, fork, effort, role  -
+✓  claude  1.0.0    ANTHROPIC_API_KEY        resume, fork, effort, role  works, 2026-01-02
+✗  codex   1.0.0    not set                  resume, effort, role        -
+○  pi      -        A_KEY, B_KEY and 1 more  -                           -
+
+codex: no key; set OPENAI_API_KEY
+pi: not installed; npm install -g pi
+`);
+  });
+
+  test("says what is to be known of a sign-in", async () => {
+    const credentials = [{ vendor: "openai", kind: "sign-in" as const, source: "~/.codex/auth.json", note: "one turn at a time" }];
+    const signedIn = {
+      agents: { list: async () => [row("codex", { credentials }), row("pi", { credentials, installed: false, missing: "not installed" })] },
+    };
+    const { out } = await run(agents, [], { api: signedIn });
+    expect(out).toEndWith("\n\ncodex: its own sign-in; one turn at a time\npi: not installed\n");
+  });
+
+  test("prints records that keep to their schema, and no escape sequence of a path", async () => {
+    const { json } = await run(agents, ["--json"], { api });
+    const rows = json() as unknown[];
+    expect(rows.map((each) => agent.parse(each).name)).toEqual(["native", "claude", "codex", "pi"]);
+    expect(rows[1]).toMatchObject({ tried: { at: "2026-01-02T00:00:00.000Z", works: true } });
+    const odd = { agents: { list: async () => [row("claude", { version: "1\x1b[2J2" })] } };
+    expect((await run(agents, [], { api: odd })).out).not.toContain("\x1b");
+  });
+});
+
+describe("doctor --agents", () => {
+  const checks = (outcomes: Partial<Record<TrialCheckName, TrialCheck["outcome"]>>, detail: string | null = null): TrialCheck[] =>
+    trialCheckNames.map((name) => {
+      const outcome = outcomes[name] ?? "ok";
+      return { name, outcome, detail: outcome === "failed" ? detail : null, durationMs: 10 };
+    });
+  const trial = { path: "/opt/x", version: "2.0.0", works: true, reason: null, durationMs: 1234 };
+  const untried = Object.fromEntries(trialCheckNames.slice(1).map((name) => [name, "untried" as const]));
+  const broken: AgentsReport = {
+    ok: false,
+    agents: [
+      { ...trial, agent: "claude", checks: checks({}) },
+      { ...trial, agent: "gemini", checks: checks({ fork: "none" }), durationMs: 61_000 },
+      { ...trial, agent: "pi", checks: checks({ fork: "failed" }, "the fork is the original session") },
+      {
+        ...trial,
+        agent: "codex",
+        version: null,
+        works: false,
+        reason: "garbage",
+        checks: checks({ ...untried, tools: "failed" }, "garbage"),
+      },
+    ],
+    notInstalled: [{ agent: "opencode", hint: "npm install -g opencode-ai" }],
+  };
+  const apiWith = (report: AgentsReport) => ({ doctor: { tryAgents: async () => report } });
+
+  test("shows a table, what failed, what is not there, and ends with 1 when one is broken", async () => {
+    const { out, err, code } = await run(doctor, ["--agents"], { api: apiWith(broken) });
+    expect({ err, code }).toEqual({ err: "", code: 1 });
+    expect(out).toBe(`AGENT   VERSION  TOOLS  MODEL  RESUME  FORK  KEY  LIMIT  KILL    TIME
+claude  2.0.0    ✓      ✓      ✓       ✓     ✓    ✓      ✓      1.2 s
+gemini  2.0.0    ✓      ✓      ✓       –     ✓    ✓      ✓     61.0 s
+pi      2.0.0    ✓      ✓      ✓       ✗     ✓    ✓      ✓      1.2 s
+codex   unknown  ✗      ·      ·       ·     ·    ·      ·      1.2 s
+
+pi, fork: the fork is the original session; it is told the earlier conversation instead
+codex, tools: garbage
+opencode is not installed: npm install -g opencode-ai
+
+broken: codex
+`);
+    const plainLocale = await run(doctor, ["--agents"], { api: apiWith(broken), env: { LANG: "C" } });
+    expect(plainLocale.out).toContain("codex   unknown  x      .      .       .     .    .      .      1.2 s");
+  });
+
+  test("says that all is well, and what nobody has installed", async () => {
+    const well = { ok: true, agents: broken.agents.slice(0, 2), notInstalled: [] };
+    const { out, code } = await run(doctor, ["--agents"], { api: apiWith(well) });
+    expect({ code, last: out.trim().split("\n").at(-1) }).toEqual({ code: 0, last: "all work: claude, gemini" });
+    const nobody = { ok: true, agents: [], notInstalled: broken.notInstalled };
+    expect((await run(doctor, ["--agents"], { api: apiWith(nobody) })).out).toBe(
+      "opencode is not installed: npm install -g opencode-ai\n\nno agent is installed besides the native one\n",
+    );
+  });
+
+  test("prints a record that keeps to its schema, and its progress only on a terminal", async () => {
+    const { json, code } = await run(doctor, ["--agents", "--json"], { api: apiWith(broken) });
+    expect(code).toBe(1);
+    expect(agentsReport.parse(json()).not_installed).toEqual([{ agent: "opencode", hint: "npm install -g opencode-ai" }]);
+    const slow: Parameters<typeof run>[2] = {
+      tty: true,
+      api: {
+        doctor: {
+          tryAgents: async ({ onProgress }) => {
+            onProgress?.({ agent: "pi", check: "fork", done: 1, of: 3 });
+            return broken;
+          },
+        },
+      },
+    };
+    const shown = await run(doctor, ["--agents", "--json"], slow);
+    expect(shown.err).toContain("1 of 3 tried, 0 s ... pi: fork");
+    expect(shown.err).toEndWith("\r\x1b[K");
+    expect(shown.out).toBe(JSON.stringify(shown.json(), null, 2) + "\n");
+  });
+});

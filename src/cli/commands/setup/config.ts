@@ -1,0 +1,107 @@
+// skein config: what is set, by whom, and where to change it.
+import { Fault } from "../../../protocol/api/error.ts";
+import type { Api, ConfigEntry } from "../../../protocol/api/api.ts";
+import { nearestWord } from "../../../kit/text/nearest-word.ts";
+import { jsonFlag, usageLine } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+import { stripControls, styleOf } from "../../terminal/style.ts";
+import { tableText } from "../../terminal/table.ts";
+
+export const config: Command = {
+  name: "config",
+  summary: "show or change settings, each with its origin",
+  usage: "[get <key> | set <key> <value> [--project] | path | schema] [--json]",
+  positionals: { min: 0, max: 3 },
+  verbs: ["get", "set", "path", "schema"],
+  flags: [{ name: "project", summary: "change the project's file instead of your own" }, jsonFlag],
+  notes: `Without a verb, every key is listed with its value and where it comes from.
+The value null takes a key out of the file.
+
+Examples:
+  skein config set model anthropic/claude-sonnet-4-5
+  skein config set max_steps 50 --project
+  skein config get model`,
+  run: runConfig,
+};
+
+type Verb = { words: number; text: (api: Api, args: Args, door: CommandContext) => Promise<string>; isLenient?: boolean };
+
+const verbs: Record<string, Verb> = {
+  list: { words: 0, text: list },
+  get: { words: 2, text: get },
+  set: { words: 3, text: set, isLenient: true },
+  path: { words: 1, text: path, isLenient: true },
+  schema: { words: 1, text: schema, isLenient: true },
+};
+
+async function runConfig(args: Args, door: CommandContext): Promise<number> {
+  const name = args.positionals[0] ?? "list";
+  const verb = verbs[name] as Verb;
+  if (args.positionals.length < verb.words)
+    throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint: usageLine(config) });
+  const extra = args.positionals[verb.words];
+  if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint: usageLine(config) });
+  if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint: usageLine(config) });
+  door.out.write(await verb.text(await door.api({ lenient: verb.isLenient ?? false }), args, door));
+  return 0;
+}
+
+async function list(api: Api, args: Args, door: CommandContext): Promise<string> {
+  const rows = await api.config.show();
+  if (args.flags["json"]) return jsonText(rows);
+  const style = styleOf(door.out);
+  const cells = rows.map((row) => [row.key, shown(row) === "" ? style.dim("-") : shown(row), style.dim(stripControls(row.origin))]);
+  return tableText(cells, { columns: [{ title: "KEY" }, { title: "VALUE" }, { title: "ORIGIN" }], paintTitle: style.dim });
+}
+
+/** One key, or all below a prefix: `config get providers.acme`. */
+async function get(api: Api, args: Args): Promise<string> {
+  const key = args.positionals[1] as string;
+  const rows = await api.config.show();
+  const found = rows.filter((row) => row.key === key || row.key.startsWith(`${key}.`));
+  const [first] = found;
+  if (first === undefined) {
+    const near = nearestWord(
+      key,
+      rows.map((row) => row.key),
+    );
+    throw new Fault("usage", `nothing is set for "${key}"`, {
+      hint: near === null ? "`skein config` lists every key" : `did you mean "${near}"?`,
+    });
+  }
+  if (args.flags["json"]) return jsonText(first.key === key ? first : found);
+  return first.key === key ? `${shown(first)}\n` : found.map((row) => `${row.key} ${shown(row)}\n`).join("");
+}
+
+async function set(api: Api, args: Args): Promise<string> {
+  const [, key, value] = args.positionals as [string, string, string];
+  const scope = args.flags["project"] ? ("project" as const) : ("user" as const);
+  const { path: file } = await api.config.set({ key, value, scope });
+  if (args.flags["json"]) return jsonText({ key, path: file });
+  return value === "null" ? `${key} is no longer set in ${file}\n` : `${key} is set in ${file}\n`;
+}
+
+async function path(api: Api, args: Args): Promise<string> {
+  const paths = await api.config.paths();
+  if (args.flags["json"]) return jsonText(paths);
+  const rows = [
+    ["user config", paths.user],
+    ["project config", paths.project],
+    ["config", paths.config],
+    ["data", paths.data],
+    ["state", paths.state],
+    ["cache", paths.cache],
+  ];
+  return tableText(rows, { columns: [{}, {}] });
+}
+
+async function schema(api: Api): Promise<string> {
+  return `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
+}
+
+function shown(row: ConfigEntry): string {
+  const value = row.written ?? row.value;
+  if (value === null || (Array.isArray(value) && value.length === 0)) return "";
+  return stripControls(typeof value === "string" ? value : JSON.stringify(value));
+}

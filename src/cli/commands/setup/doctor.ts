@@ -1,0 +1,90 @@
+// skein doctor: what works on this machine, what does not, and what to do about it.
+import type { DoctorCheck } from "../../../protocol/api/api.ts";
+import type { TrialProgress } from "../../../protocol/api/agents.ts";
+import { exitCodes } from "../../../protocol/api/error.ts";
+import { agentsReportText } from "../../print/trial-report.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+import { progressLine } from "../../terminal/progress.ts";
+import { stripControls, showsUnicode, styleOf, type Style } from "../../terminal/style.ts";
+
+export const doctor: Command = {
+  name: "doctor",
+  summary: "check this machine, and say what to do next",
+  usage: "[--agents] [--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [{ name: "agents", summary: "try every installed agent, offline, instead" }, jsonFlag],
+  notes: `Exit code 0 when everything that is needed works, else 1.
+
+--agents runs each agent's own program against a scripted model on this machine,
+with a temporary home and no real key: a tool call that must be seen on disk, the
+model that was named, its own sessions resumed and forked, a bad key, a rate
+limit, and a stop in the middle of a call that must leave nothing running. What it
+finds is kept for that version and used; \`skein agents\` shows it. Exit code 1 when
+an installed agent is broken.`,
+  run: runDoctor,
+};
+
+async function runDoctor(args: Args, door: CommandContext): Promise<number> {
+  if (args.flags["agents"]) return runTrials(args, door);
+  const api = await door.api({ lenient: true });
+  const report = await api.doctor.check();
+  if (args.flags["json"]) {
+    door.out.write(jsonText(report));
+    return report.ok ? 0 : 1;
+  }
+  const style = styleOf(door.out);
+  const marks = showsUnicode(door.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
+  const width = Math.max(0, ...report.checks.map((check) => check.name.length));
+  for (const check of report.checks) door.out.write(checkText(check, width, style, marks));
+  const next = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
+  if (report.ok) door.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
+  else door.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${stripControls(next)}`}\n`);
+  return report.ok ? 0 : 1;
+}
+
+async function runTrials(args: Args, door: CommandContext): Promise<number> {
+  const api = await door.api({ lenient: true });
+  const stop = new AbortController();
+  let code = exitCodes.cancelled;
+  door.onStop((signal) => {
+    if (signal === "SIGTERM") code = 143;
+    stop.abort();
+  });
+  const line = progressLine(door);
+  const startedAt = Date.now();
+  let latest: TrialProgress | null = null;
+  const show = () => line.show(latest === null ? "starting ..." : progressText(latest, Date.now() - startedAt));
+  const ticking = setInterval(show, 1_000);
+  show();
+  try {
+    const report = await api.doctor.tryAgents({
+      signal: stop.signal,
+      onProgress: (progress) => {
+        latest = progress;
+        show();
+      },
+    });
+    line.clear();
+    door.out.write(args.flags["json"] ? jsonText(report) : agentsReportText(report, styleOf(door.out), showsUnicode(door.env)));
+    return report.ok ? 0 : 1;
+  } catch (error) {
+    if (stop.signal.aborted) return code;
+    throw error;
+  } finally {
+    clearInterval(ticking);
+    line.clear();
+  }
+}
+
+function progressText({ agent, check, done, of }: TrialProgress, ms: number): string {
+  return `${done} of ${of} tried, ${Math.round(ms / 1000)} s ... ${agent}: ${check ?? "done"}`;
+}
+
+function checkText(check: DoctorCheck, width: number, style: Style, marks: { good: string; bad: string; minor: string }): string {
+  const mark = check.ok ? style.green(marks.good) : check.optional ? style.yellow(marks.minor) : style.red(marks.bad);
+  const hints = check.ok || check.hint === undefined ? [] : check.hint.split("\n");
+  const below = hints.map((line) => `${" ".repeat(width + 4)}${style.dim(stripControls(line))}\n`).join("");
+  return `${mark} ${check.name.padEnd(width)}  ${stripControls(check.detail)}\n${below}`;
+}

@@ -1,0 +1,112 @@
+// skein init: the files of a project, each only if it is not there. Overwrites nothing.
+import { lstatSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Fault, messageOf } from "../../../protocol/api/error.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+import { styleOf } from "../../terminal/style.ts";
+
+export const init: Command = {
+  name: "init",
+  summary: "prepare this project: .skein/ and a starter AGENTS.md",
+  usage: "[--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [jsonFlag],
+  notes: `Makes .skein/config.jsonc with its schema, .skein/.gitignore, and AGENTS.md if
+there is neither AGENTS.md nor CLAUDE.md. Files that exist are left alone.`,
+  run: runInit,
+};
+
+type Done = { path: string; made: boolean };
+
+async function runInit(args: Args, door: CommandContext): Promise<number> {
+  const api = await door.api();
+  const schema = `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
+  const directory = join(door.project, ".skein");
+  makeDirectory(directory);
+  const done: Done[] = [
+    makeFile(join(directory, "config.jsonc"), configStarter),
+    makeFile(join(directory, "config.schema.json"), schema),
+    makeFile(join(directory, ".gitignore"), ignored),
+  ];
+  const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(door.project, name)));
+  if (!hasContext) done.push(makeFile(join(door.project, "AGENTS.md"), agentsStarter));
+  report(done, args, door);
+  return 0;
+}
+
+function report(done: Done[], args: Args, door: CommandContext): void {
+  if (args.flags["json"]) {
+    door.out.write(jsonText({ project: door.project, files: done }));
+    return;
+  }
+  const style = styleOf(door.out);
+  for (const { path, made } of done) door.out.write(made ? `${style.green("made")}    ${path}\n` : `${style.dim("exists")}  ${path}\n`);
+  if (!done.some(({ made }) => made)) door.out.write("nothing to do: everything was there\n");
+}
+
+/** A link in place of the directory could lead anywhere, so it is refused. */
+function makeDirectory(path: string): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat && !stat.isDirectory())
+    throw new Fault("file-unwritable", `${path} is not a directory`, { hint: "move it away, then run `skein init` again" });
+  if (stat) return;
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    throw new Fault("file-unwritable", `can't make ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function makeFile(path: string, text: string): Done {
+  try {
+    writeFileSync(path, text, { flag: "wx" });
+    return { path, made: true };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return { path, made: false };
+    throw new Fault("file-unwritable", `can't write ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+const configStarter = `{
+  "$schema": "./config.schema.json",
+
+  // Settings of this project, for everyone who works in it. \`skein config\` shows
+  // all keys and where each value comes from. Until a person runs \`skein trust\`,
+  // this file can only narrow what their own configuration allows.
+
+  // "model": "anthropic/claude-sonnet-4-5",
+  // "max_steps": 100,
+  // "max_budget_usd": 2,
+  // "policy": "readonly",
+}
+`;
+
+const ignored = `sessions/
+plan.md
+`;
+
+const agentsStarter = `# For agents that work in this project
+
+What every agent should know before its first step. Keep it short: it is part of
+every prompt.
+
+## The project
+
+What it does, in two sentences.
+
+## Commands
+
+- Build:
+- Test:
+- Check style:
+
+## Rules
+
+-
+`;

@@ -1,0 +1,122 @@
+// skein roles: what an agent can be here, where that comes from, and what is wrong with the rest.
+import { Fault } from "../../../protocol/api/error.ts";
+import { roleRecord } from "../../../protocol/json/records.ts";
+import { promptTokens, type Role, type RoleList } from "../../../protocol/api/role.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { stripControls, styleOf, type Style } from "../../terminal/style.ts";
+import { tableText } from "../../terminal/table.ts";
+
+export const roles: Command = {
+  name: "roles",
+  summary: "list the roles that an agent can have here, or show one",
+  usage: "[show <name>] [--names] [--json]",
+  positionals: { min: 0, max: 2 },
+  flags: [{ name: "names", summary: "only names, one to a line: what the shell completes" }, jsonFlag],
+  notes: `A role is a prompt, and ceilings on tools, policy, time and memory; it adds no rights.
+PROMPT is about how many tokens it adds to every request. docs/ROLES.md explains how to
+write one. Problems are listed on stderr.
+
+Examples:
+  skein run --role codereviewer "look at the last commit"
+  skein roles show engineer`,
+  run: runRoles,
+};
+
+async function runRoles({ positionals: [verb, name], flags }: Args, door: CommandContext): Promise<number> {
+  if (verb !== undefined && verb !== "show")
+    throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
+  if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
+  if (verb === "show" && flags["names"]) throw new Fault("usage", "--names goes with the list of roles, not with one");
+  const api = await door.api();
+  if (name !== undefined) return show(await api.roles.find({ name, directory: door.cwd }), flags["json"] === true, door);
+  const found = await api.roles.list({ directory: door.cwd });
+  if (flags["names"]) for (const role of found.roles) door.out.write(`${stripControls(role.name)}\n`);
+  else if (flags["json"]) door.out.write(json({ ...found, roles: found.roles.map(roleRecord) }));
+  else list(found, door);
+  return 0;
+}
+
+function list({ roles: found, problems }: RoleList, door: CommandContext): void {
+  const style = styleOf(door.out);
+  const width = door.out.isTty ? { width: door.out.columns } : {};
+  door.out.write(tableText(found.map(cells), { columns, paintTitle: style.dim, ...width }));
+  const warn = styleOf(door.err);
+  for (const { path, message } of problems)
+    door.err.write(`${warn.yellow("problem:")} ${stripControls(path)}: ${stripControls(message)}\n`);
+  for (const role of found.filter(({ ignored }) => ignored.length > 0))
+    door.err.write(`${warn.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`);
+}
+
+const columns = [
+  { title: "ROLE" },
+  { title: "TOOLS" },
+  { title: "POLICY" },
+  { title: "TIME", align: "right" as const },
+  { title: "MB", align: "right" as const },
+  { title: "PROMPT", align: "right" as const },
+  { title: "FROM" },
+  { title: "WHAT IT DOES" },
+];
+
+function cells(role: Role): string[] {
+  const texts = [
+    role.name,
+    toolsText(role, ","),
+    policyText(role),
+    timeText(role.timeoutMs),
+    String(role.maxMemoryMb),
+    String(promptTokens(role)),
+    role.specialises === null ? role.origin : `${role.origin} over ${role.specialises === "built-in" ? "built-in" : "user"}`,
+    role.description,
+  ];
+  return texts.map(stripControls);
+}
+
+function show(role: Role, asJson: boolean, door: CommandContext): number {
+  door.out.write(asJson ? json(roleRecord(role)) : roleText(role, styleOf(door.out)));
+  return 0;
+}
+
+function roleText(role: Role, style: Style): string {
+  const facts: [string, string][] = [
+    ["from", [role.path ?? role.origin, ...(role.specialises === null ? [] : [`over ${role.specialises}`])].join(", ")],
+    ["agent", role.agent ?? "as the turn"],
+    ["model", role.model ?? "as the turn"],
+    ["tools", toolsText(role, ", ")],
+    ["policy", policyText(role)],
+    ["time", `${timeText(role.timeoutMs)}${role.idleMs === null ? "" : `, ${timeText(role.idleMs)} without a sign of life`}`],
+    ["memory", `${role.maxMemoryMb} MB in a team`],
+    ["can", role.capabilities.join(", ")],
+    ["reads", role.reads.join(", ")],
+    ["writes", role.writes.join(", ")],
+    ["prompt", `about ${promptTokens(role)} tokens`],
+    ...role.notes.map((note): [string, string] => ["note", note]),
+    ...(role.ignored.length === 0 ? [] : [["ignored", ignoredText(role)] as [string, string]]),
+  ];
+  const lines = facts
+    .filter(([, value]) => value !== "")
+    .map(([title, value]) => `${style.dim(title.padEnd(8))} ${stripControls(value)}\n`);
+  return `${style.bold(stripControls(role.name))}  ${stripControls(role.description)}\n${lines.join("")}${role.prompt === "" ? "" : `\n${stripControls(role.prompt)}\n`}`;
+}
+
+function toolsText({ tools }: Role, between: string): string {
+  return tools === null ? "as the turn" : tools.length === 0 ? "none" : tools.join(between);
+}
+
+function policyText({ policy, net }: Role): string {
+  return `${policy ?? "as the turn"}${net === null ? "" : `, net ${net}`}`;
+}
+
+/** As one writes it in a file. */
+function timeText(ms: number): string {
+  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1000}s`;
+}
+
+function ignoredText({ name, ignored }: Role): string {
+  return `${name}: ${ignored.join(", ")}; \`skein trust\` lets the project say so`;
+}
+
+function json(record: unknown): string {
+  return `${JSON.stringify(record, null, 2)}\n`;
+}

@@ -1,0 +1,37 @@
+// skein skills: what the agent may read up on here, and what is wrong with the rest.
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+import { stripControls, styleOf } from "../../terminal/style.ts";
+import { fit } from "../../terminal/table.ts";
+
+export const skills: Command = {
+  name: "skills",
+  summary: "list the skills that the agent finds here",
+  usage: "[--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [jsonFlag],
+  notes: `docs/SKILLS.md explains how to write one. Problems are listed on stderr.`,
+  run: runSkills,
+};
+
+async function runSkills(args: Args, door: CommandContext): Promise<number> {
+  const api = await door.api();
+  const list = await api.skills.list({ directory: door.cwd });
+  if (args.flags["json"]) {
+    door.out.write(jsonText(list));
+    return 0;
+  }
+  const style = styleOf(door.out);
+  const width = door.out.isTty ? door.out.columns : Number.POSITIVE_INFINITY;
+  for (const skill of list.skills) {
+    const marks = [skill.scope, ...(skill.trusted ? [] : ["not trusted"]), ...(skill.hidden ? ["not for the model"] : [])].join(", ");
+    door.out.write(`${style.bold(stripControls(skill.name))} ${style.dim(`(${marks})`)}\n`);
+    door.out.write(`  ${fit(stripControls(skill.description), width - 2)}\n  ${style.dim(stripControls(skill.path))}\n`);
+  }
+  if (list.skills.length === 0) door.out.write("no skills here: put one into .skein/skills/<name>/SKILL.md\n");
+  const warn = styleOf(door.err);
+  for (const problem of list.problems)
+    door.err.write(`${warn.yellow("problem:")} ${stripControls(problem.path)}: ${stripControls(problem.message)}\n`);
+  return 0;
+}

@@ -1,0 +1,95 @@
+// skein team message, stop and clean: what a person says to a team, and what is done with what it leaves.
+import { parseDuration } from "../../../kit/text/duration.ts";
+import type { Api } from "../../../protocol/api/api.ts";
+import { Fault } from "../../../protocol/api/error.ts";
+import { messageKinds, type MessageKind, type Priority } from "../../../protocol/team/mail.ts";
+import type { TeamCleanResult } from "../../../protocol/team/views.ts";
+import type { Args, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+import { stripControls, styleOf } from "../../terminal/style.ts";
+import { sessionLabel, findTeam } from "./find-team.ts";
+
+export async function messageTeam(args: Args, door: CommandContext): Promise<number> {
+  const [, first, second] = args.positionals;
+  const [wanted, given] = second === undefined ? [undefined, first] : [first, second];
+  const to = (args.flags["to"] ?? []) as string[];
+  if (to.length === 0) throw new Fault("usage", "team message needs --to <who>", { hint: "a member's name or id, a role, or all" });
+  if (given === undefined) throw new Fault("usage", "team message needs a text, or - to read it from stdin");
+  const kind = (args.flags["kind"] as string | undefined) ?? "announcement";
+  if (!messageKinds.includes(kind as MessageKind)) throw new Fault("usage", `--kind takes ${messageKinds.join(", ")}, not "${kind}"`);
+  const body = given === "-" ? await door.stdin.text({ wait: true }) : given;
+  const api = await door.api();
+  const session = await findTeam(api, door, wanted);
+  const posted = await api.team.message({
+    session: session.id,
+    to,
+    kind: kind as MessageKind,
+    priority: (args.flags["priority"] as Priority | undefined) ?? "normal",
+    subject: (args.flags["subject"] as string | undefined) ?? "",
+    body,
+    replyTo: null,
+    requiresResponse: args.flags["expect-reply"] === true,
+  });
+  if (args.flags["json"]) {
+    door.out.write(jsonText(posted));
+    return 0;
+  }
+  const name = sessionLabel(session);
+  const when = posted.when === "now" ? "at its next step" : `when the team goes on: skein team resume ${name}`;
+  door.out.write(`${posted.id}\n`);
+  door.err.write(`for ${stripControls(posted.reaches.join(", "))}, ${when}\n`);
+  for (const { to: missed, reason } of posted.misses)
+    door.err.write(`${styleOf(door.err).yellow("not for")} ${stripControls(missed)}: ${reason}\n`);
+  return 0;
+}
+
+export async function stopTeam(args: Args, door: CommandContext): Promise<number> {
+  const api = await door.api();
+  const session = await findTeam(api, door, args.positionals[1]);
+  await api.team.show({ session: session.id });
+  const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true });
+  const name = sessionLabel(session);
+  if (args.flags["json"]) door.out.write(jsonText(report));
+  else if (report.outcome === "not-running") door.out.write(`team ${name} is not at work\n`);
+  else door.out.write(`stopped team ${name}; what its members did so far is kept: skein team resume ${name}\n`);
+  return 0;
+}
+
+const usualAge = "7d";
+
+export async function cleanTeams(args: Args, door: CommandContext): Promise<number> {
+  const age = args.flags["older-than"] as string | undefined;
+  const olderThanMs = parseDuration(age ?? usualAge);
+  if (olderThanMs === null) throw new Fault("usage", `--older-than must be a time, not "${age}"`, { hint: "for example 7d, 12h or 0" });
+  const [, wanted] = args.positionals;
+  if (wanted !== undefined && age !== undefined)
+    throw new Fault("usage", "a team that is named goes whatever its age: leave --older-than out");
+  const api = await door.api();
+  const session = wanted === undefined ? null : await idOf(api, door, wanted);
+  const [dryRun, force] = [args.flags["dry-run"] === true, args.flags["force"] === true];
+  const report = await api.team.clean({ session, project: door.project, olderThanMs, dryRun, force });
+  if (args.flags["json"]) door.out.write(jsonText(report));
+  else tellCleaned(report, door);
+  return report.problems.length === 0 && (wanted === undefined || report.skipped.length === 0) ? 0 : 1;
+}
+
+/** One whose session was purged is known by its directory alone. */
+async function idOf(api: Api, door: CommandContext, wanted: string): Promise<string> {
+  try {
+    return (await findTeam(api, door, wanted)).id;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "session-unknown") return wanted;
+    throw error;
+  }
+}
+
+function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleanResult, door: CommandContext): void {
+  const style = styleOf(door.out);
+  for (const team of teams) {
+    const which = `${sessionLabel(team)}${team.isPurged ? " (its session was purged)" : ""}`;
+    door.out.write(`${dryRun ? "would remove" : "removed"} ${which}  ${style.dim(stripControls(team.directory))}\n`);
+  }
+  for (const team of skipped) door.out.write(`${style.yellow("kept")} ${sessionLabel(team)}: ${team.reason}\n`);
+  for (const problem of problems) door.err.write(`${styleOf(door.err).red("problem")}: ${stripControls(problem)}\n`);
+  if (teams.length + skipped.length + problems.length === 0) door.out.write("nothing to clean\n");
+}

@@ -1,0 +1,51 @@
+// skein context: exactly what the agent would be sent, with token counts.
+import type { ContextView } from "../../../protocol/api/api.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { findNode, findSession } from "../../parse/find-session.ts";
+import { jsonText } from "../../print/json.ts";
+import { styleOf } from "../../terminal/style.ts";
+
+export const context: Command = {
+  name: "context",
+  summary: "exactly what the agent would be sent next",
+  usage: "[session] [node] [--body] [--json]",
+  positionals: { min: 0, max: 2 },
+  flags: [{ name: "body", summary: "the body of the request, as its vendor gets it" }, jsonFlag],
+  notes: "Token counts are estimates; what a vendor counted is in the usage of each turn.",
+  run: runContext,
+};
+
+async function runContext(args: Args, door: CommandContext): Promise<number> {
+  const api = await door.api();
+  const session = await findSession(api, door, args.positionals[0]);
+  const wanted = args.positionals[1];
+  const node = wanted === undefined ? null : (await findNode(api, session, wanted)).id;
+  const view = await api.context.render({ session: session.id, node });
+  if (args.flags["json"]) door.out.write(jsonText(recordOf(view)));
+  else if (args.flags["body"]) door.out.write(`${view.body ?? "no model can be asked, so there is no request"}\n`);
+  else door.out.write(textOf(view, styleOf(door.out)));
+  return 0;
+}
+
+function recordOf(view: ContextView) {
+  return {
+    sessionId: view.session.id,
+    nodeId: view.node,
+    model: view.model,
+    system: view.system,
+    tools: view.tools.map((tool) => tool.name),
+    messages: view.messages,
+    tokens: view.tokens,
+  };
+}
+
+function textOf(view: ContextView, style: ReturnType<typeof styleOf>): string {
+  const { system, tools, messages } = view.tokens;
+  const head = `${view.model ?? "no model"}: about ${system + tools + messages} tokens (system ${system}, tools ${tools}, messages ${messages})`;
+  const blocks = [{ role: "system", text: view.system, tokens: system }, ...view.messages].map(
+    (message) => `${style.bold(message.role)} ${style.dim(`~${message.tokens}`)}\n${message.text}\n`,
+  );
+  const names = view.tools.map((tool) => tool.name).join(", ") || "none";
+  return `${head}\n${style.dim(`tools: ${names}`)}\n\n${blocks.join("\n")}`;
+}

@@ -1,0 +1,38 @@
+// skein new: an empty session to work in.
+import { sessionRecord } from "../../../protocol/json/records.ts";
+import { shortId } from "../../../protocol/tree/node.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+
+export const create: Command = {
+  name: "new",
+  summary: "start an empty session and use it",
+  usage: "[name] [-m vendor/id] [--json]",
+  positionals: { min: 0, max: 1 },
+  flags: [{ name: "model", short: "m", value: "vendor/id[:effort]", summary: "which model answers in it" }, jsonFlag],
+  run: runCreate,
+};
+
+async function runCreate(args: Args, door: CommandContext): Promise<number> {
+  const api = await door.api();
+  const settings = await api.config.values();
+  const model = args.flags["model"];
+  const session = await api.session.open({
+    find: { by: "new" },
+    ...(args.positionals[0] === undefined ? {} : { name: args.positionals[0] }),
+    directory: door.cwd,
+    task: null,
+    agent: settings.agent,
+    model: typeof model === "string" ? model : null,
+    toolLevel: settings.toolLevel,
+    parentSession: null,
+    transcriptDir: null,
+  });
+  door.out.write(
+    args.flags["json"]
+      ? jsonText(sessionRecord(session))
+      : `${session.name ?? shortId(session.id)}: a new session on ${session.model ?? "no model"}\n`,
+  );
+  return 0;
+}

@@ -1,0 +1,54 @@
+// skein diff: two branches side by side: where they part, and what each did after that.
+import { groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
+import { branchStats, branchName, changeSigns } from "../../../protocol/tree/branch-stats.ts";
+import { shortId } from "../../../protocol/tree/node.ts";
+import { type BranchComparison, type BranchSide, comparisonRecord } from "../../../protocol/tree/views.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+import { nodeMarker, nodeSummary } from "../../print/tree.ts";
+import { stripControls, type Style, styleOf } from "../../terminal/style.ts";
+import { fit, tableText } from "../../terminal/table.ts";
+
+export const diff: Command = {
+  name: "diff",
+  summary: "compare two branches: where they part, what each did and cost",
+  usage: "<session> <session> [--json]",
+  positionals: { min: 2, max: 2 },
+  flags: [jsonFlag],
+  notes: "A node can stand for a session. Everything is counted after the node where the two part.",
+  run: runDiff,
+};
+
+async function runDiff(args: Args, door: CommandContext): Promise<number> {
+  const [a = "", b = ""] = args.positionals;
+  const api = await door.api();
+  const comparison = await api.branch.compare({ a, b, directory: door.cwd });
+  door.out.write(args.flags["json"] ? jsonText(comparisonRecord(comparison)) : comparisonText(comparison, door));
+  return 0;
+}
+
+function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, door: CommandContext): string {
+  const style = styleOf(door.out);
+  const { columns } = door.out;
+  const parting =
+    fork === null
+      ? "the two share nothing"
+      : `they part after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${nodeMarker(fork)} ${stripControls(oneLine(nodeSummary(fork), 2 * columns))}`, columns))}`;
+  const rows = branchStats.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
+  const table = tableText([["", style.green(stripControls(branchName(a))), style.green(stripControls(branchName(b)))], ...rows], {
+    columns: [{}, {}, {}],
+  });
+  return [`${parting}\n`, table, ...[a, b].map((side) => sideText(side, style, columns))].join("\n");
+}
+
+function sideText(side: BranchSide, style: Style, columns: number): string {
+  const head = style.green(stripControls(branchName(side)));
+  if (side.nodes === 0) return `${head}\n  nothing after that\n`;
+  const lines = [
+    ...(side.firstMessage === null ? [] : [`  ○ ${stripControls(oneLine(side.firstMessage, 2 * columns))}`]),
+    ...(side.answer === null ? [] : [`  ● ${stripControls(oneLine(side.answer, 2 * columns))}`]),
+    ...(side.files ?? []).map((file) => `  ${changeSigns[file.kind]} ${stripControls(file.path)} +${file.added} -${file.removed}`),
+  ];
+  return `${[head, ...lines.map((line) => fit(line, columns))].join("\n")}\n`;
+}

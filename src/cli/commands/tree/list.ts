@@ -1,0 +1,81 @@
+// skein list: the sessions of this project, the current one marked.
+import { ago } from "../../../kit/text/duration.ts";
+import { shortId } from "../../../protocol/tree/node.ts";
+import { sessionRecord } from "../../../protocol/json/records.ts";
+import type { Session } from "../../../protocol/tree/turn.ts";
+import { countFlag, jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { jsonText } from "../../print/json.ts";
+import { stripControls, styleOf } from "../../terminal/style.ts";
+import { tableText } from "../../terminal/table.ts";
+
+export const list: Command = {
+  name: "list",
+  summary: "the sessions of this project",
+  usage: "[--all] [--archived] [--names] [--limit n] [--json]",
+  positionals: { min: 0, max: 0 },
+  flags: [
+    { name: "all", summary: "of every project, sub-sessions included" },
+    { name: "archived", summary: "those that were deleted and can be restored" },
+    { name: "names", summary: "only names, or short ids, one to a line: what the shell completes" },
+    { name: "limit", value: "n", summary: "at most so many (default 50)" },
+    jsonFlag,
+  ],
+  run: runList,
+};
+
+async function runList(args: Args, door: CommandContext): Promise<number> {
+  const limit = countFlag(args, "limit", 50);
+  const all = args.flags["all"] === true;
+  const api = await door.api();
+  const sessions = await api.session.list({
+    project: all ? null : door.project,
+    archived: args.flags["archived"] === true,
+    subSessions: all,
+    limit: limit + 1,
+  });
+  const shown = sessions.slice(0, limit);
+  if (args.flags["names"]) {
+    for (const session of shown) door.out.write(`${stripControls(session.name ?? shortId(session.id))}\n`);
+    return 0;
+  }
+  if (args.flags["json"]) {
+    door.out.write(jsonText(shown.map(sessionRecord)));
+    return 0;
+  }
+  if (shown.length === 0) door.out.write(all ? "there are no sessions\n" : "there are no sessions in this project (--all shows others)\n");
+  const current = await api.session.current({ directory: door.cwd });
+  const style = styleOf(door.out);
+  const isMixed = shown.some((session) => session.agent !== "native");
+  const rows = shown.map((session) => cells(session, { isCurrent: session.id === current?.id, isMixed, all }, style));
+  const columns = [
+    {},
+    { title: "SESSION" },
+    { title: "USED" },
+    ...(isMixed ? [{ title: "AGENT" }] : []),
+    { title: "MODEL" },
+    ...(all ? [{ title: "PROJECT" }] : []),
+    { title: "TASK" },
+  ];
+  door.out.write(tableText(rows, { columns, width: door.out.columns, paintTitle: style.dim }));
+  if (sessions.length > limit) door.err.write(style.dim(`more: --limit ${limit * 2}\n`));
+  return 0;
+}
+
+type Shown = { isCurrent: boolean; isMixed: boolean; all: boolean };
+
+function cells(session: Session, { isCurrent, isMixed, all }: Shown, style: ReturnType<typeof styleOf>): string[] {
+  const name = session.name === null ? shortId(session.id) : `${stripControls(session.name)} ${style.dim(shortId(session.id))}`;
+  const used = ago(Date.now() - session.updatedAt);
+  const project = all ? [stripControls(session.project)] : [];
+  const agent = isMixed ? [stripControls(session.agent)] : [];
+  return [
+    isCurrent ? style.green("*") : " ",
+    name,
+    used,
+    ...agent,
+    stripControls(session.model ?? "-"),
+    ...project,
+    stripControls(session.task ?? ""),
+  ];
+}

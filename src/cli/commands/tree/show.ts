@@ -1,0 +1,30 @@
+// skein show: the tree of a session, sessions as labels on their tips.
+import { nodeRecord, sessionRecord, turnRecord } from "../../../protocol/json/records.ts";
+import { jsonFlag } from "../../parse/args.ts";
+import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { findSession } from "../../parse/find-session.ts";
+import { jsonText } from "../../print/json.ts";
+import { treeText } from "../../print/tree.ts";
+
+export const show: Command = {
+  name: "show",
+  summary: "the tree of a session, with every branch",
+  usage: "[session] [--json]",
+  positionals: { min: 0, max: 1 },
+  flags: [jsonFlag],
+  run: runShow,
+};
+
+async function runShow(args: Args, door: CommandContext): Promise<number> {
+  const api = await door.api();
+  const session = await findSession(api, door, args.positionals[0]);
+  const view = await api.session.tree({ session: session.id });
+  if (args.flags["json"]) {
+    door.out.write(
+      jsonText({ sessions: view.sessions.map(sessionRecord), nodes: view.nodes.map(nodeRecord), turns: view.turns.map(turnRecord) }),
+    );
+    return 0;
+  }
+  door.out.write(view.nodes.length === 0 ? "nothing was said in this session yet\n" : `${treeText(view, door.out)}\n`);
+  return 0;
+}

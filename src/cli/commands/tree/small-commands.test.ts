@@ -1,0 +1,196 @@
+import { describe, expect, test } from "bun:test";
+import { lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Api, ConfigEntry, TrustState } from "../../../protocol/api/api.ts";
+import { completions } from "../setup/completions.ts";
+import { config } from "../setup/config.ts";
+import { init } from "../setup/init.ts";
+import { trust } from "../setup/trust.ts";
+import { root, run } from "../fixtures/run-command.ts";
+
+describe("config", () => {
+  const rows: ConfigEntry[] = [
+    { key: "model", value: "a/b", origin: "$SKEIN_MODEL", description: "" },
+    { key: "timeout", value: 7_200_000, written: "2h", origin: "/c.jsonc", description: "" },
+    { key: "allow_write", value: [], origin: "default", description: "" },
+    { key: "providers.acme.api_key", value: "(set)", origin: "/c.jsonc", description: "" },
+    { key: "providers.acme.headers", value: { "X-Team": "(set)" }, origin: "/c.jsonc", description: "" },
+  ];
+  const api = { config: { show: async () => rows } };
+
+  test("lists every key with value and origin", async () => {
+    const { out } = await run(config, [], { api });
+    expect(out).toBe(`KEY                     VALUE               ORIGIN
+model                   a/b                 $SKEIN_MODEL
+timeout                 2h                  /c.jsonc
+allow_write             -                   default
+providers.acme.api_key  (set)               /c.jsonc
+providers.acme.headers  {"X-Team":"(set)"}  /c.jsonc
+`);
+    expect((await run(config, ["--json"], { api })).json()).toMatchObject([
+      { key: "model" },
+      { key: "timeout", value: 7_200_000, written: "2h" },
+      {},
+      {},
+      { value: { "X-Team": "(set)" } },
+    ]);
+  });
+
+  test("get prints one value, or all below a prefix", async () => {
+    expect((await run(config, ["get", "timeout"], { api })).out).toBe("2h\n");
+    expect((await run(config, ["get", "allow_write"], { api })).out).toBe("\n");
+    expect((await run(config, ["get", "providers.acme"], { api })).out).toBe(
+      'providers.acme.api_key (set)\nproviders.acme.headers {"X-Team":"(set)"}\n',
+    );
+    expect((await run(config, ["get", "model", "--json"], { api })).json()).toMatchObject({ key: "model", value: "a/b" });
+    await expect(run(config, ["get", "modle"], { api })).rejects.toMatchObject({
+      code: "usage",
+      message: 'nothing is set for "modle"',
+      hint: 'did you mean "model"?',
+    });
+  });
+
+  test("set goes to the user's file or the project's", async () => {
+    const asked: unknown[] = [];
+    const set: Api["config"]["set"] = async (params) => {
+      asked.push(params);
+      return { path: `/${params.scope}.jsonc` };
+    };
+    expect((await run(config, ["set", "model", "x/y"], { api: { config: { set } } })).out).toBe("model is set in /user.jsonc\n");
+    expect((await run(config, ["set", "model", "null", "--project"], { api: { config: { set } } })).out).toBe(
+      "model is no longer set in /project.jsonc\n",
+    );
+    expect(asked).toEqual([
+      { key: "model", value: "x/y", scope: "user" },
+      { key: "model", value: "null", scope: "project" },
+    ]);
+  });
+
+  test("path and schema", async () => {
+    const paths = { user: "/u", project: "/p", config: "/c", data: "/d", state: "/s", cache: "/k" };
+    const setup = { api: { config: { paths: async () => paths, schema: async () => ({ camelCase: { maxItems: 1 } }) } } };
+    expect((await run(config, ["path"], setup)).out).toContain("user config     /u\n");
+    expect((await run(config, ["path", "--json"], setup)).json()).toEqual(paths);
+    expect((await run(config, ["schema"], setup)).json()).toEqual({ camelCase: { maxItems: 1 } });
+  });
+
+  test.each([
+    [["get"], "config get needs a key"],
+    [["set", "model"], "config set needs a key and a value"],
+    [["get", "a", "b"], 'config get: "b" is too much'],
+    [["path", "x"], 'config path: "x" is too much'],
+    [["--project"], "--project goes with config set"],
+    [["unset", "x"], 'config knows get, set, path, schema, not "unset"'],
+  ])("%j is refused", async (argv, message) => {
+    await expect(run(config, argv, { api })).rejects.toMatchObject({ code: "usage", message });
+  });
+});
+
+describe("trust", () => {
+  const asked: unknown[] = [];
+  const answer =
+    (verb: string, state: Partial<TrustState>) =>
+    async ({ directory }: { directory: string }): Promise<TrustState> => {
+      asked.push([verb, directory]);
+      return { directory, trusted: false, files: [".skein/config.jsonc"], ...state };
+    };
+  const api = {
+    trust: {
+      show: answer("show", { reason: "not trusted yet" }),
+      grant: answer("grant", { trusted: true }),
+      revoke: answer("revoke", { reason: "not trusted yet" }),
+    },
+  };
+
+  test("grants, shows and revokes, for the project or a directory by any spelling", async () => {
+    mkdirSync(join(root, "home", "x"), { recursive: true });
+    const setup = { api, cwd: join(root, "home"), project: "/work/project", env: { HOME: join(root, "home") } };
+    expect((await run(trust, [], setup)).out).toBe("/work/project is trusted\n  .skein/config.jsonc\n");
+    expect((await run(trust, ["--show"], setup)).out).toBe("/work/project is not trusted (not trusted yet)\n  .skein/config.jsonc\n");
+    for (const spelling of ["x", "./x/", "~/x", join(root, "home", "x")]) await run(trust, ["--revoke", spelling], setup);
+    expect(asked).toEqual([
+      ["grant", "/work/project"],
+      ["show", "/work/project"],
+      ...Array.from({ length: 4 }, () => ["revoke", join(root, "home", "x")]),
+    ]);
+    expect((await run(trust, ["--json"], setup)).json()).toEqual({
+      directory: "/work/project",
+      trusted: true,
+      files: [".skein/config.jsonc"],
+    });
+  });
+
+  test("says when there is nothing to trust, and refuses what can't be", async () => {
+    expect((await run(trust, [], { api: { trust: { grant: answer("grant", { files: [] }) } } })).out).toBe(
+      "/work/project: nothing in this project needs trust\n",
+    );
+    await expect(run(trust, ["gone"], { cwd: root })).rejects.toMatchObject({
+      code: "usage",
+      message: `there is no directory ${join(root, "gone")}`,
+    });
+    await expect(run(trust, ["--show", "--revoke"])).rejects.toMatchObject({ code: "usage" });
+  });
+});
+
+describe("init", () => {
+  const api = { config: { schema: async () => ({ type: "object" }) } };
+  const project = (name: string): string => {
+    mkdirSync(join(root, name), { recursive: true });
+    return join(root, name);
+  };
+
+  test("makes the files once and says so, then leaves them alone", async () => {
+    const at = project("init");
+    const first = await run(init, [], { api, project: at });
+    expect(first.out.split("\n").filter(Boolean)).toEqual(
+      [".skein/config.jsonc", ".skein/config.schema.json", ".skein/.gitignore", "AGENTS.md"].map((name) => `made    ${join(at, name)}`),
+    );
+    expect(Bun.JSONC.parse(readFileSync(join(at, ".skein/config.jsonc"), "utf8"))).toEqual({ $schema: "./config.schema.json" });
+    expect(readFileSync(join(at, ".skein/.gitignore"), "utf8")).toContain("sessions/\n");
+    writeFileSync(join(at, ".skein/config.jsonc"), '{ "model": "mine" }');
+    writeFileSync(join(at, "AGENTS.md"), "mine");
+    const second = await run(init, [], { api, project: at });
+    expect(second.out).toEndWith("nothing to do: everything was there\n");
+    expect(readFileSync(join(at, ".skein/config.jsonc"), "utf8")).toBe('{ "model": "mine" }');
+    expect(readFileSync(join(at, "AGENTS.md"), "utf8")).toBe("mine");
+    const files = (await run(init, ["--json"], { api, project: at })).json();
+    expect(files).toMatchObject({ project: at, files: [{ path: join(at, ".skein/config.jsonc"), made: false }, {}, {}] });
+  });
+
+  test("does not put an AGENTS.md in front of a CLAUDE.md", async () => {
+    const at = project("claude");
+    writeFileSync(join(at, "CLAUDE.md"), "");
+    await run(init, [], { api, project: at });
+    expect(readdirSync(at).sort()).toEqual([".skein", "CLAUDE.md"]);
+  });
+
+  test("follows no link out of the project", async () => {
+    const at = project("linked");
+    const outside = project("outside");
+    symlinkSync(outside, join(at, ".skein"));
+    await expect(run(init, [], { api, project: at })).rejects.toMatchObject({
+      code: "file-unwritable",
+      message: `${join(at, ".skein")} is not a directory`,
+    });
+    expect(readdirSync(outside)).toEqual([]);
+    const other = project("linked-file");
+    symlinkSync(join(outside, "target"), join(other, "AGENTS.md"));
+    await run(init, [], { api, project: other });
+    expect(readdirSync(outside)).toEqual([]);
+    expect(lstatSync(join(other, "AGENTS.md")).isSymbolicLink()).toBe(true);
+  });
+
+  test("says when the project can't be written", async () => {
+    await expect(run(init, [], { api, project: "/proc/self/fdinfo" })).rejects.toMatchObject({ code: "file-unwritable" });
+  });
+});
+
+test("completions prints a script for the shell that was asked for", async () => {
+  expect((await run(completions, ["bash"])).out).toContain("complete -o filenames -F _skein skein");
+  expect((await run(completions, ["fish", "--json"])).json()).toMatchObject({ shell: "fish" });
+  await expect(run(completions, ["pwsh"])).rejects.toMatchObject({
+    code: "usage",
+    message: 'completions knows bash, zsh, fish, not "pwsh"',
+  });
+  await expect(run(completions, [])).rejects.toMatchObject({ code: "usage" });
+});

@@ -1,0 +1,74 @@
+// What screens leave of what was typed, in real files and between real processes.
+import { expect, onTestFinished, test } from "bun:test";
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openUnsentStore } from "./unsent-drafts.ts";
+
+const nothing = { text: "", chips: [] };
+
+test("what a killed process left is taken over by one that comes later, the latest first, each only once", async () => {
+  const directory = join(place(), "project");
+  expect(openUnsentStore(directory).take()).toBeNull();
+  const older = await screen(directory, "the older");
+  const chips = [{ label: "[image a.png]", image: "/a.png" }];
+  const newer = await screen(directory, "the newer [image a.png]", chips);
+  expect(openUnsentStore(directory).take()).toBeNull();
+  const [first = "", second = ""] = readdirSync(directory).sort(
+    (a, b) => Number(a.startsWith(`${newer.pid}-`)) - Number(b.startsWith(`${newer.pid}-`)),
+  );
+  utimesSync(join(directory, first), 1, 1);
+  expect(statSync(join(directory, second)).mode & 0o777).toBe(0o600);
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+
+  for (const child of [older, newer]) await killed(child);
+  writeFileSync(join(directory, `${second}.tmp`), "half a mess");
+  const own = openUnsentStore(directory);
+  expect(own.take()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
+  expect(readdirSync(directory).filter((name) => name.startsWith(`${process.pid}-`) || name === first)).toHaveLength(2);
+  const late = await screen(directory, null);
+  expect(late.took).toBe("the older");
+  await killed(late);
+  own.keep(null);
+  expect([own.isKept(), own.take(), readdirSync(directory).length]).toEqual([
+    false,
+    { unsent: { text: "the older", chips: [] }, more: 0 },
+    1,
+  ]);
+});
+
+test("what can't be read is told and left where it is, and so is what can't be written", () => {
+  const directory = place();
+  writeFileSync(join(directory, "1-1.json"), '{"text":4}');
+  const own = openUnsentStore(directory);
+  expect([own.take(), own.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is something else`]);
+  expect(readdirSync(directory)).toEqual(["1-1.json"]);
+  const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
+  nowhere.keep(nothing);
+  expect([nowhere.isKept(), nowhere.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
+});
+
+function place(): string {
+  const directory = mkdtempSync(join(tmpdir(), "skein-unsent-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A process that takes what there is, or keeps a text, and stays. */
+async function screen(directory: string, text: string | null, chips: object[] = []) {
+  const code = `
+    const { openUnsentStore } = await import(${JSON.stringify(join(import.meta.dir, "unsent-drafts.ts"))});
+    const own = openUnsentStore(${JSON.stringify(directory)});
+    const [text, chips] = ${JSON.stringify([text, chips])};
+    console.log(text === null ? own.take()?.unsent.text : (own.keep({ text, chips }), "kept"));
+    setInterval(() => {}, 1000);`;
+  const child = Bun.spawn([process.execPath, "-e", code], { stdout: "pipe", stderr: "inherit", stdin: "ignore" });
+  onTestFinished(() => child.kill("SIGKILL"));
+  const { value } = await child.stdout.getReader().read();
+  return { pid: child.pid, took: new TextDecoder().decode(value).trim(), child };
+}
+
+async function killed({ child }: Awaited<ReturnType<typeof screen>>): Promise<void> {
+  child.kill("SIGKILL");
+  await child.exited;
+}

@@ -1,0 +1,127 @@
+// Words of a command line → flags and positionals, by the command's own table. The parser of node:util costs 3 ms.
+import { nearestWord } from "../../kit/text/nearest-word.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { Args, Command, Flag } from "./command.ts";
+
+/** Every command takes it. */
+export const jsonFlag: Flag = { name: "json", summary: "print one JSON document" };
+
+export function parseArgs(command: Command, argv: readonly string[]): Args {
+  const args: Args = { positionals: [], flags: {} };
+  const words = [...argv];
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (word === "--") args.positionals.push(...words.splice(0));
+    else if (word.startsWith("--")) longFlag(command, args, word, words);
+    else if (word.startsWith("-") && word !== "-") shortFlags(command, args, word, words);
+    else args.positionals.push(word);
+  }
+  checkPositionals(command, args.positionals);
+  return args;
+}
+
+export function usageLine(command: Command): string {
+  return `skein ${command.name} ${command.usage}`.trimEnd();
+}
+
+/** A flag that counts something. */
+export function countFlag(args: Args, name: string, usual: number): number {
+  const value = args.flags[name];
+  const count = value === undefined ? usual : Number(value);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new Fault("usage", `--${name} takes a whole number above 0, not "${String(value)}"`);
+}
+
+function longFlag(command: Command, args: Args, word: string, rest: string[]): void {
+  const equals = word.indexOf("=");
+  const name = word.slice(2, equals < 0 ? undefined : equals);
+  const flag = command.flags.find((candidate) => candidate.name === name);
+  if (!flag) throw unknownFlag(command, `--${name}`);
+  if (flag.value === undefined) {
+    if (equals >= 0) throw new Fault("usage", `--${name} takes no value`, { hint: usageLine(command) });
+    put(args, flag, true);
+  } else {
+    put(args, flag, equals < 0 ? nextValue(command, flag, rest) : word.slice(equals + 1));
+  }
+}
+
+/** `-abc` is `-a -b -c`; the first that takes a value takes the rest of the word, or the next one. */
+function shortFlags(command: Command, args: Args, word: string, rest: string[]): void {
+  if (command.flags.some((flag) => flag.name.length > 1 && flag.name === word.slice(1))) throw unknownFlag(command, word);
+  const letters = Array.from(word).slice(1);
+  for (const [at, letter] of letters.entries()) {
+    const flag = command.flags.find((candidate) => candidate.short === letter);
+    if (!flag) throw unknownFlag(command, at === 0 ? word : `-${letter}`);
+    if (flag.value === undefined) {
+      if (letters[at + 1] === "=") throw new Fault("usage", `-${letter} takes no value`, { hint: usageLine(command) });
+      put(args, flag, true);
+      continue;
+    }
+    const attached = letters
+      .slice(at + 1)
+      .join("")
+      .replace(/^=/, "");
+    put(args, flag, letters.length > at + 1 ? attached : nextValue(command, flag, rest));
+    return;
+  }
+}
+
+function nextValue(command: Command, flag: Flag, rest: string[]): string {
+  const next = rest[0];
+  if (next === undefined || next === "--" || looksLikeFlag(command, next)) {
+    const hint = next === undefined ? usageLine(command) : `if "${next}" is the value, write --${flag.name}=${next}`;
+    throw new Fault("usage", `--${flag.name} needs a value: --${flag.name} <${flag.value}>`, { hint });
+  }
+  return rest.shift() as string;
+}
+
+/** A negative number, a lone dash or a sentence that starts with one may be a value. */
+function looksLikeFlag(command: Command, word: string): boolean {
+  return (
+    /^--[a-z][a-z-]*(=|$)/i.test(word) ||
+    (/^-[a-z]/i.test(word) && !/\s/.test(word) && command.flags.some((flag) => flag.short === word[1]))
+  );
+}
+
+function put(args: Args, flag: Flag, value: string | true): void {
+  if (typeof value === "string") checkValue(flag, value);
+  const before = args.flags[flag.name];
+  if (flag.repeat && typeof value === "string") args.flags[flag.name] = [...(Array.isArray(before) ? before : []), value];
+  else if (before === undefined) args.flags[flag.name] = value;
+  else throw new Fault("usage", `--${flag.name} was given twice`);
+}
+
+function checkValue(flag: Flag, value: string): void {
+  if (value === "") throw new Fault("usage", `--${flag.name} needs a value that is not empty`);
+  if (!flag.choices || flag.choices.includes(value)) return;
+  const near = nearestWord(value, flag.choices);
+  throw new Fault(
+    "usage",
+    `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`,
+    near === null ? {} : { hint: `did you mean "${near}"?` },
+  );
+}
+
+function unknownFlag(command: Command, typed: string): Fault {
+  const names = [...command.flags.map((flag) => `--${flag.name}`), "--help"];
+  const near = typed.startsWith("--") ? nearestWord(typed, names) : nearestWord(`-${typed}`, names);
+  const hint = near === null ? `\`skein ${command.name} --help\` lists its flags` : `did you mean "${near}"?`;
+  return new Fault("usage", `${command.name} has no flag "${typed}"`, { hint });
+}
+
+function checkPositionals(command: Command, positionals: string[]): void {
+  const { min, max } = command.positionals;
+  const [first] = positionals;
+  if (command.verbs && first !== undefined && !command.verbs.includes(first)) {
+    const near = nearestWord(first, command.verbs);
+    const hint = near === null ? usageLine(command) : `did you mean "skein ${command.name} ${near}"?`;
+    throw new Fault("usage", `${command.name} knows ${command.verbs.join(", ")}, not "${first}"`, { hint });
+  }
+  if (positionals.length < min)
+    throw new Fault("usage", `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}`, { hint: usageLine(command) });
+  if (positionals.length > max) {
+    const extra = positionals[max] as string;
+    throw new Fault("usage", `${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}: "${extra}" is too much`, {
+      hint: usageLine(command),
+    });
+  }
+}

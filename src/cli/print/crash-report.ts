@@ -1,0 +1,18 @@
+// What is kept of a fault that nobody foresaw, for whoever looks into it: the stack, on disk, not on the person's screen.
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Fault, messageOf } from "../../protocol/api/error.ts";
+import type { CommandContext } from "../parse/command.ts";
+
+export function saveCrashReport(error: unknown, { state, version }: Pick<CommandContext, "state" | "version">): Fault {
+  const file = join(state, "crashes.log");
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const message = `the screen broke: ${messageOf(error)}`;
+  try {
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    appendFileSync(file, `${new Date().toISOString()} skein ${version}\n${stack}\n\n`, { mode: 0o600 });
+  } catch (unwritable) {
+    return new Fault("internal", message, { hint: `and its report could not be kept: ${messageOf(unwritable)}`, cause: error });
+  }
+  return new Fault("internal", message, { hint: `the whole report is at the end of ${file}`, cause: error });
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "bun:test";
+import { jsonText, toSnakeCase } from "./json.ts";
+import { stripControls, showsUnicode, styleOf } from "../terminal/style.ts";
+import { fit, tableText } from "../terminal/table.ts";
+
+describe("style", () => {
+  test("paints only where the screen wants colours", () => {
+    expect(styleOf({ color: true }).red("x")).toBe("\x1b[31mx\x1b[39m");
+    expect(styleOf({ color: false }).red("x")).toBe("x");
+  });
+
+  test("text from elsewhere can't steer the terminal", () => {
+    expect(stripControls("a\x1b[2J\x1b]0;title\x07b\r\nc\x00\x9b31md\u202Ee")).toBe("ab cde");
+  });
+
+  test("the locale decides about marks", () => {
+    expect(showsUnicode({ LANG: "en_US.UTF-8" })).toBe(true);
+    expect(showsUnicode({ LC_ALL: "C", LANG: "en_US.UTF-8" })).toBe(false);
+    expect(showsUnicode({ LC_ALL: "", LC_CTYPE: "C.utf8" })).toBe(true);
+    expect(showsUnicode({})).toBe(false);
+  });
+});
+
+describe("table", () => {
+  test("aligns by what is seen, not by bytes or colours", () => {
+    const rows = [
+      ["a", "1", "x"],
+      ["日本", "200", "\x1b[31mred\x1b[39m"],
+    ];
+    expect(tableText(rows, { columns: [{ title: "N" }, { title: "COUNT", align: "right" }, {}] })).toBe(
+      "N     COUNT\na         1  x\n日本    200  \x1b[31mred\x1b[39m\n",
+    );
+  });
+
+  test("cuts the last column to the width, with an ellipsis", () => {
+    expect(tableText([["key", "a long text that goes on"]], { columns: [{}, {}], width: 20 })).toBe("key  a long text th…\n");
+    expect(fit("日本語", 4)).toBe("日…");
+    expect(fit("short", 5)).toBe("short");
+  });
+
+  test("of nothing is nothing", () => {
+    expect(tableText([], { columns: [{ title: "A" }] })).toBe("");
+  });
+});
+
+describe("json", () => {
+  test("keys are snake_case and times are ISO, at every depth", () => {
+    const value = { costUsd: 1, createdAt: 0, endedAt: null, rows: [{ cacheRead: 2, baseUrl: "x" }], sha256: "y", at: 1_000 };
+    expect(toSnakeCase(value)).toEqual({
+      cost_usd: 1,
+      created_at: "1970-01-01T00:00:00.000Z",
+      ended_at: null,
+      rows: [{ cache_read: 2, base_url: "x" }],
+      sha256: "y",
+      at: "1970-01-01T00:00:01.000Z",
+    });
+  });
+
+  test("somebody else's words keep their spelling", () => {
+    expect(toSnakeCase({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({
+      input: { filePath: "x", changedAt: 5 },
+      value: { "X-Team": "y" },
+    });
+  });
+
+  test("a document ends with a line end", () => {
+    expect(jsonText([])).toBe("[]\n");
+  });
+});

@@ -1,0 +1,51 @@
+// The terminal as the REPL needs it, and the lines of a pipe. Loaded only by a command that talks.
+import { readLines } from "../../kit/text/line-splitter.ts";
+
+export type RawWatch = { onInput: (text: string) => void; onResize: () => void; onEnd: () => void };
+export type RawTerminal = { rows: () => number; suspend: () => void; close: () => void };
+
+const pasteOn = "\x1b[?2004h";
+const pasteOff = "\x1b[?2004l";
+
+/** Every key as it comes, Ctrl-C included, until it is closed; however the process ends, the terminal is given back. */
+export function rawTerminal(watch: RawWatch): RawTerminal {
+  const { stdin, stdout } = process;
+  let isOpen = true;
+  function close(): void {
+    if (!isOpen) return;
+    isOpen = false;
+    stdout.write(pasteOff);
+    stdin.setRawMode(false);
+    stdin.pause();
+    stdin.off("data", watch.onInput);
+    stdin.off("end", watch.onEnd);
+    stdout.off("resize", watch.onResize);
+  }
+  stdin.setEncoding("utf8");
+  stdin.setRawMode(true);
+  stdin.on("data", watch.onInput);
+  stdin.on("end", watch.onEnd);
+  stdout.on("resize", watch.onResize);
+  stdout.write(pasteOn);
+  process.once("exit", close);
+  /** Stops this process as Ctrl-Z does elsewhere; the shell's `fg` takes it up again. */
+  function suspend(): void {
+    stdout.write(pasteOff);
+    stdin.setRawMode(false);
+    process.once("SIGCONT", () => {
+      if (!isOpen) return;
+      stdin.setRawMode(true);
+      stdout.write(pasteOn);
+      watch.onResize();
+    });
+    process.kill(process.pid, "SIGTSTP");
+  }
+  return { rows: () => stdout.rows || 24, suspend, close };
+}
+
+const mostLineBytes = 100_000_000;
+
+/** The lines of stdin, without their ends. */
+export async function* stdinLines(): AsyncGenerator<string> {
+  for await (const { text } of readLines(Bun.stdin.stream(), mostLineBytes)) yield text.endsWith("\r") ? text.slice(0, -1) : text;
+}

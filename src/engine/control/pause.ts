@@ -1,0 +1,98 @@
+// A turn that stands still: its agent is asked for nothing more, what runs for it is stopped, its clocks too. An owner
+// that does not answer can be stopped from outside, as the process it is.
+import { freeze, wake } from "../../kit/process/freeze.ts";
+import { descendantsOf } from "../../kit/process/processes.ts";
+import type { PauseReport } from "../../protocol/api/control.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import type { ActiveHolder } from "../../store/store.ts";
+import type { EngineDeps } from "../engine.ts";
+import { otherSessionsOf } from "./kill.ts";
+import type { RunningTurn } from "../turn/running-turns.ts";
+import { callOwner, isHolderStopped } from "./owner.ts";
+
+export async function pauseTurn(parts: EngineDeps, session: string, { force }: { force: boolean }): Promise<PauseReport> {
+  const holder = await otherHolder(parts, session);
+  if (holder !== null && isHolderStopped(holder)) return { session, state: "paused", pid: holder.pid };
+  if (holder !== null && force) return stopProcess(parts, session, holder);
+  return callOwner(parts, session, {
+    here: async (turn) => {
+      turn.gate.shut();
+      await tellStates(parts);
+      return reportOf(parts, turn);
+    },
+    there: (api) => api.turn.pause({ session, force: false }),
+    nowhere: () => ({ session, state: "not-running", pid: null }),
+    mayRepeat: true,
+  });
+}
+
+export async function resumeTurn(parts: EngineDeps, session: string): Promise<PauseReport> {
+  const holder = await otherHolder(parts, session);
+  if (holder !== null && isHolderStopped(holder)) {
+    wake(holder.pid);
+    if (!(await isPaused(parts, session))) return { session, state: "running", pid: holder.pid };
+  }
+  return callOwner(parts, session, {
+    here: async (turn) => {
+      turn.gate.open();
+      await tellStates(parts);
+      return reportOf(parts, turn);
+    },
+    there: (api) => api.turn.resume({ session }),
+    nowhere: () => ({ session, state: "not-running", pid: null }),
+    mayRepeat: true,
+  });
+}
+
+/** Turns that were said to stand still. */
+const told = new WeakSet<RunningTurn>();
+
+/** Turns below one that stands still do so too, and whoever lists or watches them is told. */
+async function tellStates(parts: EngineDeps): Promise<void> {
+  for (const turn of parts.live.all()) {
+    const { gate, recorder, asking } = turn;
+    if (gate.isShut === told.has(turn)) continue;
+    if (gate.isShut) told.add(turn);
+    else told.delete(turn);
+    recorder.pass({ type: gate.isShut ? "turn.paused" : "turn.resumed" });
+    try {
+      await recorder.setState(gate.isShut ? "paused" : asking.size > 0 ? "asking" : "running");
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === "lease-lost")) throw error; // it has just ended
+    }
+  }
+}
+
+/** It may have ended or been stopped meanwhile. */
+function reportOf(parts: EngineDeps, { lease: { session }, gate, deadline }: RunningTurn): PauseReport {
+  if (parts.live.of(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
+  return { session, state: gate.isShut ? "paused" : "running", pid: process.pid };
+}
+
+/** Null when this process runs the session, or nobody does. */
+async function otherHolder(parts: EngineDeps, session: string): Promise<ActiveHolder | null> {
+  return parts.live.of(session) === undefined ? (await parts.store()).holder(session) : null;
+}
+
+async function isPaused(parts: EngineDeps, session: string): Promise<boolean> {
+  const rows = await (await parts.store()).turnRows(null);
+  return rows.some((row) => row.session.id === session && row.state === "paused");
+}
+
+async function stopProcess(parts: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
+  const { pid, namedPid } = holder;
+  if (pid === null) {
+    throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
+      hint: `skein pause ${session} --force must be called there`,
+    });
+  }
+  const others = await otherSessionsOf(await parts.store(), holder, session);
+  if (others.length > 0) {
+    throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would stand still too`, {
+      hint: "leave --force out: then only this session is paused",
+    });
+  }
+  if (freeze(() => [pid, ...descendantsOf(pid)]).includes(pid)) return { session, state: "paused", pid };
+  throw new Fault("session-busy", `process ${pid}, which runs this session, can't be stopped: it has ended, or belongs to another user`);
+}

@@ -1,0 +1,31 @@
+// Messages to a turn that runs: kept first, then given to its agent at the next step, or taken back before that.
+import type { QueuedInput } from "../../protocol/api/control.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { EngineDeps } from "../engine.ts";
+import { callOwner } from "./owner.ts";
+import { withLease } from "../tree/tree-ops.ts";
+
+export async function steer(parts: EngineDeps, { session, text }: { session: string; text: string }): Promise<QueuedInput> {
+  if (text.trim() === "") throw new Fault("usage", "the message is empty");
+  return callOwner(parts, session, {
+    here: (turn) => {
+      if (turn.params.steerable) return turn.recorder.queueInput(text);
+      throw new Fault("usage", "this session takes no messages while it runs", {
+        hint: "a sub-session does when it is spawned attachable",
+      });
+    },
+    there: (api) => api.turn.steer({ session, text }),
+    nowhere: () => {
+      throw new Fault("usage", "nothing runs in this session", { hint: `skein run --resume ${session} "message"` });
+    },
+  });
+}
+
+/** Null when it does not wait any more. What a turn left behind waits for the next one. */
+export async function takeBack(parts: EngineDeps, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
+  return callOwner(parts, session, {
+    here: (turn) => turn.recorder.dropInput(input),
+    there: (api) => api.turn.takeBack({ session, input }),
+    nowhere: () => withLease(parts, session, async (_store, recorder) => recorder.dropInput(input)),
+  });
+}

@@ -1,0 +1,144 @@
+// What is known of a session without asking anyone: its turns, how they ended, the files they changed, the tools they
+// called, what failed. All of it is read from the store, along the path to the session's tip.
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { FileChange } from "../../protocol/tree/file-changes.ts";
+import type { Description, SessionType } from "../../protocol/tree/history.ts";
+import { callsOf, textOf, type Node } from "../../protocol/tree/node.ts";
+import { toolsByLevel } from "../../protocol/api/policy.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import type { Store } from "../../store/store.ts";
+import type { EngineDeps } from "../engine.ts";
+
+const most = { timeline: 50, files: 200, errors: 20, compared: 200 };
+const taskChars = 200;
+const errorChars = 300;
+const changers = new Set<string>(toolsByLevel.minimal.filter((name) => name !== "read"));
+
+export type SessionFacts = Omit<Description, "oneLiner" | "summary" | "outcomes" | "custom">;
+
+export async function readSessionFacts(parts: EngineDeps, store: Store, session: Session, path: Node[]): Promise<SessionFacts> {
+  const turns = await turnsOn(store, path);
+  const type = typeOf(path, turns);
+  const { files, notes } = await filesOf(parts, store, path, turns);
+  const artifacts = {
+    ...(files.length > 0 ? { files } : {}),
+    ...list("errors", errorsOf(path, turns, parts.history.redact)),
+    ...list("tools", toolsOf(path)),
+  };
+  return {
+    session: { id: session.id, name: session.name },
+    sessionType: type,
+    status: turns.at(-1)?.status ?? null,
+    ...(type === "minimal" ? {} : { timeline: timelineOf(path, turns, parts.history.redact) }),
+    ...(Object.keys(artifacts).length > 0 ? { artifacts } : {}),
+    metrics: metricsOf(path, turns),
+    ...(notes.length > 0 ? { notes } : {}),
+  };
+}
+
+function list<Name extends string, Item>(name: Name, items: Item[]): { [Key in Name]?: Item[] } {
+  return items.length === 0 ? {} : ({ [name]: items } as { [Key in Name]?: Item[] });
+}
+
+async function turnsOn(store: Store, path: Node[]): Promise<Turn[]> {
+  const ids = [...new Set(path.flatMap(({ turn }) => (turn === null ? [] : [turn])))];
+  return (await Promise.all(ids.map((id) => store.turn(id)))).filter((turn) => turn !== null);
+}
+
+function typeOf(path: Node[], turns: Turn[]): SessionType {
+  const messages = messagesIn(path);
+  if (turns.length <= 1 && messages <= 2) return "minimal";
+  return turns.length >= 8 || messages >= 40 ? "detailed" : "standard";
+}
+
+/** What was said: neither calls alone nor what they returned. */
+function messagesIn(path: Node[]): number {
+  return path.filter((node) => (node.author === "user" || node.author === "agent") && textOf(node) !== "").length;
+}
+
+type Redact = (text: string) => string;
+
+function timelineOf(path: Node[], turns: Turn[], redact: Redact): Description["timeline"] {
+  const prompts = new Map(
+    path
+      .filter(({ author }) => author === "user")
+      .map((node) => [node.turn, textOf(node)] as const)
+      .toReversed(),
+  );
+  return turns.slice(-most.timeline).map(({ id, startedAt, agent, status }) => ({
+    at: startedAt,
+    agent,
+    task: oneLine(redact(prompts.get(id) ?? ""), taskChars),
+    status,
+  }));
+}
+
+function errorsOf(path: Node[], turns: Turn[], redact: Redact): { by: string; message: string }[] {
+  const results = path.flatMap((node) => node.parts).filter((part) => part.kind === "result");
+  const errors = [
+    ...results.filter(({ isError }) => isError).map(({ name, text }) => ({ by: name, message: text })),
+    ...turns.flatMap(({ agent, error }) => (error === null ? [] : [{ by: agent, message: error.message }])),
+  ];
+  return errors.slice(-most.errors).map(({ by, message }) => ({ by, message: oneLine(redact(message), errorChars) }));
+}
+
+function toolsOf(path: Node[]): { name: string; calls: number; failed: number }[] {
+  const tools = new Map<string, { name: string; calls: number; failed: number }>();
+  for (const { name } of path.flatMap(callsOf)) {
+    const known = tools.get(name) ?? { name, calls: 0, failed: 0 };
+    tools.set(name, { ...known, calls: known.calls + 1 });
+  }
+  for (const part of path.flatMap((node) => node.parts)) {
+    const known = part.kind === "result" && part.isError ? tools.get(part.name) : undefined;
+    if (known !== undefined) tools.set(known.name, { ...known, failed: known.failed + 1 });
+  }
+  return [...tools.values()].toSorted((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+}
+
+/** Turn by turn, so that what others changed in between is not this session's. */
+async function filesOf(parts: EngineDeps, store: Store, path: Node[], turns: Turn[]): Promise<{ files: FileChange[]; notes: string[] }> {
+  const recorded = await store.turnFiles(turns.map(({ id }) => id));
+  const changed = turns.flatMap(({ id }) => recorded.get(id) ?? []).filter(({ before, after }) => after !== null && after !== before);
+  const files = new Map<string, FileChange>();
+  const notes: string[] = [];
+  for (const { project, before, after } of changed.slice(-most.compared)) {
+    const changes = parts.snapshots === null ? [] : await parts.snapshots.changes(project, before, after!).catch(() => null);
+    if (changes === null) notes.push("what one turn changed in files is not kept any more");
+    for (const change of changes ?? []) files.set(change.path, merged(files.get(change.path), change));
+  }
+  const unknown = turns.filter(({ id }) => !recorded.has(id) && mayHaveChanged(path, id)).length;
+  if (unknown > 0) notes.push(`what ${unknown} of its turns changed in files was not recorded`);
+  const all = [...files.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  if (all.length > most.files) notes.push(`${all.length - most.files} more files were changed`);
+  return { files: all.slice(0, most.files), notes: [...new Set(notes)] };
+}
+
+/** Two changes of one file as one; what was made and taken away again is told as that. */
+function merged(earlier: FileChange | undefined, change: FileChange): FileChange {
+  if (earlier === undefined) return change;
+  const kind = earlier.kind === "added" && change.kind === "modified" ? "added" : change.kind;
+  return { ...change, kind, added: earlier.added + change.added, removed: earlier.removed + change.removed };
+}
+
+function mayHaveChanged(path: Node[], turn: string): boolean {
+  return path.some((node) => node.turn === turn && callsOf(node).some(({ name }) => changers.has(name.toLowerCase())));
+}
+
+function metricsOf(path: Node[], turns: Turn[]): Description["metrics"] {
+  const ended = turns.filter(({ endedAt }) => endedAt !== null);
+  const first = Math.min(...turns.map(({ startedAt }) => startedAt));
+  const last = Math.max(...turns.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
+  const work = ended.reduce((sum, { startedAt, endedAt }) => sum + endedAt! - startedAt, 0);
+  const seconds = (ms: number) => Math.round(ms / 100) / 10;
+  const { usage, costUsd } = turns.reduce<Spent>(addSpent, zeroSpent);
+  return {
+    messageCount: messagesIn(path),
+    turns: turns.length,
+    durationSeconds: turns.length === 0 ? 0 : seconds(last - first),
+    workSeconds: seconds(work),
+    inputTokens: usage.input + usage.cacheRead + usage.cacheWrite,
+    outputTokens: usage.output,
+    costUsd,
+  };
+}

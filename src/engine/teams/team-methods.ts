@@ -1,0 +1,161 @@
+// Teams as others see them: read off their sessions, with what their members used. It begins none and ends none; what is
+// said to one is left in its directory for the turn that leads it.
+import { Fault } from "../../protocol/api/error.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import { parseMailValue } from "../../protocol/team/read-mail.ts";
+import { routeMessage } from "../../protocol/team/address.ts";
+import { findPlanProblems } from "../../protocol/team/plan.ts";
+import { markRunningAsWaiting, markFailedForRetry, membersOf, joinedCommit } from "../../protocol/team/team.ts";
+import {
+  countMembers,
+  isActive,
+  mergeState,
+  teamState,
+  type TeamAddParams,
+  type TeamAddResult,
+  type TeamApi,
+  type TeamDiff,
+  type TeamMessageParams,
+  type TeamMessageResult,
+  type TeamInfo,
+  type TeamView,
+} from "../../protocol/team/views.ts";
+import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import type { Store, SubSession } from "../../store/store.ts";
+import { cleanTeams } from "./clean-teams.ts";
+import type { EngineDeps } from "../engine.ts";
+import { findTeam, findTeams, type FoundTeam } from "./find-teams.ts";
+
+export function createTeamMethods(parts: EngineDeps): TeamApi {
+  return {
+    list: (params) => listTeams(parts, params),
+    show: async ({ session }) => viewOf(parts, await findTeam(parts, session)),
+    diff: async ({ session }) => diffOf(parts, await findTeam(parts, session)),
+    message: (params) => post(parts, params),
+    add: (params) => add(parts, params),
+    clean: (params) => cleanTeams(parts, params),
+  };
+}
+
+async function listTeams(parts: EngineDeps, { project, limit }: { project: string | null; limit: number }): Promise<TeamInfo[]> {
+  const all = (await findTeams(parts, project, limit)).filter(({ row }) => row.session.archivedAt === null);
+  return Promise.all(all.map((each) => rowOf(parts, each)));
+}
+
+async function rowOf(parts: EngineDeps, { row, team }: FoundTeam): Promise<TeamInfo> {
+  if (!isActive(row.state)) markRunningAsWaiting(team);
+  const { session, turn } = row;
+  const { objective, strategy } = team.wish;
+  return {
+    session,
+    state: teamState(team, row),
+    objective,
+    strategy,
+    phases: team.phases.length,
+    members: countMembers(team),
+    messages: team.messages.length,
+    spent: await spentBy(await parts.store(), session.id, await (await parts.store()).subSessions(session.id)),
+    startedAt: turn.startedAt,
+    endedAt: turn.endedAt,
+    merge: mergeState(team),
+    isKept: parts.teams.isKept(session.project, session.id),
+  };
+}
+
+/** The team's own turns ask no model, but others may have taken turns in its session. */
+async function spentBy(store: Store, session: string, below: readonly SubSession[]): Promise<Spent> {
+  const own = (await store.turnsOf(session)).map(({ usage, costUsd }) => ({ usage, costUsd }));
+  return [...own, ...below.map(({ spent }) => spent)].reduce(addSpent, zeroSpent);
+}
+
+async function viewOf(parts: EngineDeps, { row, team }: FoundTeam): Promise<TeamView> {
+  if (!isActive(row.state)) markRunningAsWaiting(team);
+  const store = await parts.store();
+  const { session, turn, state, pid } = row;
+  const below = await store.subSessions(session.id);
+  const asks = await store.asks(null);
+  const members = membersOf(team).map((member) => {
+    const all = withBelow(member.session, below);
+    const sessions = new Set(all.map((each) => each.session));
+    return {
+      id: member.id,
+      spent: all.map(({ spent }) => spent).reduce(addSpent, zeroSpent),
+      steps: all.reduce((sum, { steps }) => sum + steps, 0),
+      startedAt: all[0]?.startedAt ?? null,
+      endedAt: all[0]?.endedAt ?? null,
+      asks: asks.filter((ask) => sessions.has(ask.session)).map(({ id, question }) => ({ id, question })),
+    };
+  });
+  const { startedAt, endedAt, status, error } = turn;
+  return {
+    session,
+    state: teamState(team, row),
+    team,
+    run: { state, pid, startedAt, endedAt, status, error },
+    spent: await spentBy(store, session.id, below),
+    members,
+    merge: mergeState(team),
+    isKept: parts.teams.isKept(session.project, session.id),
+  };
+}
+
+function withBelow(session: string, all: readonly SubSession[]): SubSession[] {
+  const own = all.filter((each) => each.session === session);
+  return [...own, ...all.filter(({ parent }) => parent === session).flatMap((child) => withBelow(child.session, all))];
+}
+
+async function diffOf(parts: EngineDeps, { row: { session }, team }: FoundTeam): Promise<TeamDiff> {
+  const work = joinedCommit(team);
+  if (mergeState(team) === "nothing" || work === null || team.base === null)
+    throw new Fault("usage", "the team has made nothing that could be brought in", {
+      hint: `skein team status ${shortId(session.id)} shows what it did`,
+    });
+  requireKept(parts, { id: session.id, project: session.project });
+  return { session: session.id, ...(await parts.teams.diff(session.project, team, { base: team.base, work })) };
+}
+
+function requireKept(parts: EngineDeps, { id, project }: { id: string; project: string }): void {
+  if (parts.teams.isKept(project, id)) return;
+  throw new Fault("usage", `the directory of team ${shortId(id)} was cleaned away`, {
+    hint: "its conversations are still there: skein show",
+  });
+}
+
+async function post(parts: EngineDeps, { session: wanted, ...message }: TeamMessageParams): Promise<TeamMessageResult> {
+  const { row, team } = await findTeam(parts, wanted);
+  const { id, project } = row.session;
+  if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished: nobody of it reads any more");
+  requireKept(parts, { id, project });
+  const { replyTo: reply_to, requiresResponse: requires_response, ...rest } = message;
+  const written = { ...rest, reply_to, requires_response };
+  const read = parseMailValue(written);
+  if (read.type === "refused") throw new Fault("usage", `the message can't be sent: ${read.reason}`);
+  if (!isActive(row.state)) markFailedForRetry(team);
+  const members = membersOf(team).map(({ id: name, instance, plan: { key, role, suffix } }) => ({ id: name, key, role, suffix, instance }));
+  const states = new Map(membersOf(team).map((member) => [member.id, member.state]));
+  const { delivered, undelivered } = routeMessage(message, "person", {
+    members,
+    hasEnded: (name) => ["completed", "failed"].includes(states.get(name) ?? ""),
+  });
+  if (delivered.length === 0)
+    throw new Fault("usage", `the message would reach nobody: ${undelivered.map(({ to, reason }) => `${to}: ${reason}`).join("; ")}`, {
+      hint: `the members are ${members.map(({ key }) => key).join(", ")}`,
+    });
+  const posted = parts.teams.post(project, id, written);
+  return { id: posted, reaches: delivered, misses: undelivered, when: isActive(row.state) ? "now" : "resumed" };
+}
+
+async function add(parts: EngineDeps, { session: wanted, member }: TeamAddParams): Promise<TeamAddResult> {
+  const { row, team } = await findTeam(parts, wanted);
+  const { id, project } = row.session;
+  requireKept(parts, { id, project });
+  const { roles } = await parts.roles(project);
+  const problems = findPlanProblems([{ name: "asked for", goal: "", members: [member] }], {
+    roles: roles.map(({ name }) => name),
+    limits: team.wish.limits,
+    members: membersOf(team).map(({ plan: { key, role } }) => ({ key, role })),
+  });
+  if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
+  parts.teams.ask(project, id, member);
+  return { key: member.key, when: isActive(row.state) ? "next" : "resumed" };
+}

@@ -1,0 +1,78 @@
+// Two branches side by side: where their paths part, and what each did after that.
+import { Fault } from "../../protocol/api/error.ts";
+import { callsOf, type Node, textOf } from "../../protocol/tree/node.ts";
+import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import type { Store } from "../../store/store.ts";
+import type { EngineDeps } from "../engine.ts";
+import { changesBetween } from "../turn/file-snapshots.ts";
+
+type Branch = { session: Session | null; path: Node[] };
+
+/** Each side is a session or a node. */
+export async function compareBranches(parts: EngineDeps, params: { a: string; b: string; directory: string }): Promise<BranchComparison> {
+  if (!parts.hasStore()) throw new Fault("session-unknown", "there is no session yet", { hint: 'start one: skein run "task"' });
+  const store = await parts.store();
+  const project = parts.projectOf(params.directory);
+  const [a, b] = [await branchOf(store, params.a, project), await branchOf(store, params.b, project)];
+  let shared = 0;
+  while (a.path[shared] !== undefined && a.path[shared]?.id === b.path[shared]?.id) shared += 1;
+  return {
+    fork: a.path[shared - 1] ?? null,
+    sharedNodes: shared,
+    a: await sideOf(parts, store, a, shared),
+    b: await sideOf(parts, store, b, shared),
+  };
+}
+
+async function branchOf(store: Store, wanted: string, project: string): Promise<Branch> {
+  try {
+    const session = await store.findSession(wanted, project);
+    return { session, path: session.tip === null ? [] : await store.path(session.tip) };
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
+    const node = await store.findNode(wanted).catch(() => null);
+    if (node === null)
+      throw new Fault("session-unknown", `there is no session or node "${wanted}"`, { hint: "`skein list` shows the sessions" });
+    return { session: null, path: await store.path(node.id) };
+  }
+}
+
+async function sideOf(parts: EngineDeps, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
+  const own = path.slice(shared);
+  const turns = new Set(own.map((node) => node.turn).filter((turn) => turn !== null));
+  const last = [...turns].at(-1);
+  const results = own.flatMap((node) => node.parts).filter((part) => part.kind === "result");
+  const messages = own.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
+  const firstUser = own.find((node) => node.author === "user");
+  const answer = own.findLast((node) => node.author === "agent" && textOf(node) !== "");
+  return {
+    session,
+    tip: path.at(-1)?.id ?? null,
+    nodes: own.length,
+    messages: messages.length,
+    toolCalls: own.reduce((sum, node) => sum + callsOf(node).length, 0),
+    failedCalls: results.filter((part) => part.isError).length,
+    turns: turns.size,
+    steps: own.filter((node) => node.usage !== undefined).length,
+    ...own.map(spentBy).reduce(addSpent, zeroSpent),
+    startedAt: own[0]?.at ?? null,
+    endedAt: own.at(-1)?.at ?? null,
+    status: last === undefined ? null : ((await store.turn(last))?.status ?? null),
+    firstMessage: firstUser === undefined ? null : textOf(firstUser),
+    answer: answer === undefined ? null : textOf(answer),
+    files: await filesOf(parts, path[shared - 1] ?? own[0], own),
+  };
+}
+
+/** Null when the files were not recorded at both ends. */
+async function filesOf(parts: EngineDeps, from: Node | undefined, own: Node[]): Promise<BranchSide["files"]> {
+  const to = own.at(-1);
+  if (from === undefined || to === undefined) return [];
+  return changesBetween(parts, from.id, to.id);
+}
+
+function spentBy(node: Node): Spent {
+  return node.usage === undefined ? zeroSpent : { usage: node.usage, costUsd: node.costUsd ?? null };
+}

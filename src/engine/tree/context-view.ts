@@ -1,0 +1,29 @@
+// `context.render`: what the agent of a session would be sent if it went on from a node.
+import type { ContextView } from "../../protocol/api/api.ts";
+import type { EngineDeps } from "../engine.ts";
+import { findAgent } from "../turn/open-session.ts";
+
+export async function renderContext(parts: EngineDeps, params: { session: string; node: string | null }): Promise<ContextView> {
+  const store = await parts.store();
+  const session = await store.findSession(params.session, null);
+  const node = params.node ?? session.tip;
+  const path = node === null ? [] : await store.path(node);
+  const settings = await parts.rows.config.values();
+  const preview = await findAgent(parts, session.agent).preview({
+    session: session.id,
+    path,
+    model: session.model,
+    directory: session.directory,
+    project: session.project,
+    toolLevel: session.toolLevel,
+    tools: null,
+    spawn: true,
+    canAsk: true,
+    system: null,
+    appendSystem: null,
+    contextFiles: settings.contextFiles,
+    plan: session.plan ?? null,
+    policy: { name: settings.policy, addDirs: [] },
+  });
+  return { session, node, ...preview };
+}

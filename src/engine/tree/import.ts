@@ -1,0 +1,204 @@
+// Bringing a transcript into the tree: finds what is stored already, writes the rest in small batches under a lease,
+// and moves the tip only where nobody else has moved it. The parsing is done by whoever `house` gives.
+import { cutText } from "../../kit/text/cut-text.ts";
+import type { TranscriptImportParams } from "../../protocol/api/api.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { ImportedNode, ImportedSession, ImportedTree, ImportReport } from "../../protocol/tree/import.ts";
+import type { Part } from "../../protocol/tree/node.ts";
+import type { Session, Source } from "../../protocol/tree/turn.ts";
+import type { Lease, Store } from "../../store/store.ts";
+import type { EngineDeps } from "../engine.ts";
+import { Recorder } from "../turn/recorder.ts";
+import { recover } from "../turn/recover.ts";
+import { openTranscript } from "../turn/transcripts.ts";
+
+export async function importTranscript(parts: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
+  const read = await parts.readTranscript(params.from, params.format);
+  const store = await parts.store();
+  const { known, tree } = await store.knownNodes(read.nodes.map((node) => node.id));
+  await refuseLoose(store, read, known);
+  const fresh = read.nodes.filter((node) => !known.has(node.id));
+  const sessions = await sessionsFor(parts, store, read, params, tree);
+  const main = sessions.get(read.main)!;
+  if (params.name !== null && main.name !== params.name) await store.updateSession(main.id, { name: params.name });
+  const source: Source = {
+    agent: read.format,
+    nativeId: read.nativeId,
+    path: "path" in params.from ? params.from.path : null,
+    sha256: read.sha256,
+    tip: null,
+  };
+  const places = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
+  const added = await writeAll(parts, store, read, places, source);
+  for (const imported of read.sessions) await settle(parts, store, sessions.get(imported.id)!, imported, source, fresh.length > 0);
+  return {
+    session: (await store.session(main.id))!,
+    format: read.format,
+    nodes: { added, known: read.nodes.length - added },
+    turns: new Set(fresh.map((node) => node.turn)).size,
+    branches: branchesOf(read.nodes),
+    unreadable: read.unreadable,
+    torn: read.torn,
+  };
+}
+
+/** A fork's own transcript repeats nothing of what it was forked from. */
+async function refuseLoose(store: Store, read: ImportedTree, known: Set<string>): Promise<void> {
+  const own = new Set<string>();
+  for (const { id, parent } of read.nodes) {
+    own.add(id);
+    if (parent === null || own.has(parent) || known.has(parent)) continue;
+    if ((await store.node(parent)) !== null) continue;
+    throw new Fault("node-unknown", `the transcript goes on from node ${parent}, which is neither in it nor stored`, {
+      hint: "import the session it was forked from first, or export it whole: skein export --format jsonl",
+    });
+  }
+}
+
+/** By the id in the file; a session that is stored already is taken as it is. */
+async function sessionsFor(
+  parts: EngineDeps,
+  store: Store,
+  read: ImportedTree,
+  params: TranscriptImportParams,
+  knownTree: string | null,
+): Promise<Map<string, Session>> {
+  const found = new Map<string, Session>();
+  let tree = knownTree ?? (await treeAbove(store, read));
+  for (const imported of read.sessions) {
+    const isMain = imported.id === read.main;
+    const earlier = (await store.session(imported.id)) ?? (isMain ? await store.importedSession(read.format, read.nativeId) : null);
+    if (earlier !== null && (tree === null || earlier.tree === tree)) found.set(imported.id, earlier);
+    tree ??= earlier?.tree ?? null;
+  }
+  for (const imported of read.sessions) {
+    if (found.has(imported.id)) continue;
+    const session = await createImported(parts, store, read, imported, params, tree ?? read.tree);
+    tree ??= session.tree;
+    found.set(imported.id, session);
+  }
+  return found;
+}
+
+async function treeAbove(store: Store, read: ImportedTree): Promise<string | null> {
+  const parent = read.nodes[0]?.parent ?? null;
+  return parent === null ? null : ((await store.node(parent))?.tree ?? null);
+}
+
+async function createImported(
+  parts: EngineDeps,
+  store: Store,
+  read: ImportedTree,
+  imported: ImportedSession,
+  params: TranscriptImportParams,
+  tree: string | null,
+): Promise<Session> {
+  const project = parts.projectOf(params.directory);
+  const isMain = imported.id === read.main;
+  const agent = parts.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
+  const { id, model, task, toolLevel, forkedFrom, createdAt } = imported;
+  const transcript = parts.transcriptFor({ id, project, transcriptDir: null, createdAt });
+  const place = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
+  const plan = imported.plan === undefined ? {} : { plan: imported.plan };
+  const session = { id, agent, model, task, toolLevel, createdAt, ...place, ...plan };
+  const source: Source = { agent: read.format, nativeId: imported.id, path: null, sha256: read.sha256, tip: null };
+  const mine = { ...session, source: isMain ? { ...source, nativeId: read.nativeId } : source };
+  if (isMain && params.name !== null) return store.importSession({ ...mine, name: params.name }, tree);
+  try {
+    return await store.importSession({ ...mine, name: imported.name }, tree);
+  } catch (error) {
+    // A name that only the file asks for is given up when it is taken here.
+    if (!(error instanceof Fault) || error.code !== "session-exists" || imported.name === null) throw error;
+    return store.importSession({ ...mine, name: null }, tree);
+  }
+}
+
+const batchSize = 200;
+
+/** Runs of one session's nodes, so that a parent is always stored before its children. */
+async function writeAll(parts: EngineDeps, store: Store, read: ImportedTree, fresh: ImportedNode[], source: Source): Promise<number> {
+  const endings = new Set(new Map(fresh.map((node) => [node.turn, node.id])).values());
+  const turns = new Map(read.turns.map((turn) => [turn.id, turn]));
+  const leases = new Map<string, Lease>();
+  let added = 0;
+  try {
+    for (const id of new Set(fresh.map((node) => node.session))) leases.set(id, await hold(parts, store, id));
+    for (let from = 0; from < fresh.length;) {
+      const { session } = fresh[from]!;
+      let to = from;
+      while (to < fresh.length && to - from < batchSize && fresh[to]!.session === session) to += 1;
+      const lease = leases.get(session)!;
+      const nodes = await Promise.all(fresh.slice(from, to).map((node) => keepOutputs(store, lease, node)));
+      const used = new Set(nodes.map((node) => node.turn));
+      added += await store.importNodes(lease, { nodes, turns: [...turns.values()].filter((turn) => used.has(turn.id)), endings, source });
+      from = to;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    for (const lease of leases.values()) await store.release(lease);
+  }
+  return added;
+}
+
+/** What a dead process left of the session is mended first. */
+async function hold(parts: EngineDeps, store: Store, id: string): Promise<Lease> {
+  const lease = await store.acquire(id);
+  if ((await store.openTurns(id)).length === 0) return lease;
+  const transcript = await openTranscript(parts, store, (await store.session(id))!);
+  try {
+    await recover(store, new Recorder(store, lease, transcript, () => {}), id);
+    return lease;
+  } finally {
+    transcript?.close();
+  }
+}
+
+/** What a model is given of one result; the rest stays behind a handle. */
+const resultBytes = 32 * 1024;
+
+async function keepOutputs(store: Store, lease: Lease, node: ImportedNode): Promise<ImportedNode> {
+  for (const { handle, call, bytes } of node.outputs ?? []) await store.importOutput(lease, handle, call, bytes);
+  return { ...node, parts: await Promise.all(node.parts.map((part) => boundResult(store, lease, part))) };
+}
+
+async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part> {
+  if (part.kind !== "result" || part.handle !== undefined || part.text.length * 3 <= resultBytes) return part;
+  const bytes = Buffer.from(part.text);
+  if (bytes.length <= resultBytes) return part;
+  const sink = store.openOutput(lease, part.call, "bash");
+  sink.write(bytes);
+  const handle = await sink.close({ tool: part.name }, resultBytes);
+  if (handle === null) return part;
+  const cut = cutText(part.text, resultBytes, { keep: "both" }).text;
+  return { ...part, handle, text: `${cut}\n[whole output, ${bytes.length} bytes: read path "${handle.source}:${handle.identifier}"]` };
+}
+
+/** The tip goes with the file where it still stands where the last import left it, or on the way to the new one. */
+async function settle(
+  parts: EngineDeps,
+  store: Store,
+  before: Session,
+  imported: ImportedSession,
+  source: Source,
+  isChanged: boolean,
+): Promise<void> {
+  const session = (await store.session(before.id))!;
+  const goal = imported.tip !== null && (await store.node(imported.tip)) !== null ? imported.tip : null;
+  const isEmpty = session.tip === null && session.source?.tip === null;
+  if (goal !== null && goal !== session.tip && (isChanged || isEmpty) && (await mayMove(store, session, goal))) {
+    const tip = session.source === undefined ? {} : { source: { ...source, nativeId: session.source.nativeId, tip: goal } };
+    await store.updateSession(session.id, { tip: goal, ...tip });
+  }
+  if (!isChanged && !isEmpty) return;
+  (await openTranscript(parts, store, session))?.close();
+}
+
+async function mayMove(store: Store, session: Session, goal: string): Promise<boolean> {
+  if (session.tip === null || session.tip === session.source?.tip) return true;
+  return (await store.path(goal)).some((node) => node.id === session.tip);
+}
+
+function branchesOf(nodes: ImportedNode[]): number {
+  const parents = new Set(nodes.map((node) => node.parent));
+  return nodes.filter((node) => !parents.has(node.id)).length;
+}

@@ -1,0 +1,167 @@
+// Files belong to the branch: what the project looked like around each turn, what differs between two nodes, and
+// bringing an old state back. Moving in the tree never changes files; only `restore` does.
+import { cutText } from "../../kit/text/cut-text.ts";
+import type { FilesDiff, FilesRestorePlan } from "../../protocol/api/api.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { FileChange } from "../../protocol/tree/file-changes.ts";
+import { shortId, type Node } from "../../protocol/tree/node.ts";
+import { toolsByLevel } from "../../protocol/api/policy.ts";
+import type { Snapshots } from "../../protocol/api/ports.ts";
+import type { Store } from "../../store/store.ts";
+import type { EngineDeps } from "../engine.ts";
+import type { TurnExecution } from "./run-turn.ts";
+
+export type FileRecorder = { keep: () => Promise<void>; finish: (mayHaveChanged: boolean) => Promise<void> };
+
+/** The record of one turn: `keep` takes the state before it, once, and `finish` the one after it. */
+export function createFileRecorder({ parts, params, store, lease, turn, session, deadline }: TurnExecution): FileRecorder {
+  const { snapshots } = parts;
+  const { project } = session;
+  const tools = params.command === null ? (params.tools ?? toolsByLevel[params.toolLevel]) : ["bash"];
+  const stopped = new Promise<null>((resolve) => deadline.signal.addEventListener("abort", () => resolve(null), { once: true }));
+  let before: Promise<string | null> | null = null;
+
+  async function save(first: string | null, last: string | null): Promise<void> {
+    if (first === null) return;
+    await store.saveTurnFiles(lease, turn.id, { project, before: first, after: last });
+  }
+  async function begin(from: Snapshots): Promise<string | null> {
+    const taken = await Promise.race([from.take(project), stopped]);
+    await save(taken, null);
+    return taken;
+  }
+  return {
+    async keep() {
+      if (snapshots === null || !tools.some((tool) => changers.has(tool))) return;
+      before ??= begin(snapshots).catch(() => null);
+      await before;
+    },
+    async finish(mayHaveChanged) {
+      const first = await before;
+      if (first === null || snapshots === null) return;
+      await save(first, mayHaveChanged ? await snapshots.take(project) : first);
+    },
+  };
+}
+
+const changers = new Set(["write", "edit", "bash"]);
+
+/** A state of a project's files. */
+export type FileState = { project: string; id: string };
+
+/**
+ * The state that belongs to a node: before the turn for its prompt, after it for all else. A node whose turn recorded
+ * none has the state of the nearest one above it. Null when there is none.
+ */
+export async function fileStateAt(store: Store, node: string): Promise<FileState | null> {
+  const path = (await store.path(node)).toReversed();
+  const recorded = await store.turnFiles([...new Set(path.flatMap(({ turn }) => (turn === null ? [] : [turn])))]);
+  for (const step of path) {
+    const files = step.turn === null ? undefined : recorded.get(step.turn);
+    if (files !== undefined) return { project: files.project, id: isPrompt(step) ? files.before : (files.after ?? files.before) };
+  }
+  return null;
+}
+
+/** Not the output of a command that the user ran, which is the user's too. */
+function isPrompt({ author, parts }: Node): boolean {
+  return author === "user" && !parts.some((part) => part.kind === "handle");
+}
+
+/** What changed in files from one node to another; null when that was not recorded. For `diff` and `graft`. */
+export async function changesBetween(parts: EngineDeps, from: string, to: string): Promise<FileChange[] | null> {
+  if (parts.snapshots === null) return null;
+  const store = await parts.store();
+  const [first, second] = [await fileStateAt(store, from), await fileStateAt(store, to)];
+  if (first === null || second === null || first.project !== second.project) return null;
+  return parts.snapshots.changes(first.project, first.id, second.id);
+}
+
+const mostListed = 50;
+const mostPatchBytes = 16 * 1024;
+
+/** What a branch did to files, as lines for a model to read; none when it did nothing or that was not recorded. */
+export async function branchFiles(parts: EngineDeps, from: string, to: string): Promise<string[]> {
+  const changes = (await changesBetween(parts, from, to)) ?? [];
+  const [first, second] = [await fileStateAt(await parts.store(), from), await fileStateAt(await parts.store(), to)];
+  if (changes.length === 0 || first === null || second === null) return [];
+  const patch = (await parts.snapshots?.patch(first.project, first.id, second.id)) ?? "";
+  const listed = changes.slice(0, mostListed).map(({ kind, path, added, removed }) => `- ${kind} ${path} (+${added} -${removed})`);
+  const more = changes.length > mostListed ? [`- and ${changes.length - mostListed} more`] : [];
+  const shown = cutText(patch, mostPatchBytes, { keep: "head" }).text.trimEnd();
+  return ["", "Files it changed:", ...listed, ...more, "", "```diff", shown, "```"];
+}
+
+export async function diffFiles(parts: EngineDeps, params: { from: string; to: string | null; directory: string }): Promise<FilesDiff> {
+  const snapshots = snapshotsOf(parts);
+  const from = await findFileState(parts, snapshots, params.from, params.directory);
+  const to = params.to === null ? await now(snapshots, from.project) : await findFileState(parts, snapshots, params.to, params.directory);
+  if (from.project !== to.project)
+    throw new Fault("usage", "the two nodes belong to different projects", { hint: `${from.project} and ${to.project}` });
+  const [changes, patch] = await Promise.all([
+    snapshots.changes(from.project, from.id, to.id),
+    snapshots.patch(from.project, from.id, to.id),
+  ]);
+  return { project: from.project, from: from.id, to: to.id, changes, patch };
+}
+
+/** What a restore would do. It takes a record of the files as they are, to which one can go back. */
+export async function planRestore(parts: EngineDeps, params: { to: string; directory: string }): Promise<FilesRestorePlan> {
+  const snapshots = snapshotsOf(parts);
+  const wanted = await findFileState(parts, snapshots, params.to, params.directory);
+  const { project, id } = await now(snapshots, wanted.project);
+  const { to, kept } = await snapshots.planRestore(project, id, wanted.id);
+  const [changes, patch] = await Promise.all([snapshots.changes(project, id, to), snapshots.patch(project, id, to)]);
+  return { project, from: id, to, changes, patch, kept, undo: `snapshot:${id.slice(0, 12)}` };
+}
+
+/** Does what was planned, unless the files have changed since. */
+export async function restoreFiles(parts: EngineDeps, plan: Pick<FilesRestorePlan, "project" | "from" | "to">): Promise<void> {
+  const snapshots = snapshotsOf(parts);
+  if ((await now(snapshots, plan.project)).id !== plan.from)
+    throw new Fault("usage", "the files changed while you were asked; nothing was restored", {
+      hint: "run it again to see the diff as it is now",
+    });
+  await snapshots.restore(plan.project, plan.from, plan.to);
+}
+
+function snapshotsOf(parts: EngineDeps): Snapshots {
+  if (parts.snapshots === null) throw new Fault("usage", "files are not recorded with --ephemeral");
+  return parts.snapshots;
+}
+
+async function now(snapshots: Snapshots, project: string): Promise<FileState> {
+  const id = await snapshots.take(project);
+  if (id === null) throw new Fault("file-unreadable", `the files of ${project} can't be recorded, so they can't be compared`);
+  return { project, id };
+}
+
+/** A node, a session (its tip), or `snapshot:<id>` of the directory's project. */
+async function findFileState(parts: EngineDeps, snapshots: Snapshots, wanted: string, directory: string): Promise<FileState> {
+  const project = parts.projectOf(directory);
+  if (wanted.startsWith("snapshot:")) {
+    const id = await snapshots.find(project, wanted.slice("snapshot:".length));
+    if (id === null) throw new Fault("usage", `no ${wanted} of ${project} was recorded`);
+    return { project, id };
+  }
+  if (!parts.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}" yet`, { hint: 'start a session: skein run "task"' });
+  const store = await parts.store();
+  const node = await nodeNamed(store, wanted, project);
+  const moment = await fileStateAt(store, node);
+  if (moment !== null) return moment;
+  throw new Fault("usage", `no files were recorded for ${shortId(node)} or anything before it`, {
+    hint: "a turn records them when it has tools, git is installed, and the project is not the home directory",
+  });
+}
+
+async function nodeNamed(store: Store, wanted: string, project: string): Promise<Node["id"]> {
+  try {
+    return (await store.findNode(wanted)).id;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "node-unknown") throw error;
+    const session = await store.findSession(wanted, project).catch(() => null);
+    if (session === null) throw error;
+    if (session.tip === null) throw new Fault("usage", `the session ${wanted} is empty`);
+    return session.tip;
+  }
+}

@@ -1,0 +1,124 @@
+// The one writer of a running turn: event → store → transcript → watchers, in that order and nowhere else.
+import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
+import type { DurableEvent, TransientEventBody, Event, TurnOutcome } from "../../protocol/tree/event.ts";
+import { messageOf } from "../../protocol/api/error.ts";
+import type { NewNode, Node } from "../../protocol/tree/node.ts";
+import type { AskRequest } from "../../protocol/api/ports.ts";
+import type { NativeStart, Turn } from "../../protocol/tree/turn.ts";
+import { addUsage, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
+import type { AskClose, Draft, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store/store.ts";
+import type { Transcript } from "../../store/transcript.ts";
+import { createDrafts, type Drafts } from "./drafts.ts";
+
+export class Recorder {
+  readonly #store: Store;
+  readonly #lease: Lease;
+  readonly #transcript: Transcript | null;
+  readonly #publish: (event: Event) => void;
+  #drafts: Drafts | null = null;
+  /** Nodes that the transcript lacks, in order: it never has a gap, only an end that is missing. */
+  readonly #unwritten: Node[] = [];
+  #seq = 0;
+  #passed = 0;
+  /** Empty before it has started. */
+  turn = "";
+  usage: Usage = zeroUsage;
+  costUsd = 0;
+
+  constructor(store: Store, lease: Lease, transcript: Transcript | null, publish: (event: Event) => void) {
+    this.#store = store;
+    this.#lease = lease;
+    this.#transcript = transcript;
+    this.#publish = publish;
+  }
+
+  async startTurn(turn: NewTurn): Promise<{ turn: Turn; native: NativeStart | null }> {
+    const written = await this.#store.startTurn(this.#lease, turn);
+    this.turn = written.value.id;
+    this.#drafts = createDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
+    return { turn: this.#show(written), native: written.native };
+  }
+
+  async noteNative(nativeId: string): Promise<void> {
+    await this.#store.noteNative(this.#lease, this.turn, nativeId);
+  }
+
+  async openAsk(wish: AskRequest & { expiresAt: number | null }): Promise<Ask> {
+    return this.#show(await this.#store.openAsk(this.#lease, this.turn, wish));
+  }
+
+  async closeAsk(id: string, close: AskClose): Promise<Ask> {
+    return this.#show(await this.#store.closeAsk(this.#lease, id, close));
+  }
+
+  async queueInput(text: string, id?: string): Promise<QueuedInput> {
+    return this.#show(await this.#store.queueInput(this.#lease, text, id));
+  }
+
+  async dropInput(id: string): Promise<QueuedInput | null> {
+    return this.#show(await this.#store.dropInput(this.#lease, id));
+  }
+
+  async takeInputs(): Promise<Node[]> {
+    return this.#show(await this.#store.takeInputs(this.#lease, this.turn));
+  }
+
+  async setState(state: "running" | "paused" | "asking"): Promise<void> {
+    await this.#store.setState(this.#lease, state);
+  }
+
+  /** What is streaming, and up to which event that is. */
+  drafts(): { seq: number; n: number; drafts: Draft[] } {
+    return { seq: this.#seq, n: this.#passed, drafts: this.#drafts?.all() ?? [] };
+  }
+
+  async addNode(node: NewNode, turn: string | null = this.turn): Promise<Node> {
+    const written = await this.#store.appendNode(this.#lease, turn, node);
+    this.#drafts?.drop(completedBy(node));
+    this.usage = addUsage(this.usage, node.usage ?? zeroUsage);
+    this.costUsd += node.costUsd ?? 0;
+    return this.#show(written);
+  }
+
+  pass(body: TransientEventBody): void {
+    this.#drafts?.note(body);
+    this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.turn, at: Date.now(), ...body });
+  }
+
+  async endTurn(end: TurnClose, turn: string = this.turn, outcome: Partial<TurnOutcome> = {}): Promise<Turn> {
+    await this.#drafts?.stop();
+    const written = await this.#store.endTurn(this.#lease, turn, end);
+    for (const event of written.events) if (event.type === "turn.ended") Object.assign(event, outcome);
+    return this.#show(written);
+  }
+
+  #show<T>(written: WriteResult<T>): T {
+    for (const event of written.events) {
+      this.#seq = event.seq;
+      this.#passed = 0;
+      this.#write(event);
+      this.#publish(event);
+    }
+    return written.value;
+  }
+
+  /** The store is the truth: a transcript that can't be written is told, and made up for later. */
+  #write(event: DurableEvent): void {
+    if (event.type !== "node.added" || this.#transcript === null) return;
+    const isTold = this.#unwritten.length > 0;
+    this.#unwritten.push(event.node);
+    try {
+      for (let node = this.#unwritten[0]; node !== undefined; node = this.#unwritten[0]) {
+        this.#transcript.append(node);
+        this.#unwritten.shift();
+      }
+    } catch (error) {
+      if (!isTold) this.pass({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
+    }
+  }
+}
+
+function completedBy(node: NewNode): string[] {
+  if (node.author === "agent") return ["text", "thinking"];
+  return node.parts.flatMap((part) => (part.kind === "result" ? [part.call] : []));
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { FrameReader, frameTypes, jsonFrame, maxFrameBytes, outputHeader, readJsonFrame, readOutputFrame } from "./frames.ts";
+
+test("frames come out the same however the bytes are cut", () => {
+  const chunk = new Uint8Array([0, 255, 10, 13, 200]);
+  const bytes = Buffer.concat([
+    jsonFrame(frameTypes.call, { call: 1, name: "é漢" }),
+    outputHeader(4_000_000_000, chunk.length),
+    chunk,
+    jsonFrame(frameTypes.result, { call: 1 }),
+  ]);
+  for (let size = 1; size <= bytes.length; size += 1) {
+    const reader = new FrameReader();
+    const frames = [];
+    for (let at = 0; at < bytes.length; at += size) frames.push(...reader.push(bytes.subarray(at, at + size)));
+    expect(frames.map((frame) => frame.type)).toEqual([frameTypes.call, frameTypes.output, frameTypes.result]);
+    expect(readJsonFrame<unknown>(frames[0]!.payload)).toEqual({ call: 1, name: "é漢" });
+    const output = readOutputFrame(frames[1]!.payload);
+    expect([output.call, ...output.bytes]).toEqual([4_000_000_000, ...chunk]);
+  }
+});
+
+test("a length that no frame has is refused before memory is taken for it", () => {
+  const header = Buffer.alloc(5);
+  header.writeUInt32LE(maxFrameBytes + 1);
+  expect(() => [...new FrameReader().push(header)]).toThrow("over the bound");
+});

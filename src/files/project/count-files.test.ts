@@ -1,0 +1,95 @@
+// Listing and counting with real repositories and the real counting process.
+import { expect, test } from "bun:test";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countFiles } from "./count-files.ts";
+import { countFile } from "./count-process.ts";
+import { programPath as path, testProject, writeAll } from "../fixtures/project.ts";
+import { listFiles } from "./list-files.ts";
+
+const command = [process.execPath, join(import.meta.dir, "..", "..", "main.ts"), "__count"];
+
+test("what .gitignore names is not listed, what is new is; a file that is named always is", async () => {
+  using made = testProject();
+  const { project, git } = made;
+  git("init", "-q", "-b", "main");
+  writeAll(made, {
+    ".gitignore": "out/\n*.log\n",
+    "a.ts": "1",
+    "src/b.ts": "2",
+    "out/c.js": "3",
+    "d.log": "4",
+    ".skein/sessions/x.jsonl": "5",
+  });
+  git("add", "a.ts");
+  const list = (items: string[], directory = project) => listFiles({ items, directory, project, path });
+  expect((await list(["."])).toSorted()).toEqual([".gitignore", "a.ts", "src/b.ts"]);
+  expect(await list(["src"])).toEqual(["src/b.ts"]);
+  expect((await list(["b.ts", join(project, "d.log")], join(project, "src"))).toSorted()).toEqual(["d.log", "src/b.ts"]);
+});
+
+test("without a repository, what programs fetch and make is left out", async () => {
+  using made = testProject();
+  const { project } = made;
+  writeAll(made, { "a.ts": "1", "src/b.ts": "2", "node_modules/x/i.js": "3", "src/__pycache__/y.pyc": "4" });
+  expect((await listFiles({ items: ["."], directory: project, project, path })).toSorted()).toEqual(["a.ts", "src/b.ts"]);
+});
+
+test("what lies outside of the project is refused, however it is reached", async () => {
+  using made = testProject();
+  const { project } = made;
+  made.git("init", "-q", "-b", "main");
+  writeAll(made, { "a.ts": "1" });
+  symlinkSync("/etc", join(project, "etc"));
+  for (const item of ["..", "/etc/passwd", "etc/passwd", "etc", `${project}-other`, "missing"])
+    await expect(listFiles({ items: [item], directory: project, project, path })).rejects.toThrow(
+      item === "missing" || item.endsWith("-other") ? "there is no file or directory" : "is outside of the project",
+    );
+});
+
+test("tokens are summed by file and directory; binaries, links and what is gone are skipped", async () => {
+  using made = testProject();
+  const { project } = made;
+  made.git("init", "-q", "-b", "main");
+  const texts = { "a.ts": "const a = 1;\n", "src/b.ts": "export function b() {}\n".repeat(100), "src/deep/c.md": "Grüße <|endoftext|>\n" };
+  writeAll(made, { ...texts, "src/d.bin": new Uint8Array([1, 0, 2]) });
+  symlinkSync("/etc/passwd", join(project, "link"));
+  const files = [...Object.keys(texts), "src/d.bin", "link", "gone.ts"];
+  const each = (path: keyof typeof texts) => countTokens(texts[path], { disallowedSpecial: new Set() });
+  const [a, b, c] = [each("a.ts"), each("src/b.ts"), each("src/deep/c.md")];
+  expect(await countFiles({ command, project, files, top: 2, limitMs: 60_000 })).toEqual({
+    tokenizer: "o200k_base",
+    totalTokens: a + b + c,
+    totalFiles: 3,
+    estimatedFiles: 0,
+    largestFiles: [{ path: "src/b.ts", tokens: b }, c > a ? { path: "src/deep/c.md", tokens: c } : { path: "a.ts", tokens: a }],
+    largestDirectories: [
+      { path: "src", tokens: b + c, files: 2 },
+      { path: "src/deep", tokens: c, files: 1 },
+    ],
+    skipped: { binary: 1, unreadable: 2 },
+  });
+});
+
+test("a file of many pieces has the count of the whole", () => {
+  using made = testProject();
+  const { project } = made;
+  const text = "a line with some words in it, número 7\n".repeat(60_000);
+  writeAll(made, { "long.txt": text });
+  expect(countFile(join(project, "long.txt"))).toBe(countTokens(text));
+});
+
+test("what is not counted in time is estimated by its size, and counted as that", async () => {
+  using made = testProject();
+  const { project } = made;
+  writeAll(made, { "a.txt": "x".repeat(3_700), "empty.txt": "" });
+  mkdirSync(join(project, "folder"));
+  const counted = await countFiles({ command, project, files: ["a.txt", "empty.txt", "folder"], top: 1, limitMs: 1 });
+  expect(counted).toMatchObject({ totalTokens: 1_000, totalFiles: 2, estimatedFiles: 2, skipped: { unreadable: 1 } });
+});
+
+test("a process that can't count is a fault that says why", async () => {
+  const wish = { project: "/", files: ["a"], top: 1, limitMs: 60_000 };
+  await expect(countFiles({ ...wish, command: ["/bin/sh", "-c", "echo no table >&2; exit 3"] })).rejects.toThrow("no table");
+});

@@ -1,0 +1,150 @@
+// The Api of another process: every row travels over one connection. What is lost with it is told as a fault; leaving
+// stops nothing over there. Loads no schemas.
+import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
+import { apiMethods, type MethodName } from "../protocol/api/methods.ts";
+import type { Api } from "../protocol/api/api.ts";
+import { protocolVersion } from "../protocol/api/control.ts";
+import { Fault } from "../protocol/api/error.ts";
+import { fromJsonCase, toMethodName, toJsonCase } from "../protocol/json/json-case.ts";
+import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
+import { toFault, isObject } from "./rpc-faults.ts";
+import { remoteFeed, type RemoteFeed } from "./remote-feed.ts";
+
+export type ApiAddress = { socket: string } | { url: string; token: string };
+
+/** Who calls, from where, and with which environment; that goes only over a socket. */
+export type ApiCaller = {
+  client: string;
+  directory?: string;
+  env?: Record<string, string | undefined>;
+  trust?: boolean;
+};
+
+export type RemoteApi = {
+  api: Api;
+  /** Whom we talk to. */
+  welcome: { protocol: number; version: string; pid: number; started_at: string };
+  /** A method that is no row of the Api. */
+  call: (method: string, params: unknown) => Promise<unknown>;
+};
+
+export async function connectApi(address: ApiAddress, caller: ApiCaller): Promise<Api> {
+  return (await connect(address, caller)).api;
+}
+
+/** Items that a feed may be ahead of its reader. */
+const window = 256;
+const helloMs = 5_000;
+
+export async function connect(address: ApiAddress, caller: ApiCaller): Promise<RemoteApi> {
+  const talk = new ClientConnection();
+  const accept = (connection: Connection): FrameHandler => talk.over(connection);
+  const connection =
+    "socket" in address
+      ? await (await import("./unix-socket.ts")).connectUnix(address.socket, accept)
+      : await (await import("./web-socket.ts")).connectWeb(address.url, address.token, accept);
+  const tooLate = setTimeout(() => connection.close("it does not answer"), helloMs);
+  try {
+    const { client, directory, env, trust } = caller;
+    const welcome = await talk.call("hub.hello", { protocol: protocolVersion, client, directory, env, trust, window });
+    return { api: talk.api(), welcome: welcome as RemoteApi["welcome"], call: (method, params) => talk.call(method, params) };
+  } catch (error) {
+    connection.close("not welcome");
+    throw error;
+  } finally {
+    clearTimeout(tooLate);
+  }
+}
+
+class ClientConnection {
+  readonly #feeds = new Map<number, RemoteFeed<unknown>>();
+  #rpc: Rpc | null = null;
+  #connection: Connection | null = null;
+
+  over(connection: Connection): FrameHandler {
+    const rpc = new Rpc({
+      send: (frame) => void connection.send(frame),
+      onNotice: (method, params) => this.#noticed(method, params),
+      cancel: { method: "hub.cancel", field: "id" },
+      maxFrame: connectionLimits.frameBytes,
+    });
+    this.#rpc = rpc;
+    this.#connection = connection;
+    return {
+      receive: (frame) => void rpc.receive(frame),
+      lost: (why) => {
+        rpc.close(why);
+        for (const feed of this.#feeds.values()) feed.end(new Fault("connection-lost", why));
+        this.#feeds.clear();
+      },
+    };
+  }
+
+  async call(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    return resultOf(await this.#rpc!.request(method, params, signal));
+  }
+
+  api(): Api {
+    const nouns: Record<string, Record<string, unknown>> = {};
+    for (const [row, kind] of Object.entries(apiMethods) as [MethodName, "call" | "feed"][]) {
+      const [noun, verb] = row.split(".") as [string, string];
+      (nouns[noun] ??= {})[verb] =
+        kind === "call" ? (params?: Params) => this.#row(row, params) : (params: Params) => this.#feed(row, params);
+    }
+    const close = async (): Promise<void> => this.#connection?.close("done");
+    return { ...nouns, close } as unknown as Api;
+  }
+
+  async #row(row: MethodName, { signal, onProgress: _, ...params }: Params = {}): Promise<unknown> {
+    return fromJsonCase(await this.call(toMethodName(row), toJsonCase(params), signal));
+  }
+
+  /** Asked for at once, as if it were here: a turn runs whether or not it is watched. */
+  #feed(row: MethodName, params: Params): AsyncIterable<unknown> {
+    const id = this.call(toMethodName(row), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
+    const opened = id.then((feed) => this.#feedOf(feed));
+    opened.catch(() => {});
+    return {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => (await opened).next(),
+        return: async () => (await opened).return!(),
+      }),
+    };
+  }
+
+  /** Its first item can be here before anyone has seen the answer that names it. */
+  #feedOf(id: number): RemoteFeed<unknown> {
+    const known = this.#feeds.get(id);
+    if (known !== undefined) return known;
+    const feed = remoteFeed<unknown>({
+      window,
+      took: (count) => void this.#rpc?.notify("feed.took", { feed: id, count }),
+      left: () => void this.#rpc?.notify("feed.close", { feed: id }),
+    });
+    this.#feeds.set(id, feed);
+    return feed;
+  }
+
+  #noticed(method: string, params: unknown): void {
+    if (!isObject(params) || typeof params["feed"] !== "number") return;
+    const { feed: id, item, error } = params;
+    if (method === "feed.item") this.#feedOf(id).push(fromJsonCase(item));
+    if (method !== "feed.end") return;
+    this.#feedOf(id).end(isObject(error) ? toFault(resultError(error)) : undefined);
+    // Whoever was answered has it by now, or gets it in this turn of the loop.
+    setTimeout(() => this.#feeds.delete(id));
+  }
+}
+
+/** What is called over there can't call back; only a signal is heard. */
+type Params = Record<string, unknown> & { signal?: AbortSignal; onProgress?: unknown };
+
+function resultOf(reply: RpcReply): unknown {
+  if (reply.ok) return reply.result;
+  throw toFault(reply.error);
+}
+
+function resultError(error: Record<string, unknown>): Parameters<typeof toFault>[0] {
+  const { code, message, data } = error;
+  return { code: typeof code === "number" ? code : rpcCodes.internal, message: String(message), data };
+}

@@ -1,0 +1,60 @@
+// The private sockets of several processes in one directory.
+import { afterAll, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Api } from "../protocol/api/api.ts";
+import { connectApi } from "./api-client.ts";
+import { servePrivateSocket } from "./private-socket.ts";
+import { listenUnix } from "./unix-socket.ts";
+
+const root = mkdtempSync(join(tmpdir(), "skein-listen-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const health = { status: "healthy", version: "1", protocol: 1, pid: 1, startedAt: 1_700_000_000_000, running: 0 } as const;
+const serving = (running: number) => ({
+  apiFor: () => ({ health: { check: async () => ({ ...health, running }) }, close: async () => {} }) as unknown as Api,
+  version: "1",
+  startedAt: 0,
+});
+
+test("two listeners of one directory are reached each by its own address, and leave nothing", async () => {
+  const run = join(root, "both");
+  const addresses = ["1-aa", "1-bb"].map((name) => join(run, `${name}.sock`)) as [string, string];
+  const listeners = addresses.map((address, nth) => servePrivateSocket(address, serving(nth)));
+  for (const [nth, socket] of addresses.entries()) {
+    const api = await connectApi({ socket }, { client: "test" });
+    expect(await api.health.check()).toEqual({ ...health, running: nth });
+    await api.close();
+  }
+  for (const listener of listeners) listener.close();
+  expect(readdirSync(run)).toEqual([]);
+  await expect(connectApi({ socket: addresses[0] }, { client: "test" })).rejects.toMatchObject({ code: "connection-lost" });
+});
+
+test("a directory that others could enter is closed to them first", () => {
+  const run = join(root, "open");
+  mkdirSync(run);
+  chmodSync(run, 0o755);
+  servePrivateSocket(join(run, "1-aa.sock"), serving(0)).close();
+  expect(statSync(run).mode & 0o777).toBe(0o700);
+});
+
+test("sockets of dead processes go; those that answer, and other files, stay", async () => {
+  const run = join(root, "left");
+  mkdirSync(run, { mode: 0o700 });
+  const nobody = 2 ** 22 - 5;
+  const place = (name: string) => join(run, name);
+  // Whoever is killed leaves its socket.
+  const code = `Bun.listen({unix: process.argv[1], socket: {data() {}}}); process.kill(process.pid, "SIGKILL")`;
+  for (const name of [`${nobody}-dead.sock`, `${process.pid}-beef.sock`, "hub.sock"]) {
+    await Bun.spawn([process.execPath, "-e", code, place(name)]).exited;
+    expect(existsSync(place(name))).toBe(true);
+  }
+  const elsewhere = listenUnix(place(`${nobody}-cafe.sock`), () => ({ receive: () => {}, lost: () => {} }));
+  const listener = servePrivateSocket(place("1-aa.sock"), serving(0));
+  while (existsSync(place(`${nobody}-dead.sock`))) await Bun.sleep(5);
+  expect(readdirSync(run).sort()).toEqual([`1-aa.sock`, `${nobody}-cafe.sock`, `${process.pid}-beef.sock`, "hub.sock"].sort());
+  listener.close();
+  elsewhere.close();
+});

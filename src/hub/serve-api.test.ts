@@ -1,0 +1,242 @@
+// An Api over real sockets, both transports: the same answers, faults and feeds as if it were here.
+import { describe, expect, test } from "bun:test";
+import { apiMethods } from "../protocol/api/methods.ts";
+import type { Session } from "../protocol/tree/turn.ts";
+import { Fault } from "../protocol/api/error.ts";
+import { durableEvent, startTestServer, transports, type PartialApi } from "./fixtures/test-server.ts";
+
+const session = { id: "s-1", name: "long", createdAt: 1_700_000_000_000, tip: null, toolLevel: "minimal" } as unknown as Session;
+
+describe.each(transports)("over %s", (transport) => {
+  test("a call gives what the Api gives, and passes on what it was given", async () => {
+    const given: unknown[] = [];
+    using hub = startTestServer(transport, { session: { find: async (params) => (given.push(params), session) } });
+    const { api, welcome } = await hub.connect({ directory: "/somewhere", trust: false });
+    expect(await api.session.find({ wanted: "long", directory: "/x" })).toEqual(session);
+    expect(given).toEqual([{ wanted: "long", directory: "/x" }]);
+    expect(hub.hellos).toEqual([{ client: "test", directory: "/somewhere", env: null, trust: false, window: 256 } as never]);
+    expect(welcome).toEqual({ protocol: 1, version: "1.2.3", pid: process.pid, started_at: "2023-11-14T22:13:20.000Z" });
+    await api.close();
+  });
+
+  test("a fault is the same fault on the other side; any other error is an internal one", async () => {
+    const rows: PartialApi = {
+      session: {
+        find: () => Promise.reject(new Fault("session-unknown", "no session", { hint: "look again" })),
+        current: () => Promise.reject(new TypeError("a mistake of ours")),
+      },
+    };
+    using hub = startTestServer(transport, rows);
+    const { api } = await hub.connect();
+    const fault = await api.session.find({ wanted: "x", directory: "/x" }).catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(Fault);
+    expect(fault).toMatchObject({ code: "session-unknown", message: "no session", hint: "look again" });
+    await expect(api.session.current({ directory: "/x" })).rejects.toMatchObject({ code: "internal", message: "a mistake of ours" });
+    await api.close();
+  });
+
+  test("params that do not fit are told by name, and reach nobody", async () => {
+    using hub = startTestServer(transport, {});
+    const { api } = await hub.connect();
+    await expect(api.session.find({ wanted: "x", directory: 7 } as never)).rejects.toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("directory"),
+    });
+    expect(hub.hellos).toEqual([]);
+    await api.close();
+  });
+
+  test("a method that does not exist is answered with those that come near", async () => {
+    using hub = startTestServer(transport, {});
+    const { call, api } = await hub.connect();
+    await expect(call("turn.wach", {})).rejects.toMatchObject({
+      code: "usage",
+      hint: expect.stringMatching(/^there is turn\.watch, turn\./),
+    });
+    await expect(call("constructor", {})).rejects.toMatchObject({ code: "usage", hint: "docs/HUB.md lists the methods" });
+    await expect(call("toString.call", {})).rejects.toMatchObject({ code: "usage" });
+    await api.close();
+  });
+
+  test("every row is mirrored, and no other", async () => {
+    using hub = startTestServer(transport, {});
+    const { api } = await hub.connect();
+    const { close, ...nouns } = api;
+    const rows = Object.entries(nouns).flatMap(([noun, verbs]) => Object.keys(verbs).map((verb) => `${noun}.${verb}`));
+    expect(rows.sort()).toEqual(Object.keys(apiMethods).sort());
+    await close();
+  });
+
+  test("a feed is told item by item, in order, and ends", async () => {
+    async function* watch() {
+      for (let seq = 1; seq <= 1000; seq += 1) yield durableEvent(seq);
+    }
+    using hub = startTestServer(transport, { turn: { watch } });
+    const { api } = await hub.connect();
+    const seen = await Array.fromAsync(api.turn.watch({ session: "s", afterSeq: 0, until: "idle" }));
+    expect(seen).toEqual(Array.from({ length: 1000 }, (_, at) => durableEvent(at + 1)));
+    await api.close();
+  });
+
+  test("a feed that fails gives what came before, then the fault", async () => {
+    async function* watch() {
+      yield durableEvent(1);
+      throw new Fault("session-unknown", "gone");
+    }
+    using hub = startTestServer(transport, { turn: { watch } });
+    const { api } = await hub.connect();
+    const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
+    expect(await feed.next()).toEqual({ value: durableEvent(1), done: false });
+    // `rejects` would turn the loop within the very callback that has the next frame.
+    const fault = await feed.next().catch((error: unknown) => error);
+    expect(fault).toMatchObject({ name: "Fault", code: "session-unknown", message: "gone" });
+    await api.close();
+  });
+
+  test("leaving a feed closes it over there, also while it is silent, and nothing else", async () => {
+    const left = Promise.withResolvers<void>();
+    const silent = {
+      next: () => new Promise<never>(() => {}),
+      return: async () => (left.resolve(), { value: undefined, done: true as const }),
+    };
+    using hub = startTestServer(transport, {
+      turn: { watch: () => ({ [Symbol.asyncIterator]: () => silent }) },
+      session: { find: async () => session },
+    });
+    const { api } = await hub.connect();
+    const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "never" })[Symbol.asyncIterator]();
+    const next = feed.next();
+    await feed.return!();
+    expect(await next).toEqual({ value: undefined, done: true });
+    await left.promise;
+    expect(await api.session.find({ wanted: "long", directory: "/x" })).toEqual(session);
+    await api.close();
+  });
+
+  test("a connection that is lost ends its feeds and leaves its house so that turns go on", async () => {
+    const left = Promise.withResolvers<void>();
+    async function* start() {
+      try {
+        yield durableEvent(1);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        yield durableEvent(2);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        yield durableEvent(3);
+      } finally {
+        left.resolve();
+      }
+    }
+    using hub = startTestServer(transport, { turn: { watch: start } });
+    const { api } = await hub.connect();
+    const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
+    await feed.next();
+    await api.close();
+    await left.promise;
+    while (hub.closed.length === 0) await Bun.sleep(1);
+    expect(hub.closed).toEqual(["finish"]);
+  });
+
+  test("whoever waits when the other side goes away is told so", async () => {
+    const hub = startTestServer(transport, {
+      session: { find: () => new Promise(() => {}) },
+      turn: { watch: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) },
+    });
+    const { api } = await hub.connect();
+    const call = api.session.find({ wanted: "x", directory: "/x" }).catch((error: unknown) => error);
+    const feed = Array.fromAsync(api.turn.watch({ session: "s", afterSeq: 0, until: "never" })).catch((error: unknown) => error);
+    while (hub.hellos.length === 0) await Bun.sleep(1);
+    hub[Symbol.dispose]();
+    expect(await call).toMatchObject({ name: "Fault", code: "connection-lost" });
+    expect(await feed).toMatchObject({ name: "Fault", code: "connection-lost" });
+    await expect(api.session.find({ wanted: "x", directory: "/x" })).rejects.toMatchObject({ code: "connection-lost" });
+  });
+
+  test("a trial that is taken back is stopped over there", async () => {
+    const begun = Promise.withResolvers<AbortSignal | undefined>();
+    using hub = startTestServer(transport, { doctor: { tryAgents: ({ signal }) => (begun.resolve(signal), new Promise(() => {})) } });
+    const { api } = await hub.connect();
+    const stop = new AbortController();
+    const trial = api.doctor.tryAgents({ signal: stop.signal, onProgress: () => {} }).catch((error: unknown) => error);
+    const over = (await begun.promise)!;
+    expect(over.aborted).toBe(false);
+    stop.abort();
+    expect(await trial).toBeInstanceOf(Fault);
+    while (!over.aborted) await Bun.sleep(1);
+    await api.close();
+  });
+
+  test("a house that can't be built is told of with each request, and built once it can be", async () => {
+    let isBroken = true;
+    using hub = startTestServer(
+      transport,
+      {},
+      {
+        apiFor: () => {
+          if (isBroken) throw new Fault("config", "the configuration is broken");
+          return { session: { current: async () => session }, close: async () => {} } as never;
+        },
+      },
+    );
+    const { api } = await hub.connect();
+    await expect(api.session.current({ directory: "/x" })).rejects.toMatchObject({ code: "config" });
+    isBroken = false;
+    expect(await api.session.current({ directory: "/x" })).toEqual(session);
+    await api.close();
+  });
+
+  test("what is refused for now is not begun", async () => {
+    using hub = startTestServer(
+      transport,
+      {},
+      { refuse: (row) => (row === "bash.execute" ? new Fault("hub-unreachable", "it is stopping") : null) },
+    );
+    const { api } = await hub.connect();
+    const feed = Array.fromAsync(
+      api.bash.execute({ session: "s", command: "true", timeoutMs: null, policy: { name: "workspace" } as never }),
+    );
+    await expect(feed).rejects.toMatchObject({ code: "hub-unreachable", message: "it is stopping" });
+    await api.close();
+  });
+
+  test("a feed is not read further ahead than its reader allowed, and loses nothing", async () => {
+    let pulled = 0;
+    async function* watch() {
+      for (let seq = 1; seq <= 5000; seq += 1) {
+        pulled = seq;
+        yield durableEvent(seq, "x".repeat(100));
+      }
+    }
+    using hub = startTestServer(transport, { turn: { watch }, session: { current: async () => session } });
+    const { api } = await hub.connect();
+    const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" });
+    const reader = feed[Symbol.asyncIterator]();
+    expect(await reader.next()).toMatchObject({ value: { seq: 1 } });
+    // Everything else still gets through while the feed stands still.
+    for (let round = 0; round < 50; round += 1) await api.session.current({ directory: "/x" });
+    expect(pulled).toBeLessThanOrEqual(2 * 256);
+    const rest: number[] = [];
+    for (let next = await reader.next(); !next.done; next = await reader.next()) rest.push(next.value.seq);
+    expect(rest).toEqual(Array.from({ length: 4999 }, (_, at) => at + 2));
+    await api.close();
+  });
+});
+
+test("an environment travels over the private socket only, and is nowhere but in the house", async () => {
+  const env = { ANTHROPIC_API_KEY: "key", PATH: "/bin" };
+  using own = startTestServer("unix", { session: { current: async () => null } });
+  const { api } = await own.connect({ env });
+  await api.session.current({ directory: "/x" });
+  expect(own.hellos[0]?.env).toEqual(env);
+  await api.close();
+  using web = startTestServer("web", {});
+  await expect(web.connect({ env })).rejects.toMatchObject({ code: "usage", message: "env travels over the unix socket only" });
+});
+
+test("two servers at once do not know each other", async () => {
+  using one = startTestServer("unix", { session: { current: async () => session } });
+  using two = startTestServer("web", { session: { current: async () => null } });
+  const [first, second] = await Promise.all([one.connect(), two.connect()]);
+  expect(await first.api.session.current({ directory: "/x" })).toEqual(session);
+  expect(await second.api.session.current({ directory: "/x" })).toBeNull();
+  await Promise.all([first.api.close(), second.api.close()]);
+});

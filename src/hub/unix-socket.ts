@@ -1,0 +1,161 @@
+// The unix socket as a transport: one frame per line, bounded, with room told to the sender. A path that is too long
+// for the system is no trouble on Linux: the runtime goes through the opened directory then.
+import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { LineSplitter } from "../kit/text/line-splitter.ts";
+import { rpcCodes } from "../kit/flow/rpc.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
+
+/** The directory of sockets: this user's alone, also when it was there before. */
+export function createPrivateDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700);
+}
+
+/** Only this user can connect, also for the moment before the mode is set. */
+export function listenUnix(path: string, accept: AcceptConnection): Listener {
+  const open = new Set<UnixConnection>();
+  const before = process.umask(0o177);
+  try {
+    const server = Bun.listen<UnixConnection>({
+      unix: path,
+      socket: {
+        open: (socket) => {
+          if (open.size >= connectionLimits.connections) return void socket.end(`${refusal(rpcCodes.tooMany, "too many connections")}\n`);
+          socket.data = new UnixConnection(socket, accept);
+          open.add(socket.data);
+        },
+        data: (socket, bytes) => socket.data?.take(bytes),
+        drain: (socket) => socket.data?.flush(),
+        close: (socket) => {
+          open.delete(socket.data);
+          socket.data?.end("the connection was closed");
+        },
+        error: (socket, error) => socket.data?.close(error.message),
+      },
+    });
+    chmodSync(path, 0o600);
+    return {
+      close: () => {
+        server.stop();
+        for (const line of open) line.close("the server ends");
+      },
+    };
+  } finally {
+    process.umask(before);
+  }
+}
+
+export async function connectUnix(path: string, accept: AcceptConnection): Promise<Connection> {
+  let line: UnixConnection | null = null;
+  try {
+    await Bun.connect({
+      unix: path,
+      socket: {
+        open: (socket) => void (line = new UnixConnection(socket, accept)),
+        data: (_, bytes) => line?.take(bytes),
+        drain: () => line?.flush(),
+        close: () => line?.end("the connection was closed"),
+        error: (_, error) => line?.close(error.message),
+      },
+    });
+  } catch (error) {
+    throw new Fault("connection-lost", `nobody answers at ${path}: ${messageOf(error)}`, { cause: error });
+  }
+  return line!;
+}
+
+/** More than this is not held back for the rest of the turn. */
+const corkLength = 64 << 10;
+const nothing = new Uint8Array(0);
+
+class UnixConnection implements Connection {
+  readonly #socket: Bun.Socket<unknown>;
+  readonly #lines = new LineSplitter(connectionLimits.frameBytes);
+  readonly #talker: FrameHandler;
+  /** Of this turn of the loop. */
+  #frames: string[] = [];
+  #framesLength = 0;
+  #unsent: Uint8Array = nothing;
+  #room: PromiseWithResolvers<void> | null = null;
+  #cork: NodeJS.Immediate | null = null;
+  #hasEnded = false;
+
+  constructor(socket: Bun.Socket<unknown>, accept: AcceptConnection) {
+    this.#socket = socket;
+    this.#talker = accept(this);
+  }
+
+  send(frame: string): Promise<void> | void {
+    if (this.#hasEnded) return;
+    this.#frames.push(frame, "\n");
+    this.#framesLength += frame.length;
+    if (this.#room === null) this.#cork ??= setImmediate(() => this.flush());
+    if (this.#room === null && this.#framesLength > corkLength) this.flush();
+    if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("it does not read what it is sent");
+    return this.#room?.promise;
+  }
+
+  /** What was sent in one turn of the loop is written at once. */
+  flush(): void {
+    if (this.#cork !== null) clearImmediate(this.#cork);
+    this.#cork = null;
+    if (this.#hasEnded) return;
+    const bytes = this.#gathered();
+    const written = bytes.length === 0 ? 0 : Math.max(0, this.#socket.write(bytes));
+    this.#unsent = written < bytes.length ? bytes.subarray(written) : nothing;
+    if (this.#unsent.length > 0) this.#room ??= Promise.withResolvers();
+    else this.#release();
+  }
+
+  #gathered(): Uint8Array {
+    if (this.#frames.length === 0) return this.#unsent;
+    const frames = Buffer.from(this.#frames.join(""));
+    this.#frames = [];
+    this.#framesLength = 0;
+    return this.#unsent.length === 0 ? frames : Buffer.concat([this.#unsent, frames]);
+  }
+
+  take(bytes: Uint8Array): void {
+    if (this.#hasEnded) return;
+    for (const line of this.#lines.push(bytes)) {
+      if (line.cutBytes > 0) return this.#refuse();
+      if (line.text.trim() !== "" && !this.#hasEnded) this.#talker.receive(line.text);
+    }
+    if (this.#lines.pendingBytes > connectionLimits.frameBytes) this.#refuse();
+  }
+
+  close(why: string): void {
+    if (this.#hasEnded) return;
+    this.flush();
+    this.end(why);
+    this.#socket.end();
+    // Whoever keeps their side open does not keep ours.
+    setTimeout(() => this.#socket.terminate(), 1000).unref();
+  }
+
+  end(why: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#frames = [];
+    this.#framesLength = 0;
+    this.#unsent = nothing;
+    this.#release();
+    this.#talker.lost(why);
+  }
+
+  #release(): void {
+    this.#room?.resolve();
+    this.#room = null;
+  }
+
+  #refuse(): void {
+    if (this.#hasEnded) return;
+    void this.send(refusal(rpcCodes.tooLarge, "the message is too large"));
+    this.close("the message was too large");
+  }
+}
+
+function refusal(code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } });
+}

@@ -1,0 +1,16 @@
+import { expect, test } from "bun:test";
+import { nearestWord } from "./nearest-word.ts";
+
+test("the nearest word is found only when it is near", () => {
+  const known = ["readme.md", "package.json", "src", "tsconfig.json"];
+  const cases: [string, string | null][] = [
+    ["README.md", "readme.md"],
+    ["raedme.md", "readme.md"],
+    ["pakage.json", "package.json"],
+    ["scr", "src"],
+    ["zzz", null],
+    ["something-else", null],
+    ["", null],
+  ];
+  for (const [typed, expected] of cases) expect([typed, nearestWord(typed, known)]).toEqual([typed, expected]);
+});

@@ -1,0 +1,40 @@
+// Which project a caller means: the one it was started for, the first directory its client works in, or the working
+// directory where that is a project. Never the root of the machine, never a relative path.
+import { statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Fault } from "../../protocol/api/error.ts";
+
+export type DirectorySources = {
+  /** `--project`, absolute. */
+  flag: string | null;
+  /** The working directory, when it lies in a project. */
+  workingDirectory: string | null;
+  /** Asks the client; null when it can't be asked or has none. */
+  root: () => Promise<string | null>;
+};
+
+export async function findDirectory({ flag, workingDirectory, root }: DirectorySources): Promise<string> {
+  const directory = flag ?? (await root()) ?? workingDirectory;
+  if (directory !== null && directory !== "/") return directory;
+  throw new Fault("usage", "no project: the client names none, and the server was not started in one", {
+    hint: "start it in a directory with .git or .skein, or with skein mcp --project <directory>",
+  });
+}
+
+/** The first that is a directory on this machine. */
+export function firstDirectory(uris: readonly string[]): string | null {
+  for (const uri of uris) {
+    const path = pathOf(uri);
+    if (path !== null && path !== "/" && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  }
+  return null;
+}
+
+function pathOf(uri: string): string | null {
+  if (!uri.startsWith("file://")) return null;
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return null; // another machine's
+  }
+}

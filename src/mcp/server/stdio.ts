@@ -1,0 +1,18 @@
+// `skein mcp` on stdin and stdout, until the client closes its end. Stdout carries nothing but the protocol.
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { createMcpServer, type McpServerDeps } from "./mcp-server.ts";
+
+/** Resolves when the client is gone. What runs in the hub goes on. */
+export async function serveOverStdio(parts: McpServerDeps, onStop: (stop: () => void) => void): Promise<void> {
+  const gone = Promise.withResolvers<void>();
+  const transport = new StdioServerTransport();
+  process.stdin.once("end", gone.resolve).once("close", gone.resolve);
+  process.stdout.once("error", () => gone.resolve());
+  onStop(gone.resolve);
+  const handle = serveStdio(({ era }) => createMcpServer(parts, era), {
+    transport,
+    onerror: (error) => parts.log(error.message),
+  });
+  await gone.promise;
+  await handle.close();
+}

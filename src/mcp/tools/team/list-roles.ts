@@ -1,0 +1,25 @@
+// list_roles: what a member of a team can be here.
+import { listRolesInput, listRolesOutput } from "../../../protocol/schema/mcp-team.ts";
+import { tool } from "../tool.ts";
+
+export const listRoles = tool({
+  name: "list_roles",
+  description: "The roles that members of a team can have.",
+  input: listRolesInput,
+  output: listRolesOutput,
+  readOnly: true,
+  async run(_input, { api, directory }) {
+    const { roles } = await api.roles.list({ directory });
+    const told = roles.map(({ name, description, capabilities, policy, tools, timeoutMs, maxMemoryMb, origin }) => ({
+      name,
+      description,
+      capabilities,
+      is_predefined: origin === "built-in",
+      policy,
+      required_tools: tools,
+      default_timeout_s: Math.round(timeoutMs / 1_000),
+      max_memory_mb: maxMemoryMb,
+    }));
+    return { output: { roles: told }, text: told.map(({ name, description }) => `${name}: ${description}`).join("\n") };
+  },
+});

@@ -1,0 +1,72 @@
+// A session as lines of text: who said what, what was run, how turns ended, and what is streaming now.
+import { cutText, oneLine } from "../../kit/text/cut-text.ts";
+import type { Api } from "../../protocol/api/api.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import { speakerLabel } from "../../protocol/team/group.ts";
+import type { Node, Part } from "../../protocol/tree/node.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+
+export type SessionLog = { state: string; seq: number; lines: string[] };
+
+/** What streams is told at once to whoever comes; no longer is waited for it. */
+const streamMs = 300;
+
+export async function readSessionLog(api: Api, session: Session, afterSeq: number): Promise<SessionLog> {
+  const row = (await api.turn.list({ endedSince: null })).find((candidate) => candidate.session.id === session.id);
+  const until = row === undefined ? "now" : "idle";
+  const events = api.turn.watch({ session: session.id, afterSeq, until })[Symbol.asyncIterator]();
+  const log: SessionLog = { state: row?.state ?? "idle", seq: afterSeq, lines: [] };
+  const enough = Bun.sleep(streamMs).then(() => null);
+  for (;;) {
+    const next = await (until === "now" ? events.next() : Promise.race([events.next(), enough]));
+    if (next === null) void events.return?.();
+    if (next === null || next.done === true) return log;
+    log.seq = Math.max(log.seq, next.value.seq);
+    log.lines.push(...linesOf(next.value));
+  }
+}
+
+function linesOf(event: Event): string[] {
+  switch (event.type) {
+    case "turn.started":
+      return [`[${event.turn.agent}${event.turn.model === null ? "" : ` ${event.turn.model}`} begins]`];
+    case "node.added":
+      return nodeLines(event.node);
+    case "turn.ended":
+      return [
+        `[${event.turn.agent} ended: ${event.turn.status ?? "unknown"}${event.turn.error === null ? "" : `, ${event.turn.error.message}`}]`,
+      ];
+    case "ask.opened":
+      return [`asks: ${event.ask.question}`];
+    case "ask.closed":
+      return [`answered: ${event.ask.answer ?? event.ask.outcome ?? ""}`];
+    case "draft.shown":
+      return event.text.split("\n").map((line) => `${event.key === "text" ? "" : `${event.key}: `}${line}`);
+    default:
+      return [];
+  }
+}
+
+export function nodeLines(node: Node): string[] {
+  const who = node.note?.about === "group" ? speakerLabel(node.note.said) : node.note?.about === "team" ? "team" : node.author;
+  return node.parts.flatMap((part) => partText(part, who).split("\n"));
+}
+
+const resultBytes = 2_000;
+
+function partText(part: Part, who: string): string {
+  switch (part.kind) {
+    case "text":
+      return `${who}: ${part.text}`;
+    case "thinking":
+      return `thinking: ${oneLine(part.text, 200)}`;
+    case "call":
+      return `> ${part.name} ${oneLine(part.malformed ?? JSON.stringify(part.input), 400)}`;
+    case "result":
+      return `${part.isError ? "failed: " : ""}${cutText(part.text, resultBytes, { keep: "both" }).text}`;
+    case "image":
+      return `[image ${part.mime}]`;
+    case "handle":
+      return `[${part.handle.source} ${part.handle.identifier}]`;
+  }
+}

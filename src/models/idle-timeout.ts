@@ -1,0 +1,52 @@
+// Ends a request when its owner does, or when nothing came for too long. Time counts only while we wait for bytes, and
+// while the gate is open.
+import { countdown } from "../kit/flow/countdown.ts";
+import type { PauseGate } from "../kit/flow/pause-gate.ts";
+
+export class IdleTimeout {
+  hasFired = false;
+  readonly #controller = new AbortController();
+  readonly #owner: AbortSignal;
+  readonly #idleMs: number | null;
+  readonly #gate: PauseGate | null;
+  readonly #forward = (): void => this.#controller.abort(this.#owner.reason);
+
+  constructor(owner: AbortSignal, idleMs: number | null, gate: PauseGate | null = null) {
+    this.#owner = owner;
+    this.#idleMs = idleMs;
+    this.#gate = gate;
+    if (owner.aborted) this.#forward();
+    else owner.addEventListener("abort", this.#forward, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Waits for a step of the request, but no longer than the bound, and not past the owner's end. */
+  async over<T>(step: Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => reject(this.signal.reason);
+    if (this.signal.aborted) onAbort();
+    this.signal.addEventListener("abort", onAbort, { once: true });
+    const clock = countdown(this.#idleMs, () => this.#fire());
+    const leaveGate = this.#gate?.add(clock);
+    try {
+      return await Promise.race([step, promise]);
+    } finally {
+      clock.clear();
+      leaveGate?.();
+      this.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  stop(): void {
+    this.#owner.removeEventListener("abort", this.#forward);
+    if (this.hasFired || this.#owner.aborted) this.#controller.abort();
+  }
+
+  #fire(): void {
+    this.hasFired = true;
+    this.#controller.abort(new Error("idle"));
+  }
+}

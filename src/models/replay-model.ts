@@ -1,0 +1,130 @@
+// A model that plays a script: for tests, demos and re-running what was recorded. Touches no network.
+// Stateless: how many answers the request already holds says which step comes next.
+import { readFileSync } from "node:fs";
+import { Fault, messageOf, type TurnError, turnStatuses } from "../protocol/api/error.ts";
+import type { Part } from "../protocol/tree/node.ts";
+import { zeroUsage, type Usage } from "../protocol/tree/usage.ts";
+import type { ModelEvent, ModelRequest } from "./model.ts";
+import { sleep } from "../kit/flow/sleep.ts";
+import { isJson, type Json } from "./wire/json.ts";
+
+export type ReplayScript = { steps: ReplayStep[] };
+
+export type ReplayStep = {
+  thinking?: string;
+  text?: string;
+  calls?: { name: string; input?: Record<string, unknown> }[];
+  /** Before the first word. */
+  delayMs?: number;
+  usage?: Partial<Usage>;
+  /** Instead of the end of the answer. */
+  error?: TurnError;
+};
+
+export async function* replayModel(
+  script: ReplayScript | string,
+  request: ModelRequest,
+  options: { signal: AbortSignal },
+): AsyncGenerator<ModelEvent, void> {
+  const at = request.messages.filter((message) => message.role === "assistant").length;
+  let step: ReplayStep | undefined;
+  try {
+    step = (typeof script === "string" ? loadScript(script) : script).steps[at];
+  } catch (error) {
+    return yield failed({ kind: "broken", message: messageOf(error) });
+  }
+  if (!step) return yield failed({ kind: "broken", message: `the script ends before step ${at + 1}`, hint: "add a step to it" });
+  const parts: Part[] = [];
+  for (const event of await eventsOf(step, at, options.signal)) {
+    await Promise.resolve();
+    if (options.signal.aborted) break;
+    keep(parts, event, step, at);
+    yield event;
+  }
+  const usage = { ...zeroUsage, ...step.usage };
+  if (options.signal.aborted)
+    return yield failed({ kind: "cancelled", message: "stopped while the model was answering" }, parts, zeroUsage);
+  if (step.error) return yield failed(step.error, parts, usage);
+  yield { type: "done", parts, usage, stop: step.calls?.length ? "calls" : "end" };
+}
+
+type Delta = Extract<ModelEvent, { type: "text.delta" | "thinking.delta" | "call.started" }>;
+
+async function eventsOf(step: ReplayStep, at: number, signal: AbortSignal): Promise<Delta[]> {
+  if (step.delayMs) await sleep(step.delayMs, signal);
+  return [
+    ...wordsOf(step.thinking).map((text): Delta => ({ type: "thinking.delta", text })),
+    ...wordsOf(step.text).map((text): Delta => ({ type: "text.delta", text })),
+    ...(step.calls ?? []).map(({ name }, index): Delta => ({ type: "call.started", call: callId(at, index), name })),
+  ];
+}
+
+function wordsOf(text: string = ""): string[] {
+  return text.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? (text === "" ? [] : [text]);
+}
+
+function callId(at: number, index: number): string {
+  return `replay_${at + 1}_${index + 1}`;
+}
+
+/** What was yielded is what the answer holds, also when it is cut. */
+function keep(parts: Part[], event: Delta, step: ReplayStep, at: number): void {
+  if (event.type === "call.started") {
+    const index = parts.filter((part) => part.kind === "call").length;
+    parts.push({ kind: "call", id: callId(at, index), name: event.name, input: step.calls?.[index]?.input ?? {} });
+    return;
+  }
+  const kind = event.type === "text.delta" ? "text" : "thinking";
+  const last = parts.at(-1);
+  if (last?.kind === kind) last.text += event.text;
+  else parts.push({ kind, text: event.text });
+}
+
+function failed(error: TurnError, parts: Part[] = [], usage: Usage = zeroUsage): ModelEvent {
+  return { type: "failed", error, parts, usage };
+}
+
+/** Reads and checks a script; a fault says what is wrong with it. */
+export function loadScript(path: string): ReplayScript {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Fault("file-unreadable", `can't read the replay script ${path}`, { hint: messageOf(error), cause: error });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Fault("config", `the replay script ${path} is no JSON`, { hint: messageOf(error), cause: error });
+  }
+  const problem = problemIn(value);
+  if (problem) throw new Fault("config", `the replay script ${path}: ${problem}`, { hint: 'it is {"steps": [{"text": "..."}, ...]}' });
+  return value as ReplayScript;
+}
+
+function problemIn(value: unknown): string | null {
+  if (!isJson(value) || !Array.isArray(value.steps)) return "it has no list of steps";
+  for (const [index, step] of (value.steps as unknown[]).entries()) {
+    const problem = isJson(step) ? problemInStep(step) : "is no object";
+    if (problem) return `step ${index + 1} ${problem}`;
+  }
+  return null;
+}
+
+const stepKeys = ["thinking", "text", "calls", "delayMs", "usage", "error"];
+
+function problemInStep(step: Json): string | null {
+  const unknown = Object.keys(step).find((key) => !stepKeys.includes(key));
+  if (unknown) return `has an unknown key "${unknown}"`;
+  for (const key of ["thinking", "text"]) if (key in step && typeof step[key] !== "string") return `has a ${key} that is no text`;
+  if ("delayMs" in step && typeof step.delayMs !== "number") return "has a delayMs that is no number";
+  if ("usage" in step && !isJson(step.usage)) return "has a usage that is no object";
+  const calls = step.calls ?? [];
+  const isCall = (call: unknown): boolean => isJson(call) && typeof call.name === "string" && isJson(call.input ?? {});
+  if (!Array.isArray(calls) || !calls.every(isCall)) return "has calls without a name and an input";
+  if (!("error" in step)) return null;
+  const isError =
+    isJson(step.error) && typeof step.error.message === "string" && turnStatuses.some((kind) => kind === (step.error as Json).kind);
+  return isError ? null : "has an error without a known kind and a message";
+}

@@ -1,0 +1,266 @@
+// The table of vendors, and how a model name, the environment and the config become an endpoint.
+// Values come in as parameters: nothing here reads the environment or a file.
+import type { VendorAuth } from "../protocol/api/api.ts";
+import { Fault } from "../protocol/api/error.ts";
+import type { Effort, Endpoint, WireName } from "./model.ts";
+
+export type Vendor = {
+  name: string;
+  wire: WireName;
+  baseUrl: string;
+  /** Empty when only the config can move it. */
+  baseUrlVariable: string;
+  /** The first one that is set is used. */
+  keyVariables: { name: string; bearer?: true }[];
+  keyUrl: string;
+  /** A server on this machine, which needs no key. */
+  isLocal: boolean;
+  /** Empty when it depends on what was pulled or loaded. */
+  defaultModel: string;
+  /** Ids that need no vendor before them. */
+  ids: RegExp | null;
+};
+
+const chat = { wire: "openai-chat", baseUrlVariable: "", isLocal: false, ids: null } as const;
+
+/** In the order in which a default is looked for. */
+export const vendors: readonly Vendor[] = [
+  {
+    name: "anthropic",
+    wire: "anthropic",
+    baseUrl: "https://api.anthropic.com",
+    baseUrlVariable: "ANTHROPIC_BASE_URL",
+    keyVariables: [{ name: "ANTHROPIC_API_KEY" }, { name: "ANTHROPIC_AUTH_TOKEN", bearer: true }],
+    keyUrl: "https://console.anthropic.com/settings/keys",
+    isLocal: false,
+    defaultModel: "claude-opus-5-5",
+    ids: /^claude-/,
+  },
+  {
+    name: "openai",
+    wire: "openai-responses",
+    baseUrl: "https://api.openai.com/v1",
+    baseUrlVariable: "OPENAI_BASE_URL",
+    keyVariables: [{ name: "OPENAI_API_KEY" }],
+    keyUrl: "https://platform.openai.com/api-keys",
+    isLocal: false,
+    defaultModel: "gpt-6-sol",
+    ids: /^(gpt-\d|o\d|codex-|chatgpt-)/,
+  },
+  {
+    name: "gemini",
+    wire: "gemini",
+    baseUrl: "https://generativelanguage.googleapis.com",
+    baseUrlVariable: "GOOGLE_GEMINI_BASE_URL",
+    keyVariables: [{ name: "GEMINI_API_KEY" }, { name: "GOOGLE_API_KEY" }],
+    keyUrl: "https://aistudio.google.com/apikey",
+    isLocal: false,
+    defaultModel: "gemini-3.8-flash",
+    ids: /^gemini-/,
+  },
+  {
+    ...chat,
+    name: "openrouter",
+    baseUrl: "https://openrouter.ai/api/v1",
+    keyVariables: [{ name: "OPENROUTER_API_KEY" }],
+    keyUrl: "https://openrouter.ai/settings/keys",
+    defaultModel: "anthropic/claude-opus-5.5",
+  },
+  {
+    ...chat,
+    name: "xai",
+    baseUrl: "https://api.x.ai/v1",
+    keyVariables: [{ name: "XAI_API_KEY" }],
+    keyUrl: "https://console.x.ai",
+    defaultModel: "grok-4.6",
+    ids: /^grok-/,
+  },
+  {
+    ...chat,
+    name: "deepseek",
+    baseUrl: "https://api.deepseek.com/v1",
+    keyVariables: [{ name: "DEEPSEEK_API_KEY" }],
+    keyUrl: "https://platform.deepseek.com/api_keys",
+    defaultModel: "deepseek-v4-pro",
+    ids: /^deepseek-/,
+  },
+  {
+    ...chat,
+    name: "mistral",
+    baseUrl: "https://api.mistral.ai/v1",
+    keyVariables: [{ name: "MISTRAL_API_KEY" }],
+    keyUrl: "https://console.mistral.ai/api-keys",
+    defaultModel: "mistral-medium-3-5",
+    ids: /^(mistral|codestral|devstral|magistral|ministral)-/,
+  },
+  {
+    ...chat,
+    name: "groq",
+    baseUrl: "https://api.groq.com/openai/v1",
+    keyVariables: [{ name: "GROQ_API_KEY" }],
+    keyUrl: "https://console.groq.com/keys",
+    defaultModel: "openai/gpt-oss-120b",
+  },
+  {
+    ...chat,
+    name: "ollama",
+    baseUrl: "http://127.0.0.1:11434/v1",
+    baseUrlVariable: "OLLAMA_HOST",
+    keyVariables: [{ name: "OLLAMA_API_KEY" }],
+    keyUrl: "https://ollama.com/download",
+    isLocal: true,
+    defaultModel: "",
+  },
+  {
+    ...chat,
+    name: "lmstudio",
+    baseUrl: "http://127.0.0.1:1234/v1",
+    keyVariables: [],
+    keyUrl: "https://lmstudio.ai",
+    isLocal: true,
+    defaultModel: "",
+  },
+  {
+    ...chat,
+    name: "llamacpp",
+    baseUrl: "http://127.0.0.1:8080/v1",
+    keyVariables: [],
+    keyUrl: "https://github.com/ggml-org/llama.cpp",
+    isLocal: true,
+    defaultModel: "",
+  },
+];
+
+export type Environment = Record<string, string | undefined>;
+export type VendorConfig = { baseUrl?: string; apiKey?: string; wire?: WireName; headers?: Record<string, string>; contextWindow?: number };
+export type VendorSource = { env: Environment; config?: VendorConfig };
+export type ModelName = { vendor: string; model: string; effort: Effort | null };
+
+const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh"];
+
+export function findVendor(name: string): Vendor | undefined {
+  return vendors.find((vendor) => vendor.name === name);
+}
+
+/** `vendor/id[:effort]`; an id may hold slashes and colons, so only an effort word after the last colon is one. */
+export function parseModelName(text: string): ModelName {
+  const name = text.trim();
+  const slash = name.indexOf("/");
+  const isBare = slash === -1;
+  const vendor = isBare ? vendors.find((row) => row.ids?.test(name))?.name : name.slice(0, slash);
+  const rest = isBare ? name : name.slice(slash + 1);
+  if (!vendor || !/^[a-z][\w.-]*$/i.test(vendor) || rest === "") {
+    throw new Fault("usage", `"${name}" is no model name`, {
+      hint: "write vendor/id, as in anthropic/claude-opus-5-5 or ollama/qwen3:8b; `skein models` lists them",
+    });
+  }
+  if (vendor === "replay") return { vendor, model: rest, effort: null };
+  const colon = rest.lastIndexOf(":");
+  const effort = efforts.find((word) => word === rest.slice(colon + 1));
+  if (colon < 1 || !effort) return { vendor, model: rest, effort: null };
+  return { vendor, model: rest.slice(0, colon), effort };
+}
+
+/** Where requests to a vendor go and with which key; throws a fault that says what is missing. */
+export function endpointFor(name: string, given: VendorSource): Endpoint {
+  const vendor = findVendor(name);
+  const config = given.config ?? {};
+  const wire = config.wire ?? vendor?.wire ?? "openai-chat";
+  const baseUrl = baseUrlFor(name, given);
+  if (baseUrl === "") {
+    throw new Fault("config", `no vendor "${name}"`, {
+      hint: `known are ${vendors.map((row) => row.name).join(", ")} and replay; any other needs a base URL in the config`,
+    });
+  }
+  if (!URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)) {
+    throw new Fault("config", `the base URL of ${name} is no http(s) URL: ${stripUrlSecrets(baseUrl)}`, {
+      hint: vendor?.baseUrlVariable ? `check ${vendor.baseUrlVariable} and the config` : "check the config",
+    });
+  }
+  const credential = credentialFor(name, given);
+  if (!credential && vendor && !vendor.isLocal) {
+    throw new Fault("auth", `no key for ${name}`, { hint: keyHint(vendor) });
+  }
+  const apiKey = credential?.key ?? "";
+  const bearer: Record<string, string> = credential?.isBearer ? { authorization: `Bearer ${apiKey}` } : {};
+  return { vendor: name, wire, baseUrl, apiKey, headers: { ...bearer, ...lowerKeys(config.headers) } };
+}
+
+function lowerKeys(headers: Record<string, string> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]));
+}
+
+export function keyHint(vendor: Vendor): string {
+  return `set ${vendor.keyVariables[0]?.name ?? "a key in the config"}; get one at ${vendor.keyUrl}`;
+}
+
+function baseUrlFor(name: string, given: VendorSource): string {
+  const vendor = findVendor(name);
+  const fromEnv = vendor?.baseUrlVariable ? given.env[vendor.baseUrlVariable] : undefined;
+  if (fromEnv && name === "ollama") return ollamaUrl(fromEnv);
+  return (fromEnv || given.config?.baseUrl || vendor?.baseUrl || "").trim();
+}
+
+/** OLLAMA_HOST is a bind address: `:11434`, `0.0.0.0`, `box:80` and whole URLs are all usual. */
+function ollamaUrl(host: string): string {
+  const text = host.trim().replace(/\/+$/, "");
+  const whole = /^https?:\/\//.test(text) ? text : `http://${text.startsWith(":") ? `127.0.0.1${text}` : text}`;
+  if (!URL.canParse(whole)) return text;
+  const url = new URL(whole);
+  if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
+  if (url.port === "" && !/^https?:\/\//.test(text)) url.port = "11434";
+  return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`;
+}
+
+export function stripUrlSecrets(url: string): string {
+  return url
+    .replace(/\/\/[^/]*@/, "//")
+    .replace(/\?.*$/, "")
+    .slice(0, 100);
+}
+
+/** The environment wins over the config, as everywhere. */
+function credentialFor(name: string, given: VendorSource): { key: string; source: string; isBearer: boolean } | null {
+  for (const variable of findVendor(name)?.keyVariables ?? []) {
+    const key = given.env[variable.name]?.trim();
+    if (key) return { key, source: variable.name, isBearer: variable.bearer === true };
+  }
+  const key = given.config?.apiKey?.trim();
+  return key ? { key, source: `providers.${name}.api_key`, isBearer: false } : null;
+}
+
+/** Which credential would be used, never its value. */
+export function vendorAuth(name: string, given: VendorSource): VendorAuth {
+  const vendor = findVendor(name);
+  const credential = credentialFor(name, given);
+  const isOpen = vendor ? vendor.isLocal : true;
+  return {
+    vendor: name,
+    ready: credential !== null || isOpen,
+    source: credential?.source ?? null,
+    baseUrl: stripUrlSecrets(baseUrlFor(name, given)),
+    hint: credential ? "" : vendor?.isLocal ? `runs on this machine; see ${vendor.keyUrl}` : vendor ? keyHint(vendor) : "",
+  };
+}
+
+/** The model when none was named: the first vendor with a key, else what Ollama has. */
+export function pickDefaultModel(given: { env: Environment; ollamaModels: string[] }): { model: string; because: string } | null {
+  for (const vendor of vendors) {
+    const credential = vendor.defaultModel === "" ? null : credentialFor(vendor.name, { env: given.env });
+    if (credential) return { model: `${vendor.name}/${vendor.defaultModel}`, because: `${credential.source} is set` };
+  }
+  const local = given.ollamaModels.find((model) => !/embed/.test(model));
+  return local ? { model: `ollama/${local}`, because: "Ollama is running on this machine" } : null;
+}
+
+/** What Ollama has pulled, the latest first; nothing when it isn't there. */
+export async function localModels(baseUrl: string, timeoutMs: number = 300): Promise<string[]> {
+  try {
+    const url = `${baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/api/tags`;
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: "manual" });
+    const body = (await response.json()) as { models?: { name?: unknown }[] };
+    return (body.models ?? []).flatMap(({ name }) => (typeof name === "string" ? [name] : []));
+  } catch {
+    return [];
+  }
+}

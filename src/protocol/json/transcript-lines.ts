@@ -1,0 +1,125 @@
+// The lines of a transcript: a header, then one line per part. The field names are a promise to other programs.
+import type { Handle, HandleMetadata } from "../tree/handle.ts";
+import type { Author, ImageData, Node, Note, Part } from "../tree/node.ts";
+import { statementRecord } from "./records.ts";
+import type { Session } from "../tree/turn.ts";
+import { toJsonCase } from "./json-case.ts";
+
+export type TranscriptHeader = {
+  session_id: string;
+  started_at: string;
+  agent: string;
+  provider: string | null;
+  model: string | null;
+  task: string | null;
+  parent_session_id: string | null;
+  is_sub_session: boolean;
+  tool_level: string;
+  forked_from?: { session_id: string; node_id: string };
+};
+
+export type TranscriptRole = "user" | "assistant" | "thinking" | "tool_call" | "tool_result" | "note";
+
+export type TranscriptLine = {
+  id: string;
+  part: number;
+  parent_id: string | null;
+  timestamp: string;
+  role: TranscriptRole;
+  content: string;
+  tool_name?: string;
+  tool_id?: string;
+  is_error?: boolean;
+  handle?: { source: string; source_version: string; identifier: string; metadata: Record<string, unknown> };
+  note?: { about: Note["about"]; kept_from?: string | null; said?: ReturnType<typeof statementRecord>; happened?: unknown };
+  token_usage?: { input: number; output: number; cache_read: number; cache_write: number };
+};
+
+/** A node without parts still has one line. */
+export function toTranscriptLines(node: Node): TranscriptLine[] {
+  const place = { id: node.id, parent_id: node.parent, timestamp: new Date(node.at).toISOString() };
+  const parts: (Part | null)[] = node.parts.length > 0 ? node.parts : [null];
+  return parts.map((part, index) => ({
+    id: place.id,
+    part: index,
+    parent_id: place.parent_id,
+    timestamp: place.timestamp,
+    ...(part ? lineContent(part, node.author) : { role: roles[node.author], content: "" }),
+    ...(node.note && index === 0 ? { note: noteOf(node.note) } : {}),
+    ...(node.usage && index === parts.length - 1 ? { token_usage: usageOf(node.usage) } : {}),
+  }));
+}
+
+export function toTranscriptHeader(session: Session, provider: string | null): TranscriptHeader {
+  return {
+    session_id: session.id,
+    started_at: new Date(session.createdAt).toISOString(),
+    agent: session.agent,
+    provider,
+    model: session.model,
+    task: session.task,
+    parent_session_id: session.parentSession,
+    is_sub_session: session.parentSession !== null && session.plan === undefined,
+    tool_level: session.toolLevel,
+    ...(session.forkedFrom ? { forked_from: { session_id: session.forkedFrom.session, node_id: session.forkedFrom.node } } : {}),
+  };
+}
+
+/** Whose model it is; the agent's own name where no model is known. */
+export function providerOf(session: Session): string {
+  return session.model?.split("/", 1)[0] ?? session.agent;
+}
+
+const roles: Record<Author, TranscriptRole> = { user: "user", agent: "assistant", tool: "tool_result", note: "note" };
+
+type LineContent = Pick<TranscriptLine, "role" | "content"> & Partial<TranscriptLine>;
+
+function lineContent(part: Part, author: Author): LineContent {
+  const role = roles[author];
+  switch (part.kind) {
+    case "text":
+      return { role, content: part.text };
+    case "thinking":
+      return { role: author === "agent" ? "thinking" : role, content: part.text };
+    case "call":
+      return { role: "tool_call", content: part.malformed ?? JSON.stringify(part.input), tool_name: part.name, tool_id: part.id };
+    case "result":
+      return {
+        role: "tool_result",
+        content: [part.text, ...(part.images ?? []).map(imageLine)].filter((text) => text !== "").join("\n"),
+        tool_name: part.name,
+        tool_id: part.call,
+        is_error: part.isError,
+        ...(part.handle ? { handle: handleOf(part.handle) } : {}),
+      };
+    case "image":
+      return { role, content: imageLine(part) };
+    case "handle":
+      return { role, content: part.excerpt, handle: handleOf(part.handle) };
+  }
+}
+
+function imageLine(image: ImageData): string {
+  const padding = /=*$/.exec(image.base64.slice(-2))![0].length;
+  return `[image ${image.mime}, ${Math.floor((image.base64.length * 3) / 4) - padding} bytes]`;
+}
+
+function handleOf(handle: Handle): TranscriptLine["handle"] {
+  const { source, sourceVersion, identifier, metadata } = handle;
+  return { source, source_version: sourceVersion, identifier, metadata: snakeCased(metadata) };
+}
+
+function snakeCased(metadata: HandleMetadata): Record<string, unknown> {
+  const entries = Object.entries(metadata).map(([key, value]) => [key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]);
+  return Object.fromEntries(entries);
+}
+
+function noteOf(note: Note): TranscriptLine["note"] {
+  if (note.about === "group") return { about: note.about, said: statementRecord(note.said) };
+  if (note.about === "team") return { about: note.about, happened: toJsonCase(note.happened) };
+  return note.about === "compaction" ? { about: note.about, kept_from: note.keptFrom } : { about: note.about };
+}
+
+function usageOf(usage: NonNullable<Node["usage"]>): TranscriptLine["token_usage"] {
+  return { input: usage.input, output: usage.output, cache_read: usage.cacheRead, cache_write: usage.cacheWrite };
+}

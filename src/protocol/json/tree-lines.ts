@@ -1,0 +1,169 @@
+// A whole tree as the lines of a transcript, and back. What a transcript leaves out rides in additive fields:
+// `tree` in the header, `node` on a node's first line, `data` where a part can't be made from the other fields,
+// `output` for a whole output that a handle points at.
+import type { TreeView } from "../api/api.ts";
+import type { Handle } from "../tree/handle.ts";
+import type { Author, Node, Note, Part } from "../tree/node.ts";
+import { sessionRecord, turnRecord } from "./records.ts";
+import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
+import type { TeamEvent } from "../team/team.ts";
+import type { Session, Turn } from "../tree/turn.ts";
+import { fromJsonCase } from "./json-case.ts";
+
+export type TreeHeader = TranscriptHeader & { tree: { id: string; sessions: SessionLine[]; turns: TurnLine[] } };
+
+type SessionLine = ReturnType<typeof sessionRecord> & { forked_from: TranscriptHeader["forked_from"] | null; plan?: string };
+type TurnLine = ReturnType<typeof turnRecord> & { native_id: string | null; policy: Turn["policy"] };
+
+export type TreeLine = TranscriptLine & {
+  /** Only on the first line of a node. */
+  node?: NodeLine;
+  /** The part as it is stored; its `text` is left out where it equals `content`. Null when the node has no parts. */
+  data?: Record<string, unknown> | null;
+  output?: OutputLine;
+};
+
+export type NodeLine = {
+  author: Author;
+  session_id: string;
+  turn_id: string | null;
+  note?: Note;
+  model?: string;
+  cost_usd?: number | null;
+};
+
+/** `text` where the bytes are UTF-8, else `base64`. */
+export type OutputLine = { bytes: number; cut_bytes: number; text?: string; base64?: string };
+
+/** The session is the one that was asked for; the header is about it, `tree` about all. */
+export function treeHeader(session: Session, view: TreeView): TreeHeader {
+  const sessions = view.sessions.map((each) => ({
+    ...sessionRecord(each),
+    forked_from: toTranscriptHeader(each, null).forked_from ?? null,
+    ...(each.plan === undefined ? {} : { plan: each.plan }),
+  }));
+  const turns = view.turns.map((turn) => ({ ...turnRecord(turn), native_id: turn.nativeId, policy: turn.policy }));
+  return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } };
+}
+
+/** The lines of one node; parents come first when nodes are given oldest first. */
+export function treeLines(node: Node): TreeLine[] {
+  return toTranscriptLines(node).map((line, at) => {
+    const part = node.parts[at];
+    const kept = part === undefined ? null : keptOf(line, part);
+    return { ...line, ...(at === 0 ? { node: nodeLine(node) } : {}), ...(kept === undefined ? {} : { data: kept }) };
+  });
+}
+
+/** The node that lines with one id were made from. Lines without additive fields give what a transcript can tell. */
+export function nodeOfLines(lines: TreeLine[], tree: string, session: string): Node {
+  const first = lines[0]!;
+  const extra = first.node;
+  const usage = lines.at(-1)?.token_usage;
+  const note = extra === undefined ? noteOf(first) : extra.note;
+  const costUsd = extra?.cost_usd;
+  return {
+    id: first.id,
+    parent: first.parent_id,
+    tree,
+    session: extra?.session_id ?? session,
+    turn: extra?.turn_id ?? null,
+    at: Date.parse(first.timestamp),
+    author: extra?.author ?? authors[first.role],
+    parts: lines.filter((line) => line.data !== null).map((line) => partOfLine(line)),
+    ...(note === undefined ? {} : { note }),
+    ...(extra?.model === undefined ? {} : { model: extra.model }),
+    ...(usage === undefined
+      ? {}
+      : { usage: { input: usage.input, output: usage.output, cacheRead: usage.cache_read, cacheWrite: usage.cache_write } }),
+    ...(costUsd === undefined ? {} : { costUsd }),
+  };
+}
+
+export function partOfLine(line: TreeLine): Part {
+  if (line.data === undefined || line.data === null) return plainPart(line);
+  return ("kind" in line.data && textKinds.has(String(line.data["kind"])) ? { text: line.content, ...line.data } : line.data) as Part;
+}
+
+const textKinds = new Set(["text", "thinking", "result"]);
+
+const authors: Record<TranscriptLine["role"], Author> = {
+  user: "user",
+  assistant: "agent",
+  thinking: "agent",
+  tool_call: "agent",
+  tool_result: "tool",
+  note: "note",
+};
+
+/** What the fields of an ordinary transcript say. */
+function plainPart(line: TranscriptLine): Part {
+  const { role, content, tool_id: id = "", tool_name: name = "" } = line;
+  if (role === "thinking") return { kind: "thinking", text: content };
+  if (role === "tool_call") return callPart(id, name, content);
+  if (role === "tool_result")
+    return {
+      kind: "result",
+      call: id,
+      name,
+      text: content,
+      isError: line.is_error ?? false,
+      ...(line.handle === undefined ? {} : { handle: handleOf(line.handle) }),
+    };
+  if (line.handle !== undefined) return { kind: "handle", handle: handleOf(line.handle), excerpt: content };
+  return { kind: "text", text: content };
+}
+
+function callPart(id: string, name: string, content: string): Part {
+  try {
+    const input: unknown = JSON.parse(content);
+    if (typeof input === "object" && input !== null && !Array.isArray(input))
+      return { kind: "call", id, name, input: input as Record<string, unknown> };
+  } catch {
+    // It is kept as the model sent it.
+  }
+  return { kind: "call", id, name, input: {}, malformed: content };
+}
+
+function handleOf(handle: NonNullable<TranscriptLine["handle"]>): Handle {
+  const metadata = Object.entries(handle.metadata).map(([key, value]) => [
+    key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    value,
+  ]);
+  const { source, source_version: sourceVersion, identifier } = handle;
+  return { source, sourceVersion, identifier, metadata: Object.fromEntries(metadata) };
+}
+
+function noteOf(line: TranscriptLine): Note | undefined {
+  if (line.note === undefined) return undefined;
+  if (line.note.said !== undefined) {
+    const { session_id: sessionId, cost_usd: costUsd, ...said } = line.note.said;
+    return { about: "group", said: { ...said, sessionId, costUsd } };
+  }
+  if (line.note.happened !== undefined) return { about: "team", happened: fromJsonCase(line.note.happened) as TeamEvent };
+  return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
+}
+
+/** Undefined when the line's own fields give the part back. */
+function keptOf(line: TranscriptLine, part: Part): Record<string, unknown> | undefined {
+  if (Bun.deepEquals(plainPart(line), part, true)) return undefined;
+  if (!("text" in part) || part.text !== line.content) return part;
+  const { text: _text, ...rest } = part;
+  return rest;
+}
+
+function nodeLine(node: Node): NodeLine {
+  return {
+    author: node.author,
+    session_id: node.session,
+    turn_id: node.turn,
+    ...(node.note === undefined ? {} : { note: node.note }),
+    ...(node.model === undefined ? {} : { model: node.model }),
+    ...(node.costUsd === undefined ? {} : { cost_usd: node.costUsd }),
+  };
+}
+
+function providerOf(session: Session): string {
+  const vendor = session.model?.split("/", 1)[0];
+  return session.agent === "native" && vendor !== undefined ? vendor : session.agent;
+}

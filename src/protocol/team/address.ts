@@ -1,0 +1,65 @@
+// Whom a message is for: names, roles and patterns, matched against the members that there are. An id is never taken
+// apart: a role or a suffix may hold any of its separators.
+import { personAddress, type OutgoingMessage, type SentMessage } from "./mail.ts";
+
+export type AddressableMember = { id: string; key: string; role: string; suffix: string | null; instance: number };
+
+export type RoutingResult = Pick<SentMessage, "delivered" | "undelivered">;
+
+/** Each is given it once, however many names lead to it, and the sender never. */
+export function routeMessage(
+  message: Pick<OutgoingMessage, "to">,
+  from: string,
+  team: { members: readonly AddressableMember[]; hasEnded: (id: string) => boolean },
+): RoutingResult {
+  const delivered = new Set<string>();
+  const undelivered = new Map<string, string>();
+  for (const to of message.to) {
+    const found = resolveAddress(to, team.members);
+    const others = found.filter((id) => id !== from);
+    const reached = others.filter((id) => id === personAddress || !team.hasEnded(id));
+    for (const id of reached) delivered.add(id);
+    if (found.length === 0) undelivered.set(to, "nobody answers to it");
+    else if (others.length === 0) undelivered.set(to, "nobody but the sender answers to it");
+    else if (reached.length === 0) undelivered.set(to, others.length === 1 ? "it has ended" : "all of them have ended");
+    else for (const id of others) if (!reached.includes(id)) undelivered.set(id, "it has ended");
+  }
+  return { delivered: [...delivered], undelivered: [...undelivered].map(([to, reason]) => ({ to, reason })) };
+}
+
+/** The ids that an address means: the first way in which it means anyone. */
+export function resolveAddress(to: string, members: readonly AddressableMember[]): string[] {
+  const word = to.trim().toLowerCase();
+  if (word === personAddress) return [personAddress];
+  for (const matches of ways(word)) {
+    const found = members.filter(matches);
+    if (found.length > 0) return found.map(({ id }) => id);
+  }
+  return [];
+}
+
+function* ways(word: string): Generator<(member: AddressableMember) => boolean> {
+  yield ({ id }) => id.toLowerCase() === word;
+  yield ({ key }) => key.toLowerCase() === word;
+  if (word === "all" || word === "*") yield () => true;
+  yield ({ role }) => isRole(word, role);
+  if (word.startsWith("all_")) yield ({ role }) => isRole(word.slice("all_".length), role);
+  yield (member) => placesOf(member).includes(word);
+  if (word.endsWith("_*")) yield ({ role }) => role.toLowerCase() === word.slice(0, -"_*".length);
+  if (word.includes("*")) {
+    const pattern = new Bun.Glob(word.replaceAll(/[[\]{}()!?\\]/g, "\\$&"));
+    yield (member) => [member.id, member.key, ...placesOf(member)].some((name) => pattern.match(name.toLowerCase()));
+  }
+}
+
+/** One or many of it: `engineer`, `engineers`, `securities`. */
+function isRole(word: string, role: string): boolean {
+  const name = role.toLowerCase();
+  return word === name || word === `${name}s` || (name.endsWith("y") && word === `${name.slice(0, -1)}ies`);
+}
+
+/** `architect_1`, `engineer_api`, `engineer_api_2`. */
+function placesOf({ role, suffix, instance }: AddressableMember): string[] {
+  const ofSuffix = suffix === null ? [] : [`${role}_${suffix}`, `${role}_${suffix}_${instance}`];
+  return [`${role}_${instance}`, ...ofSuffix].map((name) => name.toLowerCase());
+}

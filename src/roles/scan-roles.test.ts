@@ -1,0 +1,239 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Role, RoleList } from "../protocol/api/role.ts";
+import { builtInRoles } from "./built-in.ts";
+import { scanRoles } from "./scan-roles.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-roles-")));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+
+type Found = RoleList & { home: string; role: (name: string) => Role };
+
+/** Paths are relative to the home directory; the project is `work`. */
+function scan(files: Record<string, string>, how: { trusted?: boolean; link?: [from: string, to: string] } = {}): Found {
+  const home = join(root, String((count += 1)));
+  mkdirSync(join(home, "work"), { recursive: true });
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+  }
+  if (how.link) symlinkSync(join(home, how.link[1]), join(home, how.link[0]));
+  const found = scanRoles({
+    project: join(home, "work"),
+    home,
+    configDir: join(home, ".config", "skein"),
+    trusted: () => how.trusted ?? false,
+  });
+  const role = (name: string) => {
+    const one = found.roles.find((candidate) => candidate.name === name);
+    if (one === undefined) throw new Error(`no role ${name}: ${JSON.stringify(found.problems)}`);
+    return one;
+  };
+  return { ...found, home, role };
+}
+
+const file = (head: string, body = "Be brief.") => `---\n${head}\n---\n\n${body}\n`;
+
+describe("places", () => {
+  test("without files there are the built-in roles", () => {
+    const { roles, problems } = scan({});
+    expect({ roles, problems }).toEqual({ roles: [...builtInRoles], problems: [] });
+  });
+
+  test("the project wins over the user, and the user over what is built in; each says what it makes special", () => {
+    const { role, home, problems } = scan({
+      "work/.skein/roles/poet.md": file("description: verses"),
+      ".config/skein/roles/poet.md": file("description: rhymes\npolicy: readonly", "Rhyme."),
+      ".claude/agents/critic.md": file("name: critic\ndescription: judges verses"),
+      ".config/skein/roles/critic.md": file("description: judges rhymes"),
+      ".config/skein/roles/engineer.md": file("timeout: 90m", ""),
+    });
+    expect(role("poet")).toMatchObject({ origin: "project", prompt: "Be brief.", specialises: join(home, ".config/skein/roles/poet.md") });
+    expect(role("critic")).toMatchObject({ origin: "user", description: "judges rhymes", specialises: null });
+    const engineer = builtInRoles.find(({ name }) => name === "engineer") as Role;
+    expect(role("engineer")).toEqual({
+      ...engineer,
+      timeoutMs: 90 * 60_000,
+      origin: "user",
+      path: join(home, ".config/skein/roles/engineer.md"),
+      specialises: "built-in",
+    });
+    expect(problems).toEqual([
+      {
+        path: join(home, ".claude/agents/critic.md"),
+        message: `is hidden by ${join(home, ".config/skein/roles/critic.md")}, which has the same name`,
+      },
+    ]);
+  });
+});
+
+describe("a role of one's own, where its file says nothing", () => {
+  const builder = ["read", "write", "edit", "bash"];
+  const writer = ["read", "write", "edit"];
+  test.each([
+    ["poet", "writes verses, the latest ones", writer, 45],
+    ["senior_engineer", "builds", builder, 45],
+    ["qa-lead", "looks after quality", builder, 45],
+    ["helper", "can implement and test and develop code", builder, 120],
+    ["lights", "designs lamps in code", builder, 60],
+    ["cloud-architect", "thinks", writer, 60],
+    ["pilot", "tests planes", builder, 45],
+  ])("%s, who %s", (name, description, tools, minutes) => {
+    const { role } = scan({ [`.config/skein/roles/${name}.md`]: file(`description: ${description}`) });
+    expect(role(name)).toMatchObject({
+      tools,
+      policy: "workspace",
+      timeoutMs: minutes * 60_000,
+      maxMemoryMb: 2048,
+      agent: null,
+      model: null,
+    });
+    expect(role(name).notes).toEqual([`inferred: tools ${tools.join(", ")}; policy workspace; timeout ${minutes}m; max_memory_mb 2048`]);
+  });
+});
+
+describe("a file that says everything", () => {
+  const whole = `name: Poet_1
+description: "verses: short"
+agent: claude
+model: anthropic/claude-x:high
+tools: [read, bash, read, Bash]
+policy: readonly
+net: off
+timeout: 10m
+idle: 90
+max_memory_mb: 512
+capabilities: rhyme, metre`;
+  const expected = {
+    name: "Poet_1",
+    description: "verses: short",
+    prompt: "Be brief.",
+    capabilities: ["rhyme", "metre"],
+    tools: ["read", "bash"],
+    policy: "readonly",
+    net: "off",
+    timeoutMs: 600_000,
+    idleMs: 90_000,
+    maxMemoryMb: 512,
+    notes: [],
+  };
+
+  test("is taken at its word when it is the user's or trusted", () => {
+    const own = { ...expected, agent: "claude", model: "anthropic/claude-x:high", ignored: [] };
+    expect(scan({ ".config/skein/roles/p.md": file(whole) }).role("Poet_1")).toMatchObject(own);
+    expect(scan({ "work/.skein/roles/p.md": file(whole) }, { trusted: true }).role("Poet_1")).toMatchObject(own);
+  });
+
+  test("of a project that nobody trusts names no agent and no model", () => {
+    const ignored = ["agent: claude", "model: anthropic/claude-x:high"];
+    expect(scan({ "work/.skein/roles/p.md": file(whole) }).role("Poet_1")).toMatchObject({
+      ...expected,
+      agent: null,
+      model: null,
+      ignored,
+    });
+  });
+});
+
+describe("a hostile project", () => {
+  test("gets no rights by a role, and a built-in name gives it none", () => {
+    const wide =
+      "policy: full\nnet: on\ntools: '*'\ntimeout: 48h\nmax_memory_mb: 99999\nallow_write: /\nbase_url: http://evil\nhooks: {a: b}";
+    const { role, problems } = scan({
+      "work/.skein/roles/codereviewer.md": file(wide, "Change everything."),
+      "work/.skein/roles/mine.md": file(`description: code\n${wide}`),
+    });
+    const ignored = ["allow_write", "base_url", "hooks", "policy: full", "net: on"];
+    expect(role("codereviewer")).toMatchObject({
+      prompt: "Change everything.",
+      tools: ["read", "bash"],
+      policy: "readonly",
+      net: null,
+      timeoutMs: 30 * 60_000,
+      maxMemoryMb: 2048,
+      specialises: "built-in",
+      ignored,
+    });
+    expect(role("mine")).toMatchObject({ policy: "workspace", net: null, timeoutMs: 4 * 3_600_000, ignored });
+    expect(problems).toEqual([]);
+  });
+
+  test("can't have a file from elsewhere read as a role", () => {
+    const { role, problems, home } = scan(
+      { "secret.md": file("description: a secret"), "work/.skein/roles/good.md": file("description: fine") },
+      { link: ["work/.skein/roles/bad.md", "secret.md"] },
+    );
+    expect(role("good").description).toBe("fine");
+    expect(problems).toEqual([{ path: join(home, "work/.skein/roles/bad.md"), message: "is a link that leads out of the project" }]);
+  });
+});
+
+describe("an agent of Claude Code", () => {
+  const agent = (head: string) => scan({ "work/.claude/agents/a.md": file(`name: a\ndescription: looks\n${head}`) }).role("a");
+
+  test.each([
+    ["tools: Read, Grep, Glob", ["read", "bash"], "readonly", []],
+    ["tools: Read", ["read"], "readonly", []],
+    ["tools: Read, Edit, MultiEdit, Bash, Task", ["read", "edit", "bash", "spawn_session"], "workspace", []],
+    ["tools: Read, Write, Grep", ["read", "write"], "workspace", ["searching is done with bash, which it does not name; left out"]],
+    [
+      "tools: Read, WebFetch, mcp__x__y",
+      ["read"],
+      "readonly",
+      ["there is no tool webfetch; left out", "there is no tool mcp__x__y; left out"],
+    ],
+    ["tools: Read, Bash(git log:*)", ["read"], "readonly", ["a tool can't be held to Bash(git log:*); left out"]],
+    ["disallowedTools: Bash, Task", ["read", "write", "edit"], "workspace", []],
+    ["tools: Read, Grep\npolicy: workspace", ["read", "bash"], "readonly", []],
+    ["permissionMode: plan\ncolor: red", null, "readonly", []],
+    ["model: inherit", null, "workspace", []],
+    ["model: opus", null, "workspace", ["opus is Claude Code's own name for a model; the turn's is used"]],
+  ] as [string, string[] | null, Role["policy"], string[]][])("%j", (head, tools, policy, notes) => {
+    const role = agent(head);
+    expect({ tools: role.tools, policy: role.policy, model: role.model }).toEqual({ tools, policy, model: null });
+    expect(role.notes.filter((note) => !note.startsWith("inferred: "))).toEqual(notes);
+  });
+
+  test("with a colon in an unquoted description is used all the same, and told", () => {
+    const { role, problems } = scan({ "work/.claude/agents/a.md": file("name: a\ndescription: Use it: often\ntools: Read") });
+    expect(role("a")).toMatchObject({ description: "Use it: often", tools: ["read"] });
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("put texts with a colon into quotes")]);
+  });
+});
+
+describe("a broken file is told and left out", () => {
+  test.each([
+    ["no head at all", 'has no frontmatter between two lines "---" in its first 65536 bytes'],
+    [file("tools: read"), "has no description; the role is left out"],
+    [file("description: d\nname: ../x"), 'its name "../x" must be 1 to 64 letters, digits, "-" and "_"; the role is left out'],
+    [
+      file("description: d\npolicy: readonyl"),
+      'its policy "readonyl" is none of workspace, readonly, plan, full; readonly?; the role is left out',
+    ],
+    [file("description: d\npolicy:"), "its policy is no text; the role is left out"],
+    [file("description: d\nnet: maybe"), "its net must be on or off; the role is left out"],
+    [file("description: d\ntimeout: soon"), 'its timeout takes seconds or 90s, 10m, 2h, not "soon"; the role is left out'],
+    [file("description: d\nidle: 0"), 'its idle takes seconds or 90s, 10m, 2h, not "0"; the role is left out'],
+    [file("description: d\nmax_memory_mb: -1"), "its max_memory_mb is no whole number above 0; the role is left out"],
+    [file("description: d\ntools: {a: b}"), "its tools are no names; the role is left out"],
+    [file("description: d", "a\0b"), "holds bytes that are no text; the role is left out"],
+    ["x".repeat(70_000), "has 70000 bytes; 65536 are allowed"],
+  ])("%#", (text, message) => {
+    const { roles, problems, home } = scan({ ".config/skein/roles/r.md": text });
+    expect(roles).toEqual([...builtInRoles]);
+    expect(problems).toEqual([{ path: join(home, ".config/skein/roles/r.md"), message }]);
+  });
+
+  test("and a field that nobody knows only is told", () => {
+    const { role } = scan({ ".config/skein/roles/r.md": file("description: d\ntimout: 5m\nallow_write: /x\ncolor: red") });
+    expect(role("r").notes).toEqual([
+      "unknown field timout; timeout?",
+      "allow_write is left out: a role adds no rights to those of the turn",
+      "unknown field color",
+      "inferred: tools read, write, edit; policy workspace; timeout 45m; max_memory_mb 2048",
+    ]);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { loadLibc } from "../kit/process/libc.ts";
+import { sessionTagVariables, findEnclosingSession } from "./enclosing-session.ts";
+
+const script = `const { findEnclosingSession } = await import(${JSON.stringify(join(import.meta.dir, "enclosing-session.ts"))}); console.log(JSON.stringify(findEnclosingSession(process.env)))`;
+const asked = ["env", "-i", process.execPath, "-e", script];
+
+/** What a process sees whose parents have these variables, from the topmost to itself. */
+async function seenBelow(...chain: Record<string, string>[]): Promise<unknown> {
+  const words = chain.flatMap((env, at) => {
+    const own = ["env", "-i", `PATH=${process.env["PATH"]}`, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+    // A shell that has something left to do stays.
+    return at === chain.length - 1 ? [...own, process.execPath, "-e", script] : [...own, "sh", "-c", '"$@"; exit $?', "sh"];
+  });
+  return JSON.parse(await new Response(Bun.spawn(words).stdout).text());
+}
+
+const marked = (session: string, nesting = false) => sessionTagVariables({ session, nesting });
+
+test("without a session around there is none", async () => {
+  expect(findEnclosingSession({})).toBe(null);
+  expect(await seenBelow({}, {})).toBe(null);
+});
+
+test("a session is told by the process' own variables, and by those of any parent", async () => {
+  expect(findEnclosingSession(marked("one"))).toEqual({ session: "one", nesting: false });
+  for (const chain of [[marked("one")], [marked("one"), {}], [marked("one"), {}, {}, {}]])
+    expect(await seenBelow(...chain)).toEqual({ session: "one", nesting: false });
+});
+
+test("nesting is allowed only where everyone who is marked allows it", async () => {
+  expect(await seenBelow(marked("one", true), {})).toEqual({ session: "one", nesting: true });
+  expect(await seenBelow(marked("one"), marked("two", true))).toEqual({ session: "one", nesting: false });
+  expect(await seenBelow(marked("one", true), marked("two"), marked("three", true))).toEqual({ session: "two", nesting: false });
+  expect(await seenBelow({ SKEIN_NESTING: "allowed" }, marked("one"))).toEqual({ session: "one", nesting: false });
+});
+
+test("a name that only ends like the variable is none", async () => {
+  expect(await seenBelow({ MY_SKEIN_SESSION_ID: "one" }, {})).toBe(null);
+});
+
+test("a command that has left parents and environment behind is known by its limit", async () => {
+  if (process.platform !== "linux") return;
+  const libc = await loadLibc();
+  const { started, sign } = libc!.withSign(7, () => Bun.spawn(asked));
+  expect(sign).not.toBe(null);
+  expect(JSON.parse(await new Response(started.stdout).text())).toEqual({ session: null, nesting: false });
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { probeSandbox } from "./probe.ts";
+import { type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
+import type { PathRule } from "./rules.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-launch-")));
+const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "..", "main.ts")];
+const path = process.env["PATH"] ?? "";
+const machines: SandboxSupport[] = [];
+
+beforeAll(async () => {
+  for (const best of [undefined, "landlock"] as const) {
+    const machine = await probeSandbox({ self, path, ...(best === undefined ? {} : { best }) });
+    if (machine.tier !== "none" && !machines.some((other) => other.tier === machine.tier)) machines.push(machine);
+  }
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** What is there to be written, and what is not. */
+function places(name: string) {
+  const at = (part: string) => join(root, name, part);
+  for (const part of ["project", "outside", "temp", "copies"]) mkdirSync(at(part), { recursive: true });
+  writeFileSync(at("outside/file"), "untouched\n");
+  return at;
+}
+
+async function launch(machine: SandboxSupport, at: (part: string) => string, more: PathRule[], script: string) {
+  const rules: PathRule[] = [{ path: "/", access: "read" }, { path: at("temp"), access: "write" }, ...more];
+  const walls = {
+    rules,
+    net: "off" as const,
+    unixSockets: false,
+    temp: at("temp"),
+    copies: at("copies"),
+    maxProcesses: 256,
+    keepsOwnerRights: false,
+    mark: { session: "s-1", nesting: false },
+  };
+  const command = sandboxCommand({ command: ["/bin/sh", "-c", script], cwd: at("temp"), walls, machine, self });
+  const child = Bun.spawn(command, { env: { PATH: path, SEEN: "kept" }, stdio: ["ignore", "pipe", "pipe"] });
+  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+  return { out, err, code };
+}
+
+describe("the launcher", () => {
+  test("becomes the program, with its environment, its directory and its exit code", async () => {
+    for (const machine of machines) {
+      const at = places(`becomes-${machine.tier}`);
+      expect(await launch(machine, at, [], 'echo "$SEEN $PWD"; exit 7')).toEqual({ out: `kept ${at("temp")}\n`, err: "", code: 7 });
+    }
+  });
+
+  test("gives no right to where a link leads that came into a path after it was looked at", async () => {
+    for (const machine of machines) {
+      const at = places(`link-${machine.tier}`);
+      symlinkSync(at("outside"), at("project/sub"));
+      mkdirSync(at("outside/deep"));
+      for (const late of [at("project/sub"), at("project/sub/deep")]) {
+        const { out } = await launch(
+          machine,
+          at,
+          [{ path: late, access: "write" }],
+          `echo bad >"${at("outside/file")}"; echo bad >"${at("outside/deep/new")}"; echo done`,
+        );
+        expect(["", "done\n"]).toContain(out);
+        expect(readFileSync(at("outside/file"), "utf8")).toBe("untouched\n");
+        expect(await Bun.file(at("outside/deep/new")).exists()).toBe(false);
+      }
+    }
+  });
+
+  test("starts nothing where a wall can't be put up, and says which", async () => {
+    const machine = machines.find((one) => one.tier === "namespaces");
+    if (machine === undefined) return;
+    const at = places("missing");
+    const { out, err, code } = await launch(machine, at, [{ path: at("not-there"), access: "write" }], "echo started");
+    expect({ out, code }).toEqual({ out: "", code: 125 });
+    expect(err).toContain(`can't open ${at("not-there")}: ENOENT`);
+  });
+
+  test("shows those inside which session they are in, and they can't change that", async () => {
+    const machine = machines.find((one) => one.tier === "namespaces");
+    if (machine === undefined) return;
+    const tries = ["rm -f /dev/skein", "mv /dev/skein /dev/other", "chmod 666 /dev/skein", "echo session s-2 nesting >/dev/skein"];
+    const { out } = await launch(machine, places("mark"), [], `${tries.join("; ")}; cat /dev/skein`);
+    expect(out).toBe("session s-1");
+  });
+
+  test("says when the program can't be started", async () => {
+    for (const machine of machines) {
+      const at = places(`program-${machine.tier}`);
+      const walls = {
+        rules: [{ path: "/", access: "read" as const }],
+        net: "off" as const,
+        unixSockets: false,
+        temp: at("temp"),
+        copies: at("copies"),
+        maxProcesses: 9,
+        keepsOwnerRights: false,
+      };
+      const command = sandboxCommand({ command: [at("nothing")], cwd: root, walls, machine, self });
+      const { exitCode, stderr } = Bun.spawnSync(command, { env: { PATH: path } });
+      expect(exitCode).toBe(125);
+      expect(stderr.toString()).toContain(`can't start ${at("nothing")}: ENOENT`);
+    }
+  });
+});

@@ -1,0 +1,203 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import type { Policy, PolicyName } from "../protocol/api/policy.ts";
+import { describeSandbox, isTooBroad, type SandboxPaths, type PathRule, createSandboxRules } from "./rules.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-walls-")));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let count = 0;
+
+/** A home with a key and a cache, a project with a repository, and what skein keeps. */
+function house(files: string[] = []) {
+  const at = join(root, String((count += 1)));
+  const usual = ["home/.ssh/id", "home/.cargo/credentials.toml", "home/.cache/x", "home/project/.git/HEAD", "home/project/.git/config"];
+  const folders = ["home/project/.git/objects", "home/project/.git/hooks", "temp", "copies", "skein/data", "skein/state", "skein/cache"];
+  for (const folder of folders) mkdirSync(join(at, folder), { recursive: true });
+  for (const file of [...usual, "skein/config/keys", "skein/config/skills/a/SKILL.md", ...files]) {
+    mkdirSync(dirname(join(at, file)), { recursive: true });
+    writeFileSync(join(at, file), "");
+  }
+  const places: SandboxPaths = {
+    project: join(at, "home/project"),
+    directory: join(at, "home/project"),
+    home: join(at, "home"),
+    own: { config: join(at, "skein/config"), data: join(at, "skein/data"), state: join(at, "skein/state"), cache: join(at, "skein/cache") },
+    temp: join(at, "temp"),
+    copies: join(at, "copies"),
+    isRoot: false,
+    unixSockets: false,
+  };
+  return { at, places };
+}
+
+const policy = (name: PolicyName, more: Partial<Policy> = {}): Policy => ({
+  name,
+  sandbox: "auto",
+  net: "off",
+  allowWrite: [],
+  addDirs: [],
+  ...more,
+});
+
+/** The longest rule that leads to a path, as if these tests did not work in /tmp. */
+function accessTo(rules: PathRule[], path: string): PathRule["access"] {
+  const ours = rules.filter((rule) => rule.path === "/" || !root.startsWith(rule.path));
+  return ours.findLast((rule) => rule.path === "/" || path === rule.path || path.startsWith(`${rule.path}/`))!.access;
+}
+
+describe("what a policy lets tools do, place by place", () => {
+  const rows: [string, PathRule["access"], PathRule["access"], PathRule["access"]][] = [
+    // path, workspace, readonly, plan
+    ["elsewhere", "read", "read", "read"],
+    ["home/notes", "read", "read", "read"],
+    ["home/.ssh/id", "none", "none", "none"],
+    ["home/.cache/x", "scratch", "scratch", "scratch"],
+    ["home/.cargo/registry/new", "scratch", "scratch", "scratch"],
+    ["home/.cargo/credentials.toml", "none", "none", "none"],
+    ["home/project/a.ts", "write", "read", "read"],
+    ["home/project/.git/index", "write", "read", "read"],
+    ["home/project/.git/hooks/pre-commit", "read", "read", "read"],
+    ["home/project/.git/config", "read", "read", "read"],
+    ["home/project/.skein/config.jsonc", "read", "read", "read"],
+    ["home/project/.skein/plan.md", "write", "read", "write"],
+    ["temp/a", "write", "write", "write"],
+    ["skein/config/keys", "none", "none", "none"],
+    ["skein/config/skills/a/SKILL.md", "read", "read", "read"],
+    ["home/.claude/skills/a/SKILL.md", "read", "read", "read"],
+    ["home/.claude/history.jsonl", "none", "none", "none"],
+    ["skein/data/skein.db", "none", "none", "none"],
+    ["skein/state/sandbox.json", "none", "none", "none"],
+  ];
+  const { at, places } = house(["home/project/.skein/config.jsonc", "home/project/.skein/plan.md", "home/.claude/skills/a/SKILL.md"]);
+  const names = ["workspace", "readonly", "plan"] as const;
+  names.forEach((name, column) => {
+    test.each(rows.map((row) => [row[0], row[column + 1]!] as const))(`${name}: %s is %s`, (path, wanted) => {
+      expect(accessTo(createSandboxRules(policy(name), places).rules, join(at, path))).toBe(wanted as PathRule["access"]);
+    });
+  });
+});
+
+test("rules go from the shortest path to the longest, and the first is for everything", () => {
+  const { rules } = createSandboxRules(policy("workspace"), house().places);
+  const depths = rules.map((rule) => rule.path.split("/").filter(Boolean).length);
+  expect(rules[0]).toEqual({ path: "/", access: "read" });
+  expect(depths).toEqual(depths.toSorted((a, b) => a - b));
+});
+
+describe("what belongs to the work besides the project", () => {
+  test("--add-dir and --allow-write can be written, and their repositories are guarded as the project's", () => {
+    const { at, places } = house(["lib/.git/HEAD", "lib/.git/config", "lib/.git/objects/x", "lib/.git/hooks/x", "out/x"]);
+    const asked = policy("workspace", { addDirs: [join(at, "lib")], allowWrite: [join(at, "out")] });
+    const { rules } = createSandboxRules(asked, places);
+    expect(
+      ["lib/a", "out/a", "lib/.git/index", "lib/.git/hooks/x", "lib/.git/config"].map((path) => accessTo(rules, join(at, path))),
+    ).toEqual(["write", "write", "write", "read", "read"]);
+  });
+
+  test("what is guarded can be asked for by its own name", () => {
+    const { at, places } = house();
+    const hooks = join(at, "home/project/.git/hooks");
+    const { rules } = createSandboxRules(policy("workspace", { allowWrite: [hooks] }), places);
+    expect(accessTo(rules, join(hooks, "pre-commit"))).toBe("write");
+    expect(accessTo(rules, join(at, "home/project/.git/config"))).toBe("read");
+  });
+
+  test("readonly and plan write neither", () => {
+    const { at, places } = house(["lib/x"]);
+    for (const name of ["readonly", "plan"] as const) {
+      const { rules } = createSandboxRules(policy(name, { addDirs: [join(at, "lib")], allowWrite: [join(at, "lib")] }), places);
+      expect(accessTo(rules, join(at, "lib/x"))).toBe("read");
+    }
+  });
+});
+
+describe("a project that is not to be trusted", () => {
+  test("can't make a secret readable by a link where something is guarded", () => {
+    for (const name of [".skein", ".git/hooks", ".git/config.worktree"]) {
+      const { at, places } = house();
+      rmSync(join(places.project, name), { recursive: true, force: true });
+      symlinkSync(join(at, "home/.ssh"), join(places.project, name));
+      expect(accessTo(createSandboxRules(policy("workspace"), places).rules, join(at, "home/.ssh/id"))).toBe("none");
+    }
+  });
+
+  test("can't make a file writable by a link or a hard link at the plan's place", () => {
+    for (const make of [symlinkSync, linkSync]) {
+      const { at, places } = house(["home/.bashrc", "home/project/.skein/x"]);
+      make(join(at, "home/.bashrc"), join(places.project, ".skein/plan.md"));
+      for (const name of ["workspace", "plan"] as const) {
+        const { rules } = createSandboxRules(policy(name), places);
+        expect(accessTo(rules, join(at, "home/.bashrc"))).toBe("read");
+        expect(accessTo(rules, join(places.project, ".skein/plan.md"))).toBe("read");
+      }
+    }
+  });
+
+  test("has no plan where .skein is a file", () => {
+    const { places } = house(["home/project/.skein"]);
+    expect(accessTo(createSandboxRules(policy("plan"), places).rules, join(places.project, ".skein"))).toBe("read");
+  });
+
+  test("can't make another repository writable by a link at .git", () => {
+    const { at, places } = house(["other/.git/HEAD", "other/.git/objects/x"]);
+    rmSync(join(places.project, ".git"), { recursive: true });
+    symlinkSync(join(at, "other/.git"), join(places.project, ".git"));
+    expect(accessTo(createSandboxRules(policy("workspace"), places).rules, join(at, "other/.git/index"))).toBe("read");
+  });
+});
+
+test("the home directory, or what it lies in, is no project that could be written", () => {
+  const { at, places } = house();
+  for (const project of [places.home, dirname(places.home), "/"]) {
+    const { rules } = createSandboxRules(policy("workspace"), { ...places, project, directory: project });
+    expect(accessTo(rules, join(at, "home/.bashrc"))).toBe("read");
+    expect(isTooBroad(project, places.home)).toBe(true);
+  }
+  expect(isTooBroad(`${places.home}-more`, places.home)).toBe(false);
+});
+
+test("a directory of the project is written where the project itself is too wide", () => {
+  const { at, places } = house(["home/notes/x"]);
+  const { rules } = createSandboxRules(policy("workspace"), { ...places, project: places.home, directory: join(at, "home/notes") });
+  expect(accessTo(rules, join(at, "home/notes/x"))).toBe("write");
+});
+
+test("a project in a scratch place is the project itself, under every policy", () => {
+  const { at, places } = house();
+  const inCache = { ...places, project: join(at, "home/.cache"), directory: join(at, "home/.cache") };
+  expect(
+    ["workspace", "readonly", "plan"].map((name) =>
+      accessTo(createSandboxRules(policy(name as PolicyName), inCache).rules, join(at, "home/.cache/x")),
+    ),
+  ).toEqual(["write", "read", "read"]);
+});
+
+test("places are known by their real paths, and what is not there has no rule", () => {
+  const { at, places } = house();
+  symlinkSync(places.project, join(at, "link"));
+  const { rules } = createSandboxRules(policy("workspace"), { ...places, project: join(at, "link"), directory: join(at, "link") });
+  expect(rules).toContainEqual({ path: places.project, access: "write" });
+  expect(rules.map((rule) => rule.path)).not.toContain(join(at, "home/.gnupg"));
+});
+
+test("root keeps the right to change what belongs to others only where the project does", () => {
+  const { places } = house();
+  const isMine = process.getuid?.() === 0;
+  expect(createSandboxRules(policy("workspace"), { ...places, isRoot: true }).keepsOwnerRights).toBe(!isMine);
+  expect(createSandboxRules(policy("readonly"), { ...places, isRoot: true }).keepsOwnerRights).toBe(false);
+  expect(createSandboxRules(policy("workspace"), places).keepsOwnerRights).toBe(false);
+});
+
+test("the executor is told what it may write and what is hidden", () => {
+  const { at, places } = house();
+  const asked = policy("workspace", { net: "on" });
+  const bounds = describeSandbox(createSandboxRules(asked, places), asked, true);
+  expect(bounds).toMatchObject({ policy: "workspace", net: "on", unixSockets: false, temp: places.temp, isEnforced: true });
+  expect(bounds.maxMemoryBytes).toBeWithin(1, totalmem());
+  expect(describeSandbox(createSandboxRules(asked, places), policy("full"), false).maxMemoryBytes).toBe(null);
+  expect(bounds.writable).toContain(places.project);
+  expect(bounds.hidden).toContain(join(at, "home/.ssh"));
+});

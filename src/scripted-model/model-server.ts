@@ -1,0 +1,172 @@
+// A model server on 127.0.0.1 that plays a script to any client of four protocols: for the contract of other agents, for tests and for the bench.
+// It keeps nothing that decides an answer except the faults it was told and the fake cache.
+import { anthropic } from "./wires/anthropic.ts";
+import { countUncached, createPromptCache } from "./cache.ts";
+import { chat } from "./wires/chat.ts";
+import { composeAnswer, isSideRequest, stepAt } from "./compose-answer.ts";
+import { gemini } from "./wires/gemini.ts";
+import { field, type JsonValue } from "./json.ts";
+import { findPosition, type ScriptPosition } from "./position.ts";
+import type { ServerWire, ServerWireName } from "./wires/wire.ts";
+import { sendAnswer, sendFailure } from "./reply.ts";
+import { responses } from "./wires/responses.ts";
+import type { ServerFault, Script, ScriptStep, TokenCounts } from "./script.ts";
+import { answerSideRequest, requestedModel, readBody } from "./side-requests.ts";
+
+/** A function chooses the script by what the request says. */
+export type ScriptSource = Script | ((request: { position: ScriptPosition; body: JsonValue }) => Script);
+
+export type ModelServerOptions = {
+  /** Faults by number of the request; side requests are not counted. The first is 1. */
+  faults?: Record<number, ServerFault>;
+  /** Report cache tokens from a fake cache that remembers the prefixes it has seen. */
+  cache?: boolean;
+  chunkDelayMs?: number;
+  /** Only user texts that contain it start the script. */
+  marker?: string;
+  /** "results" (default) reads the step from the request; "requests" counts answers, for histories that shrink. */
+  count?: "results" | "requests";
+  /** What side requests are answered. */
+  sideText?: string;
+  /** Extra routes, tried first. */
+  route?: (request: Request, path: string) => Promise<Response | null> | null;
+};
+
+export type RecordedRequest = {
+  /** 0 for anything but the requests that play the script. */
+  number: number;
+  /** Arrival in Unix ms, with fractions. */
+  at: number;
+  method: string;
+  path: string;
+  protocol: ServerWireName | null;
+  isSide: boolean;
+  step: number;
+  /** What the answer says that it counted; null where there was none. */
+  usage: TokenCounts | null;
+  headers: Record<string, string>;
+  /** The body as it came. */
+  text: string;
+  body: JsonValue;
+};
+
+export type ModelServer = {
+  url: string;
+  requests: RecordedRequest[];
+  /** Requests that played the script. */
+  main: () => RecordedRequest[];
+  setScript: (script: ScriptSource) => void;
+  /** Without a number it holds for every request until it is set to null. */
+  setFault: (fault: ServerFault | null, request?: number) => void;
+  /** Forgets the record and starts numbering anew. */
+  clear: () => void;
+  stop: () => Promise<void>;
+};
+
+type State = {
+  script: ScriptSource;
+  options: ModelServerOptions;
+  always: ServerFault | null;
+  faults: Map<number, ServerFault>;
+  requests: RecordedRequest[];
+  answered: number;
+  arrived: number;
+  countPrompt: typeof countUncached;
+};
+
+export function startModelServer(script: ScriptSource, options: ModelServerOptions = {}): ModelServer {
+  const faults = new Map(Object.entries(options.faults ?? {}).map(([number, fault]) => [Number(number), fault]));
+  const countPrompt = options.cache === true ? createPromptCache() : countUncached;
+  const state: State = { script, options, always: null, faults, requests: [], answered: 0, arrived: 0, countPrompt };
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, idleTimeout: 0, fetch: (request) => answerRequest(state, request) });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    requests: state.requests,
+    main: () => state.requests.filter((request) => request.number > 0),
+    setScript: (next) => {
+      state.script = next;
+    },
+    setFault: (fault, request) => setFault(state, fault, request),
+    clear: () => {
+      state.requests.length = 0;
+      state.answered = 0;
+      state.arrived = 0;
+    },
+    stop: () => server.stop(true),
+  };
+}
+
+function setFault(state: State, fault: ServerFault | null, request: number | undefined): void {
+  if (request === undefined) state.always = fault;
+  else if (fault === null) state.faults.delete(request);
+  else state.faults.set(request, fault);
+}
+
+async function answerRequest(state: State, request: Request): Promise<Response> {
+  const at = performance.timeOrigin + performance.now();
+  const path = new URL(request.url).pathname;
+  const routed = state.options.route?.(request, path) ?? null;
+  if (routed !== null) return (await routed) ?? new Response("not found", { status: 404 });
+  const text = await request.text();
+  const body = readBody(text) ?? null;
+  const record = recordRequest(state, { at, path, text, body, request });
+  const side = answerSideRequest(request.method, path, text);
+  if (side !== null) return side;
+  const protocol = record.protocol === null ? undefined : protocols[record.protocol];
+  if (protocol === undefined || request.method !== "POST")
+    return Response.json({ error: { message: `no such path: ${path}` } }, { status: 404 });
+  if (body === null) return Response.json(protocol.failure(400, "the body is not JSON"), { status: 400 });
+  return answerModel(state, protocol, record, request.signal);
+}
+
+const protocols: Record<ServerWireName, ServerWire> = { anthropic, responses, chat, gemini };
+
+const paths: [RegExp, ServerWireName][] = [
+  [/\/messages$/, "anthropic"],
+  [/\/responses$/, "responses"],
+  [/\/chat\/completions$/, "chat"],
+  [/:(streamGenerateContent|generateContent)$/, "gemini"],
+];
+
+function recordRequest(
+  state: State,
+  given: { at: number; path: string; text: string; body: JsonValue; request: Request },
+): RecordedRequest {
+  const { request, ...rest } = given;
+  const protocol = paths.find(([pattern]) => pattern.test(given.path))?.[1] ?? null;
+  const headers = Object.fromEntries(request.headers);
+  const record: RecordedRequest = { number: 0, ...rest, method: request.method, protocol, isSide: true, step: -1, usage: null, headers };
+  state.requests.push(record);
+  return record;
+}
+
+async function answerModel(state: State, protocol: ServerWire, record: RecordedRequest, signal: AbortSignal): Promise<Response> {
+  const { body, path } = record;
+  const { options } = state;
+  const reading = protocol.read(body);
+  const position = findPosition(reading.items, options.marker);
+  if (options.count === "requests") position.step = state.answered;
+  const script = typeof state.script === "function" ? state.script({ position, body }) : state.script;
+  record.isSide = isSideRequest(script, reading.tools);
+  const stream = protocol.name === "gemini" ? path.endsWith(":streamGenerateContent") : field(body, "stream") === true;
+  const model = requestedModel(path, body);
+  if (record.isSide) {
+    const step: ScriptStep = { text: options.sideText ?? "side" };
+    const prompt = countUncached(protocol.name, reading.pieces);
+    const answer = composeAnswer({ model, number: 0, reading, position, step, fault: null, prompt });
+    return sendAnswer(protocol, answer, { stream, chunkDelayMs: 0, fault: null, signal });
+  }
+  state.arrived += 1;
+  record.number = state.arrived;
+  record.step = position.step;
+  const fault = state.faults.get(record.number) ?? state.always;
+  if (fault?.type === "status") return sendFailure(protocol, fault);
+  const step = stepAt(script, position.step);
+  if (step.delayMs !== undefined) await Bun.sleep(step.delayMs);
+  const prompt = state.countPrompt(protocol.name, reading.pieces);
+  const answer = composeAnswer({ model, number: record.number, reading, position, step, fault, prompt });
+  record.usage = answer.usage;
+  const isBroken = fault?.type === "drop" || fault?.type === "stall" || fault?.type === "error-event";
+  if (!isBroken) state.answered += 1;
+  return sendAnswer(protocol, answer, { stream, chunkDelayMs: options.chunkDelayMs ?? 0, fault, signal });
+}

@@ -1,0 +1,49 @@
+// Sends an answer over HTTP: in one piece where nothing slows it, event by event where a delay or a fault asks for it.
+import { eventText, type ScriptedAnswer, type ServerWire } from "./wires/wire.ts";
+import type { ServerFault } from "./script.ts";
+
+export type Delivery = { stream: boolean; chunkDelayMs: number; fault: ServerFault | null; signal: AbortSignal };
+
+export function sendAnswer(protocol: ServerWire, answer: ScriptedAnswer, delivery: Delivery): Response {
+  if (!delivery.stream) return Response.json(protocol.whole(answer));
+  const events = protocol.events(answer).map(eventText);
+  const { fault } = delivery;
+  const delayMs = fault?.type === "slow" ? fault.delayMs : delivery.chunkDelayMs;
+  if (fault === null || !isBreaking(fault)) return stream(delayMs === 0 ? [events.join("")] : events, delayMs, "end", delivery.signal);
+  const sent = events.slice(0, fault.afterEvents ?? Math.ceil(events.length / 2));
+  if (fault.type === "drop") return stream(sent, delayMs, "drop", delivery.signal);
+  if (fault.type === "stall") return stream(sent, delayMs, "stall", delivery.signal);
+  const errors = protocol.errorEvents(fault.message ?? "scripted error").map(eventText);
+  return stream([...sent, ...errors], delayMs, "end", delivery.signal);
+}
+
+export function sendFailure(protocol: ServerWire, fault: Extract<ServerFault, { type: "status" }>): Response {
+  const headers: Record<string, string> = fault.retryAfter === undefined ? {} : { "retry-after": fault.retryAfter };
+  return Response.json(protocol.failure(fault.status, fault.message ?? `scripted ${fault.status}`), { status: fault.status, headers });
+}
+
+type Breaking = Extract<ServerFault, { type: "drop" | "stall" | "error-event" }>;
+
+function isBreaking(fault: ServerFault): fault is Breaking {
+  return fault.type === "drop" || fault.type === "stall" || fault.type === "error-event";
+}
+
+function stream(texts: string[], delayMs: number, ending: "end" | "drop" | "stall", signal: AbortSignal): Response {
+  const headers = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
+  if (delayMs === 0 && ending === "end") return new Response(texts.join(""), { headers });
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      for (const text of texts) {
+        if (signal.aborted) return;
+        controller.enqueue(encoder.encode(text));
+        await Bun.sleep(delayMs);
+      }
+      if (ending === "stall" || signal.aborted) return;
+      // An error without a reason resets the connection and prints nothing.
+      if (ending === "drop") controller.error(undefined);
+      else controller.close();
+    },
+  });
+  return new Response(body, { headers });
+}

@@ -1,0 +1,37 @@
+// The shell tools that agent command lines declare, and how a command is put to each of them.
+import { textOf, type JsonValue, type JsonObject } from "./json.ts";
+import type { DeclaredTool } from "./wires/wire.ts";
+
+type ShellTool = { name: string; form: "json" | "free"; input: (command: string, rest: JsonObject) => JsonValue };
+
+const shellTools: ShellTool[] = [
+  { name: "bash", form: "json", input: (command, rest) => ({ command, ...rest }) },
+  { name: "Bash", form: "json", input: (command, rest) => ({ command, description: "run a command", ...rest }) },
+  { name: "exec_command", form: "json", input: (cmd) => ({ cmd }) },
+  { name: "shell_command", form: "json", input: (command) => ({ command }) },
+  { name: "run_shell_command", form: "json", input: (command) => ({ command, is_background: false }) },
+  { name: "shell", form: "json", input: (command) => ({ command: ["bash", "-lc", command] }) },
+  // Codex's newest models write JavaScript that calls the real tool.
+  {
+    name: "exec",
+    form: "free",
+    input: (cmd) => `const result = await tools.exec_command(${JSON.stringify({ cmd })});\ntext(result.output);\n`,
+  },
+];
+
+export function hasShellTool(declared: DeclaredTool[]): boolean {
+  return findShellTool(declared) !== undefined;
+}
+
+/** A "shell" call in the client's own words; any other name as it is. */
+export function translateCall(name: string, input: JsonObject, declared: DeclaredTool[]): DeclaredTool & { input: JsonValue } {
+  const tool = name === "shell" ? (findShellTool(declared) ?? shellTools[0]) : undefined;
+  const wanted = tool?.name ?? name;
+  const known = declared.find((one) => one.name === wanted) ?? { name: wanted, form: "json" };
+  const { command, ...rest } = input;
+  return { ...known, input: tool === undefined ? input : tool.input(textOf(command), rest) };
+}
+
+function findShellTool(declared: DeclaredTool[]): ShellTool | undefined {
+  return shellTools.find((tool) => declared.some((one) => one.name === tool.name && one.form === tool.form));
+}

@@ -1,0 +1,103 @@
+// Gemini's generateContent, as the scripted model server speaks it. The model's name is in the path, not in the body.
+import { field, isObject, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
+import {
+  deltasOf,
+  userItem,
+  type ScriptedAnswer,
+  type DeclaredTool,
+  type RequestItem,
+  type PromptPiece,
+  type ServerWire,
+  type ParsedRequest,
+  type StreamEvent,
+} from "./wire.ts";
+
+export const gemini: ServerWire = {
+  name: "gemini",
+  read,
+  events,
+  whole: (answer) => chunk(answer, answer.malformed ? [] : partsOf(answer), finishReason(answer)),
+  failure: (status, message) => ({ error: { code: status, message, status: statusNames[status] ?? "INTERNAL" } }),
+  errorEvents: (message) => [{ data: { error: { code: 503, message, status: "UNAVAILABLE" } } }],
+};
+
+const statusNames: Record<number, string> = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  429: "RESOURCE_EXHAUSTED",
+  500: "INTERNAL",
+  503: "UNAVAILABLE",
+  529: "UNAVAILABLE",
+};
+
+function read(body: JsonValue): ParsedRequest {
+  const contents = listOf(field(body, "contents"));
+  const stable = ["tools", "systemInstruction", "system_instruction"].map((key) => field(body, key) ?? null);
+  return {
+    tools: listOf(field(body, "tools")).flatMap(declaredTools),
+    items: contents.flatMap(itemsOf),
+    pieces: [...stable, ...contents].map(pieceOf),
+    wantsUsage: true,
+  };
+}
+
+function declaredTools(tool: JsonValue): DeclaredTool[] {
+  const functions = field(tool, "functionDeclarations") ?? field(tool, "function_declarations");
+  return listOf(functions).map((one) => ({ name: textOf(field(one, "name")), form: "json" }));
+}
+
+function itemsOf(content: JsonValue): RequestItem[] {
+  const isUser = field(content, "role") !== "model";
+  return listOf(field(content, "parts")).flatMap((part): RequestItem[] => {
+    const call = field(part, "functionCall");
+    const response = field(part, "functionResponse");
+    if (isObject(call)) return [{ type: "call", id: textOf(call.id) }];
+    if (isObject(response)) return [{ type: "result", id: textOf(response.id) }];
+    return isUser ? userItem(textOf(field(part, "text"))) : [];
+  });
+}
+
+function pieceOf(value: JsonValue): PromptPiece {
+  return { text: `${JSON.stringify(value)}\n`, breakpoint: false };
+}
+
+function events(answer: ScriptedAnswer): StreamEvent[] {
+  const parts = answer.malformed ? [] : partsOf(answer);
+  const chunks: StreamEvent[] = parts.map((part) => ({ data: chunk(answer, [part], null) }));
+  return [...chunks, { data: chunk(answer, [], finishReason(answer)) }];
+}
+
+function partsOf(answer: ScriptedAnswer): JsonObject[] {
+  const thoughts = deltasOf(answer.thinking).map((text) => ({ text, thought: true }));
+  const texts = deltasOf(answer.text).map((text) => ({ text }));
+  const calls = answer.calls.map((call, index): JsonObject => {
+    const part: JsonObject = { functionCall: { id: call.id, name: call.name, args: call.input } };
+    if (answer.thinking !== "" && index === 0) part.thoughtSignature = btoa(`signature-${answer.number}`);
+    return part;
+  });
+  return [...thoughts, ...texts, ...calls];
+}
+
+function chunk(answer: ScriptedAnswer, parts: JsonObject[], finish: string | null): JsonObject {
+  const candidate: JsonObject = { content: { role: "model", parts }, index: 0 };
+  if (finish !== null) candidate.finishReason = finish;
+  if (answer.malformed) candidate.finishMessage = "Malformed function call";
+  return { candidates: [candidate], usageMetadata: usageOf(answer), modelVersion: answer.model, responseId: `response-${answer.number}` };
+}
+
+function finishReason(answer: ScriptedAnswer): string {
+  return answer.malformed ? "MALFORMED_FUNCTION_CALL" : "STOP";
+}
+
+function usageOf({ usage }: ScriptedAnswer): JsonObject {
+  const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+  return {
+    promptTokenCount: prompt,
+    cachedContentTokenCount: usage.cacheRead,
+    candidatesTokenCount: usage.output,
+    thoughtsTokenCount: 0,
+    totalTokenCount: prompt + usage.output,
+  };
+}

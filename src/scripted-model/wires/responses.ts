@@ -1,0 +1,190 @@
+// OpenAI Responses, as the scripted model server speaks it.
+import { field, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
+import {
+  deltasOf,
+  userItem,
+  type ScriptedAnswer,
+  type AnswerCall,
+  type DeclaredTool,
+  type RequestItem,
+  type PromptPiece,
+  type ServerWire,
+  type ParsedRequest,
+  type StreamEvent,
+} from "./wire.ts";
+
+export const responses: ServerWire = {
+  name: "responses",
+  read,
+  events,
+  whole: (answer) => responseOf(answer, "completed"),
+  failure: (status, message) => ({
+    error: { message, type: status === 401 ? "invalid_request_error" : "server_error", param: null, code: codes[status] ?? null },
+  }),
+  errorEvents,
+};
+
+const codes: Record<number, string> = {
+  401: "invalid_api_key",
+  429: "rate_limit_exceeded",
+  500: "server_error",
+  529: "server_is_overloaded",
+};
+
+function read(body: JsonValue): ParsedRequest {
+  const input = field(body, "input");
+  const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : listOf(input);
+  // Codex declares the tools of its newest models in an input item.
+  const added = items.filter((item) => field(item, "type") === "additional_tools").flatMap((item) => listOf(field(item, "tools")));
+  const stable = [field(body, "tools") ?? null, field(body, "instructions") ?? null];
+  return {
+    tools: [...listOf(field(body, "tools")), ...added].flatMap((tool) => declaredTools(tool)),
+    items: items.flatMap(itemsOf),
+    pieces: [...stable, ...items].map(pieceOf),
+    wantsUsage: true,
+  };
+}
+
+function declaredTools(tool: JsonValue, namespace?: string): DeclaredTool[] {
+  const type = field(tool, "type");
+  const name = textOf(field(tool, "name"));
+  if (type === "namespace") return listOf(field(tool, "tools")).flatMap((inner) => declaredTools(inner, name));
+  return [{ name, form: type === "custom" ? "free" : "json", namespace }];
+}
+
+function itemsOf(item: JsonValue): RequestItem[] {
+  const type = textOf(field(item, "type"));
+  if (type.endsWith("_call_output")) return [{ type: "result", id: textOf(field(item, "call_id")) }];
+  if (type.endsWith("_call")) return [{ type: "call", id: textOf(field(item, "call_id")) }];
+  if (field(item, "role") !== "user") return [];
+  const content = field(item, "content");
+  if (typeof content === "string") return userItem(content);
+  return listOf(content).flatMap((part) => userItem(textOf(field(part, "text"))));
+}
+
+function pieceOf(value: JsonValue): PromptPiece {
+  return { text: `${JSON.stringify(value)}\n`, breakpoint: false };
+}
+
+function events(answer: ScriptedAnswer): StreamEvent[] {
+  const output = outputOf(answer, "completed");
+  const bare: JsonObject[] = [
+    { type: "response.created", response: responseOf(answer, "in_progress") },
+    { type: "response.in_progress", response: responseOf(answer, "in_progress") },
+    ...output.flatMap((item, index) => itemEvents(item, index)),
+    { type: "response.completed", response: responseOf(answer, "completed") },
+  ];
+  return bare.map((data, sequence_number) => ({ event: textOf(data.type), data: { ...data, sequence_number } }));
+}
+
+function itemEvents(item: JsonObject, output_index: number): JsonObject[] {
+  const at = { item_id: textOf(item.id), output_index };
+  return [
+    { type: "response.output_item.added", output_index, item: emptied(item) },
+    ...innerEvents(item, at),
+    { type: "response.output_item.done", output_index, item },
+  ];
+}
+
+function innerEvents(item: JsonObject, at: JsonObject): JsonObject[] {
+  if (item.type === "message") {
+    const [part] = listOf(item.content);
+    const text = textOf(field(part, "text"));
+    const inside = { ...at, content_index: 0 };
+    return [
+      { type: "response.content_part.added", ...inside, part: { type: "output_text", text: "", annotations: [] } },
+      ...deltasOf(text).map((delta) => ({ type: "response.output_text.delta", ...inside, delta, logprobs: [] })),
+      { type: "response.output_text.done", ...inside, text, logprobs: [] },
+      { type: "response.content_part.done", ...inside, part: part ?? null },
+    ];
+  }
+  if (item.type === "reasoning") {
+    const [part] = listOf(item.summary);
+    const text = textOf(field(part, "text"));
+    const inside = { ...at, summary_index: 0 };
+    return [
+      { type: "response.reasoning_summary_part.added", ...inside, part: { type: "summary_text", text: "" } },
+      ...deltasOf(text).map((delta) => ({ type: "response.reasoning_summary_text.delta", ...inside, delta })),
+      { type: "response.reasoning_summary_text.done", ...inside, text },
+      { type: "response.reasoning_summary_part.done", ...inside, part: part ?? null },
+    ];
+  }
+  if (item.type === "custom_tool_call") {
+    const input = textOf(item.input);
+    return [
+      ...deltasOf(input).map((delta) => ({ type: "response.custom_tool_call_input.delta", ...at, delta })),
+      { type: "response.custom_tool_call_input.done", ...at, input },
+    ];
+  }
+  const text = textOf(item.arguments);
+  return [
+    ...deltasOf(text).map((delta) => ({ type: "response.function_call_arguments.delta", ...at, delta })),
+    { type: "response.function_call_arguments.done", ...at, name: textOf(item.name), arguments: text },
+  ];
+}
+
+function emptied(item: JsonObject): JsonObject {
+  if (item.type === "message") return { ...item, status: "in_progress", content: [] };
+  if (item.type === "reasoning") return { ...item, summary: [] };
+  if (item.type === "custom_tool_call") return { ...item, status: "in_progress", input: "" };
+  return { ...item, status: "in_progress", arguments: "" };
+}
+
+function outputOf(answer: ScriptedAnswer, status: string): JsonObject[] {
+  const list: JsonObject[] = [];
+  if (answer.thinking !== "") {
+    const summary = [{ type: "summary_text", text: answer.thinking }];
+    list.push({ type: "reasoning", id: `rs_${answer.number}`, summary, encrypted_content: btoa(`reasoning-${answer.number}`) });
+  }
+  if (answer.text !== "") {
+    const content = [{ type: "output_text", text: answer.text, annotations: [], logprobs: [] }];
+    list.push({ type: "message", id: `msg_${answer.number}`, status, role: "assistant", content });
+  }
+  answer.calls.forEach((call, index) => list.push(callItem(call, `${answer.number}_${index}`, status)));
+  return list;
+}
+
+function callItem(call: AnswerCall, id: string, status: string): JsonObject {
+  const named = { status, call_id: call.id, name: call.name, ...(call.namespace === undefined ? {} : { namespace: call.namespace }) };
+  if (call.form === "free") return { type: "custom_tool_call", id: `ctc_${id}`, ...named, input: call.inputText };
+  return { type: "function_call", id: `fc_${id}`, ...named, arguments: call.inputText };
+}
+
+function responseOf(answer: ScriptedAnswer, status: "in_progress" | "completed"): JsonObject {
+  const isDone = status === "completed";
+  return {
+    id: `resp_${answer.number}`,
+    object: "response",
+    created_at: 1_700_000_000,
+    status,
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    metadata: {},
+    model: answer.model,
+    output: isDone ? outputOf(answer, status) : [],
+    parallel_tool_calls: true,
+    temperature: 1,
+    tool_choice: "auto",
+    tools: [],
+    top_p: 1,
+    usage: isDone ? usageOf(answer) : null,
+  };
+}
+
+function usageOf({ usage }: ScriptedAnswer): JsonObject {
+  const input = usage.input + usage.cacheRead + usage.cacheWrite;
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: usage.cacheRead },
+    output_tokens: usage.output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + usage.output,
+  };
+}
+
+function errorEvents(message: string): StreamEvent[] {
+  const error = { code: "server_error", message };
+  const response = { id: "resp_failed", object: "response", created_at: 1_700_000_000, status: "failed", error, output: [], usage: null };
+  return [{ event: "response.failed", data: { type: "response.failed", sequence_number: 99, response } }];
+}

@@ -1,0 +1,228 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { SkillList } from "../protocol/api/api.ts";
+import { scanSkills, type ScanSkillsOptions } from "./scan-skills.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-skills-")));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+
+type Place = {
+  home: string;
+  project: string;
+  write: (path: string, text: string) => string;
+  scan: (options?: Partial<ScanSkillsOptions>) => SkillList;
+};
+
+/** Paths are relative to the home directory; the project is `work`. */
+function place(files: Record<string, string> = {}): Place {
+  const home = join(root, String((count += 1)));
+  const project = join(home, "work");
+  mkdirSync(project, { recursive: true });
+  const write = (path: string, text: string): string => {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+    return join(home, path);
+  };
+  for (const [path, text] of Object.entries(files)) write(path, text);
+  const scan = (options: Partial<ScanSkillsOptions> = {}): SkillList =>
+    scanSkills({ directory: project, project, home, configDir: join(home, ".config", "skein"), trusted: false, ...options });
+  return { home, project, write, scan };
+}
+
+function skill(name: string, more = ""): string {
+  return `---\nname: ${name}\ndescription: About ${name}.\n${more}---\n\n# Body\n`;
+}
+
+const names = (list: SkillList): string[] => list.skills.map((row) => row.name);
+const messages = (list: SkillList): string[] => list.problems.map((problem) => problem.message);
+
+describe("places", () => {
+  test("that do not exist hold no skills and no problems", () => {
+    expect(place().scan()).toEqual({ skills: [], problems: [] });
+  });
+
+  test("of the project and of the user are all found, in the order in which they win", () => {
+    const { scan, home } = place({
+      "work/.skein/skills/a/SKILL.md": skill("a"),
+      "work/deep/down/.agents/skills/b/SKILL.md": skill("b"),
+      "work/.agents/skills/c/SKILL.md": skill("c"),
+      "work/.claude/skills/d/SKILL.md": skill("d"),
+      ".config/skein/skills/e/SKILL.md": skill("e"),
+      ".agents/skills/f/SKILL.md": skill("f"),
+      ".claude/skills/g/SKILL.md": skill("g"),
+    });
+    const list = scan({ directory: join(home, "work/deep/down"), trusted: true });
+    expect(list.problems).toEqual([]);
+    expect(list.skills.map((row) => [row.name, row.scope, row.trusted])).toEqual([
+      ["a", "project", true],
+      ["b", "project", false],
+      ["c", "project", true],
+      ["d", "project", true],
+      ["e", "user", true],
+      ["f", "user", true],
+      ["g", "user", true],
+    ]);
+    expect(list.skills[0]).toEqual({
+      name: "a",
+      description: "About a.",
+      path: join(home, "work/.skein/skills/a/SKILL.md"),
+      scope: "project",
+      trusted: true,
+    });
+  });
+
+  test("above the project are not searched", () => {
+    expect(names(place({ "elsewhere/.agents/skills/x/SKILL.md": skill("x") }).scan())).toEqual([]);
+  });
+
+  test("of the user stay the user's when the work is done in the home directory", () => {
+    const { scan, home } = place({ ".agents/skills/f/SKILL.md": skill("f") });
+    expect(scan({ directory: home, project: home }).skills).toMatchObject([{ name: "f", scope: "user", trusted: true }]);
+  });
+
+  test("in an untrusted project are listed and marked", () => {
+    expect(place({ "work/.skein/skills/a/SKILL.md": skill("a") }).scan().skills).toMatchObject([{ name: "a", trusted: false }]);
+  });
+});
+
+describe("the same name twice", () => {
+  test("the project's wins and the other is reported", () => {
+    const { scan, home } = place({ "work/.skein/skills/a/SKILL.md": skill("a"), ".agents/skills/a/SKILL.md": skill("a") });
+    const list = scan();
+    expect(list.skills).toHaveLength(1);
+    expect(list.skills[0]?.scope).toBe("project");
+    expect(list.problems).toEqual([
+      {
+        path: join(home, ".agents/skills/a/SKILL.md"),
+        message: `is hidden by ${join(home, "work/.skein/skills/a/SKILL.md")}, which has the same name`,
+      },
+    ]);
+  });
+
+  test("one directory seen through two links is one skill", () => {
+    const { scan, project } = place({ "work/.agents/skills/a/SKILL.md": skill("a") });
+    mkdirSync(join(project, ".claude"));
+    symlinkSync(join(project, ".agents/skills"), join(project, ".claude/skills"));
+    expect(scan()).toMatchObject({ skills: [{ name: "a" }], problems: [] });
+  });
+});
+
+describe("a SKILL.md", () => {
+  test.each([
+    ["without frontmatter", "# Hello\n", 'has no frontmatter between two lines "---" in its first 8192 bytes'],
+    ["that is empty", "", 'has no frontmatter between two lines "---" in its first 8192 bytes'],
+    [
+      "whose frontmatter does not end",
+      "---\nname: a\ndescription: x\n",
+      'has no frontmatter between two lines "---" in its first 8192 bytes',
+    ],
+    ["without a description", "---\nname: a\n---\n", "has no description, so nobody could know when to use it; it is left out"],
+    [
+      "with a blank description",
+      "---\nname: a\ndescription: '  '\n---\n",
+      "has no description, so nobody could know when to use it; it is left out",
+    ],
+    [
+      "with a description that is no text",
+      "---\nname: a\ndescription: [1]\n---\n",
+      "has no description, so nobody could know when to use it; it is left out",
+    ],
+    ["whose frontmatter is a list", "---\n- a\n---\n", "its frontmatter holds no fields"],
+  ])("%s is left out and reported", (_, text, message) => {
+    const list = place({ "work/.skein/skills/a/SKILL.md": text }).scan();
+    expect(list.skills).toEqual([]);
+    expect(messages(list)).toEqual([message]);
+  });
+
+  test("with an unquoted colon is used all the same, and reported", () => {
+    const list = place({
+      "work/.skein/skills/a/SKILL.md": "---\nname: a\ndescription: Use when: tests fail\ndisable-model-invocation: true\n---\n",
+    }).scan();
+    expect(list.skills).toMatchObject([{ name: "a", description: "Use when: tests fail", hidden: true }]);
+    expect(messages(list)[0]).toStartWith("its frontmatter is not valid YAML");
+  });
+
+  test("that is not YAML at all is reported and not thrown", () => {
+    const list = place({ "work/.skein/skills/a/SKILL.md": "---\n\t[ {{ ]\n---\n" }).scan();
+    expect(list.skills).toEqual([]);
+    expect(messages(list)).toHaveLength(1);
+  });
+
+  test("may have CRLF, a BOM, folded texts and fields nobody knows", () => {
+    const text =
+      "\uFEFF---\r\nname: a\r\ndescription: >\r\n  two\r\n  lines\r\nmetadata:\r\n  x: y\r\nallowed-tools: read\r\n---\r\nBody\r\n";
+    expect(place({ "work/.skein/skills/a/SKILL.md": text }).scan()).toMatchObject({
+      skills: [{ name: "a", description: "two lines" }],
+      problems: [],
+    });
+  });
+
+  test.each([
+    ["A_b", ["should be 1 to 64", "differs from its directory's name"]],
+    ["-a", ["should be 1 to 64", "differs from its directory's name"]],
+    ["a--b", ["should be 1 to 64", "differs from its directory's name"]],
+    ["x".repeat(65), ["should be 1 to 64", "differs from its directory's name"]],
+    ["other", ["differs from its directory's name"]],
+    ["''", ["has no name; its directory's name"]],
+  ])("named %s is kept with a warning", (name, warnings) => {
+    const list = place({ "work/.skein/skills/a/SKILL.md": `---\nname: ${name}\ndescription: d\n---\n` }).scan();
+    expect(list.skills).toHaveLength(1);
+    expect(list.problems).toHaveLength(warnings.length);
+    for (const [at, warning] of warnings.entries()) expect(list.problems[at]?.message).toContain(warning);
+  });
+
+  test("with a description that is too long is kept with a warning", () => {
+    const list = place({ "work/.skein/skills/a/SKILL.md": `---\nname: a\ndescription: ${"d".repeat(1025)}\n---\n` }).scan();
+    expect(list.skills).toHaveLength(1);
+    expect(messages(list)).toEqual(["its description has 1025 characters; 1024 are allowed"]);
+  });
+
+  test("is only read at its head, whatever its size and bytes", () => {
+    const list = place({ "work/.skein/skills/a/SKILL.md": `${skill("a")}${"\u0000\uD800x".repeat(200_000)}` }).scan();
+    expect(names(list)).toEqual(["a"]);
+  });
+
+  test("that is a pipe or a directory is no skill, and is not waited for", () => {
+    const { scan, project } = place();
+    mkdirSync(join(project, ".skein/skills/a"), { recursive: true });
+    execFileSync("mkfifo", [join(project, ".skein/skills/a/SKILL.md")]);
+    mkdirSync(join(project, ".skein/skills/b/SKILL.md"), { recursive: true });
+    expect(scan()).toEqual({ skills: [], problems: [] });
+  });
+});
+
+describe("the search", () => {
+  test("goes four directories deep, stops at a skill, and leaves out hidden directories and node_modules", () => {
+    const { scan } = place({
+      "work/.skein/skills/1/2/3/four/SKILL.md": skill("four"),
+      "work/.skein/skills/1/2/3/4/five/SKILL.md": skill("five"),
+      "work/.skein/skills/outer/SKILL.md": skill("outer"),
+      "work/.skein/skills/outer/inner/SKILL.md": skill("inner"),
+      "work/.skein/skills/.git/x/SKILL.md": skill("x"),
+      "work/.skein/skills/node_modules/y/SKILL.md": skill("y"),
+    });
+    expect(names(scan())).toEqual(["four", "outer"]);
+  });
+
+  test("survives links that loop, dangle or lead to a file", () => {
+    const { scan, project, write } = place({ "work/.skein/skills/a/SKILL.md": skill("a") });
+    const skills = join(project, ".skein/skills");
+    symlinkSync(skills, join(skills, "loop"));
+    symlinkSync(join(project, "nowhere"), join(skills, "dangling"));
+    symlinkSync(write("file", "x"), join(skills, "file"));
+    symlinkSync("self", join(skills, "self"));
+    expect(scan()).toMatchObject({ skills: [{ name: "a" }], problems: [] });
+  });
+
+  test("ends after 500 directories and says so", () => {
+    const { scan, project } = place();
+    for (let n = 0; n < 520; n += 1) mkdirSync(join(project, ".skein/skills", String(n)), { recursive: true });
+    const list = scan();
+    expect(list.problems).toHaveLength(1);
+    expect(messages(list)[0]).toBe("was not looked at: more than 500 directories");
+  });
+});

@@ -1,0 +1,142 @@
+// Finds skills: directories with a SKILL.md, of the project and of the user. Bounded, and throws nothing: what is
+// wrong with a skill is a problem in the list. A place that does not exist costs one stat.
+import { readdirSync, realpathSync, statSync, type Stats } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { readFrontmatter } from "../kit/files/frontmatter.ts";
+import { messageOf } from "../protocol/api/error.ts";
+import type { SkillList, SkillInfo } from "../protocol/api/api.ts";
+
+export type ScanSkillsOptions = {
+  /** Where the agent works: it and its parents up to the project may hold `.agents/skills`. */
+  directory: string;
+  project: string;
+  home: string;
+  configDir: string;
+  trusted: boolean;
+};
+
+type Root = { path: string; scope: SkillInfo["scope"]; trusted: boolean };
+type Problem = SkillList["problems"][number];
+
+const maxDepth = 4;
+const maxDirectories = 500;
+const headBytes = 8_192;
+
+export function scanSkills(options: ScanSkillsOptions): SkillList {
+  const found: SkillInfo[] = [];
+  const problems: Problem[] = [];
+  const visited = new Set<string>();
+  const budget = { left: maxDirectories };
+  for (const root of rootsOf(options)) {
+    for (const file of findFiles(root.path, visited, budget, problems)) {
+      const skill = readSkill(file, root, problems);
+      if (!skill) continue;
+      const winner = found.find((other) => other.name === skill.name);
+      if (winner) problems.push({ path: file, message: `is hidden by ${winner.path}, which has the same name` });
+      else found.push(skill);
+    }
+  }
+  return { skills: found, problems };
+}
+
+/** In the order in which they win: the project before the user, nearer before farther. */
+function rootsOf({ directory, project, home, configDir, trusted }: ScanSkillsOptions): Root[] {
+  const users = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
+  const roots: Root[] = [{ path: join(project, ".skein", "skills"), scope: "project", trusted }];
+  // What was trusted are the files at the top of the project; skills further down were not among them.
+  for (const place of upwards(directory, project))
+    roots.push({ path: join(place, ".agents", "skills"), scope: "project", trusted: trusted && place === project });
+  roots.push({ path: join(project, ".claude", "skills"), scope: "project", trusted });
+  const own = roots.filter((root) => !users.includes(root.path));
+  return [...own, ...users.map((path): Root => ({ path, scope: "user", trusted: true }))];
+}
+
+function upwards(directory: string, project: string): string[] {
+  const places = [directory];
+  while (places.at(-1) !== project) {
+    const parent = dirname(places.at(-1) as string);
+    if (parent === places.at(-1)) return [project];
+    places.push(parent);
+  }
+  return places;
+}
+
+function findFiles(root: string, visited: Set<string>, budget: { left: number }, problems: Problem[]): string[] {
+  if (!statOr(root)?.isDirectory()) return [];
+  const files: string[] = [];
+  const queue = [{ path: root, depth: 0 }];
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { path, depth } = next;
+    if (!enter(path, visited)) continue;
+    if (budget.left <= 0) {
+      problems.push({ path, message: `was not looked at: more than ${maxDirectories} directories` });
+      break;
+    }
+    budget.left -= 1;
+    const file = join(path, "SKILL.md");
+    if (statOr(file)?.isFile()) files.push(file);
+    else if (depth < maxDepth) queue.push(...children(path, problems).map((child) => ({ path: child, depth: depth + 1 })));
+  }
+  return files.sort();
+}
+
+/** False when this directory was seen before, by whatever link. */
+function enter(path: string, visited: Set<string>): boolean {
+  try {
+    const real = realpathSync(path);
+    if (visited.has(real)) return false;
+    visited.add(real);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function children(path: string, problems: Problem[]): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => !entry.name.startsWith(".") && entry.name !== "node_modules")
+      .filter((entry) => entry.isDirectory() || (entry.isSymbolicLink() && statOr(join(path, entry.name))?.isDirectory()))
+      .map((entry) => join(path, entry.name))
+      .sort();
+  } catch (error) {
+    problems.push({ path, message: `can't be read: ${messageOf(error)}` });
+    return [];
+  }
+}
+
+function readSkill(file: string, root: Root, problems: Problem[]): SkillInfo | null {
+  const { fields, problems: wrong } = readFrontmatter(file, headBytes);
+  const add = (message: string): number => problems.push({ path: file, message });
+  wrong.forEach(add);
+  const description = typeof fields["description"] === "string" ? fields["description"].trim() : "";
+  if (description === "") {
+    if (wrong.length === 0) add("has no description, so nobody could know when to use it; it is left out");
+    return null;
+  }
+  const folder = basename(dirname(file));
+  const written = typeof fields["name"] === "string" ? fields["name"].trim() : "";
+  const name = written === "" ? folder : written;
+  for (const message of nameProblems(written, folder)) add(message);
+  if (description.length > 1024) add(`its description has ${description.length} characters; 1024 are allowed`);
+  const hidden = fields["disable-model-invocation"] === true;
+  return { name, description, path: file, scope: root.scope, trusted: root.trusted, ...(hidden ? { hidden } : {}) };
+}
+
+function nameProblems(name: string, folder: string): string[] {
+  if (name === "") return [`has no name; its directory's name "${folder}" is used`];
+  const problems: string[] = [];
+  if (name.length > 64 || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))
+    problems.push(`its name ${JSON.stringify(name.slice(0, 80))} should be 1 to 64 lower-case letters, digits and single hyphens`);
+  if (name !== folder)
+    problems.push(`its name ${JSON.stringify(name.slice(0, 80))} differs from its directory's name ${JSON.stringify(folder)}`);
+  return problems;
+}
+
+function statOr(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+// The part of the conformance suite about what brings its own ids and times.
+import { expect, test } from "bun:test";
+import type { ImportedNode, ImportedTurn } from "../../protocol/tree/import.ts";
+import type { Source } from "../../protocol/tree/turn.ts";
+import { newSession } from "../fixtures/samples.ts";
+import type { Store } from "../store.ts";
+
+const source: Source = { agent: "pi", nativeId: "native", path: "/f", sha256: "0", tip: null };
+const ids = Array.from({ length: 9 }, () => Bun.randomUUIDv7());
+const at = (n: number) => Date.UTC(2020, 0, 1, 0, 0, n);
+
+const turn: ImportedTurn = {
+  id: ids[2]!,
+  session: ids[0]!,
+  parent: null,
+  agent: "pi",
+  model: "a/b",
+  nativeId: null,
+  policy: { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] },
+  enforced: null,
+  startedAt: at(1),
+  endedAt: at(3),
+  status: "ok",
+  error: null,
+};
+
+function nodeAt(n: number, parent: number | null, more: Partial<ImportedNode> = {}): ImportedNode {
+  const place = { id: ids[n]!, parent: parent === null ? null : ids[parent]!, session: ids[0]!, turn: turn.id, at: at(n) };
+  return { author: "user", parts: [{ kind: "text", text: `node ${n}` }], ...place, ...more };
+}
+
+const batch = (nodes: ImportedNode[]) => ({ nodes, turns: [turn], endings: new Set([nodes.at(-1)!.id]), source });
+
+export function describeImports(open: () => Store): void {
+  async function begin() {
+    const store = open();
+    const session = await store.importSession({ ...newSession(), id: ids[0]!, forkedFrom: null, createdAt: at(0), source }, ids[1]!);
+    return { store, session, lease: await store.acquire(session.id) };
+  }
+
+  test("what is imported keeps ids, times, branches and where it comes from, and moves no tip", async () => {
+    const { store, session, lease } = await begin();
+    const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
+    const nodes = [nodeAt(3, null), nodeAt(4, 3, { author: "agent", usage, costUsd: 0.5 }), nodeAt(5, 3)];
+    expect(await store.importNodes(lease, batch(nodes))).toBe(3);
+    expect(await store.path(ids[4]!)).toMatchObject([
+      { id: ids[3], at: at(3), parent: null },
+      { id: ids[4], at: at(4), parent: ids[3] },
+    ]);
+    expect((await store.children(ids[3]!)).length).toBe(2);
+    expect(await store.session(session.id)).toMatchObject({ id: ids[0], tree: ids[1], tip: null, createdAt: at(0), source });
+    expect(await store.turnsOf(session.id)).toMatchObject([
+      { id: turn.id, status: "ok", startedAt: at(1), usage, costUsd: 0.5, steps: 1, source },
+    ]);
+    const told = await store.events(session.id, 0);
+    expect(told.map((event) => event.type)).toEqual(["turn.started", "node.added", "node.added", "node.added", "turn.ended"]);
+    await store.release(lease);
+    expect((await store.verify({})).problems).toEqual([]);
+    expect(await store.search("node 5", { project: null, limit: 5 })).toHaveLength(1);
+  });
+
+  test("what is imported is added once, and a turn that grew goes on", async () => {
+    const { store, session, lease } = await begin();
+    await store.importNodes(lease, batch([nodeAt(3, null)]));
+    expect(await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 3)]))).toBe(1);
+    expect(await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 3)]))).toBe(0);
+    expect(await store.turnsOf(session.id)).toMatchObject([{ id: turn.id, tip: ids[4] }]);
+    expect(await store.knownNodes([ids[3]!, ids[4]!, ids[8]!])).toEqual({ known: new Set([ids[3]!, ids[4]!]), tree: ids[1]! });
+    expect((await store.importedSession("pi", "native"))?.id).toBe(session.id);
+    expect(await store.importedSession("codex", "native")).toBeNull();
+  });
+
+  test("what is imported is written whole or not at all, and only by who holds the session", async () => {
+    const { store, lease } = await begin();
+    const loose = await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 8)])).catch((error: Error) => error.message);
+    expect(loose).toContain("not in this tree");
+    expect(await store.node(ids[3]!)).toBeNull();
+    await store.release(lease);
+    const lost = await store.importNodes(lease, batch([nodeAt(3, null)])).catch((error: Error & { code: string }) => error.code);
+    expect(lost).toBe("lease-lost");
+  });
+
+  test("an imported output keeps its name in its own session, and only there", async () => {
+    const { store, session, lease } = await begin();
+    const handle = { source: "bash", sourceVersion: "1", identifier: `${session.id}/7`, metadata: {} };
+    const bytes = Buffer.from("whole");
+    expect(await store.importOutput(lease, handle, "c", bytes)).toBe(true);
+    expect(await store.importOutput(lease, handle, "c", bytes)).toBe(false);
+    expect(await store.importOutput(lease, { ...handle, identifier: `${ids[8]}/1` }, "c", bytes)).toBe(false);
+    expect(await store.importOutput(lease, { ...handle, identifier: "../../x" }, "c", bytes)).toBe(false);
+    expect(await new Response(await store.readOutput(handle.identifier)).text()).toBe("whole");
+    await store.release(lease);
+    expect((await store.verify({})).problems).toEqual([]);
+  });
+}

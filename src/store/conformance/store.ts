@@ -1,0 +1,301 @@
+// What every store must do, whatever is behind it. A test file names a store and says how to open one.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
+import { agentNode, okTurnEnd, sampleNodes, newSession, newTurn, usage, userNode } from "../fixtures/samples.ts";
+import { describeControl } from "./control.ts";
+import { describeImports } from "./imports.ts";
+import { describeHistory } from "./history.ts";
+import { describeOutputs, describeSearch } from "./outputs.ts";
+import type { Store } from "../store.ts";
+
+/** `close` ends the store and takes away what it left. */
+export type OpenedStore = { store: Store; close: () => Promise<void> };
+
+export function describeStore(name: string, open: () => Promise<OpenedStore>): void {
+  describe(name, () => {
+    const at: { opened: OpenedStore | null } = { opened: null };
+    beforeEach(async () => {
+      at.opened = await open();
+    });
+    afterEach(async () => {
+      await at.opened?.close();
+      at.opened = null;
+    });
+    const store = () => at.opened!.store;
+    describeSessions(store);
+    describeMoves(store);
+    describeLeases(store);
+    describeNodes(store);
+    describeTurns(store);
+    describeControl(store);
+    describeImports(store);
+    describeOutputs(store);
+    describeSearch(store);
+    describeHistory(store);
+  });
+}
+
+function describeSessions(store: () => Store): void {
+  test("a session comes back as it was made", async () => {
+    const made = await store().createSession(newSession({ name: "one" }));
+    expect(made).toMatchObject({ ...newSession({ name: "one" }), tip: null, forkedFrom: null, archivedAt: null });
+    expect(await store().session(made.id)).toEqual(made);
+    expect(await store().session("0")).toBeNull();
+  });
+
+  test("a session keeps an id that was given, and only one can have it", async () => {
+    const id = Bun.randomUUIDv7();
+    expect((await store().createSession(newSession({ id }))).id).toBe(id);
+    expect(await faultCode(store().createSession(newSession({ id })))).toBe("session-exists");
+  });
+
+  test("a name is taken once in a project, and free again when its session is archived", async () => {
+    const first = await store().createSession(newSession({ name: "one" }));
+    expect(await faultCode(store().createSession(newSession({ name: "one" })))).toBe("session-exists");
+    await store().createSession(newSession({ name: "one", project: "/other" }));
+    await store().updateSession(first.id, { archivedAt: 5 });
+    const second = await store().createSession(newSession({ name: "one" }));
+    expect((await store().findSession("one", "/project")).id).toBe(second.id);
+    expect(await faultCode(store().updateSession(first.id, { archivedAt: null }))).toBe("session-exists");
+  });
+
+  test("a session is found by id, by tail and by name, in the project first", async () => {
+    const here = await store().createSession(newSession({ name: "fix" }));
+    const there = await store().createSession(newSession({ name: "fix", project: "/other" }));
+    expect((await store().findSession(here.id, null)).id).toBe(here.id);
+    expect((await store().findSession(here.id.toUpperCase(), null)).id).toBe(here.id);
+    expect((await store().findSession(here.id.slice(-8), null)).id).toBe(here.id);
+    expect((await store().findSession(there.id.slice(-20), null)).id).toBe(there.id);
+    expect((await store().findSession("fix", "/other")).id).toBe(there.id);
+    expect(await faultCode(store().findSession("fix", null))).toBe("session-ambiguous");
+    expect(await faultCode(store().findSession("nothing", null))).toBe("session-unknown");
+    expect(await faultCode(store().findSession(here.id.slice(-3), null))).toBe("session-unknown");
+  });
+
+  test("a tail that two sessions share is refused, and a longer one decides", async () => {
+    const ids = ["0190-aaaa-1beef", "0190-aaaa-2beef"];
+    for (const id of ids) await store().createSession(newSession({ id }));
+    expect(await faultCode(store().findSession("beef", null))).toBe("session-ambiguous");
+    expect((await store().findSession("2beef", null)).id).toBe(ids[1]!);
+  });
+
+  test("a list holds a project's sessions, newest first, without sub-sessions and archived ones", async () => {
+    const [a, b] = [await store().createSession(newSession()), await store().createSession(newSession())];
+    const child = await store().createSession(newSession({ parentSession: a.id }));
+    const gone = await store().createSession(newSession());
+    await store().createSession(newSession({ project: "/other" }));
+    await store().updateSession(gone.id, { archivedAt: 5 });
+    const ids = async (filter: Parameters<Store["listSessions"]>[0]) => (await store().listSessions(filter)).map((session) => session.id);
+    expect(await ids({ project: "/project" })).toEqual([b.id, a.id]);
+    expect(await ids({ project: "/project", limit: 1 })).toEqual([b.id]);
+    expect(await ids({ project: "/project", archived: true })).toEqual([gone.id]);
+    expect(await ids({ project: "/project", subSessions: true })).toEqual([child.id, b.id, a.id]);
+    expect(await ids({ project: null })).toHaveLength(3);
+  });
+
+  test("a session that executes a plan keeps it, is listed beside its planner, and gives it to its forks", async () => {
+    const { session: planner, lease, turn } = await beginTurn(store());
+    const node = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
+    expect((await store().session(planner.id))?.plan).toBeUndefined();
+    const made = await store().createSession(newSession({ parentSession: planner.id, plan: "1. look\n" }));
+    expect(await store().session(made.id)).toMatchObject({ parentSession: planner.id, plan: "1. look\n" });
+    expect((await store().listSessions({ project: "/project" })).map((session) => session.id)).toEqual([made.id, planner.id]);
+    expect((await store().forkSession(planner.id, node.id, { name: null })).plan).toBeUndefined();
+    const own = await beginTurn(store(), { plan: "2. do" });
+    const at = (await store().appendNode(own.lease, own.turn.id, agentNode("b"))).value;
+    expect((await store().forkSession(own.session.id, at.id, { name: null })).plan).toBe("2. do");
+    expect((await store().updateSession(own.session.id, { name: "x" })).plan).toBe("2. do");
+  });
+}
+
+function describeMoves(store: () => Store): void {
+  test("a session moves within its tree only", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    const first = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
+    await store().appendNode(lease, turn.id, agentNode("b"));
+    const moved = await store().updateSession(session.id, { tip: first.id, name: "moved", transcript: "/t.jsonl" });
+    expect(moved).toMatchObject({ tip: first.id, name: "moved", transcript: "/t.jsonl" });
+    expect((await store().appendNode(lease, turn.id, agentNode("c"))).value.parent).toBe(first.id);
+    expect(await store().children(first.id)).toHaveLength(2);
+    const other = await beginTurn(store());
+    expect(await faultCode(store().updateSession(other.session.id, { tip: first.id }))).toBe("node-unknown");
+    expect(await faultCode(store().updateSession("none", { name: "x" }))).toBe("session-unknown");
+  });
+
+  test("a fork copies no nodes", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    const first = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
+    await store().appendNode(lease, turn.id, agentNode("b"));
+    const before = await store().treeNodes(session.tree);
+    const fork = await store().forkSession(session.id, first.id, { name: "side" });
+    expect(fork).toMatchObject({ tip: first.id, tree: session.tree, name: "side", forkedFrom: { session: session.id, node: first.id } });
+    expect(await store().treeNodes(session.tree)).toEqual(before);
+    const own = await store().acquire(fork.id);
+    const added = (await store().appendNode(own, null, userNode("other way"))).value;
+    expect((await store().path(added.id)).slice(0, 2)).toEqual(before.slice(0, 2));
+    expect((await store().sessionNodes(fork.id)).map((node) => node.id)).toEqual([added.id]);
+    expect((await store().session(session.id))?.tip).toBe(before.at(-1)!.id);
+    expect(await faultCode(store().forkSession(session.id, "none", { name: null }))).toBe("node-unknown");
+  });
+}
+
+function describeLeases(store: () => Store): void {
+  test("a session has one writer at a time, and the next one after it", async () => {
+    const { session, lease } = await beginTurn(store());
+    expect(await faultCode(store().acquire(session.id))).toBe("session-busy");
+    expect(await store().holder(session.id)).toMatchObject({ pid: process.pid, namedPid: process.pid });
+    await store().release(lease);
+    expect(await store().holder(session.id)).toBeNull();
+    const next = await store().acquire(session.id);
+    expect(next.epoch).toBeGreaterThan(lease.epoch);
+    await store().release(lease);
+    expect(await faultCode(store().acquire(session.id))).toBe("session-busy");
+    expect(await faultCode(store().acquire("none"))).toBe("session-unknown");
+  });
+
+  test("a lost lease writes nothing", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    await store().release(lease);
+    await store().acquire(session.id);
+    const before = await store().events(session.id, 0);
+    expect(await faultCode(store().appendNode(lease, turn.id, agentNode("late")))).toBe("lease-lost");
+    expect(await faultCode(store().saveDraft(lease, turn.id, { key: "text", text: "late" }))).toBe("lease-lost");
+    expect(await faultCode(store().endTurn(lease, turn.id, okTurnEnd))).toBe("lease-lost");
+    expect(await faultCode(store().startTurn(lease, newTurn()))).toBe("lease-lost");
+    expect(await store().events(session.id, 0)).toEqual(before);
+    expect(await store().drafts(turn.id)).toEqual([]);
+  });
+}
+
+function describeNodes(store: () => Store): void {
+  test("every kind of node comes back as it was given, each below the one before", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    const prompt = (await store().session(session.id))!.tip!;
+    const written = [];
+    for (const node of sampleNodes) written.push((await store().appendNode(lease, turn.id, node)).value);
+    for (const [index, node] of written.entries()) {
+      expect(node).toMatchObject({
+        ...sampleNodes[index]!,
+        parent: written[index - 1]?.id ?? prompt,
+        session: session.id,
+        tree: session.tree,
+        turn: turn.id,
+      });
+      expect(await store().node(node.id)).toEqual(node);
+    }
+    expect((await store().path(written.at(-1)!.id)).slice(1)).toEqual(written);
+    expect(await store().children(prompt)).toEqual([written[0]!]);
+    expect((await store().sessionNodes(session.id)).slice(1)).toEqual(written);
+    expect((await store().session(session.id))?.tip).toBe(written.at(-1)!.id);
+    expect(await store().node("none")).toBeNull();
+  });
+
+  test("a node is found by id and by tail", async () => {
+    const { lease, turn } = await beginTurn(store());
+    const node = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
+    expect(await store().findNode(node.id)).toEqual(node);
+    expect(await store().findNode(node.id.slice(-8).toUpperCase())).toEqual(node);
+    expect(await faultCode(store().findNode("zzzz"))).toBe("node-unknown");
+    expect(await faultCode(store().path("none"))).toBe("node-unknown");
+  });
+
+  test("a path between many branches is the path", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    const kept: string[] = [];
+    for (let index = 0; index < 60; index++) {
+      const tip = (await store().appendNode(lease, turn.id, userNode(`kept ${index}`))).value.id;
+      kept.push(tip);
+      for (let side = 0; side < index % 7; side++) {
+        await store().appendNode(lease, turn.id, userNode("side"));
+        await store().updateSession(session.id, { tip });
+      }
+    }
+    expect((await store().path(kept.at(-1)!)).slice(1).map((node) => node.id)).toEqual(kept);
+  });
+}
+
+function describeTurns(store: () => Store): void {
+  test("a turn adds up what its nodes used", async () => {
+    const { lease, turn } = await beginTurn(store());
+    expect(turn).toMatchObject({ steps: 0, costUsd: 0, endedAt: null, status: null, parent: null });
+    await store().appendNode(lease, turn.id, agentNode("a"));
+    const last = (await store().appendNode(lease, turn.id, agentNode("b"))).value;
+    await store().appendNode(lease, turn.id, {
+      ...agentNode("c"),
+      usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+      costUsd: null,
+    });
+    expect(await store().turn(turn.id)).toMatchObject({
+      steps: 3,
+      costUsd: 0.5,
+      usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 },
+    });
+    await store().appendNode(lease, turn.id, agentNode("d", null));
+    expect(await store().turn(turn.id)).toMatchObject({ steps: 4, costUsd: null });
+    expect(last.usage).toEqual(usage);
+  });
+
+  test("a turn ends once, with how it ended", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    expect((await store().openTurns(session.id)).map((open) => open.id)).toEqual([turn.id]);
+    const error = { kind: "budget" as const, message: "too much", limit: "money" as const };
+    const ended = (await store().endTurn(lease, turn.id, { status: "budget", error, nativeId: "n1", enforced: null })).value;
+    expect(ended).toMatchObject({ status: "budget", error, nativeId: "n1" });
+    expect(await store().turnsOf(session.id)).toEqual([ended]);
+    expect(await store().openTurns(session.id)).toEqual([]);
+    expect(await faultCode(store().endTurn(lease, turn.id, okTurnEnd))).toBe("internal");
+    expect(await faultCode(store().appendNode(lease, turn.id, agentNode("late")))).toBe("internal");
+  });
+
+  test("events are told again as they were recorded", async () => {
+    const { session, lease, turn, events } = await beginTurn(store());
+    const told = [...events];
+    for (const node of sampleNodes) told.push(...(await store().appendNode(lease, turn.id, node)).events);
+    told.push(...(await store().endTurn(lease, turn.id, okTurnEnd)).events);
+    told.push(...(await store().appendNode(lease, null, userNode("outside"))).events);
+    expect(await store().events(session.id, 0)).toEqual(told);
+    expect(await store().events(session.id, 3)).toEqual(told.slice(3));
+    expect(told.map((event) => event.seq)).toEqual(told.map((_, index) => index + 1));
+    expect(told[0]).toMatchObject({ type: "turn.started", turnId: turn.id, turn: { endedAt: null, tip: null } });
+  });
+
+  test("a turn without a prompt goes on at the tip", async () => {
+    const { session, lease, turn } = await beginTurn(store());
+    await store().endTurn(lease, turn.id, okTurnEnd);
+    const tip = (await store().session(session.id))!.tip;
+    const next = await store().startTurn(lease, newTurn(null));
+    expect(next.value).toMatchObject({ parent: tip, tip: null });
+    expect(next.events).toHaveLength(1);
+  });
+
+  test("a draft is kept until the node that completes it", async () => {
+    const { lease, turn } = await beginTurn(store());
+    const save = (key: string, text: string) => store().saveDraft(lease, turn.id, { key, text });
+    await save("text", "He");
+    await save("text", "Hello \u0000 ü");
+    await save("thinking", "hm");
+    await save("c1", "one");
+    await save("c2", "two");
+    expect(await store().drafts(turn.id)).toContainEqual({ key: "text", text: "Hello \u0000 ü" });
+    await store().appendNode(lease, turn.id, agentNode("Hello"));
+    expect((await store().drafts(turn.id)).map((draft) => draft.key).sort()).toEqual(["c1", "c2"]);
+    await store().appendNode(lease, turn.id, {
+      author: "tool",
+      parts: [{ kind: "result", call: "c1", name: "bash", text: "one", isError: false }],
+    });
+    expect(await store().drafts(turn.id)).toEqual([{ key: "c2", text: "two" }]);
+  });
+
+  test("the bill is broken down by agent, model, project and day", async () => {
+    const one = await beginTurn(store());
+    await store().appendNode(one.lease, one.turn.id, agentNode("a"));
+    const two = await beginTurn(store(), { project: "/other" });
+    await store().appendNode(two.lease, two.turn.id, agentNode("b", null));
+    const sums = { turns: 2, usage: { input: 200, output: 40, cacheRead: 10, cacheWrite: 14 }, costUsd: 0.25, unpriced: 1 };
+    expect(await store().usage("agent", null)).toEqual([{ key: "native", ...sums }]);
+    expect(await store().usage("model", null)).toEqual([{ key: "replay/one", ...sums }]);
+    expect((await store().usage("day", null))[0]?.key).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(await store().usage("project", null)).toHaveLength(2);
+    expect(await store().usage("project", "/other")).toEqual([{ key: "/other", turns: 1, usage, costUsd: 0, unpriced: 1 }]);
+  });
+}

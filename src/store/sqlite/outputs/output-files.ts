@@ -1,0 +1,133 @@
+// The files of whole outputs: `<directory>/<session>/<n>`, private, written once, and read back as a stream.
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmdirSync, unlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Fault } from "../../../protocol/api/error.ts";
+import type { Db } from "../db.ts";
+import { errorCode } from "../faults.ts";
+
+/** Where files are; without a directory they have no name and end with the process. */
+export class OutputFiles {
+  readonly #directory: string | null;
+  readonly #nameless = new Map<string, number>();
+
+  constructor(directory: string | null) {
+    this.#directory = directory;
+  }
+
+  create(identifier: string): number {
+    if (this.#directory === null) {
+      const path = join(tmpdir(), `skein-${Bun.randomUUIDv7()}`);
+      const fd = openSync(path, "wx+", 0o600);
+      unlinkSync(path);
+      this.#nameless.set(identifier, fd);
+      return fd;
+    }
+    const path = join(this.#directory, identifier);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return openSync(path, "wx+", 0o600);
+  }
+
+  /** A file to read from; give it back with `leave`. */
+  open(identifier: string): number {
+    const fd = this.#nameless.get(identifier);
+    if (fd !== undefined) return fd;
+    if (this.#directory === null) throw new Fault("file-unreadable", `The output ${identifier} is not kept.`);
+    return openSync(join(this.#directory, identifier), "r");
+  }
+
+  leave(identifier: string, fd: number): void {
+    if (!this.#nameless.has(identifier)) closeSync(fd);
+  }
+
+  remove(identifier: string): void {
+    const fd = this.#nameless.get(identifier);
+    if (fd !== undefined) {
+      this.#nameless.delete(identifier);
+      closeSync(fd);
+    } else if (this.#directory !== null) unlinkSync(join(this.#directory, identifier));
+  }
+
+  /** Every file that is there, by identifier. */
+  list(): string[] {
+    if (this.#directory === null || !existsSync(this.#directory)) return [];
+    return readdirSync(this.#directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap((entry) => readdirSync(join(entry.parentPath, entry.name)).map((name) => `${entry.name}/${name}`));
+  }
+
+  /** Takes the directory of a session away when nothing is left in it. */
+  removeEmpty(session: string): void {
+    if (this.#directory === null) return;
+    try {
+      rmdirSync(join(this.#directory, session));
+    } catch (error) {
+      if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(errorCode(error))) throw error;
+    }
+  }
+
+  close(): void {
+    for (const fd of this.#nameless.values()) closeSync(fd);
+    this.#nameless.clear();
+  }
+}
+
+type HandleRow = { bytes: number | null; kept_bytes: number | null; head_bytes: number | null };
+
+/** The output as it was printed; where a part was not kept, one line says how much. */
+export function readOutput(db: Db, files: OutputFiles, identifier: string): ReadableStream<Uint8Array> {
+  const [, session, n] = /^([^/]+)\/(\d+)$/.exec(identifier) ?? [];
+  const row =
+    session === undefined || n === undefined
+      ? null
+      : db
+          .query<HandleRow>(
+            "select bytes, kept_bytes, head_bytes from handles where session = (select n from sessions where id = ?) and n = ?",
+          )
+          .get(session, Number(n));
+  if (!row) throw new Fault("file-unreadable", `There is no output "${identifier}".`, { hint: "An output is named <session>/<number>." });
+  const missing = (row.bytes ?? 0) - (row.kept_bytes ?? 0);
+  return readOutputFile(files, identifier, missing > 0 ? { at: row.head_bytes ?? 0, missing } : null);
+}
+
+type Gap = { at: number; missing: number };
+
+/** The bytes of the file, with a word about the gap in its place. */
+export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap | null = null): ReadableStream<Uint8Array> {
+  const fd = openFile(files, identifier);
+  let position = 0;
+  let isTold = gap === null;
+  return new ReadableStream<Uint8Array>({
+    type: "bytes",
+    pull(controller) {
+      if (gap && !isTold && position === gap.at) {
+        isTold = true;
+        controller.enqueue(new TextEncoder().encode(`\n[... ${gap.missing} bytes not kept ...]\n`));
+        return;
+      }
+      const bytes = new Uint8Array(gap && !isTold ? Math.min(readSize, gap.at - position) : readSize);
+      const count = readSync(fd, bytes, 0, bytes.length, position);
+      position += count;
+      if (count > 0) controller.enqueue(bytes.subarray(0, count));
+      else {
+        files.leave(identifier, fd);
+        controller.close();
+      }
+    },
+    cancel: () => files.leave(identifier, fd),
+  });
+}
+
+const readSize = 256 << 10;
+
+function openFile(files: OutputFiles, identifier: string): number {
+  try {
+    return files.open(identifier);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    throw new Fault("file-unreadable", `The file of output ${identifier} is gone.`, {
+      hint: "`skein verify` lists what is missing.",
+      cause: error,
+    });
+  }
+}

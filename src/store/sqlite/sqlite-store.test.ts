@@ -1,0 +1,393 @@
+// The embedded store against the conformance suite, and what only a file on a disk can show.
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeStore } from "../conformance/store.ts";
+import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
+import { Db } from "./db.ts";
+import { storeFault } from "./faults.ts";
+import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "../fixtures/samples.ts";
+import { openStore } from "./sqlite-store.ts";
+import { Transcript, transcriptPath } from "../transcript.ts";
+
+let root = "";
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "skein-store-"));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function place() {
+  const directory = join(root, Bun.randomUUIDv7());
+  return { path: join(directory, "store.db"), outputsDir: join(directory, "outputs"), directory };
+}
+
+describeStore("a store in a file", async () => {
+  const store = await openStore(place());
+  return { store, close: () => store.close() };
+});
+
+describeStore("a store in memory", async () => {
+  const store = await openStore({ path: ":memory:", outputsDir: null });
+  return { store, close: () => store.close() };
+});
+
+describe("the file of a store", () => {
+  test("nobody else can read it", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { lease } = await beginTurn(store);
+    const output = store.openOutput(lease, "c", "bash");
+    output.write(new Uint8Array(50_000));
+    const handle = await output.close({}, 10);
+    const mode = (path: string) => statSync(path).mode & 0o777;
+    expect([at.path, `${at.path}-wal`, join(at.outputsDir, handle!.identifier)].map(mode)).toEqual([0o600, 0o600, 0o600]);
+    expect([at.directory, at.outputsDir].map(mode)).toEqual([0o700, 0o700]);
+    await store.close();
+  });
+
+  test("everything is there when it is opened again", async () => {
+    const at = place();
+    const first = await openStore(at);
+    const { session, lease, turn } = await beginTurn(first);
+    await first.appendNode(lease, turn.id, agentNode("stays"));
+    const nodes = await first.sessionNodes(session.id);
+    await first.close();
+    const second = await openStore(at);
+    expect(await second.sessionNodes(session.id)).toEqual(nodes);
+    expect((await second.acquire(session.id)).epoch).toBe(2);
+    await second.close();
+  });
+
+  test("a file that is no database, or another program's, or newer, is left alone", async () => {
+    const at = place();
+    mkdirSync(at.directory);
+    writeFileSync(at.path, "this is no database, and it is long enough to be looked at as one".repeat(20));
+    expect(await faultCode(openStore(at))).toBe("store-broken");
+    const foreign = place();
+    mkdirSync(foreign.directory);
+    const other = new Database(foreign.path);
+    other.run("create table theirs (a)");
+    expect(await faultCode(openStore(foreign))).toBe("store-broken");
+    other.run("pragma user_version = 900");
+    expect(await faultCode(openStore(foreign))).toBe("store-newer");
+    expect(other.query("select name from sqlite_schema").values()).toEqual([["theirs"]]);
+    other.close();
+  });
+
+  test("a store of an earlier layout is brought up, and what its turns were allowed is still known", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { session, turn } = await beginTurn(store);
+    await store.close();
+    const raw = new Database(at.path);
+    for (const made of [
+      "trigger controls_go",
+      "table asks",
+      "table inputs",
+      "table descriptions",
+      "table told",
+      "index turns_open",
+      "index turns_by_end",
+      "index turns_by_tip",
+    ])
+      raw.run(`drop ${made}`);
+    raw.run("alter table leases drop column state");
+    raw.run("alter table events drop column item");
+    raw.run("alter table turns drop column cli");
+    raw.run("alter table turns drop column role");
+    raw.run("alter table turns drop column budget");
+    raw.run("alter table sessions drop column plan");
+    raw.run("update turns set policy = json_remove(policy, '$.addDirs')");
+    raw.run("pragma user_version = 4");
+    raw.close();
+    const again = await openStore(at);
+    expect(await again.session(session.id)).toEqual((await again.listSessions({ project: null }))[0] ?? null);
+    expect((await again.turn(turn.id))?.policy).toEqual({ name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] });
+    await again.close();
+  });
+
+  test("a damaged page is a fault with a hint, not a crash", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { session, lease, turn } = await beginTurn(store);
+    for (let index = 0; index < 50; index++) await store.appendNode(lease, turn.id, agentNode("x".repeat(2000)));
+    await store.close();
+    const bytes = readFileSync(at.path);
+    bytes.fill(0xaa, 4096 * 40);
+    writeFileSync(at.path, bytes);
+    const again = await openStore(at);
+    expect(await faultCode(again.sessionNodes(session.id))).toBe("store-broken");
+    await again.close();
+  });
+
+  test("a full disk is said as such, and keeps what was there", () => {
+    const db = Db.open(place().path);
+    db.run("create table filler (a)");
+    const { page_count } = db.query<{ page_count: number }>("pragma page_count").get()!;
+    db.run(`pragma max_page_count = ${page_count}`);
+    const fill = () => db.write(() => db.query("insert into filler values (zeroblob(100000))").run());
+    let thrown: unknown = null;
+    try {
+      fill();
+    } catch (error) {
+      thrown = storeFault(error, db.path);
+    }
+    expect(thrown).toMatchObject({ code: "store-full", hint: expect.stringContaining("space") });
+    expect(db.query("select * from filler").all()).toEqual([]);
+    db.close();
+  });
+
+  test("a path that can't be a store is refused in words", async () => {
+    const at = place();
+    mkdirSync(at.path, { recursive: true });
+    expect(await faultCode(openStore(at))).toBe("file-unwritable");
+    const file = join(at.directory, "file");
+    writeFileSync(file, "");
+    expect(await faultCode(openStore({ ...at, path: join(file, "store.db") }))).toBe("file-unwritable");
+    chmodSync(file, 0o600);
+  });
+
+  test("an output past its bound keeps its head and its tail and says what is missing", async () => {
+    const at = place();
+    const store = await openStore({ ...at, bounds: { memoryBytes: 100, headBytes: 1000, tailBytes: 100 } });
+    const { lease } = await beginTurn(store);
+    const output = store.openOutput(lease, "c", "bash");
+    output.write(new TextEncoder().encode(`${"a".repeat(999)}ü${"b".repeat(5000)}`));
+    output.write(new TextEncoder().encode(`${"ü".repeat(40)}ä${"z".repeat(61)}`));
+    const handle = await output.close({}, 10);
+    expect(handle!.metadata).toMatchObject({ bytes: 999 + 2 + 5000 + 80 + 2 + 61, keptBytes: 999 + 99 });
+    const text = await new Response(await store.readOutput(handle!.identifier)).text();
+    expect(text).toBe(`${"a".repeat(999)}\n[... 5046 bytes not kept ...]\n${"ü".repeat(18)}ä${"z".repeat(61)}`);
+    expect((await store.verify({})).problems).toEqual([]);
+    await store.close();
+  });
+});
+
+describe("verify", () => {
+  test("a node that is gone is missed by its child, its session and its events", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { session, lease, turn } = await beginTurn(store);
+    const middle = (await store.appendNode(lease, turn.id, agentNode("a"))).value;
+    const last = (await store.appendNode(lease, turn.id, agentNode("b"))).value;
+    await store.endTurn(lease, turn.id, okTurnEnd);
+    const raw = new Database(at.path);
+    raw.run("delete from nodes where id = ?", [middle.id]);
+    expect((await store.verify({})).problems.map((problem) => problem.kind)).toEqual(["node", "event"]);
+    expect(await faultCode(store.path(last.id))).toBe("store-broken");
+    raw.run("delete from nodes where id = ?", [last.id]);
+    const { problems } = await store.verify({});
+    expect(problems).toContainEqual({ kind: "session", subject: session.id, message: expect.stringContaining("not there") });
+    expect(problems).toContainEqual({ kind: "turn", subject: turn.id, message: expect.stringContaining("not there") });
+    raw.run("update turns set status = null");
+    raw.run("delete from events where seq = 2");
+    const kinds = (await store.verify({})).problems.map((problem) => problem.message).join("\n");
+    expect(kinds).toContain("without a status");
+    expect(kinds).toContain("of its 5 events");
+    raw.close();
+    await store.close();
+  });
+
+  test("a damaged full-text index is noticed", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { lease, turn } = await beginTurn(store);
+    await store.appendNode(lease, turn.id, agentNode("needle"));
+    expect(await store.search("needle", { project: null, limit: 5 })).toHaveLength(1);
+    await store.close();
+    const raw = new Database(at.path);
+    const { rootpage } = raw.query<{ rootpage: number }, []>("select rootpage from sqlite_schema where name = 'words_data'").get()!;
+    raw.close();
+    const bytes = readFileSync(at.path);
+    const page = bytes.subarray((rootpage - 1) * 4096, rootpage * 4096);
+    page.fill(0xff, page.indexOf("needle") - 2, page.indexOf("needle") + 6);
+    writeFileSync(at.path, bytes);
+    const damaged = await openStore(at);
+    expect((await damaged.verify({})).problems.map((problem) => problem.kind)).toContain("database");
+    await damaged.close();
+  });
+
+  test("an output that was changed, cut or lost is named", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { lease } = await beginTurn(store);
+    const paths: string[] = [];
+    for (const call of ["a", "b", "c"]) {
+      const output = store.openOutput(lease, call, "bash");
+      output.write(new Uint8Array(50_000));
+      paths.push(join(at.outputsDir, (await output.close({}, 10))!.identifier));
+    }
+    expect((await store.verify({})).problems).toEqual([]);
+    writeFileSync(paths[0]!, new Uint8Array(50_000).fill(1));
+    writeFileSync(paths[1]!, new Uint8Array(10));
+    rmSync(paths[2]!);
+    const messages = (await store.verify({})).problems.map((problem) => problem.message);
+    expect(messages).toEqual([expect.stringContaining("hash"), expect.stringContaining("10 bytes"), expect.stringContaining("gone")]);
+    await store.close();
+  });
+
+  test("a transcript must hold every part; a torn end and a running session are given time", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const { session, lease, turn } = await beginTurn(store);
+    const path = transcriptPath(join(at.directory, ".skein", "sessions"), session);
+    const transcript = Transcript.create(path, session, { provider: null });
+    await store.updateSession(session.id, { transcript: path });
+    await store.appendNode(lease, turn.id, agentNode("a"));
+    for (const node of await store.sessionNodes(session.id)) transcript.append(node);
+    const last = (await store.appendNode(lease, turn.id, agentNode("b"))).value;
+    expect((await store.verify({})).problems).toEqual([]);
+    await store.endTurn(lease, turn.id, okTurnEnd);
+    await store.release(lease);
+    expect((await store.verify({})).problems).toMatchObject([{ kind: "transcript", message: expect.stringContaining(last.id) }]);
+    transcript.append(last);
+    expect(await store.verify({})).toMatchObject({ transcripts: 1, problems: [] });
+    const lines = readFileSync(path, "utf8").split("\n");
+    writeFileSync(path, lines.toSpliced(2, 1).join("\n"));
+    expect((await store.verify({})).problems).toHaveLength(1);
+    writeFileSync(path, lines.join("\n").slice(0, -5));
+    expect((await store.verify({})).problems).toEqual([]);
+    rmSync(path);
+    expect((await store.verify({})).problems).toMatchObject([{ kind: "transcript", subject: path }]);
+    transcript.close();
+    await store.close();
+  });
+});
+
+const writer = join(import.meta.dir, "..", "fixtures", "writer.ts");
+
+function start(mode: "hold" | "append", at: ReturnType<typeof place>, argument: string) {
+  return Bun.spawn([process.execPath, writer, mode, at.path, at.outputsDir, argument], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+}
+
+/** Reads until so many lines are there; what comes later is left unread. */
+async function firstLines(stream: ReadableStream<Uint8Array>, count: number): Promise<string[]> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += new TextDecoder().decode(chunk);
+    if (text.split("\n").length > count) break;
+  }
+  return text.split("\n").slice(0, -1);
+}
+
+describe("several processes", () => {
+  test("a session is refused while its holder lives, and taken over when it was killed", async () => {
+    const at = place();
+    const store = await openStore(at);
+    const session = await store.createSession(newSession({ name: "mine" }));
+    const child = start("hold", at, session.id);
+    const [turn] = await firstLines(child.stdout, 1);
+    const refusal = await store.acquire(session.id).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({
+      code: "session-busy",
+      message: expect.stringContaining(`mine is in use by process ${child.pid} since `),
+    });
+    child.kill("SIGKILL");
+    await child.exited;
+    const lease = await store.acquire(session.id);
+    expect(lease.epoch).toBe(2);
+    expect((await store.openTurns(session.id)).map((open) => open.id)).toEqual([turn!]);
+    expect(await store.drafts(turn!)).toEqual([{ key: "text", text: "half an ans" }]);
+    const printed = await new Response(await store.readOutput(`${session.id}/1`)).text();
+    expect(printed).toBe("A".repeat(100_000));
+    const output = store.openOutput(lease, "c2", "bash");
+    output.write(new Uint8Array(40_000));
+    expect((await output.close({}, 10))?.identifier).toBe(`${session.id}/2`);
+    expect((await store.verify({})).problems).toEqual([]);
+    await store.close();
+  });
+
+  test("a turn does not end before it began when the clock goes backwards", async () => {
+    const store = await openStore(place());
+    const { lease, turn } = await beginTurn(store);
+    try {
+      setSystemTime(turn.startedAt - 60_000);
+      const ended = (await store.endTurn(lease, turn.id, okTurnEnd)).value;
+      expect(ended.endedAt).toBe(turn.startedAt);
+    } finally {
+      setSystemTime();
+    }
+    await store.close();
+  });
+
+  test("a holder in a container that ended is dead to the machine around it, one that runs is not", async () => {
+    if (process.platform !== "linux") return;
+    const at = place();
+    const outside = { ...at, holder: { namespace: "pid:[4026531836]" } };
+    const dead = await openStore({ ...at, holder: { namespace: "pid:[7]", started: "1" } });
+    const session = await dead.createSession(newSession());
+    await dead.acquire(session.id);
+    const around = await openStore(outside);
+    await around.release(await around.acquire(session.id));
+    const running = await openStore({ ...at, holder: { namespace: "pid:[7]" } });
+    await running.acquire(session.id);
+    expect(await faultCode(around.acquire(session.id))).toBe("session-busy");
+    for (const store of [dead, running, around]) await store.close();
+  });
+
+  test("who holds a session is judged by machine start, namespace and process", async () => {
+    const at = place();
+    const one = await openStore({ ...at, holder: { boot: "earlier" } });
+    const two = await openStore({ ...at, holder: { namespace: "elsewhere" } });
+    const three = await openStore(at);
+    const recycled = await openStore({ ...at, holder: { started: "1" } });
+    const session = await three.createSession(newSession());
+    const stale = await one.acquire(session.id);
+    const lease = await recycled.acquire(session.id);
+    expect(lease.epoch).toBe(2);
+    expect(await faultCode(one.appendNode(stale, null, userNode("late")))).toBe("lease-lost");
+    expect((await three.acquire(session.id)).epoch).toBe(3);
+    await three.close();
+    await two.acquire(session.id);
+    const four = await openStore({ ...at, holder: { namespace: "pid:[8]" } });
+    expect(await faultCode(four.acquire(session.id))).toBe("session-busy");
+    for (const store of [one, two, recycled, four]) await store.close();
+  });
+
+  test("four processes make a new store and write to it at once", async () => {
+    const at = place();
+    const children = [1, 2, 3, 4].map(() => start("append", at, "150"));
+    const printed = await Promise.all(children.map((child) => new Response(child.stdout).text()));
+    const errors = await Promise.all(children.map((child) => new Response(child.stderr).text()));
+    expect(await Promise.all(children.map((child) => child.exited))).toEqual([0, 0, 0, 0]);
+    expect(errors.join("")).toBe("");
+    const store = await openStore(at);
+    for (const text of printed) {
+      const ids = text.trim().split("\n");
+      expect((await store.path(ids.at(-1)!)).slice(1).map((node) => node.id)).toEqual(ids);
+    }
+    expect(await store.verify({})).toMatchObject({ sessions: 4, nodes: 4 * 151, problems: [] });
+    await store.close();
+  });
+
+  test("a process killed while it appends loses no node that it was told of", async () => {
+    const at = place();
+    const child = start("append", at, "100000");
+    const ids = await firstLines(child.stdout, 300);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect(ids.length).toBeGreaterThanOrEqual(300);
+    const store = await openStore(at);
+    const [session] = await store.listSessions({ project: null });
+    const recorded = new Set((await store.sessionNodes(session!.id)).map((node) => node.id));
+    expect(ids.filter((id) => !recorded.has(id))).toEqual([]);
+    expect((await store.verify({})).problems).toEqual([]);
+    const lease = await store.acquire(session!.id);
+    const [open] = await store.openTurns(session!.id);
+    await store.endTurn(lease, open!.id, { ...okTurnEnd, status: "killed" });
+    expect((await store.startTurn(lease, newTurn())).value.parent).toBe((await store.turn(open!.id))!.tip);
+    await store.close();
+  });
+
+  test("a store in memory leaves no file behind", async () => {
+    const store = await openStore({ path: ":memory:", outputsDir: null });
+    const { lease } = await beginTurn(store);
+    const output = store.openOutput(lease, "c", "bash");
+    output.write(new Uint8Array(50_000));
+    await output.close({}, 10);
+    await store.close();
+    expect(existsSync(":memory:")).toBe(false);
+  });
+});

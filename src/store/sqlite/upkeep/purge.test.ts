@@ -1,0 +1,223 @@
+import { Database } from "bun:sqlite";
+import { afterAll, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beginTurn, faultCode } from "../../fixtures/begin-turn.ts";
+import { agentNode, okTurnEnd, newSession, userNode } from "../../fixtures/samples.ts";
+import { openStore } from "../sqlite-store.ts";
+import type { Session } from "../../../protocol/tree/turn.ts";
+import type { Store } from "../../store.ts";
+import { catchUp, Transcript, transcriptPath } from "../../transcript.ts";
+
+const root = mkdtempSync(join(tmpdir(), "skein-purge-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function place() {
+  const directory = join(root, Bun.randomUUIDv7());
+  const at = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs"), agentsDir: join(directory, "agents") };
+  return { ...at, directory, store: await openStore(at) };
+}
+
+/** A session with a turn of three nodes, each with its own word, an output and a transcript. */
+async function work(store: Store, directory: string, word: string, change = {}) {
+  const { session, lease, turn } = await beginTurn(store, change);
+  const first = (await store.appendNode(lease, turn.id, agentNode(`${word} first`))).value;
+  const output = store.openOutput(lease, "c1", "bash");
+  output.write(new Uint8Array(50_000).fill(65));
+  const handle = (await output.close({}, 10))!;
+  const last = (
+    await store.appendNode(lease, turn.id, {
+      author: "tool",
+      parts: [{ kind: "result", call: "c1", name: "bash", text: `${word} last`, isError: false, handle }],
+    })
+  ).value;
+  await store.endTurn(lease, turn.id, okTurnEnd);
+  await store.release(lease);
+  const path = transcriptPath(join(directory, "sessions"), session);
+  const transcript = Transcript.create(path, session, { provider: null });
+  await catchUp(transcript, await store.sessionNodes(session.id));
+  transcript.close();
+  await store.updateSession(session.id, { transcript: path });
+  return { id: session.id, tree: session.tree, first, last, turn, handle, path };
+}
+
+const everything = { session: null, archivedBefore: Number.MAX_SAFE_INTEGER, dryRun: false };
+const found = async (store: Store, word: string) => (await store.search(word, { project: null, limit: 50 })).length;
+
+test("an archived session goes with its nodes, turns, outputs, words and transcript, and nothing else does", async () => {
+  const at = await place();
+  const { store } = at;
+  const gone = await work(store, at.directory, "alpha", { name: "gone" });
+  const stays = await work(store, at.directory, "beta");
+  expect(await found(store, "alpha")).toBe(2);
+  for (const [{ id }, body] of [
+    [gone, "of what goes"],
+    [stays, "of what stays"],
+  ] as const)
+    await store.saveDescription(id, "a", { stamp: await store.stampOf(id), body });
+  await store.updateSession(gone.id, { archivedAt: 5 });
+  const promised = await store.purge({ ...everything, dryRun: true });
+  expect(await found(store, "alpha")).toBe(2);
+  const report = await store.purge(everything);
+  expect(report).toMatchObject({ nodes: 3, keptNodes: 0, turns: 1, outputs: 1, transcripts: 1, skipped: [], problems: [] });
+  expect(report.sessions).toEqual([{ id: gone.id, name: "gone", project: "/project", archivedAt: 5 }]);
+  expect(promised).toEqual({ ...report, dryRun: true });
+  expect(report.bytes).toBeGreaterThan(50_000);
+  expect(await store.session(gone.id)).toBeNull();
+  expect(await store.node(gone.last.id)).toBeNull();
+  expect(await store.turn(gone.turn.id)).toBeNull();
+  expect(await found(store, "alpha")).toBe(0);
+  expect([existsSync(gone.path), existsSync(stays.path)]).toEqual([false, true]);
+  expect(readdirSync(at.outputsDir)).toEqual([stays.id]);
+  expect(await found(store, "beta")).toBe(2);
+  expect(await store.verify({})).toMatchObject({ sessions: 1, nodes: 3, turns: 1, handles: 1, transcripts: 1, problems: [] });
+  const raw = new Database(at.path);
+  for (const table of ["trees", "sessions", "leases", "turns"]) expect(raw.query(`select count(*) from ${table}`).values()).toEqual([[1]]);
+  expect(raw.query("select body from descriptions").values()).toEqual([["of what stays"]]);
+  expect(raw.query("select count(*) from words_docsize").values()).toEqual([[3]]);
+  raw.run("insert into words (words) values ('integrity-check')");
+  raw.close();
+  await store.close();
+});
+
+test("what other agents printed and remember goes too, unless a session of the tree is in use", async () => {
+  const at = await place();
+  const { store } = at;
+  const gone = await work(store, at.directory, "gamma", { name: "gone" });
+  const other = await store.forkSession(gone.id, gone.first.id, { name: "other" });
+  const memory = join(at.agentsDir, gone.tree, "claude", "projects", "of-it.jsonl");
+  const logs = ["stdout", "stderr"].map((stream) => gone.path.replace(".jsonl", `.claude.${stream}.log`));
+  const strangers = join(at.directory, "sessions", "another.claude.stdout.log");
+  for (const path of [memory, ...logs, strangers]) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, "gamma");
+  }
+  await store.updateSession(gone.id, { archivedAt: 5 });
+  const lease = await store.acquire(other.id);
+  await store.purge(everything);
+  expect([memory, ...logs, strangers].map((path) => existsSync(path))).toEqual([true, false, false, true]);
+  await store.release(lease);
+  await store.purge(everything);
+  expect([memory, strangers].map((path) => existsSync(path))).toEqual([false, true]);
+});
+
+test("what a fork stands on stays, with its turn and output, until the fork goes too", async () => {
+  const at = await place();
+  const { store } = at;
+  const trunk = await work(store, at.directory, "alpha");
+  const fork = await store.forkSession(trunk.id, trunk.last.id, { name: "fork" });
+  const lease = await store.acquire(trunk.id);
+  const past = (await store.appendNode(lease, null, userNode("alpha past the fork"))).value;
+  await store.release(lease);
+  const path = await store.path(trunk.last.id);
+  await store.updateSession(trunk.id, { archivedAt: 5 });
+  const wish = { ...everything, session: trunk.id };
+  const promised = await store.purge({ ...wish, dryRun: true });
+  const report = await store.purge(wish);
+  expect(report).toMatchObject({ nodes: 1, keptNodes: 3, turns: 0, outputs: 0, transcripts: 1 });
+  expect(promised).toEqual({ ...report, dryRun: true });
+  expect(await store.path(trunk.last.id)).toEqual(path);
+  expect(await store.node(past.id)).toBeNull();
+  expect(await store.session(trunk.id)).toBeNull();
+  expect(await faultCode(store.findSession(trunk.id, null))).toBe("session-unknown");
+  expect(await faultCode(store.acquire(trunk.id))).toBe("session-unknown");
+  expect(await store.listSessions({ project: null, archived: true })).toEqual([]);
+  expect(await store.turn(trunk.turn.id)).toMatchObject({ tip: trunk.last.id, parent: null });
+  expect((await new Response(await store.readOutput(trunk.handle.identifier)).text()).length).toBe(50_000);
+  const hits = await store.search("alpha", { project: null, limit: 5 });
+  expect(hits.map((hit) => hit.session)).toEqual([fork.id, fork.id]);
+  expect((await store.verify({})).problems).toEqual([]);
+  await store.updateSession(fork.id, { archivedAt: 5 });
+  expect(await store.purge(everything)).toMatchObject({ nodes: 3, keptNodes: 0, turns: 1, outputs: 1 });
+  expect(await store.verify({})).toMatchObject({ sessions: 0, nodes: 0, turns: 0, problems: [] });
+  expect(readdirSync(at.outputsDir)).toEqual([]);
+  await store.close();
+});
+
+test("an output that a node in another tree names stays readable", async () => {
+  const at = await place();
+  const { store } = at;
+  const source = await work(store, at.directory, "alpha");
+  const other = await beginTurn(store);
+  await store.appendNode(other.lease, other.turn.id, { author: "user", parts: [{ kind: "handle", handle: source.handle, excerpt: "A" }] });
+  await store.updateSession(source.id, { archivedAt: 5 });
+  expect(await store.purge(everything)).toMatchObject({ nodes: 3, outputs: 0 });
+  expect((await new Response(await store.readOutput(source.handle.identifier)).text()).length).toBe(50_000);
+  expect((await store.verify({})).problems).toEqual([]);
+  await store.close();
+});
+
+test("only what was archived long enough ago goes, and never what is in use or not archived", async () => {
+  const at = await place();
+  const { store } = at;
+  const [old, young, live, used] = [
+    await work(store, at.directory, "old"),
+    await work(store, at.directory, "young"),
+    await work(store, at.directory, "live", { name: "live" }),
+    await work(store, at.directory, "used"),
+  ];
+  for (const [session, archivedAt] of [
+    [old, 100],
+    [young, 300],
+    [used, 100],
+  ] as const) {
+    await store.updateSession(session.id, { archivedAt });
+  }
+  const holder = await openStore(at);
+  const lease = await holder.acquire(used.id);
+  const wish = { session: null, archivedBefore: 200, dryRun: false };
+  const report = await store.purge(wish);
+  expect(report.sessions.map((session) => session.id)).toEqual([old.id]);
+  expect(report.skipped).toEqual([{ id: used.id, name: null, reason: "it is in use" }]);
+  expect(await faultCode(store.purge({ ...wish, session: used.id }))).toBe("session-busy");
+  expect(await faultCode(store.purge({ ...wish, session: young.id }))).toBe("usage");
+  expect(await faultCode(store.purge({ ...wish, session: live.id }))).toBe("usage");
+  expect(await faultCode(store.purge({ ...wish, session: "none" }))).toBe("session-unknown");
+  await holder.release(lease);
+  expect((await store.purge({ ...wish, session: used.id })).sessions).toHaveLength(1);
+  expect((await store.verify({})).problems).toEqual([]);
+  for (const each of [holder, store]) await each.close();
+});
+
+test("sub-sessions go with the session above them, unless they were worked in since or execute its plan", async () => {
+  const { store, path } = await place();
+  const parent = await store.createSession(newSession());
+  const child = await store.createSession(newSession({ parentSession: parent.id }));
+  const grandchild = await store.createSession(newSession({ parentSession: child.id }));
+  const busy = await store.createSession(newSession({ parentSession: parent.id }));
+  const executing = await store.createSession(newSession({ parentSession: parent.id, plan: "1. do" }));
+  const archivedAt = Date.now() + 1000;
+  await store.updateSession(parent.id, { archivedAt });
+  const raw = new Database(path);
+  raw.run("update sessions set updated_at = ? where id = ?", [archivedAt + 1, busy.id]);
+  raw.close();
+  const { sessions } = await store.purge(everything);
+  expect(sessions.map((session) => session.id).toSorted()).toEqual([parent.id, child.id, grandchild.id].toSorted());
+  for (const { id } of [busy, executing]) expect(await store.session(id)).not.toBeNull();
+  await store.close();
+});
+
+test("a node that a session came to while the purge ran stays", async () => {
+  const at = await place();
+  const { store } = at;
+  const trunk = await work(store, at.directory, "alpha");
+  const side = await store.forkSession(trunk.id, trunk.first.id, { name: "side" });
+  const lease = await store.acquire(trunk.id);
+  for (let index = 0; index < 1000; index++) await store.appendNode(lease, null, userNode(`alpha ${index}`));
+  const middle = (await store.path((await store.session(trunk.id))!.tip!))[500]!;
+  await store.release(lease);
+  await store.updateSession(trunk.id, { archivedAt: 5 });
+  const other = await openStore(at);
+  const purging = store.purge(everything);
+  let fork: Session | null = null;
+  for (let tries = 0; fork === null && tries < 1000; tries++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if ((await other.session(trunk.id)) === null) fork = await other.forkSession(side.id, middle.id, { name: null });
+  }
+  const report = await purging;
+  expect(report.nodes).toBe(1003 - 501);
+  expect(await store.path(fork?.tip ?? "")).toHaveLength(501);
+  expect((await store.verify({})).problems).toEqual([]);
+  for (const each of [other, store]) await each.close();
+});

@@ -1,0 +1,136 @@
+import { Database } from "bun:sqlite";
+import { afterAll, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beginTurn } from "../../fixtures/begin-turn.ts";
+import { agentNode, okTurnEnd } from "../../fixtures/samples.ts";
+import { openStore } from "../sqlite-store.ts";
+import type { Store } from "../../store.ts";
+import { catchUp, Transcript, transcriptPath } from "../../transcript.ts";
+
+const root = mkdtempSync(join(tmpdir(), "skein-repair-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function place(holder = {}) {
+  const directory = join(root, Bun.randomUUIDv7());
+  const at = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs") };
+  return { ...at, directory, store: await openStore({ ...at, holder }) };
+}
+
+async function talk(store: Store, directory: string, count = 5) {
+  const { session, lease, turn } = await beginTurn(store);
+  for (let index = 0; index < count; index++) await store.appendNode(lease, turn.id, agentNode(`word${index} said`));
+  await store.endTurn(lease, turn.id, okTurnEnd);
+  await store.release(lease);
+  const path = transcriptPath(join(directory, ".skein", "sessions"), session);
+  const transcript = Transcript.create(path, session, { provider: "replay" });
+  await catchUp(transcript, await store.sessionNodes(session.id));
+  transcript.close();
+  await store.updateSession(session.id, { transcript: path });
+  return { session, path, whole: readFileSync(path, "utf8") };
+}
+
+const repairedKinds = (report: Awaited<ReturnType<Store["verify"]>>) => report.repaired?.map((item) => item.kind);
+
+test("a gap in the middle, a torn end and a damaged line are filled from the store, and nothing in the file is lost", async () => {
+  const { store, directory } = await place();
+  const { path, whole } = await talk(store, directory);
+  const lines = whole.split("\n");
+  writeFileSync(path, lines.toSpliced(3, 2).join("\n"));
+  expect(repairedKinds(await store.verify({ repair: true }))).toEqual(["transcript"]);
+  expect(readFileSync(path, "utf8")).toBe(whole);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  writeFileSync(path, whole.slice(0, -20));
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ subject: path }], problems: [] });
+  expect(readFileSync(path, "utf8")).toBe(whole);
+  const stranger = JSON.stringify({ ...JSON.parse(lines[2]!), id: "elsewhere" });
+  writeFileSync(path, [...lines.slice(0, 3), stranger, "{ damaged", ...lines.slice(5)].join("\n"));
+  expect((await store.verify({ repair: true })).problems).toEqual([]);
+  expect(readFileSync(path, "utf8")).toBe(lines.toSpliced(3, 0, stranger).join("\n"));
+  expect(readFileSync(`${path}.damaged`, "utf8")).toContain("{ damaged");
+  expect(readdirSync(dirname(path))).toHaveLength(2);
+  expect((await store.verify({ repair: true })).repaired).toEqual([]);
+  await store.close();
+});
+
+test("a transcript that is gone is written again, unless its project is gone too", async () => {
+  const { store, directory } = await place();
+  const { path, whole } = await talk(store, directory);
+  rmSync(path);
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "transcript" }], problems: [] });
+  expect(readFileSync(path, "utf8")).toBe(whole);
+  const far = join(directory, "project", ".skein", "sessions", "x.jsonl");
+  const [session] = await store.listSessions({ project: null });
+  await store.updateSession(session!.id, { transcript: far });
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [], problems: [{ kind: "transcript", subject: far }] });
+  expect(existsSync(join(directory, "project"))).toBe(false);
+  await store.close();
+});
+
+test("leases of the dead are released, those of the living are not", async () => {
+  const dead = await place({ boot: "earlier" });
+  const { session } = await beginTurn(dead.store);
+  const store = await openStore(dead);
+  const alive = await beginTurn(store);
+  const report = await store.verify({ repair: true });
+  expect(report).toMatchObject({ repaired: [{ kind: "lease", subject: session.id }], problems: [] });
+  await store.appendNode(alive.lease, alive.turn.id, agentNode("still mine"));
+  expect(await store.openTurns(session.id)).toHaveLength(1);
+  for (const each of [dead.store, store]) await each.close();
+});
+
+test("a full-text index that lost words or holds too many is made again", async () => {
+  const { store, path, directory } = await place();
+  await talk(store, directory, 700);
+  const found = async () => (await store.search("said", { project: null, limit: 1000 })).length;
+  expect(await found()).toBe(700);
+  const raw = new Database(path);
+  raw.run("insert into words (words) values ('delete-all')");
+  expect(await found()).toBe(0);
+  expect((await store.verify({})).problems).toMatchObject([{ kind: "search", message: expect.stringContaining("701 nodes") }]);
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "search" }], problems: [] });
+  expect(await found()).toBe(700);
+  raw.close();
+  await store.close();
+});
+
+test("files of outputs that nothing names are removed, those of a running call stay", async () => {
+  const { store, outputsDir } = await place();
+  const { session, lease } = await beginTurn(store);
+  const output = store.openOutput(lease, "c1", "bash");
+  output.write(new Uint8Array(100_000));
+  mkdirSync(join(outputsDir, "nobody"));
+  writeFileSync(join(outputsDir, "nobody", "3"), "x");
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "output", subject: "nobody/3" }], problems: [] });
+  expect(readdirSync(outputsDir)).toEqual([session.id]);
+  expect(await output.close({}, 10)).not.toBeNull();
+  await store.close();
+});
+
+test("a damaged page is listed with all that it hides, and repair takes nothing away", async () => {
+  const { store, path, directory } = await place();
+  const { path: transcript, whole } = await talk(store, directory, 400);
+  await store.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0xaa, 4096 * 30, 4096 * 32);
+  writeFileSync(path, bytes);
+  const damaged = await openStore({ path, outputsDir: null });
+  for (const repair of [false, true]) {
+    const { problems } = await damaged.verify({ repair });
+    expect(problems.map((problem) => problem.kind)).toContain("database");
+  }
+  expect(readFileSync(transcript, "utf8").length).toBeGreaterThanOrEqual(whole.length);
+  await damaged.close();
+});
+
+test("a transcript that can't be written stays a problem, and as it was", async () => {
+  const { store, directory } = await place();
+  const { path, whole } = await talk(store, directory);
+  const gap = whole.split("\n").toSpliced(2, 1).join("\n");
+  writeFileSync(path, gap);
+  mkdirSync(`${path}.mending`);
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [], problems: [{ kind: "transcript", subject: path }] });
+  expect(readFileSync(path, "utf8")).toBe(gap);
+  await store.close();
+});

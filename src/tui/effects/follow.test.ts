@@ -1,0 +1,133 @@
+// What is shown of a session that is followed: whoever runs its turns, whatever a dead process left, whatever was left
+// behind. State, messages, state.
+import { describe, expect, test } from "bun:test";
+import type { Event } from "../../protocol/tree/event.ts";
+import { defaultPolicy, type EnforcedPolicy } from "../../protocol/api/policy.ts";
+import type { OpenTurnView } from "../../protocol/tree/views.ts";
+import type { Turn } from "../../protocol/tree/turn.ts";
+import { session } from "../fixtures/scripted-api.ts";
+import { firstState, type UpdateMessage, type SessionOpened, type State } from "../model/state.ts";
+import { allBlocks } from "../model/transcript.ts";
+import { update } from "../model/update.ts";
+import { renderFrame } from "../views/screen.ts";
+import { statusText } from "../views/status.ts";
+
+const fresh = firstState({ size: { columns: 100, rows: 24 }, net: "off", sandbox: "on" });
+const used = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0 };
+const walls: EnforcedPolicy = {
+  policy: "workspace",
+  tier: "landlock",
+  fs: true,
+  net: "off",
+  secrets: true,
+  processes: false,
+  missing: ["processes"],
+};
+
+function turn(rest: Partial<Turn> = {}): Turn {
+  const ids = { id: "t-1", session: "s-1", parent: null, tip: null, nativeId: null, agent: "native", model: null, policy: defaultPolicy };
+  return { ...ids, enforced: null, usage: used, costUsd: 1, steps: 1, startedAt: 0, endedAt: 1, status: "ok", error: null, ...rest };
+}
+
+function opened(rest: Partial<SessionOpened> = {}): UpdateMessage {
+  return { type: "opened", session: session("s-1"), blocks: [], turns: [], ...rest };
+}
+
+function after(state: State, ...messages: UpdateMessage[]): State {
+  return messages.reduce((now, message) => update(now, message).state, state);
+}
+
+function event(body: object, sessionId = "s-1"): UpdateMessage {
+  return { type: "event", event: { seq: 1, sessionId, turnId: "t-1", at: 0, ...body } as Event };
+}
+
+function textOf(state: State): string {
+  return renderFrame(state)
+    .rows.map((row) => row.map((run) => run.text).join(""))
+    .join("\n");
+}
+
+const key = (name: string): UpdateMessage => ({ type: "key", key: { name, text: "" }, at: 0 });
+
+describe("a session that is opened", () => {
+  const running: OpenTurnView = { turn: "t-1", state: "running", pid: 7, drafts: [] };
+  const open = turn({ endedAt: null, status: null, enforced: walls });
+
+  test("while another process runs it says so, and is neither stopped by Ctrl+C nor by Esc", () => {
+    const shown = after(fresh, opened({ open: running, turns: [open], runner: "pid 7" }));
+    expect(statusText(shown)).toMatch(/^\[INSERT\] \[working, pid 7\].*\[NET: off\] \[SANDBOX: partly\]$/);
+    for (const name of ["ctrl+c", "escape"])
+      expect(update({ ...shown, mode: "normal" }, key(name))).toMatchObject({ effects: [], state: { activity: "working" } });
+    expect(after(shown, event({ type: "turn.ended", turn: turn(), session: session("s-1") })).runner).toBeNull();
+  });
+
+  test("after its process was killed has what was streaming, and offers to go on: Enter does, a message does, Esc does not", () => {
+    const drafts = [
+      { key: "thinking", text: "hm" },
+      { key: "text", text: "half an ans" },
+    ];
+    const shown = after(fresh, opened({ open: { ...running, state: "interrupted", pid: null, drafts }, turns: [open] }));
+    expect(textOf(shown)).toMatch(
+      /half an ans[^]*The process that ran this turn is gone[^]*interrupted: Enter goes on with it, Esc does not/,
+    );
+    expect(shown.activity).toBeNull();
+    expect(update(shown, key("enter")).effects).toEqual([{ type: "start", prompt: null, images: [] }]);
+    expect(update(after(shown, key("escape"), { type: "key", key: { name: "i", text: "i" }, at: 0 }), key("enter")).effects).toEqual([]);
+    const mended = event({ type: "node.added", node: { id: "n", author: "agent", parts: [{ kind: "text", text: "half an ans" }] } });
+    expect(allBlocks(after(shown, mended).transcript)).toMatchObject([{ id: "n.0", text: "half an ans" }]);
+  });
+
+  test("counts what the sub-sessions of its turns used, and asks what is still open", () => {
+    const ask = { id: "a-1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
+    const shown = after(fresh, opened({ turns: [turn(), turn({ id: "t-2" })], below: { usage: used, costUsd: 0.5 }, asks: [ask] }));
+    expect(statusText(shown)).toContain("[asking] [i:100 o:10 | total i:300 o:30 $2.50]");
+    expect(textOf(shown)).toContain("Which?");
+  });
+
+  test("again, because it was not whole, is seen from the same place", () => {
+    const up = { ...after(fresh, opened()), focus: "x", top: { block: 0, row: 0 } as never };
+    expect(after(up, opened())).toMatchObject({ focus: "x", top: up.top });
+    expect(after(up, opened({ session: session("s-2") }))).toMatchObject({ focus: null, top: "end" });
+  });
+});
+
+describe("a session that is followed", () => {
+  const shown = after(fresh, opened());
+  const started = event({
+    type: "turn.started",
+    turn: turn({ endedAt: null, enforced: { ...walls, net: "gateway" } }),
+    session: session("s-1"),
+  });
+
+  test("shows from the start of a turn what the kernel holds", () => {
+    expect(statusText(after(shown, started))).toMatch(/\[NET: gateway\] \[SANDBOX: partly\]$/);
+    expect(statusText(after({ ...shown, net: "on" }, started))).toMatch(/\[NET: gateway, next on\]/);
+  });
+
+  test("is told what is streaming once more, and shows it once", () => {
+    const draft = event({ n: 1, type: "draft.shown", key: "text", text: "half an " });
+    const delta = event({ n: 2, type: "text.delta", text: "answer" });
+    expect(allBlocks(after(shown, draft, delta, draft, delta).transcript)).toMatchObject([{ text: "half an answer" }]);
+  });
+
+  test("is read anew when somebody moved it, or when a turn's end does not tell what was used below it", () => {
+    const moved = event({ type: "turn.started", turn: turn({ parent: "n-7" }), session: session("s-1") });
+    expect([update(shown, started).effects, update(shown, moved).effects]).toEqual([[], [{ type: "reload" }]]);
+    const ended = { type: "turn.ended", turn: turn(), session: session("s-1") };
+    expect(update(shown, event(ended)).effects).toEqual([{ type: "reload" }]);
+    expect(update(shown, event({ ...ended, below: { usage: used, costUsd: 0 } })).effects).toEqual([]);
+  });
+
+  test("hears nothing of others: not of one that was left, nor of what is below that one", () => {
+    const ask = { type: "ask.opened", ask: { id: "a-1", session: "s-9", question: "Which?", options: [] } };
+    const { event: below } = event({ ...ask }, "s-9") as Extract<UpdateMessage, { type: "event" }>;
+    expect(after(shown, event({ n: 1, type: "text.delta", text: "old" }, "s-0"), event(ask, "s-0"))).toBe(shown);
+    expect(after(shown, { type: "below", session: "s-0", event: below })).toBe(shown);
+    expect(after(shown, { type: "below", session: "s-1", event: below }).asks).toHaveLength(1);
+  });
+
+  test("tells what failed in one that was left by its name, outside of the transcript", () => {
+    const failed = after(shown, { type: "failed", session: "0000-s-0", text: "the disk is full", hint: null });
+    expect([failed.notice, failed.transcript]).toEqual([{ text: "session 0000-s-0: the disk is full", isError: true }, shown.transcript]);
+  });
+});

@@ -1,0 +1,233 @@
+// State, keys, state of plan mode and of the network's badge, and what their effects ask of the Api.
+import { describe, expect, test } from "bun:test";
+import type { SessionOpenParams } from "../../protocol/api/api.ts";
+import { createFeed } from "../../kit/flow/feed.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Node } from "../../protocol/tree/node.ts";
+import { defaultPolicy, type EnforcedPolicy, type Policy } from "../../protocol/api/policy.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import type { EffectContext } from "./effect-context.ts";
+import { runEffect } from "./index.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
+import { update } from "../model/update.ts";
+import { renderFrame } from "../views/screen.ts";
+import { statusText } from "../views/status.ts";
+
+const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
+const session = { id: "s-1", name: null, tip: null, agent: "native", model: "anthropic/one" } as Session;
+const executing = { ...session, id: "s-2", plan: "- [ ] count\n- [ ] name\n" };
+const planPolicy = { ...defaultPolicy, name: "plan", sandbox: "required" } as const;
+
+describe("plan mode", () => {
+  test("is asked for by Space p and left by it, and stands in the status bar", () => {
+    expect(press(fresh, "space", "p")).toMatchObject({ state: { mode: "insert" }, effects: [{ type: "plan", isOn: true }] });
+    const planning = apply(fresh, { type: "planning", isOn: true, net: "off" });
+    expect(statusText(planning)).toStartWith("[NORMAL] [plan] ");
+    expect(textOf(planning)).toContain("Say what to plan. Only .skein/plan.md is written");
+    const planned = apply(planning, { type: "opened", session, blocks: [{ id: "b", kind: "user", text: "split it" }], turns: [] });
+    expect(textOf({ ...planned, isPlanning: true })).toContain("── s-1 · Space x carries the plan out, Space e edits it ─");
+    expect(statusText({ ...planning, activity: "read" })).toStartWith("[NORMAL] [plan: read] ");
+    expect(press(planning, "space", "p").effects).toEqual([{ type: "plan", isOn: false }]);
+  });
+  test("is left for the execution by Space x, but not while a turn runs", () => {
+    expect(press(fresh, "space", "x").effects).toEqual([{ type: "execute plan" }]);
+    const busy = press({ ...fresh, activity: "writing" }, "space", "x");
+    expect([busy.effects, busy.state.notice?.text]).toEqual([[], "a turn is running here; Ctrl+C stops it"]);
+  });
+  test("has its editor at Ctrl+G, also while a message is typed, and at Space e; Ctrl+Z leaves for the shell", () => {
+    const insert: State = { ...fresh, mode: "insert" };
+    expect(press(press(insert, "h").state, "ctrl+g").effects).toEqual([{ type: "edit plan" }]);
+    expect(press(insert, "space", "e").effects).toEqual([{ type: "edit plan" }]);
+    expect(press(insert, "ctrl+z").effects).toEqual([{ type: "suspend" }]);
+  });
+});
+
+describe("a plan that is carried out", () => {
+  const shown = apply(fresh, { type: "opened", session: executing, blocks: [], turns: [] });
+  const steps = [
+    { text: "count", isDone: true },
+    { text: "name", isDone: false },
+  ];
+  test("is read again after every result of a tool, and only there", () => {
+    const node = { id: "n", author: "tool", turn: "t", parts: [] } as unknown as Node;
+    const told = (state: State, body: object) =>
+      update(state, { type: "event", event: { seq: 1, sessionId: state.session?.id, turnId: "t", at: 0, ...body } as Event }).effects;
+    expect(told(shown, { type: "node.added", node })).toEqual([{ type: "read plan" }]);
+    expect(told(shown, { type: "node.added", node: { ...node, author: "agent" } })).toEqual([]);
+    expect(told({ ...shown, session }, { type: "node.added", node })).toEqual([]);
+  });
+  test("shows what is done of it above the prompt, and all of it over the transcript", () => {
+    const done = apply(shown, { type: "steps", session: "s-2", steps, plan: "- [x] count\n- [ ] name\n" });
+    expect(textOf(done)).toMatch(/── s-2 · plan 1\/2: name ─[^]*\[execute\]/);
+    const read = apply(done, { type: "plan shown", text: "- [ ] count\n- [ ] name\n" });
+    expect(textOf(apply(read, { type: "steps", session: "s-2", steps, plan: "- [x] count\n" }))).toContain("│ - [x] count ");
+    expect(press(press(read, "j").state, "escape").state.overlay).toBeNull();
+    const long = apply(done, { type: "plan shown", text: `- [ ] ${"word ".repeat(20)}` });
+    expect(textOf(long)).toMatch(/│ - \[ \] word word [^]*│ {7}word /);
+    expect(apply(done, { type: "steps", session: "s-1", steps: [] }).steps).toEqual(steps);
+  });
+});
+
+describe("the network's badge", () => {
+  const started = (asked: "on" | "off", net: EnforcedPolicy["net"]) =>
+    apply(
+      { ...fresh, session },
+      {
+        type: "event",
+        event: {
+          seq: 1,
+          sessionId: "s-1",
+          turnId: "t",
+          at: 0,
+          type: "turn.started",
+          session,
+          turn: { policy: { ...defaultPolicy, net: asked }, enforced: { net, missing: [] as string[] } } as Turn,
+        },
+      },
+    );
+  const badge = (state: State) => /\[NET: ([^\]]*)\]/.exec(statusText({ ...state, size: { columns: 200, rows: 24 } }))?.[1];
+  test("tells what the running turn has, and what the next one is to have where that differs", () => {
+    const running = started("off", "off");
+    expect(badge(running)).toBe("off");
+    const toggled = press(running, "space", "n");
+    expect([badge(toggled.state), toggled.effects]).toEqual(["off, next on", [{ type: "net", net: "on" }]]);
+    expect(toggled.state.notice?.text).toBe(
+      "network on: the next turn's tools start in a sandbox of their own; this turn's stay as they are",
+    );
+    expect(badge({ ...toggled.state, activity: null })).toBe("on");
+  });
+  test("does not say off where nothing holds it", () => {
+    expect([badge(started("off", "on")), badge({ ...started("off", "on"), activity: null })]).toEqual(["on", "on"]);
+    expect(badge(started("off", "gateway"))).toBe("gateway");
+  });
+});
+
+describe("what is asked of the Api", () => {
+  test("planning begins with no session, under a policy and a network of its own, and goes back to what was shown", async () => {
+    const { doing, sent } = house({ session });
+    doing.policies.act = { ...defaultPolicy, net: "on" };
+    await runEffect(doing, { type: "plan", isOn: true });
+    expect([doing.session, doing.turn.policy, doing.open.model]).toEqual([null, planPolicy, "anthropic/one"]);
+    expect(sent).toMatchObject([
+      { type: "planning", isOn: true, net: "off" },
+      { type: "opened", session: null },
+      { type: "steps", steps: [] },
+    ]);
+    await runEffect(doing, { type: "net", net: "on" });
+    await runEffect(doing, { type: "plan", isOn: false });
+    expect([doing.session?.id, doing.turn.policy.name, doing.policies.plan.net]).toEqual(["s-1", "workspace", "on"]);
+  });
+  test("planning does not begin where it can't be held", async () => {
+    const { doing, sent } = house({ session });
+    doing.policies.plan = { ...planPolicy, net: "on" };
+    await runEffect(doing, { type: "plan", isOn: true });
+    expect([sent, doing.session, doing.turn.policy.name]).toMatchObject([
+      [{ type: "failed", text: "no walls here" }],
+      session,
+      "workspace",
+    ]);
+  });
+  test("a session goes on as its last turn was taken", async () => {
+    const { doing, sent } = house({ session: null, policy: planPolicy });
+    await runEffect(doing, { type: "fork", name: null });
+    expect(doing.turn.policy.name).toBe("workspace");
+    doing.session = session;
+    await runEffect(doing, { type: "fork", name: null });
+    expect([doing.turn.policy.name, sent.filter(({ type }) => type === "planning")]).toEqual([
+      "plan",
+      [{ type: "planning", isOn: true, net: "off" }],
+    ]);
+  });
+  test("without a plan nothing is carried out", async () => {
+    const { doing, sent, opened } = house({ session });
+    await runEffect(doing, { type: "execute plan" });
+    expect([sent, opened]).toEqual([[{ type: "told", text: "there is no plan yet: Space p plans one, Space e writes it" }], []]);
+  });
+  test("a plan is carried out in a new session, with the same agent and model, and asked to be ticked where it has steps", async () => {
+    const { doing, sent, opened, prompts } = house({ session, plan: "- [ ] count\n" });
+    await runEffect(doing, { type: "execute plan" });
+    const task = "Carry out the plan. As soon as a step is done, mark it with [x] in .skein/plan.md, in place.";
+    expect(opened).toMatchObject([{ find: { by: "new" }, agent: "native", model: "anthropic/one", task, plan: { text: "- [ ] count\n" } }]);
+    expect([prompts, sent.find(({ type }) => type === "opened")]).toMatchObject([[task], { session: { id: "s-2" } }]);
+  });
+  test("an editor that is missing is told before the screen is left, and how it ended is told after", async () => {
+    const { doing, sent } = house({ session, plan: "one\ntwo\n" });
+    await runEffect(doing, { type: "edit plan" });
+    expect(sent.at(-1)).toEqual({ type: "told", text: "ed ended with 3; the plan has 2 lines" });
+    doing.away = () => Promise.reject(new Error("must not be left"));
+    doing.editor.command = () => {
+      throw new Error("no editor");
+    };
+    await runEffect(doing, { type: "edit plan" });
+    expect(sent.at(-1)).toMatchObject({ type: "failed", text: "no editor" });
+  });
+  test("policy full keeps its network", async () => {
+    const { doing, sent } = house({ session });
+    doing.turn.policy = { ...defaultPolicy, name: "full", net: "on" };
+    await runEffect(doing, { type: "net", net: "off" });
+    expect([doing.turn.policy.net, sent[0]]).toEqual(["on", { type: "net", net: "on" }]);
+  });
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+function house({ session: shown, plan = "", policy }: { session: Session | null; plan?: string; policy?: Turn["policy"] }) {
+  const sent: UpdateMessage[] = [];
+  const opened: SessionOpenParams[] = [];
+  const prompts: (string | null)[] = [];
+  const turns = policy === undefined ? [] : [{ id: "t", endedAt: 1, policy }];
+  const read = async () => ({ file: "/p/.skein/plan.md", text: plan });
+  const api = {
+    session: {
+      open: async (params: SessionOpenParams) => (opened.push(params), executing),
+      find: async () => session,
+      fork: async () => ({ ...session, id: "s-3", tip: "n" }),
+      use: async () => {},
+      show: async ({ session: id }: { session: string }) => ({ session: { ...session, id }, turns, nodes: [], spawned: [], open: null }),
+    },
+    plan: { read, make: read },
+    turn: {
+      check: async ({ policy }: { policy: Policy }) => {
+        if (policy.net === "on") throw new Fault("sandbox-unavailable", "no walls here");
+      },
+      async *start({ prompt }: { prompt: string | null }): AsyncGenerator<Event> {
+        prompts.push(prompt);
+        yield* [];
+      },
+      watch: () => createFeed<Event>(),
+    },
+  };
+  const doing = {
+    api,
+    directory: "/p",
+    turn: { policy: { ...defaultPolicy }, agent: null, model: null },
+    policies: { act: { ...defaultPolicy }, plan: planPolicy },
+    open: { find: { by: "new" }, agent: "native", model: null },
+    session: shown,
+    following: null,
+    running: new Map(),
+    editor: { command: () => "ed", edit: async () => 3 },
+    away: (act: () => Promise<unknown>) => act(),
+    onSession: () => {},
+    send: (message: UpdateMessage) => void sent.push(message),
+  } as unknown as EffectContext;
+  return { doing, sent, opened, prompts };
+}
+
+function apply(state: State, message: UpdateMessage): State {
+  return update(state, message).state;
+}
+
+function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
+  return names.reduce<{ state: State; effects: Effect[] }>(
+    (now, name) => update(now.state, { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, at: 0 }),
+    { state, effects: [] },
+  );
+}
+
+function textOf(state: State): string {
+  return renderFrame(state)
+    .rows.map((row) => row.map((run) => run.text).join(""))
+    .join("\n");
+}

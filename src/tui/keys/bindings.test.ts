@@ -1,0 +1,70 @@
+// Keys of one's own: how they are written, what they replace, and where they are told.
+import { expect, test } from "bun:test";
+import { Fault } from "../../protocol/api/error.ts";
+import { checkBindings } from "./bindings.ts";
+import { screenCommands } from "./commands.ts";
+import { helpLines } from "./help.ts";
+import { commandEverywhere, commandOfKey, commandOfLeader } from "./keymap.ts";
+
+test("keys are written as people write them, and come before those of the table", () => {
+  const bindings = checkBindings({
+    "Ctrl+T": "fork",
+    "Space  g": "model",
+    J: "page-down",
+    zz: "help",
+    "Page Down": "none",
+    "ctrl+pageup": "quit",
+  });
+  expect(bindings).toEqual({
+    "ctrl+t": "fork",
+    "space g": "model",
+    J: "page-down",
+    zz: "help",
+    pagedown: "none",
+    "ctrl+pageup": "quit",
+  });
+  const found = [
+    commandOfKey(bindings, "J"),
+    commandOfLeader(bindings, "g"),
+    commandOfKey(bindings, "pagedown"),
+    commandOfKey(bindings, "k"),
+  ];
+  expect(found.map((command) => command?.name)).toEqual(["page-down", "model", undefined, "row-up"]);
+});
+
+test("only a key that types nothing works while a message is typed", () => {
+  const bindings = checkBindings({ "ctrl+t": "fork", J: "fork" });
+  expect([commandEverywhere(bindings, "ctrl+t")?.name, commandEverywhere(bindings, "J"), commandEverywhere(bindings, "j")]).toEqual([
+    "fork",
+    undefined,
+    undefined,
+  ]);
+});
+
+test("the help tells the keys that hold", () => {
+  const lines = Object.fromEntries(
+    helpLines(checkBindings({ j: "row-up", "Space g": "fork", f: "fork" })).map(([keys, summary]) => [summary, keys]),
+  );
+  expect([lines["one row down"], lines["one row up"], lines["a new session from here; this one stays"]]).toEqual([
+    "Down",
+    "j, k, Up",
+    "f, Space g, Space f, :fork [name]",
+  ]);
+});
+
+test("what is no key and no command is told with the nearest", () => {
+  const told = (keys: Record<string, string>) => {
+    try {
+      checkBindings(keys);
+    } catch (error) {
+      if (error instanceof Fault) return [error.code, error.message, error.hint];
+      throw error;
+    }
+    return null;
+  };
+  expect(told({ x: "frok" })).toEqual(["config", 'keys: "x" names the command "frok", which does not exist', 'did you mean "fork"?']);
+  expect(told({ pagedwn: "fork" })).toEqual(["config", 'keys: "pagedwn" is no key', 'did you mean "pagedown"?']);
+  for (const key of ["", "jk", "Space gg", "alt+x", "ctrl+"]) expect(told({ [key]: "fork" })?.[1]).toBe(`keys: "${key}" is no key`);
+  for (const key of ["Escape", "Ctrl+C", "space"]) expect(told({ [key]: "fork" })?.[1]).toContain("can't mean anything else");
+  expect(screenCommands.map(({ name }) => name)).not.toContain("none");
+});

@@ -1,0 +1,134 @@
+// State, keys, state of questions: chosen, typed, put off, several at once, and who asks.
+import { describe, expect, test } from "bun:test";
+import type { Ask } from "../../protocol/api/control.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { zeroUsage } from "../../protocol/tree/usage.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "./state.ts";
+import { update } from "./update.ts";
+import { renderFrame } from "../views/screen.ts";
+import { statusText } from "../views/status.ts";
+
+const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
+const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session };
+const colour = ask({ id: "a1", question: "Which colour?", options: ["red", "a long one, ".repeat(10), "blue"] });
+const name = ask({ id: "a2", question: "Which name?" });
+
+describe("a question", () => {
+  const asked = told(fresh, "ask.opened", colour);
+  test("is answered by the option that arrows, j and k, or its number choose", () => {
+    expect(press(asked, "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
+    expect(press(asked, "j", "down", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+    expect(press(asked, "3", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
+    expect(press(asked, "up", "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
+  });
+  test("is answered by what is typed, also what begins with j when it is typed behind the options", () => {
+    expect(press(asked, "g", "r", "j", "7", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "grj7" }]);
+    expect(press(asked, "down", "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
+    expect(press(asked, "down", "down", "down", "down", "enter").effects).toEqual([]);
+    const pasted = update(asked, { type: "paste", text: "two\nlines" }).state;
+    expect(press(pasted, "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "two\nlines" }]);
+    expect(press(press(asked, "x").state, "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
+  });
+  test("stays until it is closed, and is put off by Esc and brought back by Space q", () => {
+    const later = press(asked, "escape").state;
+    expect([textOf(later).includes("Which colour?"), statusText(later)]).toEqual([false, expect.stringContaining("[asking]")]);
+    expect(press(later, "h", "i").state.draft.text).toBe("hi");
+    const back = press(later, "space", "q").state;
+    expect(textOf(back)).toMatch(/─ the agent asks ─[^]*Which colour\?[^]*Esc: later/);
+    const closed = told(back, "ask.closed", colour);
+    expect([closed.asks, statusText(closed).includes("[idle]")]).toEqual([[], true]);
+    expect(press(closed, "space", "q").effects).toEqual([{ type: "list asks" }]);
+    const ended = { type: "turn.ended", turn: { usage: zeroUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
+    expect(told(asked, "turn.ended", ended).asks).toHaveLength(1);
+  });
+  test("is not answered by an Enter that came with it, nor by one that follows another answer", () => {
+    const early = press(asked, "enter");
+    expect([early.effects, early.state.notice?.text]).toEqual([[], "choose first: j, k or its number, or type an answer"]);
+    const second = told(told(press(asked, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }), "ask.closed", colour);
+    expect([textOf(second).includes("Which name?"), press(second, "enter").effects]).toEqual([true, []]);
+    const again = told(press(press(asked, "1").state, "escape").state, "ask.opened", name);
+    expect(press({ ...again, mode: "normal" }, "enter").effects).toEqual([]);
+  });
+  test("takes no key that is meant for the transcript, a command or what follows Space, and says how it is answered", () => {
+    const spawned = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count" });
+    const reading = told(press(spawned, "escape", "[").state, "ask.opened", colour);
+    expect(textOf(reading)).toMatch(/── the agent asks \(Tab answers\): Which colour\? ─/);
+    expect(press(reading, "enter").effects).toMatchObject([{ type: "visit", session: "s-2" }]);
+    expect(press(reading, "j", "k", "]", "1", "o").state).toMatchObject({
+      answer: { text: "" },
+      asking: { at: -1 },
+      toggled: new Set(["s-2"]),
+    });
+    expect(press(reading, "tab", "2", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+    expect(textOf(press(reading, "i").state)).toMatch(/─ the agent asks ─[^]*\[INSERT\]/);
+    const typing = told(press(fresh, "escape", ":", "q").state, "ask.opened", colour);
+    expect(textOf(typing)).toContain("── the agent asks (Esc, then Tab answers): Which colour? ─");
+    expect(press(typing, "enter").effects).toEqual([{ type: "quit" }]);
+    expect(press(told(press(fresh, "space").state, "ask.opened", colour), "f").effects).toMatchObject([{ type: "fork" }]);
+  });
+  test("says who asks and until when it waits", () => {
+    const expiresAt = new Date(2030, 0, 1, 14, 5).getTime();
+    const below = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
+    expect(textOf(told(below, "ask.opened", { ...name, session: "s-2", expiresAt }))).toMatch(
+      /─ codex, asked to count the birds, asks ─[^]*it waits until 14:05/,
+    );
+    expect(textOf(told(fresh, "ask.opened", { ...name, session: "0000-11111111" }))).toContain("─ session 11111111 asks ─");
+  });
+  test("fits on any screen, with its answers in view", () => {
+    const many = ask({ id: "a3", question: "word ".repeat(800), options: Array.from({ length: 30 }, (_, at) => `option ${at}`) });
+    for (const rows of [10, 24, 60])
+      for (const columns of [24, 80]) {
+        const small = { ...told(fresh, "ask.opened", many), size: { columns, rows } };
+        const chosen = press(small, ...Array.from({ length: 30 }, () => "down")).state;
+        expect([textOf(small), textOf(chosen)]).toEqual([expect.stringContaining("1. option 0"), expect.stringContaining("30. option 29")]);
+        expect(textOf(chosen)).toContain("answer >");
+        expect(renderFrame(chosen).rows).toHaveLength(rows);
+      }
+  });
+});
+
+describe("several questions", () => {
+  const both = told(told(fresh, "ask.opened", colour), "ask.opened", name);
+  test("are counted, and Tab goes to the next one", () => {
+    expect(textOf(both)).toMatch(/the agent asks \(1 of 2\)[^]*Which colour\?[^]*Tab: the next question/);
+    const next = press(both, "x", "tab");
+    expect([textOf(next.state).includes("Which name?"), next.state.answer.text]).toEqual([true, ""]);
+    expect(press(next.state, "B", "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
+  });
+  test("keep what is being typed when another one comes or goes", () => {
+    const typing = press(told(fresh, "ask.opened", name), "B").state;
+    expect(press(told(typing, "ask.opened", colour), "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
+    expect(told(told(typing, "ask.opened", colour), "ask.closed", colour).answer.text).toBe("B");
+    expect(told(typing, "ask.closed", name)).toMatchObject({ asks: [], answer: { text: "" } });
+  });
+  test("come back when they are listed, the oldest first", () => {
+    expect(update(fresh, { type: "asks", asks: [name, colour] }).state.asks.map(({ id }) => id)).toEqual(["a2", "a1"]);
+    expect(update(both, { type: "answered", ask: "a1" }).state.asks.map(({ id }) => id)).toEqual(["a2"]);
+  });
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+function ask(parts: Partial<Ask>): Ask {
+  return { id: "a", session: "s-1", turn: "t", call: "c", question: "?", options: [], expiresAt: null, closedAt: null, ...parts } as Ask;
+}
+
+function told(state: State, type: Event["type"], body: object): State {
+  const head = { seq: 1, sessionId: "s-1", turnId: "t", at: 0, type };
+  return update(state, { type: "event", event: (type.startsWith("ask.") ? { ...head, ask: body } : { ...head, ...body }) as Event }).state;
+}
+
+function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
+  const key = (pressed: string): UpdateMessage => {
+    const text = pressed === "space" ? " " : pressed.length === 1 ? pressed : "";
+    return { type: "key", key: { name: pressed, text }, at: 0 };
+  };
+  return names.reduce<{ state: State; effects: Effect[] }>((now, pressed) => update(now.state, key(pressed)), { state, effects: [] });
+}
+
+function textOf(state: State): string {
+  return renderFrame(state)
+    .rows.map((row) => row.map((run) => run.text).join(""))
+    .join("\n");
+}

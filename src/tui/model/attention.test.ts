@@ -1,0 +1,35 @@
+// Who is told what, by which bytes, and what stands in the title.
+import { expect, test } from "bun:test";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Session } from "../../protocol/tree/turn.ts";
+import { titleOf, withAttention } from "./attention.ts";
+import { notification } from "../terminal/notification.ts";
+import { firstState, step, type State } from "./state.ts";
+
+const session = { id: "s-1", name: "fix\x1b]0;evil\x07 it", tip: null } as unknown as Session;
+const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session };
+
+test("a long turn and a question are told, but not to someone who looks", () => {
+  const ended = (tookMs: number) =>
+    ({ type: "turn.ended", sessionId: "s-1", turn: { startedAt: 0, endedAt: tookMs, status: "ok" } }) as unknown as Event;
+  const asks = { type: "ask.opened", sessionId: "s-2", ask: { question: "Which\ncolour?" } } as unknown as Event;
+  const told = (state: State, event: Event) => withAttention(step(state), event).effects;
+  expect(told(fresh, ended(61_000))).toEqual([{ type: "notify", text: "fix it: ok after 1 m 01 s" }]);
+  expect(told(fresh, asks)).toEqual([{ type: "notify", text: "fix it asks: Which colour?" }]);
+  expect([
+    told(fresh, ended(9_999)),
+    told({ ...fresh, isInFront: true }, ended(61_000)),
+    told({ ...fresh, isInFront: true }, asks),
+  ]).toEqual([[], [], []]);
+});
+
+test("a notification can't be anything but one, and tmux gets it in its envelope", () => {
+  expect(["auto", "bell", "off"].map((how) => notification(how as "auto", "done", {}))).toEqual(["\x07", "\x07", ""]);
+  expect(notification("osc", "a\x1b\\\x07b", {})).toBe("\x1b]9;skein: a \\ b\x07");
+  expect(notification("osc", "done", { TMUX: "x" })).toBe("\x1bPtmux;\x1b\x1b]9;skein: done\x07\x1b\\");
+});
+
+test("the title names the session and what it does", () => {
+  expect(titleOf({ ...fresh, session: null })).toBe("skein · new session · idle");
+  expect(titleOf({ ...fresh, activity: "writing" })).toBe("skein · fix it · working");
+});

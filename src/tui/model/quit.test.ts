@@ -1,0 +1,31 @@
+// Leaving while turns run in sessions that are not shown.
+import { expect, test } from "bun:test";
+import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
+import { firstState, type Effect } from "./state.ts";
+
+const fresh = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session: sampleSession("here") };
+const quit: Effect[] = [{ type: "quit" }];
+const typed = [":", "q", "u", "i", "t", "enter"];
+
+test("what would be stopped unseen is told before, once for each turn; what is shown, or ended, is not", () => {
+  const normal = press(fresh, "escape").state;
+  const alone = apply(normal, { type: "running", sessions: ["here"] });
+  expect(press(alone, ...typed).effects).toEqual(quit);
+
+  const one = press(apply(normal, { type: "running", sessions: ["here", "there"] }), ...typed);
+  expect(one.effects).toEqual([]);
+  expect(textOf(one.state)).toContain("── leaving stops a turn in another session: again does it, :agents shows it ");
+  expect(press(one.state, ...typed).effects).toEqual(quit);
+
+  const more = press(apply(one.state, { type: "running", sessions: ["there", "elsewhere"] }), ...typed);
+  expect(more.effects).toEqual([]);
+  expect(textOf(more.state)).toContain("── leaving stops 2 turns in other sessions: again does it, :agents shows them ");
+  expect(press(apply(more.state, { type: "running", sessions: [] }), ...typed).effects).toEqual(quit);
+});
+
+test("Ctrl+C tells it the second time and leaves the third", () => {
+  const left = apply(fresh, { type: "running", sessions: ["there"] });
+  const second = press(left, "ctrl+c", "ctrl+c");
+  expect([second.effects, second.state.notice?.text]).toEqual([[], expect.stringContaining("leaving stops a turn")]);
+  expect(press(second.state, "ctrl+c").effects).toEqual(quit);
+});

@@ -1,0 +1,159 @@
+import { expect, test } from "bun:test";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Node, Part } from "../../protocol/tree/node.ts";
+import { zeroSpent } from "../../protocol/tree/usage.ts";
+import type { SessionBlock } from "./blocks.ts";
+import { blocksOf, turnOf } from "../fixtures/press-keys.ts";
+import {
+  allBlocks,
+  blockAt,
+  blockCount,
+  noBlocks,
+  withSubSessionEvent,
+  withBlocks,
+  withDelta,
+  withNode,
+  withOutput,
+  withSpawned,
+  withStart,
+} from "./transcript.ts";
+
+const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "ls" } };
+const other: Part = { kind: "call", id: "c2", name: "edit", input: { path: "x" } };
+const started = {
+  seq: 1,
+  n: 1,
+  sessionId: "s-1",
+  turnId: "t",
+  at: 1000,
+  type: "tool.started",
+  call: "c1",
+  name: "bash",
+  input: {},
+} as const;
+const usage = { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 };
+
+test("a diff has the name that its call had for the file", () => {
+  const display = "--- /home/me/p/src/a.ts\n+++ /home/me/p/src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts";
+  const named = (path: string) => {
+    const edit: Part = { kind: "call", id: "c1", name: "edit", input: { path } };
+    const result: Part = { kind: "result", call: "c1", name: "edit", text: "edited", isError: false, display };
+    const ended = withNode(withNode(noBlocks, node("n1", "agent", [edit])), node("n2", "tool", [result]));
+    return allBlocks(ended).flatMap((block) => (block.kind === "diff" ? [block.text] : []));
+  };
+  expect(named("./src/a.ts")).toEqual(["--- src/a.ts\n+++ src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts"]);
+  expect([named("/home/me/p/src/a.ts"), named("b.ts")]).toEqual([[display], [display]]);
+});
+
+test("a call that runs changes in its place, and its result settles it with how long it took", () => {
+  const called = withNode(noBlocks, node("n1", "agent", [call, other]));
+  const running = withOutput(withStart(called, started), "c1", "a\n");
+  expect([running.settled === called.settled, blockAt(running, 0)]).toMatchObject([true, { id: "c1", output: "a\n", result: null }]);
+  const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false, display: "--- x\n+++ x\n@@ -1 +1 @@" };
+  const ended = withNode(running, { ...node("n2", "tool", [result]), at: 3500 });
+  expect(allBlocks(ended)).toMatchObject([
+    { id: "c1", output: "", span: { tookMs: 2500 }, result: { text: "a\nb" } },
+    { id: "n2.0.diff", kind: "diff" },
+    { id: "c2", result: null },
+  ]);
+  expect(ended.running.size).toBe(0);
+  expect(withOutput(ended, "nobody", "x")).toBe(ended);
+});
+
+test("what is written stands behind all else, until its node is there", () => {
+  const writing = withDelta(withDelta(withDelta(noBlocks, "thinking", "hm"), "text", "Hel"), "text", "lo");
+  const warned = withBlocks(writing, { id: "w", kind: "note", text: "a warning" });
+  expect(allBlocks(warned).map((block) => ("text" in block ? block.text : ""))).toEqual(["a warning", "hm", "Hello"]);
+  expect(blockCount(withNode(warned, node("n1", "user", [{ kind: "text", text: "wait" }])))).toBe(4);
+  expect(allBlocks(withNode(warned, node("n2", "agent", [{ kind: "text", text: "Hello." }]))).map((block) => block.id)).toEqual([
+    "w",
+    "n2.0",
+  ]);
+});
+
+test("a sub-session's block lives with it", () => {
+  const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "look", call: "c" } as const;
+  const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0 };
+  let transcript = withSpawned(noBlocks, { ...head, ...spawned });
+  const tell = (body: object) => {
+    transcript = withSubSessionEvent(transcript, { seq: 1, n: 1, sessionId: "s-2", turnId: "t", at: 0, ...body } as Event);
+    return blockAt(transcript, 0);
+  };
+  expect(tell({ type: "text.delta", text: "reading\nthe tests" })).toMatchObject({ doing: "reading\nthe tests" });
+  expect(tell({ type: "ask.opened" })).toMatchObject({ state: "asking" });
+  expect(tell({ type: "ask.closed" })).toMatchObject({ state: "running" });
+  expect(tell({ type: "turn.paused" })).toMatchObject({ state: "paused" });
+  expect(tell({ type: "turn.resumed" })).toMatchObject({ state: "running" });
+  expect(tell({ type: "node.added", node: { ...node("n1", "agent", []), usage, costUsd: 0.5 } })).toMatchObject({
+    spent: zeroSpent,
+    current: { usage, costUsd: 0.5 },
+  });
+  expect(tell({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
+    current: { costUsd: null },
+  });
+  const said = node("n3", "agent", [{ kind: "text", text: "all of it, also what was not heard" }]);
+  expect(tell({ type: "node.added", node: { ...said, usage } })).toMatchObject({ doing: "all of it, also what was not heard\n" });
+  expect(tell({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ doing: "\nbash(…)\n" });
+  expect(tell({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ doing: "x".repeat(400) });
+  expect(tell({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
+    state: "ok",
+    spent: { usage, costUsd: 1 },
+    current: zeroSpent,
+  });
+  transcript = withSpawned(transcript, { ...head, ...spawned, task: "look again" });
+  expect([blockCount(transcript), blockAt(transcript, 0)]).toMatchObject([1, { state: "running", spent: { costUsd: 1 } }]);
+  expect(tell({ type: "turn.ended", turn: { status: "network", usage, costUsd: 2 } })).toMatchObject({
+    state: "network",
+    spent: { costUsd: 3 },
+  });
+  expect(withSubSessionEvent(transcript, { sessionId: "s-3", type: "text.delta", text: "x" } as Event)).toBe(transcript);
+});
+
+test("a sub-session that is read back stands where it began, and not where the path left its turn before that", () => {
+  const spawn: Part = { kind: "call", id: "c1", name: "spawn_session", input: {} };
+  const result: Part = { kind: "result", call: "c1", name: "spawn_session", text: "3", isError: false };
+  const said = (id: string, at: number, author: Node["author"], part: Part, turn = "t-1"): Node => ({
+    ...node(id, author, [part]),
+    at,
+    turn,
+  });
+  const text = (words: string): Part => ({ kind: "text", text: words });
+  const path = [
+    said("n1", 1, "user", text("go")),
+    said("n2", 2, "agent", spawn),
+    said("n3", 5, "tool", result),
+    said("n4", 6, "agent", text("done")),
+  ];
+  const child = {
+    turn: "t-1",
+    agent: "codex",
+    task: "count",
+    seq: 4,
+    state: "ok",
+    spent: zeroSpent,
+    current: zeroSpent,
+    said: "3",
+  } as const;
+  const spawned = [
+    { ...child, id: "s-2", createdAt: 3 },
+    { ...child, id: "s-3", createdAt: 7 },
+  ];
+  const turn = turnOf({ tip: "n4" });
+  expect(blocksOf(path, [turn], spawned).map(({ id }) => id)).toEqual(["n1.0", "c1", "s-2", "n4.0", "s-3", "turn-t-1"]);
+  expect(blocksOf(path, [turn], spawned)[2]).toEqual({ id: "s-2", kind: "session", ...only(child), doing: "3\n" });
+  const early = [...path.slice(0, 2), said("n5", 9, "user", text("no"), "t-2")];
+  expect(blocksOf(early, [turn, turnOf({ id: "t-2", endedAt: null, tip: "n5" })], spawned).map(({ id }) => id)).toEqual([
+    "n1.0",
+    "c1",
+    "turn-t-1",
+    "n5.0",
+  ]);
+});
+
+function only<T extends Pick<SessionBlock, "agent" | "task" | "state" | "spent" | "current">>({ agent, task, state, spent, current }: T) {
+  return { agent, task, state, spent, current };
+}
+
+function node(id: string, author: Node["author"], parts: Part[]): Node {
+  return { id, parent: null, tree: "t", session: "s-1", turn: null, at: 0, author, parts };
+}

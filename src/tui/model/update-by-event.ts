@@ -1,0 +1,143 @@
+// What a turn tells, on the screen, and what the sub-sessions below it do.
+import { formatDuration } from "../../kit/text/duration.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { EnforcedPolicy } from "../../protocol/api/policy.ts";
+import type { Turn } from "../../protocol/tree/turn.ts";
+import { addSpent, addUsage, zeroUsage } from "../../protocol/tree/usage.ts";
+import { withAsk, withAsks, withoutAsk } from "./asks.ts";
+import { turnBlocks } from "./blocks.ts";
+import { step, withNotice, type State, type UpdateResult } from "./state.ts";
+import {
+  blockCount,
+  withSubSessionEvent,
+  withBlocks,
+  withDelta,
+  withDraft,
+  withNode,
+  withOutput,
+  withSpawned,
+  withStart,
+  withoutWriting,
+} from "./transcript.ts";
+
+export function updateByEvent(state: State, event: Event): UpdateResult {
+  if (event.sessionId !== state.session?.id) return step(state);
+  if (event.type === "ask.opened" || event.type === "ask.closed") return step(asking(state, event));
+  if (event.type === "session.spawned")
+    return step({ ...state, transcript: withSpawned(state.transcript, event), activity: "sub-session" });
+  const reload = isPartial(state, event) ? [{ type: "reload" } as const] : [];
+  return step(
+    withoutRetry(state, shown(state, event)),
+    ...reload,
+    ...(mayHaveTicked(state, event) ? [{ type: "read plan" } as const] : []),
+  );
+}
+
+/** When a request is tried again is of no interest as soon as it was. */
+function withoutRetry(before: State, now: State): State {
+  const isOver = before.activity === "retrying" && now.activity !== "retrying" && now.notice === before.notice;
+  return isOver ? { ...now, notice: null } : now;
+}
+
+/** Whatever a tool did, it may have been to the plan. */
+function mayHaveTicked({ session }: State, event: Event): boolean {
+  return session?.plan !== undefined && (event.type === "turn.ended" || (event.type === "node.added" && event.node.author === "tool"));
+}
+
+/** A sub-session of the one that is shown: what it does goes to its block, and it may ask something, too. */
+export function updateBySubSession(state: State, event: Event): UpdateResult {
+  const transcript = withSubSessionEvent(state.transcript, event);
+  const told = transcript === state.transcript ? state : { ...state, transcript };
+  return step(event.type === "ask.opened" || event.type === "ask.closed" ? asking(told, event) : told);
+}
+
+/** Somebody moved the session meanwhile, or what the turn's sub-sessions used was not told. */
+function isPartial({ session }: State, event: Event): boolean {
+  if (event.type === "turn.started") return event.turn.parent !== (session?.tip ?? null);
+  return event.type === "turn.ended" && event.below === undefined;
+}
+
+function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
+  const { transcript } = state;
+  switch (event.type) {
+    case "turn.started":
+      return {
+        ...state,
+        ...held(state, event.turn),
+        session: event.session,
+        activity: "waiting",
+        isInterrupted: false,
+        usage: zeroUsage,
+      };
+    case "node.added": {
+      const usage = event.node.usage === undefined ? state.usage : addUsage(state.usage, event.node.usage);
+      const session = state.session === null ? null : { ...state.session, tip: event.node.id };
+      return { ...state, session, transcript: withNode(transcript, event.node), usage };
+    }
+    case "text.delta":
+      return { ...state, transcript: withDelta(transcript, "text", event.text), activity: "writing" };
+    case "thinking.delta":
+      return { ...state, transcript: withDelta(transcript, "thinking", event.text), activity: "thinking" };
+    case "call.started":
+      return { ...state, activity: oneLine(event.name, 20) };
+    case "tool.started":
+      return { ...state, transcript: withStart(transcript, event), activity: oneLine(event.name, 20) };
+    case "tool.output":
+      return { ...state, transcript: withOutput(transcript, event.call, event.text) };
+    case "tool.denied":
+      return withNotice(state, oneLine(event.text, 300), "error");
+    case "model.retried":
+      return withNotice(
+        { ...state, transcript: withoutWriting(transcript), activity: "retrying" },
+        `attempt ${event.attempt + 1} in ${formatDuration(event.waitMs)}: ${oneLine(event.error.message, 300)}`,
+        "error",
+      );
+    case "warning.raised":
+      return {
+        ...state,
+        transcript: withBlocks(transcript, { id: `warning-${blockCount(transcript)}`, kind: "note", text: event.message }),
+      };
+    case "turn.paused":
+      return { ...state, activity: "paused" };
+    case "turn.resumed":
+      return { ...state, activity: "waiting" };
+    case "draft.shown":
+      return { ...state, transcript: withDraft(transcript, event.key, event.text) };
+    case "queue.changed":
+      return { ...state, queue: event.queue };
+    case "turn.ended":
+      return {
+        ...state,
+        session: event.session,
+        transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
+        activity: null,
+        runner: null,
+        ...withAsks(
+          state,
+          state.asks.filter((ask) => ask.session === event.sessionId),
+        ),
+        notice: state.notice?.isError === true ? state.notice : null,
+        usage: event.turn.usage,
+        total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: zeroUsage, costUsd: 0 }),
+        sandbox: held(state, event.turn).sandbox,
+      };
+  }
+}
+
+function asking(state: State, { type, ask }: Extract<Event, { type: "ask.opened" | "ask.closed" }>): State {
+  return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
+}
+
+export function netOfTurn({ policy, enforced }: Turn): State["held"] {
+  return enforced === null ? null : { asked: policy.net, net: enforced.net };
+}
+
+function held(state: State, turn: Turn): Pick<State, "sandbox" | "held"> {
+  return { sandbox: turn.enforced === null ? state.sandbox : sandboxState(turn.enforced), held: netOfTurn(turn) ?? state.held };
+}
+
+/** What the kernel really holds in that turn. */
+export function sandboxState({ tier, missing }: EnforcedPolicy): State["sandbox"] {
+  return tier === "none" ? "off" : missing.length > 0 ? "partly" : "on";
+}

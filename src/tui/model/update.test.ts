@@ -1,0 +1,249 @@
+// State, keys, state: what a person presses and what a turn tells, without a screen.
+import { describe, expect, test } from "bun:test";
+import type { Event } from "../../protocol/tree/event.ts";
+import type { Node, Part } from "../../protocol/tree/node.ts";
+import { defaultPolicy } from "../../protocol/api/policy.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import { screenCommands } from "../keys/commands.ts";
+import { blocksOf } from "../fixtures/press-keys.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "./state.ts";
+import { allBlocks } from "./transcript.ts";
+import { update } from "./update.ts";
+import { renderFrame } from "../views/screen.ts";
+import { statusText } from "../views/status.ts";
+
+const size = { columns: 80, rows: 24 };
+const fresh = firstState({ size, net: "off", sandbox: "on" });
+const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
+
+describe("typing", () => {
+  test("a message is sent by Enter and the prompt is empty again", () => {
+    const { state, effects } = press(fresh, "h", "i", "enter");
+    expect({ text: state.draft.text, effects, activity: state.activity }).toEqual({
+      text: "",
+      effects: [
+        { type: "start", prompt: "hi", images: [] },
+        { type: "remember", text: "hi" },
+      ],
+      activity: "starting",
+    });
+  });
+  test("a message to a turn that runs is steered into it", () => {
+    const running = { ...fresh, session, activity: "writing" };
+    expect(press(running, "x", "enter").effects[0]).toEqual({ type: "steer", session: "s-1", text: "x" });
+  });
+  test("a message that was not taken is typed again", () => {
+    const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", draft: "hi", text: "busy", hint: null });
+    expect([refused.draft.text, refused.activity, refused.transcript.settled.at(-1)?.kind]).toEqual(["hi", null, "error"]);
+  });
+  test("Esc and a key that arrive as one are both pressed, unless Alt means something", () => {
+    const { state } = press(press(fresh, "a", "b").state, "alt+I", "x");
+    expect([state.mode, state.draft.text]).toEqual(["insert", "xab"]);
+    expect(press(fresh, "a", "alt+space", "c").effects.at(-1)).toEqual({ type: "clear" });
+    expect(press(fresh, "a", "space", "b", "alt+b", "x").state.draft.text).toBe("a xb");
+    const running = { ...fresh, mode: "normal" as const, session, activity: "bash" };
+    expect(press(running, "alt+j").effects).toEqual([]);
+  });
+  test("a paste is text, whatever is in it", () => {
+    expect(apply(fresh, { type: "paste", text: " :quit\n" }).draft.text).toBe(" :quit\n");
+  });
+});
+
+describe("the space leader", () => {
+  test("does what its second key means, in Normal mode and on an empty prompt", () => {
+    for (const mode of ["normal", "insert"] as const)
+      expect(press({ ...fresh, mode }, "space", "c").effects.at(-1)).toEqual({ type: "clear" });
+  });
+  test("shows what it offers after 200 ms and ends after a second", () => {
+    const begun = press({ ...fresh, mode: "normal" }, "space").state;
+    const shown = apply(begun, { type: "tick", at: 200 });
+    expect([apply(begun, { type: "tick", at: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
+    expect(textOf(shown)).toContain("n  network for the tools");
+    expect(apply(shown, { type: "tick", at: 1000 }).leader).toBeNull();
+  });
+  test("never eats a space that was typed", () => {
+    expect(press(fresh, "space", "z").state.draft.text).toBe(" z");
+    expect(apply(press(fresh, "space").state, { type: "tick", at: 1000 }).draft.text).toBe(" ");
+    expect(press(fresh, "a", "space", "c").state.draft.text).toBe("a c");
+    expect(apply(press(fresh, "space").state, { type: "paste", text: "n" }).draft.text).toBe(" n");
+  });
+});
+
+describe("commands", () => {
+  test("are typed after a colon, and a beginning that means only one is enough", () => {
+    expect(press({ ...fresh, mode: "normal" }, ":", "q", "enter").effects).toEqual([{ type: "quit" }]);
+    expect(press({ ...fresh, mode: "normal" }, ":", ...Array.from("net"), "space", ...Array.from("on"), "enter").state.net).toBe("on");
+  });
+  test("that are none are told, with the nearest", () => {
+    expect(press({ ...fresh, mode: "normal" }, ":", ...Array.from("clera"), "enter").state.notice?.text).toBe(
+      "no command :clera; did you mean :clear?",
+    );
+  });
+  test("have no name and no key twice", () => {
+    const names = screenCommands.map(({ name }) => name);
+    expect(names.filter((name) => !/^[a-z]+(-[a-z]+)*$/.test(name) || names.indexOf(name) !== names.lastIndexOf(name))).toEqual([]);
+    const keys = screenCommands.flatMap((command) => command.keys ?? []);
+    const leaders = screenCommands.flatMap((command) => command.leader ?? []);
+    expect([new Set(keys).size, new Set(leaders).size]).toEqual([keys.length, leaders.length]);
+  });
+});
+
+describe("Ctrl+C", () => {
+  test("stops the turn, and leaves when it is pressed again within two seconds", () => {
+    const running = { ...fresh, session, activity: "writing" };
+    const once = press(running, "ctrl+c");
+    expect(once.effects).toEqual([{ type: "cancel", session: "s-1" }]);
+    expect(update(once.state, key("ctrl+c", 2000)).effects).toEqual([{ type: "quit" }]);
+    expect(update(once.state, key("ctrl+c", 2001)).effects).toEqual([{ type: "cancel", session: "s-1" }]);
+  });
+});
+
+describe("a turn", () => {
+  const started = apply(fresh, { type: "begun", session });
+  test("streams into a block that its node takes the place of", () => {
+    const streamed = tell(started, { type: "text.delta", text: "Hel" }, { type: "text.delta", text: "lo" });
+    expect(streamed.transcript.writing).toMatchObject([{ kind: "text", text: "Hello", isLive: true }]);
+    const recorded = tell(streamed, { type: "node.added", node: node("agent", [{ kind: "text", text: "Hello." }]) });
+    expect(allBlocks(recorded.transcript)).toEqual([{ id: "n-1.0", kind: "text", text: "Hello." }]);
+  });
+  test("shows a call on one line with its result, and opens it when it is asked to", () => {
+    const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "ls" } };
+    const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false };
+    const done = tell(started, { type: "node.added", node: node("agent", [call]) }, { type: "node.added", node: node("tool", [result]) });
+    expect(textOf(done)).toContain("> bash(ls) -- a b");
+    const focused = press({ ...done, mode: "normal" }, "[").state;
+    const opened = press(focused, "enter").state;
+    expect(textOf(opened)).toMatch(/v bash\(ls\)[^]*│ a\n[^]*│ b\n/);
+    expect(textOf(press(opened, "o").state)).toBe(textOf(focused));
+    expect(textOf(press(done, "ctrl+o").state)).toContain("v bash(ls)");
+  });
+  test("that is tried again says when, and why, until it was", () => {
+    const retried = tell(started, { type: "model.retried", attempt: 1, waitMs: 1500, error: { kind: "overloaded", message: "busy" } });
+    expect(textOf(retried)).toMatch(/── attempt 2 in 1\.5 s: busy ─[^]*\[retrying\]/);
+    for (const next of [{ type: "text.delta", text: "Hello" } as const, { type: "turn.ended", turn: turn({}), session } as const])
+      expect(textOf(tell(retried, next))).not.toContain("attempt 2");
+  });
+  test("of another session changes nothing but the questions", () => {
+    const other = { ...event({ type: "text.delta", text: "old" }), sessionId: "s-0" };
+    expect(apply(started, { type: "event", event: other })).toBe(started);
+  });
+  test("adds up in the status bar", () => {
+    const usage = { input: 434, output: 567, cacheRead: 800, cacheWrite: 0 };
+    const wide = { ...started, size: { ...started.size, columns: 120 } };
+    const ended = tell(wide, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
+    expect(statusText(ended)).toBe("[INSERT] [idle] [i:1234(c:800) o:567 | total i:1234 o:567 $0.42] [NET: off] [SANDBOX: on]");
+    const twice = tell(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
+    expect(statusText(twice)).toContain("| total i:2468 o:1134 $?]");
+  });
+  test("leaves mode and walls in the status bar, however much was used and however narrow it is", () => {
+    const usage = { input: 43_400, output: 25_670, cacheRead: 1_800_000, cacheWrite: 0 };
+    const ended = tell(started, { type: "turn.ended", turn: turn({ usage, costUsd: 12.42 }), session });
+    const at = (columns: number) => statusText({ ...ended, size: { ...ended.size, columns } });
+    expect(at(200)).toBe("[INSERT] [idle] [i:1843400(c:1800000) o:25670 | total i:1843400 o:25670 $12.42] [NET: off] [SANDBOX: on]");
+    expect(at(80)).toBe("[INSERT] [idle] [i:1.8M(c:1.8M) o:25.7k | $12.42] [NET: off] [SANDBOX: on]");
+    expect(at(49)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
+    expect(at(40)).toBe("[INSERT] [idle] [NET: off] [SANDBOX: on]");
+    expect(at(39)).toBe("[INSERT] [NET: off] [SANDBOX: on]");
+  });
+  test("that asks is answered in an overlay, but never by what is typed into a message", () => {
+    const ask = { id: "a1", session: "s-1", question: "Which colour?", options: ["red", "blue"], closedAt: null } as never;
+    const typing = tell(press(started, "d", "r").state, { type: "ask.opened", ask });
+    const typed = press(typing, "2").state;
+    expect(textOf(typed)).toContain("> dr2\n[INSERT] [asking]");
+    expect(textOf(typing)).toContain("── the agent asks: send the message first, or Esc and Tab, to answer ─");
+    expect(textOf(press(typed, "enter").state)).toMatch(/Which colour\?[^]*answer >[^]*>\n\[INSERT\] \[asking\]/);
+    const asked = press(typing, "escape", "tab").state;
+    expect(textOf(asked)).toMatch(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*> dr\n\[NORMAL\] \[asking\]/);
+    const answered = press(asked, "2", "enter");
+    expect(answered.effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+    expect(tell(answered.state, { type: "ask.closed", ask }).asks).toEqual([]);
+  });
+});
+
+describe("the view", () => {
+  const many = Array.from({ length: 100 }, (_, at) => ({ ...node("user", [{ kind: "text" as const, text: `line ${at}` }]), id: `n${at}` }));
+  const full = apply({ ...fresh, mode: "normal" }, { type: "opened", session, blocks: blocksOf(many), turns: [] });
+  test("follows what is added only from the end", () => {
+    const more: Told = { type: "node.added", node: { ...node("user", [{ kind: "text", text: "more" }]), id: "x" } };
+    expect(textOf(tell(full, more))).toContain("▌ more");
+    const up = press(full, "k").state;
+    const rows = (state: State) => renderFrame(state).rows.slice(0, 20);
+    expect(rows(tell(up, more))).toEqual(rows(up));
+    expect(textOf(press(tell(up, more), "G").state)).toContain("▌ more");
+  });
+  test("goes to the beginning with gg, and no further", () => {
+    const top = press(full, "g", "g", "k").state;
+    expect([textOf(top).split("\n")[0], press(full, "g", "j").state.pending]).toEqual(["  ▌ line 0", null]);
+  });
+  test("keeps the last that was said in view above a question", () => {
+    const ask = { id: "a1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
+    const [above] = textOf(press(tell(full, { type: "ask.opened", ask }), "tab").state).split("┌─ the agent asks");
+    expect(above).toEndWith("  ▌ line 99\n");
+  });
+  test("shows all of the help at 80 × 24, line by line", () => {
+    const seen = Array.from({ length: 80 }).reduce<{ state: State; text: string }>(
+      ({ state, text }) => ({ state: press(state, "j").state, text: text + textOf(state) }),
+      { state: press(full, "?").state, text: "" },
+    );
+    expect(screenCommands.filter((command) => !seen.text.includes(` ${command.summary} `)).map((command) => command.summary)).toEqual([]);
+    expect(seen.text).not.toContain("… │");
+    expect(textOf(press(seen.state, "G", "k", "j").state)).toBe(textOf(press(seen.state, "G").state));
+    expect(textOf(press(seen.state, "G", "k").state)).not.toBe(textOf(press(seen.state, "G").state));
+    expect(press(seen.state, "escape").state.overlay).toBeNull();
+  });
+  const help = { kind: "reader" as const, title: "help", lines: null, top: 0 };
+  test("is as high and never wider than the terminal, at every size", () => {
+    for (const columns of [20, 40, 80, 200])
+      for (const rows of [8, 24, 60]) {
+        const picture = renderFrame(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));
+        expect(picture.rows).toHaveLength(rows);
+        expect(picture.rows.filter((row) => Bun.stringWidth(row.map((run) => run.text).join("")) > columns)).toEqual([]);
+      }
+  });
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+type Told = { [T in Event["type"]]: Omit<Extract<Event, { type: T }>, "seq" | "n" | "sessionId" | "turnId" | "at"> }[Event["type"]];
+
+function apply(state: State, message: UpdateMessage): State {
+  return update(state, message).state;
+}
+
+function tell(state: State, ...told: Told[]): State {
+  return told.reduce((now, each) => apply(now, { type: "event", event: event(each) }), state);
+}
+
+function event(body: Told): Event {
+  return { seq: 1, n: 1, sessionId: "s-1", turnId: "t-1", at: 0, ...body } as Event;
+}
+
+function key(name: string, at = 0): UpdateMessage {
+  return { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, at };
+}
+
+function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
+  return names.reduce<{ state: State; effects: Effect[] }>((now, name) => update(now.state, key(name)), { state, effects: [] });
+}
+
+function textOf(state: State): string {
+  return renderFrame(state)
+    .rows.map((row) =>
+      row
+        .map((run) => run.text)
+        .join("")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function node(author: Node["author"], parts: Part[]): Node {
+  return { id: "n-1", parent: null, tree: "t", session: "s-1", turn: "t-1", at: 0, author, parts };
+}
+
+function turn(rest: Partial<Turn>): Turn {
+  const spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0, steps: 1 };
+  const ids = { id: "t-1", session: "s-1", parent: null, tip: null, nativeId: null };
+  const ended = { startedAt: 0, endedAt: 1, status: "ok" as const, error: null, enforced: null };
+  return { ...ids, agent: "native", model: null, policy: defaultPolicy, ...spent, ...ended, ...rest };
+}

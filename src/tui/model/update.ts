@@ -1,0 +1,195 @@
+// What happens to the state: a message in, the next state and what is to be done outside. Pure: no clock, no Api, no screen.
+import { stripAnsi } from "../../kit/text/ansi.ts";
+import { insertText } from "../../kit/text/line-edit.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import { addSpent, zeroSpent, zeroUsage } from "../../protocol/tree/usage.ts";
+import { expandChips } from "../composer/chips.ts";
+import { costsTitle } from "../keys/commands.ts";
+import { withFiles } from "../composer/menu.ts";
+import { attach, paste, restoreInput } from "../composer/type.ts";
+import { restoreDraft } from "../composer/unsent.ts";
+import { focusedAsk, handleAskPaste, withFocusedAsk, withAsks, withoutAsk } from "./asks.ts";
+import { withAttention } from "./attention.ts";
+import type { Block } from "./blocks.ts";
+import { showComparison } from "../overlays/comparison.ts";
+import { handleOverlayKey, markOverlaySlow, updateOverlay, handleOverlayWheel } from "../overlays/index.ts";
+import { withItems } from "../overlays/picker.ts";
+import { scrollBy } from "./scroll.ts";
+import { step, withNotice, type ImagesMessage, type UpdateMessage, type SessionOpened, type State, type UpdateResult } from "./state.ts";
+import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
+import { runSearch } from "../search/search.ts";
+import { netOfTurn, updateBySubSession, updateByEvent, sandboxState } from "./update-by-event.ts";
+import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
+
+export function update(state: State, message: UpdateMessage): UpdateResult {
+  switch (message.type) {
+    case "key":
+      return pressKey(state, message.key, message.at);
+    case "paste":
+      return pasted(endLeader(state), stripAnsi(message.text));
+    case "wheel":
+      return state.overlay === null ? step(scrollBy(state, message.by)) : handleOverlayWheel(state, state.overlay, message.by);
+    case "resized":
+      return step({ ...state, size: message.size });
+    case "in front":
+      return step({ ...state, isInFront: message.isInFront });
+    case "images":
+    case "not drawn":
+      return step(withImages(state, message));
+    case "tick":
+      return step(leaderTick(markOverlaySlow(state), message.at));
+    case "opened":
+      return step(opened(state, message));
+    case "begun":
+      return step({ ...state, session: message.session });
+    case "event":
+      return withAttention(updateByEvent(state, message.event), message.event);
+    case "below":
+      return message.session === state.session?.id ? withAttention(updateBySubSession(state, message.event), message.event) : step(state);
+    case "runner":
+      return step(state.session?.id === message.session ? { ...state, runner: message.runner } : state);
+    case "running":
+      return step({ ...state, running: message.sessions });
+    case "connection":
+      return step({ ...state, isLost: message.is === "lost" });
+    case "history":
+      return step({ ...state, composer: { ...state.composer, history: message.entries } });
+    case "unsent":
+      return restoreDraft(state, message);
+    case "found files":
+      return step(withFiles(state, message));
+    case "attached":
+      return attach(message.problem === null ? state : withNotice(state, message.problem, "error"), message);
+    case "went":
+      return step(withNotice({ ...state, overlay: null, visit: null }, message.text));
+    case "renamed":
+      return step(state.session?.id === message.session.id ? { ...state, session: message.session } : state);
+    case "compared":
+      return step(showComparison(state, message.comparison));
+    case "visited":
+      return step(visited(state, message.visit));
+    case "asked":
+      return step(withFocusedAsk({ ...state, overlay: null }, message.ask));
+    case "asks":
+      return step(message.asks.toReversed().reduce(withFocusedAsk, state));
+    case "answered":
+      return step(withoutAsk(state, message.ask));
+    case "agents":
+    case "sessions":
+    case "tree":
+      return updateOverlay(state, message);
+    case "planning":
+      return step({ ...state, isPlanning: message.isOn, net: message.net });
+    case "steps":
+      return step(withSteps(state, message));
+    case "plan shown":
+      return step({ ...state, overlay: { kind: "plan", text: message.text, top: 0 } });
+    case "net":
+      return step({ ...state, net: message.net });
+    case "taken back":
+      return restoreInput(state, message);
+    case "listed":
+      return step(withItems(state, message.purpose, message.items));
+    case "costs":
+      return step(withCosts(state, message.lines));
+    case "told":
+      return step(withNotice(state, oneLine(message.text, 300), message.isError === true ? "error" : "told"));
+    case "failed":
+      return step(failed(state, message));
+    case "refused":
+      return step({ ...restored(failed(state, message), message.draft), activity: state.activity === "starting" ? null : state.activity });
+  }
+}
+
+function withImages(state: State, message: ImagesMessage): State {
+  const { images } = state;
+  if (message.type === "images") return { ...state, images: { ...images, canDraw: message.canDraw } };
+  const failed = new Set(images.failed).add(message.block);
+  return withNotice({ ...state, images: { ...images, failed } }, `an image can't be drawn: ${oneLine(message.problem, 200)}`);
+}
+
+function visited(state: State, visit: State["visit"]): State {
+  return { ...state, overlay: null, visit, mode: visit === null ? (state.visit?.mode ?? state.mode) : "normal" };
+}
+
+function pasted(state: State, text: string): UpdateResult {
+  const line = text.replace(/\s+/g, " ");
+  if (state.overlay !== null) return handleOverlayKey(state, state.overlay, { name: "paste", text: line });
+  const ask = focusedAsk(state);
+  if (ask !== null) return step(handleAskPaste(state, ask, text));
+  if (state.mode === "command") return step({ ...state, commandLine: insertText(state.commandLine, line) });
+  if (state.mode === "search" && state.search !== null)
+    return step(runSearch(state, state.search, insertText(state.search.line, line.trim())));
+  return paste(state, text);
+}
+
+function opened(state: State, message: SessionOpened): State {
+  const { session, turns, open = null, asks = [], queue = [], below = zeroSpent } = message;
+  const ended = turns.filter((turn) => turn.endedAt !== null);
+  const last = turns.at(-1);
+  const isInterrupted = open === null ? last?.status === "killed" : open.state === "interrupted";
+  const isRunning = open !== null && !isInterrupted;
+  const isSame = session !== null && session.id === state.session?.id;
+  return {
+    ...state,
+    session,
+    transcript: standing(message),
+    ...(isSame ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),
+    activity: isRunning ? (open.state === "paused" ? "paused" : "working") : isSame && state.activity === "starting" ? "starting" : null,
+    runner: message.runner ?? null,
+    isInterrupted,
+    held: (last === undefined ? null : netOfTurn(last)) ?? state.held,
+    sandbox: last?.enforced == null ? state.sandbox : sandboxState(last.enforced),
+    queue,
+    ...withAsks(state, asks),
+    usage: last?.usage ?? zeroUsage,
+    total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
+  };
+}
+
+/** A plan that is being read changes while it is. */
+function withSteps(state: State, { session, steps, plan }: Extract<UpdateMessage, { type: "steps" }>): State {
+  if (session !== (state.session?.id ?? null)) return state;
+  const { overlay } = state;
+  return { ...state, steps, overlay: overlay?.kind === "plan" && plan !== undefined ? { ...overlay, text: plan } : overlay };
+}
+
+/** Unless they were closed meanwhile. */
+function withCosts(state: State, lines: readonly string[]): State {
+  const { overlay } = state;
+  return overlay?.kind === "reader" && overlay.title === costsTitle ? { ...state, overlay: { ...overlay, lines } } : state;
+}
+
+/** The path, and what is being written; the feed of a turn that runs tells that once more. */
+function standing({ blocks, open = null }: SessionOpened): State["transcript"] {
+  const path: State["transcript"] = { ...noBlocks, settled: blocks };
+  const begun = (open?.drafts ?? []).reduce((shown, { key, text }) => withDraft(shown, key, text), path);
+  if (open?.state !== "interrupted") return begun;
+  const text = "The process that ran this turn is gone; it had come this far.";
+  return { ...begun, writing: [...begun.writing, { id: "interrupted", kind: "note", text, isLive: true }] };
+}
+
+/** What went wrong in a session that is not shown any more is told without mixing it with this one. */
+function failed(state: State, { session, text, hint }: { session?: string; text: string; hint: string | null }): State {
+  if (session !== undefined && state.session !== null && session !== state.session.id)
+    return withNotice(state, oneLine(`session ${shortId(session)}: ${text}`, 300), "error");
+  if (state.overlay !== null || state.isLost)
+    return withNotice(state, oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), "error");
+  const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
+  return { ...state, transcript: withBlocks(state.transcript, block) };
+}
+
+/** A message that was not taken is typed again, as it was, before what has been typed since. */
+function restored(state: State, text: string): State {
+  const { draft, composer } = state;
+  const { sent } = composer;
+  const isSame = sent !== null && expandChips(sent.draft.text, sent.chips).trim() === text;
+  const typed = isSame ? sent.draft.text : text;
+  const chips = isSame ? [...sent.chips, ...composer.chips] : composer.chips;
+  return {
+    ...state,
+    draft: { text: typed + draft.text, cursor: typed.length + draft.cursor },
+    composer: { ...composer, chips, undo: [], sent: null },
+  };
+}

@@ -1,0 +1,199 @@
+// Choosing a model, an agent or a command, and what a session has cost: state, keys, state, and what the Api is asked.
+import { describe, expect, test } from "bun:test";
+import type { Api } from "../../protocol/api/api.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import type { EffectContext } from "../effects/effect-context.ts";
+import { runEffect } from "../effects/index.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
+import { update } from "../model/update.ts";
+import { renderFrame } from "../views/screen.ts";
+
+const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), mode: "normal" };
+const session = { id: "s-1", name: "main", tip: null, agent: "native", model: "anthropic/claude-sonnet" } as Session;
+
+describe("the model picker", () => {
+  test("has what answers now first, then what is ready, then what lacks a key, with its variable", async () => {
+    const shown = await opened("space", "m");
+    const rows = textOf(shown.state)
+      .split("\n")
+      .filter((row) => row.includes("/"));
+    expect(rows.map((row) => row.slice(2, -2).trimEnd())).toEqual([
+      "● anthropic/claude-sonnet   200k   $3.00 in  $15.00 out",
+      "  anthropic/claude-haiku    200k   $0.80 in   $4.00 out",
+      "  openai/gpt                1.1M   set OPENAI_API_KEY",
+    ]);
+    const picked = press(shown.state, "h", "a", "i", ":", "h", "i", "g", "h", "enter");
+    expect([picked.effects, picked.state.overlay]).toEqual([[{ type: "model", name: "anthropic/claude-haiku:high" }], null]);
+    expect(press(shown.state, "h", "a", "i", ":", "h", "enter").state.notice?.text).toBe('no effort "h": low, medium, high, xhigh, max');
+    expect(press(shown.state, "enter").effects).toEqual([{ type: "model", name: "anthropic/claude-sonnet" }]);
+  });
+  test("is not filled when something else was opened meanwhile", async () => {
+    const asked = press(fresh, "space", "m").state;
+    const other = press(asked, "escape", "?").state;
+    expect(apply(other, { type: "listed", purpose: "models", items: [] })).toBe(other);
+  });
+  test("is left out when a name is typed", () => {
+    expect(press(fresh, ":", ...Array.from("model x/y"), "enter").effects).toEqual([{ type: "model", name: "x/y" }]);
+  });
+});
+
+test("the agent picker tells versions and what stands in the way", async () => {
+  const { state } = await opened(":", ...Array.from("agent"), "enter");
+  expect(textOf(state)).toMatch(/● native +0\.1\.0 +ANTHROPIC_API_KEY[^]* claude +2\.1 +no key and no sign-in/);
+  expect(textOf(press(state, "down").state)).toContain("set ANTHROPIC_API_KEY or sign in");
+});
+
+test("a command after the colon is completed by Tab, as far as it is clear", () => {
+  const at = (text: string) => press(fresh, ":", ...Array.from(text), "tab").state;
+  expect([at("bud").commandLine.text, at("p").commandLine.text, at("zz").notice?.text]).toEqual([
+    "budget ",
+    "p",
+    "no command begins with :zz",
+  ]);
+  expect(at("p").notice?.text).toBe("plan, palette");
+});
+
+test("a shell command leaves the model that was chosen for the next turn", async () => {
+  const turn = { agent: "native", model: "x/y", policy: {}, timeoutMs: null };
+  const shell = { bash: { execute: async function* () {} } };
+  const doing = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as EffectContext;
+  await runEffect(doing, { type: "execute", command: "ls", draft: "!ls" });
+  expect(turn).toMatchObject({ agent: "native", model: "x/y" });
+});
+
+describe("costs", () => {
+  test("stand turn by turn with what came from the cache, with sub-sessions and the limit", async () => {
+    const { state } = await opened("space", "b");
+    const text = textOf(state);
+    expect(text).toMatch(/1 {2}claude-sonnet +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
+    expect(text).toMatch(/2 {2}claude-sonnet \(cancelled\) +0 +- +0 +\$0\.00 +\d+ ms/);
+    expect(text).toMatch(/this branch +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
+    expect(text).toMatch(/◆ {2}native: look around +2\.0k +90 %/);
+    expect(text).toContain("a turn and all below it may cost $0.50; :budget off takes the limit away");
+  });
+  test("can be limited, and a limit that is none is told", () => {
+    expect(press(fresh, ":", ...Array.from("budget 0.25"), "enter").effects).toEqual([{ type: "budget", usd: 0.25 }]);
+    expect(press(fresh, ":", ...Array.from("budget off"), "enter").effects).toEqual([{ type: "budget", usd: null }]);
+    expect(press(fresh, ":", ...Array.from("budget -1"), "enter").state.notice?.isError).toBe(true);
+  });
+});
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+const usage = { input: 150, output: 100, cacheRead: 1800, cacheWrite: 50 };
+const done = {
+  id: "t1",
+  agent: "native",
+  model: "anthropic/claude-sonnet",
+  usage,
+  costUsd: 0.0123,
+  startedAt: 0,
+  endedAt: 1500,
+  status: "ok",
+} as Turn;
+const stopped: Turn = {
+  ...done,
+  id: "t2",
+  usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  costUsd: 0,
+  endedAt: 0,
+  status: "cancelled",
+};
+const below = { ...session, id: "s-2", name: null, task: "look around", parentSession: "s-1" };
+
+const api = {
+  models: {
+    list: async () => [
+      { name: "openai/gpt", vendor: "openai", ready: false, isDefault: false, contextWindow: 1_100_000, inputPrice: 1, outputPrice: 2 },
+      {
+        name: "anthropic/claude-haiku",
+        vendor: "anthropic",
+        ready: true,
+        isDefault: true,
+        contextWindow: 200_000,
+        inputPrice: 0.8,
+        outputPrice: 4,
+      },
+      {
+        name: "anthropic/claude-sonnet",
+        vendor: "anthropic",
+        ready: true,
+        isDefault: false,
+        contextWindow: 200_000,
+        inputPrice: 3,
+        outputPrice: 15,
+      },
+    ],
+  },
+  auth: { status: async () => [{ vendor: "openai", hint: "set OPENAI_API_KEY; get one at https://example.com" }] },
+  agents: {
+    list: async () => [
+      {
+        name: "claude",
+        version: "2.1",
+        installed: true,
+        missing: "no key and no sign-in",
+        hint: "set ANTHROPIC_API_KEY or sign in",
+        credentials: [],
+      },
+      {
+        name: "native",
+        version: "0.1.0",
+        installed: true,
+        missing: null,
+        hint: null,
+        credentials: [{ kind: "key", source: "ANTHROPIC_API_KEY", note: null }],
+      },
+    ],
+  },
+  session: {
+    show: async ({ session: id }: { session: string }) =>
+      id === "s-1"
+        ? { session, turns: [done, stopped], below: done }
+        : { session: below, turns: [done], below: { usage: stopped.usage, costUsd: 0 } },
+    list: async () => [session, below],
+  },
+} as unknown as Api;
+
+/** What the keys opened, with what the Api answered to their effects. */
+async function opened(...keys: string[]): Promise<{ state: State }> {
+  const pressed = press(fresh, ...keys);
+  const told: UpdateMessage[] = [];
+  const turn = { agent: null, model: null, limits: { maxBudgetUsd: 0.5 } };
+  const doing = {
+    api,
+    directory: "/",
+    project: "/",
+    turn,
+    open: {},
+    session,
+    send: (message: UpdateMessage) => told.push(message),
+  } as unknown as EffectContext;
+  for (const effect of pressed.effects) if (effect.type !== "wake") await runEffect(doing, effect);
+  return { state: told.reduce(apply, pressed.state) };
+}
+
+function apply(state: State, message: UpdateMessage): State {
+  return update(state, message).state;
+}
+
+function press(state: State, ...keys: string[]): { state: State; effects: Effect[] } {
+  return keys.reduce<{ state: State; effects: Effect[] }>(
+    (before, key) => {
+      const name = key === " " ? "space" : key;
+      const next = update(before.state, {
+        type: "key",
+        key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" },
+        at: 0,
+      });
+      return { state: next.state, effects: [...before.effects, ...next.effects] };
+    },
+    { state, effects: [] },
+  );
+}
+
+function textOf(state: State): string {
+  return renderFrame(state)
+    .rows.map((row) => row.map((run) => run.text).join(""))
+    .join("\n");
+}

@@ -1,0 +1,42 @@
+// The picture in cells: whatever is in a row, what stands behind it is in the column where the picture has it.
+import { expect, test } from "bun:test";
+import { createTestRenderer } from "@opentui/core/testing";
+import { cellsOf, printableText } from "../layout/cells.ts";
+import type { Row } from "../layout/wrap.ts";
+import { Canvas } from "./canvas.ts";
+
+const columns = 40;
+const hard = [
+  "plain",
+  "日本語 ｱ Ａ",
+  "👩‍👩‍👧 👍🏽 🇩🇪 🇩 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+  "⚠️ ⚠ ❤️ 1️⃣ ™ ©️ ☑ ㊗️",
+  "e\u0301 a\u0308\u0323 \u0301x",
+  "שלום \u202eabc\u202c نص \u2067x\u2069",
+  "a\u200bb\u00adc\ufeffd\u2060e",
+  "क्षि ก็ำ 각 ᄀ ｶﾞ",
+  "ﷺ ﷽ 𒐫 \u3164 \u115f\u1160 \u0600 \u20e3",
+  "\x1b[31m\x07\x00 \ud800",
+  "tab\there",
+  "… ─ │ • ▌ ◆ ± ✗ ▣ ╭ ┃",
+];
+
+test("every row ends in the cell where the picture has its end, and none goes on below", async () => {
+  const rows = hard.map((text): Row => [
+    { text: printableText(text), look: {} },
+    { text: "|", look: { bold: true } },
+    { text: "x".repeat(columns), look: { strike: true } },
+  ]);
+  await using setup = await createTestRenderer({ width: columns, height: hard.length + 1 });
+  const { renderer } = setup;
+  renderer.root.add(
+    new Canvas(renderer, { color: true, picture: () => ({ rows, images: [], cursor: null }), drawImages: () => {}, onWheel: () => {} }),
+  );
+  await setup.renderOnce();
+  const bar = "|".codePointAt(0);
+  const found = renderer.currentRenderBuffer.withBuffers(({ char }) =>
+    hard.map((_, y) => char.subarray(y * columns, (y + 1) * columns).findIndex((code) => code === bar)),
+  );
+  expect(found).toEqual(hard.map((text) => cellsOf(printableText(text))));
+  expect(setup.captureCharFrame().split("\n")[hard.length]?.trim()).toBe("");
+});

@@ -1,0 +1,173 @@
+// Enforces the rules of ARCHITECTURE.md: who may import whom, cycles, sizes, names, and paths in documents.
+import { Glob } from "bun";
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const sources = [...new Glob("src/**/*.ts").scanSync({ cwd: root })].sort();
+const production = sources.filter((file) => !/\.test\.ts$|\/(conformance|fixtures)\//.test(file));
+const textOf = (file: string) => readFileSync(join(root, file), "utf8");
+
+const layer0 = ["protocol", "kit"];
+const mayImport: Record<string, string[]> = {
+  protocol: [],
+  kit: [],
+  config: layer0,
+  store: layer0,
+  models: layer0,
+  executor: [...layer0, "sandbox"],
+  sandbox: layer0,
+  skills: layer0,
+  roles: layer0,
+  files: layer0,
+  "scripted-model": [],
+  agents: [...layer0, "models", "executor", "sandbox", "skills", "roles", "scripted-model"],
+  engine: [...layer0, "store", "roles"],
+  hub: layer0,
+  mcp: layer0,
+  tui: layer0,
+  cli: [...layer0, "hub", "mcp", "tui"],
+  app: [
+    ...layer0,
+    "config",
+    "store",
+    "models",
+    "executor",
+    "sandbox",
+    "skills",
+    "roles",
+    "files",
+    "agents",
+    "engine",
+    "scripted-model",
+    "version",
+  ],
+  version: [],
+  // main finds the project before the app is created; re-executed, it is the executor, the launcher or the token counter
+  main: ["protocol", "kit", "cli", "process-socket", "app", "version", "config", "executor", "sandbox", "files"],
+  "process-socket": ["protocol", "hub", "app"],
+};
+
+describe("layers", () => {
+  test("every file imports only from modules below its own", () => {
+    const forbidden = sources.flatMap((file) => {
+      const allowed = [moduleOf(file), ...(mayImport[moduleOf(file)] ?? [])];
+      return importsOf(file)
+        .filter((target) => target.startsWith("src/") && !allowed.includes(moduleOf(target)))
+        .map((target) => `${file} → ${target}`);
+    });
+    expect(forbidden).toEqual([]);
+  });
+
+  test("every module is in the table", () => {
+    expect([...new Set(production.map(moduleOf))].filter((name) => mayImport[name] === undefined)).toEqual([]);
+  });
+
+  test("no value-import cycle exists", () => {
+    expect(findCycles(new Map(production.map((file) => [file, valueImports(file)])))).toEqual([]);
+  });
+
+  test("only main ends the process, and only main and the command context read the environment", () => {
+    const exits = production.filter((file) => /\bprocess\.exit\b/.test(textOf(file)));
+    const readers = production.filter((file) => /\bprocess\.env\b|\bBun\.env\b/.test(textOf(file)));
+    expect({ exits, readers: readers.filter((file) => !["src/main.ts", "src/cli/terminal/command-context.ts"].includes(file)) }).toEqual({
+      exits: ["src/main.ts"],
+      readers: [],
+    });
+  });
+
+  test("zod stays out of everything but the schemas", () => {
+    const users = production.filter((file) => /from "zod"/.test(textOf(file)));
+    expect(users.filter((file) => !file.startsWith("src/protocol/schema/"))).toEqual([]);
+  });
+});
+
+describe("sizes and names", () => {
+  test("no file is longer than 400 lines", () => {
+    expect(sources.filter((file) => textOf(file).split("\n").length > 401)).toEqual([]);
+  });
+
+  test("no function is longer than 80 lines", () => {
+    expect(production.flatMap(longFunctions)).toEqual([]);
+  });
+
+  test("no name says what a thing is not", () => {
+    const banned =
+      /(^|[-/])(core|utils?|helpers?|common|shared|base|managers?|services?|handlers?|impl|legacy|new|v2|bridge|misc)([-./]|$)/;
+    expect(sources.filter((file) => banned.test(file.slice(4)) || /[A-Z_]/.test(file))).toEqual([]);
+  });
+
+  test("no file was left in the middle of a merge", () => {
+    const written = [...sources, ...new Glob("{*.md,docs/**/*.md,test/**/*.ts,tools/**/*.ts}").scanSync({ cwd: root })];
+    expect(written.filter((file) => /^(<{7}|>{7}) /m.test(textOf(file)))).toEqual([]);
+  });
+  test("every file says at its head what it is for, and exports nothing by default", () => {
+    expect(production.filter((file) => !textOf(file).startsWith("// "))).toEqual([]);
+    expect(production.filter((file) => /^export default/m.test(textOf(file)))).toEqual([]);
+  });
+});
+
+describe("documents", () => {
+  const documents = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "GLOSSARY.md",
+    "CONTRIBUTING.md",
+    "AGENTS.md",
+    "CHANGELOG.md",
+    ...new Glob("docs/*.md").scanSync({ cwd: root }),
+  ];
+  for (const document of documents) {
+    test(`${document} names only paths that exist`, () => {
+      const paths = textOf(document).matchAll(/(?<![\w./-])(?:src|test|bench|tools|docs|examples|bin)\/[\w./-]*\w/g);
+      const missing = [...paths].map(([path]) => path).filter((path) => !existsSync(join(root, path)) && !built.has(path));
+      expect(missing).toEqual([]);
+    });
+  }
+});
+
+/** Named in documents, made by a command. */
+const built = new Set(["bench/peers"]);
+
+function moduleOf(file: string): string {
+  const [, name = "", ...rest] = file.split("/");
+  return rest.length === 0 ? name.replace(/(\.test)?\.ts$/, "") : name;
+}
+
+function importsOf(file: string): string[] {
+  const found = textOf(file).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g);
+  return [...found].map(([, path]) => normalize(join(dirname(file), path as string)));
+}
+
+const transpiler = new Bun.Transpiler({ loader: "ts" });
+
+function valueImports(file: string): string[] {
+  return transpiler
+    .scanImports(textOf(file))
+    .filter(({ kind, path }) => kind === "import-statement" && path.startsWith("."))
+    .map(({ path }) => normalize(join(dirname(file), path)));
+}
+
+function findCycles(graph: Map<string, string[]>): string[] {
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  function visit(file: string, trail: string[]): void {
+    if (trail.includes(file)) cycles.push([...trail.slice(trail.indexOf(file)), file].join(" → "));
+    if (done.has(file) || trail.includes(file)) return;
+    for (const next of graph.get(file) ?? []) visit(next, [...trail, file]);
+    done.add(file);
+  }
+  for (const file of graph.keys()) visit(file, []);
+  return cycles;
+}
+
+function longFunctions(file: string): string[] {
+  const lines = textOf(file).split("\n");
+  return lines.flatMap((line, start) => {
+    const opening = /^( *)(?:export )?(?:async )?function\*? (\w+)/.exec(line);
+    if (opening === null) return [];
+    const end = lines.findIndex((candidate, at) => at > start && candidate === `${opening[1]}}`);
+    return end - start + 1 > 80 ? [`${file} ${opening[2]} ${end - start + 1}`] : [];
+  });
+}

@@ -1,0 +1,234 @@
+// Agents from the configuration, as a person uses them: programs that print text or JSON, and one that speaks ACP. None
+// of them asks a model; what they were given is what is looked at.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readEvents } from "../../support/read-events.ts";
+import { waitForNoProcesses, ownRlimitTag } from "../../support/processes.ts";
+import { type RunResult, temporaryHome, type TemporaryHome, vendorEnv } from "../../support/temporary-home.ts";
+
+const nowhere = vendorEnv("http://127.0.0.1:9");
+const acp = join(import.meta.dir, "..", "..", "fixtures", "bin", "acp-agent.ts");
+const sign = ownRlimitTag();
+
+/** What each prints; `$P` is its last argument. */
+const programs: Record<string, string> = {
+  plain: 'for P in "$@"; do :; done; printf "one\\n\\nheard: %s\\n" "$P"',
+  failing: 'echo "half of it"; echo "429 too many requests" >&2; exit 3',
+  silent: "exit 0",
+  reader: 'cat; echo "done reading"',
+  secrets: "env; cat ~/.ssh/id 2>&1; ls $HOME/..",
+  json: 'printf "notice\\n{\\"session_id\\": \\"s-1\\",\\n \\"result\\": \\"%s\\"}\\n" "$*"',
+  forgetful:
+    'if [ "$1" = again ]; then echo "error: session $2 not found" >&2; exit 1; fi; echo "{\\"session_id\\": \\"s-2\\", \\"result\\": \\"anew\\"}"',
+  garbled: 'echo "{ this is no JSON"',
+  lines:
+    'echo \'{"type":"system","subtype":"init","session_id":"s-1","model":"m"}\'; echo not-an-event; echo \'{"type":"assistant","message":{"id":"1","model":"m","content":[{"type":"text","text":"by lines"}],"stop_reason":"end_turn"}}\'; echo \'{"type":"result","subtype":"success","is_error":false,"result":"by lines","session_id":"s-1"}\'',
+  sleeper: `echo begun; (setsid sleep ${sign} &); sleep ${sign}`,
+};
+
+let house: TemporaryHome;
+
+beforeAll(() => {
+  house = temporaryHome({ ...nowhere, MINE: "value-of-mine", HIDDEN: "value-of-hidden" });
+  const bin = join(house.root, "bin");
+  mkdirSync(bin);
+  for (const [name, script] of Object.entries(programs)) writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  mkdirSync(join(house.home, ".ssh"));
+  writeFileSync(join(house.home, ".ssh", "id"), "the-private-key");
+  const at = (name: string) => ({ command: join(bin, name) });
+  configure(house, {
+    ...Object.fromEntries(Object.keys(programs).map((name) => [`my-${name}`, at(name)])),
+    "my-secrets": { ...at("secrets"), env: { GIVEN: "$MINE" } },
+    "my-json": { ...at("json"), output: "json", args: ["new", "-m", "{model}"], resume_args: ["again", "{session}"] },
+    "my-forgetful": { ...at("forgetful"), output: "json", args: ["new"], resume_args: ["again", "{session}"] },
+    "my-garbled": { ...at("garbled"), output: "json" },
+    "my-lines": { ...at("lines"), output: "stream-json" },
+    "my-acp": { command: process.execPath, args: [acp], output: "acp", env: { LEFT: sign } },
+    "my-missing": { command: "no-such-program", hint: "install it from somewhere" },
+  });
+});
+
+afterAll(() => house[Symbol.dispose]());
+
+function configure(where: TemporaryHome, agents: Record<string, unknown>): void {
+  const folder = join(where.env["SKEIN_HOME"] as string, "config");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents }));
+}
+
+async function ask(
+  agent: string,
+  prompt: string,
+  more: string[] = [],
+): Promise<{ ran: RunResult; result: string; status: string; error: string }> {
+  const ran = await house.run(["run", prompt, "-a", agent, "--json", ...more]);
+  const record = (ran.out === "" ? {} : ran.json()) as { result?: string; status?: string; error?: { message: string } };
+  return { ran, result: record.result ?? "", status: record.status ?? "", error: record.error?.message ?? ran.err };
+}
+
+describe("a program that prints text", () => {
+  test("answers with what it prints, and is told what came before", async () => {
+    const first = await ask("my-plain", "the first words", ["--session", "texts"]);
+    expect(first).toMatchObject({ status: "ok", result: "one\n\nheard: the first words" });
+    const second = await ask("my-plain", "the second words", ["--session", "texts"]);
+    expect(second.result).toMatch(/the first words[\s\S]*heard: the first words[\s\S]*the second words$/);
+    const shown = (await house.run(["show", "texts", "--json"])).json() as { nodes: { author: string; parts: { text: string }[] }[] };
+    expect(shown.nodes.filter(({ author }) => author === "user").map(({ parts }) => parts[0]?.text)).toEqual([
+      "the first words",
+      "the second words",
+    ]);
+  });
+
+  test("is believed by its exit: what it said is kept, and stderr says what it was", async () => {
+    expect(await ask("my-failing", "x")).toMatchObject({ ran: { code: 5 }, status: "rate-limited", result: "half of it" });
+    expect(await ask("my-silent", "x")).toMatchObject({ ran: { code: 1 }, status: "broken" });
+  });
+
+  test("finds nothing on stdin, gets flags that were added, and no role but in its prompt", async () => {
+    expect(await ask("my-reader", "x")).toMatchObject({ status: "ok", result: "done reading" });
+    expect((await ask("my-plain", "x", ["--append-system", "You are Rolly."])).result).toContain("You are Rolly.");
+    expect((await ask("my-json", "x", ["--agent-arg=--fast"])).result).toBe("new --fast x");
+  });
+
+  test("has a home of its own, what was named for it, no key and no secret", async () => {
+    const { result } = await ask("my-secrets", "x");
+    expect(result).toContain("GIVEN=value-of-mine");
+    expect(result).toMatch(/ANTHROPIC_API_KEY=sk-skein-/);
+    expect(result).not.toMatch(/key-anthropic|key-openai|key-gemini|value-of-hidden|the-private-key/);
+    expect(result).toMatch(/^HOME=.*\/agents\/.*\/my-secrets\/home$/m);
+  });
+
+  test("is ended with all that it started", async () => {
+    const run = readEvents(house.start(["run", "x", "-a", "my-sleeper", "--session", "asleep", "--output-format", "events"]));
+    await run.until((event) => event.type === "text.delta");
+    await house.run(["kill", "asleep"]);
+    expect(await run.ended).toMatchObject({ code: 130 });
+    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
+  });
+});
+
+describe("a program that prints JSON", () => {
+  test("answers with one value, says its session, and goes on in it", async () => {
+    expect((await ask("my-json", "first", ["--session", "values", "-m", "anthropic/claude-x"])).result).toBe("new -m claude-x first");
+    expect((await ask("my-json", "second", ["--session", "values"])).result).toBe("again s-1 second");
+    const elsewhere = await ask("my-json", "third", ["--session", "values", "--fresh"]);
+    expect(elsewhere.result).toBe("new -m claude-x third");
+  });
+
+  test("that has lost its session begins anew, is told everything, and that is said", async () => {
+    expect((await ask("my-forgetful", "first", ["--session", "lost"])).result).toBe("anew");
+    const second = await ask("my-forgetful", "second", ["--session", "lost"]);
+    expect(second).toMatchObject({ status: "ok", result: "anew" });
+    expect(second.ran.err).toContain("my-forgetful could not go on in its own session; it starts a fresh one with a brief");
+  });
+
+  test("that prints none is broken", async () => {
+    const { status, error } = await ask("my-garbled", "x");
+    expect({ status, error }).toEqual({ status: "broken", error: "my-garbled printed nothing that skein can read" });
+  });
+
+  test("or Claude's lines is read line by line", async () => {
+    expect(await ask("my-lines", "x")).toMatchObject({ status: "ok", result: "by lines" });
+  });
+});
+
+describe("an agent that speaks ACP", () => {
+  test("answers, goes on in its own session, and is told by a brief what others did", async () => {
+    expect((await ask("my-acp", "first recall", ["--session", "talk"])).result).toBe("heard: first recall");
+    expect((await ask("my-acp", "second recall", ["--session", "talk"])).result).toBe("heard: first recall / second recall");
+    await ask("my-plain", "between", ["--session", "talk"]);
+    const { result } = await ask("my-acp", "third recall", ["--session", "talk"]);
+    expect(result).toMatch(/^heard: Below is[\s\S]*second recall[\s\S]*between[\s\S]*third recall$/);
+    const shown = (await house.run(["show", "talk", "--json"])).out;
+    expect(shown).not.toContain("something old");
+    expect(shown).toContain('"version": "4.5.6"');
+  });
+
+  test("is allowed what it asks for, and that is in the tree", async () => {
+    expect((await ask("my-acp", "please permit", ["--session", "asking"])).result).toBe("answered yes");
+    expect((await house.run(["show", "asking", "--json"])).out).toContain("asked for permission: touch made; allowed");
+  });
+
+  test.each([
+    ["refuse", "refused", 1],
+    ["limit", "rate-limited", 5],
+    ["key", "auth", 4],
+    ["nothing", "broken", 1],
+    ["half", "broken", 1],
+    ["noise", "ok", 0],
+    ["flood", "ok", 0],
+    ["leave", "ok", 0],
+  ])("that does %s ends as %s", async (word, status, code) => {
+    const asked = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
+    expect({ word, status: asked.status, code: asked.ran.code }).toEqual({ word, status, code });
+    if (word === "half") expect(asked.result).toBe("half of ");
+    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
+  });
+
+  test("goes on after all of that", async () => {
+    expect((await ask("my-acp", "now recall", ["--session", "trouble"])).status).toBe("ok");
+  });
+
+  test.each(["hang", "stubborn"])("that does %s is stopped, and what it said is kept", async (word) => {
+    const run = readEvents(house.start(["run", `do ${word}`, "-a", "my-acp", "--session", word, "--output-format", "events"]));
+    await run.until((event) => event.type === "text.delta");
+    await house.run(["kill", word]);
+    expect(await run.ended).toMatchObject({ code: 130 });
+    expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled", result: expect.stringMatching(/^I (wait|stay)\.$/) });
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+  });
+});
+
+describe("wrong use", () => {
+  test.each([
+    ["my-missing", [], 3, /my-missing is not installed: there is no no-such-program in PATH[\s\S]*install it from somewhere/],
+    ["my-plain", ["-m", "claude-x"], 2, /my-plain can't be told a model/],
+    ["my-json", ["-m", "claude-x:high"], 2, /my-json can't be told an effort/],
+    ["my-plainn", [], 3, /did you mean my-plain\?/],
+    ["my-plain", ["--agent-arg=word"], 2, /"word" is no flag of my-plain/],
+  ] as [string, string[], number, RegExp][])("%s with %j is refused", async (agent, more, code, says) => {
+    const { ran } = await ask(agent, "x", more);
+    expect({ code: ran.code, out: ran.out }).toEqual({ code, out: "" });
+    expect(ran.err).toMatch(says);
+  });
+
+  test("a flag for whoever the session belongs to is judged by that one", async () => {
+    await ask("my-plain", "x", ["--session", "whose"]);
+    const wrong = await house.run(["run", "more", "--resume", "whose", "--agent-arg=word"]);
+    expect({ code: wrong.code, out: wrong.out }).toEqual({ code: 2, out: "" });
+    expect(wrong.err).toContain('"word" is no flag of my-plain');
+    const right = await house.run(["run", "more", "--resume", "whose", "--agent-arg=--word"]);
+    expect({ code: right.code, err: right.err }).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    [{ claude: { command: "x" } }, /agents\.claude: claude is an agent that skein brings along/],
+    [{ mine: { args: ["x"] } }, /agents\.mine\.command: there is none/],
+    [{ mine: { command: "x", resume_args: ["-c"] } }, /agents\.mine\.resume_args: they hold no \{session\}/],
+  ])("the configuration %j is a fault, and can be mended", async (agents, says) => {
+    using other = temporaryHome(nowhere);
+    configure(other, agents);
+    const ran = await other.run(["run", "x"]);
+    expect({ code: ran.code, out: ran.out }).toEqual({ code: 3, out: "" });
+    expect(ran.err).toMatch(says);
+    expect((await other.run(["config", "path"])).code).toBe(0);
+    const doctor = await other.run(["doctor"]);
+    expect(doctor.code).not.toBe(0);
+    expect(doctor.out).toMatch(says.source.includes("claude") ? /agent: claude +agents\.claude/ : /agent: mine +agents\.mine/);
+  });
+
+  test("an agent of a project that nobody trusts does not exist", async () => {
+    using other = temporaryHome(nowhere);
+    mkdirSync(join(other.project, ".skein"));
+    const made = join(other.project, "made");
+    const agents = { evil: { command: "/bin/sh", args: ["-c", `touch ${made}`, "{prompt}"] } };
+    writeFileSync(join(other.project, ".skein", "config.jsonc"), JSON.stringify({ agents }));
+    const ran = await other.run(["run", "x", "-a", "evil"]);
+    expect(ran.code).toBe(3);
+    expect(ran.err).toMatch(/agents\.evil\.command, agents\.evil\.args are ignored/);
+    expect(existsSync(made)).toBe(false);
+    expect((await other.run(["run", "x", "-a", "evil", "--trust"])).code).toBe(1);
+    expect(existsSync(made)).toBe(true);
+  });
+});

@@ -1,0 +1,213 @@
+// Pausing more than a plain run: sub-sessions with their parent and alone, turns of a chat and of the hub, and what the
+// network does meanwhile.
+import { expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { type ModelServer, type ScriptSource, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { pauseReport, turnInfo } from "../../../src/protocol/schema/records.ts";
+import { readEvents } from "../../support/read-events.ts";
+import { mcpClient } from "../../support/mcp-clients.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";
+import { quietestSecond, until } from "../../support/cpu-time.ts";
+
+const model = ["-m", wireModels.anthropic];
+const events = ["--output-format", "events"];
+const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done; echo whole`;
+const sizeOf = (house: TemporaryHome, name: string) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0;
+const reportOf = async (house: TemporaryHome, ...args: string[]) => pauseReport.parse((await house.run([...args, "--json"])).json());
+const rowsOf = async (house: TemporaryHome) => turnInfo.array().parse((await house.run(["ps", "--json"])).json());
+
+async function walk(script: ScriptSource, check: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
+  const server = startModelServer(script);
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    await check(house, server);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** A parent that delegates two tasks at once. */
+const family: ScriptSource = ({ position: { prompt } }) => {
+  const calls = ["left", "right"].map((task) => ({ name: "spawn_session", input: { task } }));
+  const tasks: Record<string, string> = { left: loop("left"), right: loop("right") };
+  const command = tasks[prompt];
+  return command === undefined ? { steps: [{ calls }], final: "both are back" } : shellScript([command], `${prompt} is done`);
+};
+
+test("sub-sessions stand still with their parent, and one of them alone, also when its parent goes on", async () => {
+  await walk(family, async (house, server) => {
+    const run = readEvents(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
+    const sizes = () => ["left", "right"].map((name) => sizeOf(house, name));
+    const grown = (before: number[]) => sizes().map((size, at) => size > before[at]!);
+    await until(() => sizes().every((size) => size > 0), "both write");
+    expect(await reportOf(house, "pause", "top")).toMatchObject({ state: "paused" });
+    const [still, asked] = [sizes(), server.requests.length];
+    expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
+    expect([sizes(), server.requests.length]).toEqual([still, asked]);
+    expect((await rowsOf(house)).map(({ state }) => state)).toEqual(["paused", "paused", "paused"]);
+
+    const left = (await rowsOf(house)).find(({ session }) => session.task === "left")!.session.id;
+    expect(await reportOf(house, "pause", left)).toMatchObject({ state: "paused" });
+    expect(await reportOf(house, "resume", "top")).toMatchObject({ state: "running" });
+    await until(() => grown(still)[1] === true, "the other one goes on");
+    expect(grown(still)).toEqual([false, true]);
+    expect(Object.fromEntries((await rowsOf(house)).map(({ state, session }) => [session.task, state]))).toEqual({
+      delegate: "running",
+      left: "paused",
+      right: "running",
+    });
+    expect(await reportOf(house, "resume", left)).toMatchObject({ state: "running" });
+    await until(() => grown(still)[0] === true, "it goes on too");
+    await Bun.write(join(house.project, "end"), "");
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "both are back" });
+  });
+}, 300_000);
+
+test("a sub-session goes on only with its parent, and --force is refused where others run in the same process", async () => {
+  await walk(family, async (house) => {
+    const run = readEvents(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
+    await until(() => sizeOf(house, "left") > 0 && sizeOf(house, "right") > 0, "both write");
+    const left = (await rowsOf(house)).find(({ session }) => session.task === "left")!.session.id;
+    const refused = await house.run(["pause", left, "--force"]);
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toMatch(/process \d+ also runs .*, .*, which would stand still too/);
+    await reportOf(house, "pause", "top");
+    expect(await reportOf(house, "resume", left)).toMatchObject({ state: "paused" });
+    const still = sizeOf(house, "left");
+    await Bun.sleep(300);
+    expect(sizeOf(house, "left")).toBe(still);
+    expect(await house.run(["kill", "top"])).toMatchObject({ code: 0 });
+    await run.ended;
+  });
+}, 300_000);
+
+test("the turn of a chat stands still and goes on, and the chat after it", async () => {
+  await walk(shellScript([loop("written")], "went on"), async (house) => {
+    const chat = house.start(["chat", "talk", ...model], { stdin: "loop\n" });
+    await until(() => sizeOf(house, "written") > 0, "the command runs");
+    expect(await reportOf(house, "pause", "talk")).toMatchObject({ state: "paused", pid: chat.pid });
+    const before = sizeOf(house, "written");
+    expect(await quietestSecond(chat.pid)).toBeLessThanOrEqual(1);
+    expect(sizeOf(house, "written")).toBe(before);
+    await reportOf(house, "resume", "talk");
+    await Bun.write(join(house.project, "end"), "");
+    expect(await new Response(chat.stdout).text()).toContain("went on");
+    expect(await chat.exited).toBe(0);
+  });
+}, 300_000);
+
+test("a request that waits to be tried again is not sent while the turn stands still", async () => {
+  await walk({ steps: [], final: "at last" }, async (house, server) => {
+    server.setFault({ type: "status", status: 429, retryAfter: "2" });
+    const run = readEvents(house.start(["run", "ask", "--session", "again", ...model, ...events]));
+    await run.until((event) => event.type === "model.retried");
+    await reportOf(house, "pause", "again");
+    server.setFault(null);
+    const asked = server.main().length;
+    await Bun.sleep(3_500);
+    expect(server.main().length).toBe(asked);
+    await reportOf(house, "resume", "again");
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "at last" });
+  });
+}, 300_000);
+
+test("an answer whose connection is lost in a pause is gone on with", async () => {
+  const lost = Promise.withResolvers<void>();
+  const encoder = new TextEncoder();
+  const piece = (content: string, finish: string | null) =>
+    encoder.encode(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`);
+  const bodies: string[] = [];
+  const first = () =>
+    new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(piece("It begins, ", null));
+        await lost.promise;
+        controller.error(undefined);
+      },
+    });
+  const second = () =>
+    new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(piece("and it ends.", "stop"));
+        controller.close();
+      },
+    });
+  const route = async (request: Request, path: string) => {
+    if (!path.endsWith("/chat/completions")) return null;
+    bodies.push(await request.text());
+    return new Response(bodies.length === 1 ? first() : second(), { headers: { "content-type": "text/event-stream" } });
+  };
+  const server = startModelServer({ steps: [], final: "" }, { route });
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", wireModels["openai-chat"], ...events]));
+    await run.until((event) => event.type === "text.delta");
+    await reportOf(house, "pause", "talk");
+    lost.resolve();
+    await Bun.sleep(500);
+    expect(bodies.length).toBe(1);
+    await reportOf(house, "resume", "talk");
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "It begins, and it ends." });
+    expect(bodies.length).toBe(2);
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
+
+test("a turn that the hub runs stands still and goes on, its other turns run on", async () => {
+  const scripts: ScriptSource = ({ position: { prompt } }) => shellScript([loop(prompt)], `${prompt} went on`);
+  await walk(scripts, async (house) => {
+    try {
+      for (const name of ["one", "two"])
+        expect(await house.run(["run", name, "--session", name, ...model, "--detach"])).toMatchObject({ code: 0 });
+      const sizes = () => ["one", "two"].map((name) => sizeOf(house, name));
+      await until(() => sizes().every((size) => size > 0), "both write");
+      expect(await reportOf(house, "pause", "one")).toMatchObject({ state: "paused" });
+      const before = sizes();
+      await until(() => sizeOf(house, "two") > before[1]!, "the other one runs");
+      await Bun.sleep(500);
+      expect(sizeOf(house, "one")).toBe(before[0]!);
+      const refused = await house.run(["pause", "two", "--force"]);
+      expect(refused).toMatchObject({ code: 1, out: "" });
+      expect(refused.err).toContain("which would stand still too");
+      await Bun.write(join(house.project, "end"), "");
+      await until(async () => (await rowsOf(house)).length === 1, "the other one ends");
+      expect(await reportOf(house, "resume", "one")).toMatchObject({ state: "running" });
+      await until(async () => (await rowsOf(house)).length === 0, "it ends too");
+      const last = (await house.run(["show", "one", "--json"])).json() as { turns: { status: string }[] };
+      expect(last.turns.map(({ status }) => status)).toEqual(["ok"]);
+    } finally {
+      await house.run(["hub", "stop", "--wait", "0"]);
+    }
+  });
+}, 300_000);
+
+test("a turn that came over MCP stands still, goes on and answers; another one is killed and leaves nothing", async () => {
+  const scripts: ScriptSource = ({ position: { prompt } }) => shellScript([loop(prompt)], `${prompt} went on`);
+  await walk(scripts, async (house, server) => {
+    try {
+      await using mcp = await mcpClient(house);
+      const work = (name: string) => mcp.call("work_with", { agent: "native", task: name, session_id: name });
+      const [first, second] = [work("one"), work("two")];
+      await until(() => sizeOf(house, "one") > 0 && sizeOf(house, "two") > 0, "both write");
+      expect(await reportOf(house, "pause", "one")).toMatchObject({ state: "paused" });
+      const [before, asked] = [sizeOf(house, "one"), server.requests.length];
+      await Bun.sleep(500);
+      expect([sizeOf(house, "one"), server.requests.length]).toEqual([before, asked]);
+      expect(await house.run(["kill", "two"])).toMatchObject({ code: 0, out: "stopped two\n" });
+      expect(await second).toMatchObject({ isError: true, output: { status: "cancelled" } });
+      expect(await reportOf(house, "resume", "one")).toMatchObject({ state: "running" });
+      await Bun.write(join(house.project, "end"), "");
+      expect(await first).toMatchObject({ isError: false, text: expect.stringContaining("one went on") });
+    } finally {
+      await house.run(["hub", "stop", "--wait", "0"]);
+    }
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+  });
+}, 300_000);

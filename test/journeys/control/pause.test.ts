@@ -1,0 +1,177 @@
+// skein pause and resume from another terminal: what is paused sends nothing, runs nothing and loses nothing.
+import { expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { pauseReport, turnInfo } from "../../../src/protocol/schema/records.ts";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { isStopped } from "../../../src/kit/process/processes.ts";
+import { readEvents } from "../../support/read-events.ts";
+import { longRunModel, startLongRun } from "../../support/long-run.ts";
+import { childrenOf, waitForNoProcesses } from "../../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";
+import { quietestSecond, until } from "../../support/cpu-time.ts";
+
+const model = wireModels.anthropic;
+/** Writes on, also from a process in a session of its own, until the file `end` is there. */
+const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done`;
+const loops = `echo begun; setsid bash -c '${loop("own")}' & ${loop("plain")}; wait; echo whole`;
+
+const sizes = (house: TemporaryHome) =>
+  ["plain", "own"].map((name) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0);
+const stateOf = async (house: TemporaryHome, name: string) => {
+  const rows = turnInfo.array().parse((await house.run(["ps", "--json"])).json());
+  return rows.find((row) => row.session.name === name)?.state ?? null;
+};
+const reportOf = async (house: TemporaryHome, ...args: string[]) => pauseReport.parse((await house.run([...args, "--json"])).json());
+
+test("a paused run writes, computes and asks nothing, for longer than its time limit, and then goes on to its end", async () => {
+  const server = startModelServer(shellScript([loops], "went on"));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--timeout", "15", "--output-format", "events"]));
+    await run.until((event) => event.type === "tool.output");
+    await until(() => sizes(house).every((size) => size > 0), "both loops write");
+    expect(await reportOf(house, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
+    const [before, asked] = [sizes(house), server.requests.length];
+    expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
+    expect(await house.run(["pause", "long"])).toMatchObject({ code: 0, out: "paused long\n", err: "" });
+    expect(await stateOf(house, "long")).toBe("paused");
+    await Bun.sleep(15_000);
+    expect([sizes(house), server.requests.length]).toEqual([before, asked]);
+
+    expect(await reportOf(house, "resume", "long")).toMatchObject({ state: "running", pid: run.child.pid });
+    expect(await house.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n", err: "" });
+    await until(() => sizes(house).every((size, at) => size > before[at]!), "both loops go on");
+    await Bun.write(join(house.project, "end"), "");
+    expect(await run.ended).toMatchObject({ code: 0 });
+    expect(run.printed.filter(({ type }) => /^turn\.(paused|resumed)$/.test(type)).map(({ type }) => type)).toEqual([
+      "turn.paused",
+      "turn.resumed",
+    ]);
+    expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
+    expect(await house.run(["pause", "long"])).toMatchObject({ code: 0, out: "nothing runs in long\n" });
+    expect(await house.run(["resume", "long"])).toMatchObject({
+      code: 0,
+      out: "nothing runs in long; skein run --resume long goes on with it\n",
+    });
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
+
+test("an answer that streams is not read on while it is paused, and is whole in the end", async () => {
+  const said = { asked: 0, dots: 0, isHeld: true };
+  const server = startLongRun({
+    steps: 0,
+    calls: 1,
+    beforeStep: () => void (said.asked += 1),
+    isHeldAt: (at) => at === 5 && said.isHeld && (said.dots += 1) > 0,
+  });
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", longRunModel, "--output-format", "events"]));
+    await run.until((event) => event.type === "text.delta");
+    await reportOf(house, "pause", "talk");
+    await run.until((event) => event.type === "turn.paused");
+    // What was on its way may still come; three dots are sent in a second.
+    const isStill = async () => {
+      const before = run.printed.length;
+      await Bun.sleep(1_000);
+      return run.printed.length === before;
+    };
+    await until(isStill, "nothing more is printed");
+    said.isHeld = false;
+    await reportOf(house, "resume", "talk");
+    expect(await run.ended).toMatchObject({ code: 0 });
+    const result = `0.0 0.1 0.2 0.3 0.4 ${".".repeat(said.dots)}0.5 0.6 0.7 0.8 0.9 done`;
+    expect([run.printed.at(-1), said.asked]).toEqual([expect.objectContaining({ status: "ok", result }), 1]);
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
+
+test("a run that is killed while it stands still leaves nothing", async () => {
+  const server = startModelServer(shellScript([loops], "went on"));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    for (const how of [
+      ["kill", "long"],
+      ["kill", "long", "--force"],
+    ]) {
+      const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
+      await run.until((event) => event.type === "tool.output");
+      await reportOf(house, "pause", "long");
+      const family = childrenOf(run.child.pid);
+      expect(await house.run([...how])).toMatchObject({ code: 0 });
+      await run.ended;
+      expect(await waitForNoProcesses(house.root, 20_000, { family })).toEqual([]);
+    }
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
+
+test("a paused skein that is killed with -9 leaves nothing", async () => {
+  const server = startModelServer(shellScript([loops], "went on"));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    for (const policy of ["workspace", "full"]) {
+      const run = readEvents(
+        house.start(["run", "loop", "--session", policy, "-m", model, "--policy", policy, "--output-format", "events"]),
+      );
+      await run.until((event) => event.type === "tool.output");
+      await reportOf(house, "pause", policy);
+      const family = childrenOf(run.child.pid);
+      run.child.kill("SIGKILL");
+      await run.ended;
+      expect(await waitForNoProcesses(house.root, 20_000, { family })).toEqual([]);
+    }
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
+
+test("--force stops the process itself with all below it, which ps shows, resume ends and kill ends", async () => {
+  const server = startModelServer(shellScript([loops], "went on"));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
+    await run.until((event) => event.type === "tool.output");
+    expect(await house.run(["pause", "long", "--force"])).toMatchObject({ code: 0, out: "paused long\n" });
+    const family = [run.child.pid, ...childrenOf(run.child.pid).map(({ pid }) => pid)];
+    await until(() => family.every(isStopped), "everything is stopped");
+    expect(await stateOf(house, "long")).toBe("paused");
+    expect(await reportOf(house, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
+    expect(await house.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n" });
+    expect(family.some(isStopped)).toBe(false);
+    expect(await stateOf(house, "long")).toBe("running");
+
+    await reportOf(house, "pause", "long", "--force");
+    expect(await house.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
+    await run.ended;
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
+
+test("a command that exec runs is paused and goes on", async () => {
+  const server = startModelServer(shellScript([]));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    await house.run(["new", "bench", "-m", model]);
+    const exec = house.start(["exec", "bench", loops]);
+    await until(() => sizes(house).every((size) => size > 0), "both loops write");
+    await reportOf(house, "pause", "bench");
+    const before = sizes(house);
+    expect(await quietestSecond(exec.pid)).toBeLessThanOrEqual(1);
+    expect(sizes(house)).toEqual(before);
+    await Bun.write(join(house.project, "end"), "");
+    await reportOf(house, "resume", "bench");
+    expect(await new Response(exec.stdout).text()).toContain("whole");
+    expect(await exec.exited).toBe(0);
+  } finally {
+    await server.stop();
+  }
+}, 300_000);

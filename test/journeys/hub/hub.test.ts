@@ -1,0 +1,266 @@
+// skein hub with the real program: found, started once, talked to over both ways, stopped, killed and started again.
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { connectApi } from "../../../src/hub/api-client.ts";
+import { connectHubApi } from "../../../src/hub/find-hub.ts";
+import type { HubFile } from "../../../src/hub/hub-file.ts";
+import type { Api } from "../../../src/protocol/api/api.ts";
+import { Fault } from "../../../src/protocol/api/error.ts";
+import type { Event } from "../../../src/protocol/tree/event.ts";
+import { defaultPolicy } from "../../../src/protocol/api/policy.ts";
+import { bareTurn } from "../../../src/protocol/api/turn-start.ts";
+import { hubStarted, hubStatus, hubStopped } from "../../../src/protocol/schema/hub-records.ts";
+import { childrenOf, waitForNoProcesses } from "../../support/processes.ts";
+import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const model = wireModels.anthropic;
+const longCommand = "echo begun; sleep 86396";
+
+/** A house whose hub, if there is one, ends with it. */
+function houseWithHub(env: Record<string, string> = {}) {
+  const house = temporaryHome(env);
+  const state = join(house.env["SKEIN_HOME"]!, "state");
+  return {
+    ...house,
+    state,
+    file: () => JSON.parse(readFileSync(join(state, "hub.json"), "utf8")) as HubFile,
+    async [Symbol.asyncDispose]() {
+      await house.run(["hub", "stop", "--wait", "0"]);
+      house[Symbol.dispose]();
+    },
+  };
+}
+
+function callerOf(house: TemporaryHome, env: Record<string, string>) {
+  return { client: "walk", directory: house.project, env: { ...house.env, ...env } };
+}
+
+async function open(api: Api, directory: string, name: string): Promise<string> {
+  const find = { by: "name", wanted: name, orCreate: true } as const;
+  const rest = { task: "wait", agent: "native", model, toolLevel: "minimal", parentSession: null, transcriptDir: null } as const;
+  return (await api.session.open({ find, directory, ...rest })).id;
+}
+
+/** Until the command that a scripted model asks for is running. */
+async function startLong(api: Api, directory: string, name: string): Promise<string> {
+  const session = await open(api, directory, name);
+  for await (const event of api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "wait" })) {
+    if (event.type === "tool.output") return session;
+  }
+  throw new Error(`the turn of ${name} ended before its command ran`);
+}
+
+test("the hub is started once however often, found, and stopped", async () => {
+  await using house = houseWithHub();
+  expect(await house.run(["hub", "status"])).toMatchObject({ code: 1, out: "no hub runs; skein hub start starts one\n", err: "" });
+  expect(hubStatus.parse((await house.run(["hub", "status", "--json"])).json())).toEqual({ status: "not-running" });
+
+  const all = await Promise.all(Array.from({ length: 4 }, () => house.run(["hub", "start", "--json"])));
+  const started = all.map((ran) => hubStarted.parse(ran.json()));
+  expect(new Set(started.map(({ pid }) => pid)).size).toBe(1);
+  expect(started.filter(({ outcome }) => outcome === "started").length).toBe(1);
+  const { outcome: _, ...place } = started[0]!;
+  expect(house.file()).toMatchObject(place);
+  const own = [...["hub.json", "hub.token", "hub.log"].map((name) => join(house.state, name)), place.socket];
+  for (const path of own) expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(join(house.state, "run")).mode & 0o777).toBe(0o700);
+
+  const status = hubStatus.parse((await house.run(["hub", "status", "--json"])).json());
+  expect(status).toMatchObject({ status: "running", ...place, turns: [] });
+  expect((await house.run(["hub", "start"])).out).toBe(`the hub runs already: ${place.url}, process ${place.pid}\n`);
+  const elsewhere = await house.run(["hub", "start", "--port", "1"]);
+  expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub runs already, at ${place.url}`) });
+
+  expect(hubStopped.parse((await house.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(house.state, name))).toBe(false);
+  expect(existsSync(place.socket)).toBe(false);
+  expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
+});
+
+test("a hub that was stopped like any process is said to be, is not started a second time, and can be ended", async () => {
+  await using house = houseWithHub();
+  const { pid } = hubStarted.parse((await house.run(["hub", "start", "--json"])).json());
+  process.kill(pid, "SIGSTOP");
+  const asleep = { out: "", err: expect.stringContaining(`the hub (process ${pid}) is stopped`) };
+  expect(await house.run(["hub", "status"])).toMatchObject(asleep);
+  expect(await house.run(["hub", "start"])).toMatchObject(asleep);
+  expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "the hub is stopped\n" });
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
+});
+
+test("two clients: a turn begun with one's own keys goes on when its client leaves, and the other sees all of it", async () => {
+  const server = startModelServer(shellScript(["for i in 1 2 3; do echo $i; sleep 0.1; done"], "all counted"));
+  await using house = houseWithHub();
+  try {
+    await house.run(["hub", "start"]);
+    const { url, socket, token_file } = house.file();
+    const one = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
+    const session = await open(one, house.project, "counting");
+    const seen: Event[] = [];
+    for await (const event of one.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "count" })) {
+      if (!("n" in event)) seen.push(event);
+      if (event.type === "tool.started") break;
+    }
+    await one.close();
+    const two = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "walk", directory: house.project });
+    const watched = await Array.fromAsync(two.turn.watch({ session, afterSeq: 0, until: "idle" }));
+    const lasting = watched.filter((event) => !("n" in event));
+    expect(lasting.slice(0, seen.length)).toEqual(seen);
+    expect(lasting.map(({ seq }) => seq)).toEqual(lasting.map((_, at) => at + 1));
+    expect(lasting.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+    expect(await two.session.find({ wanted: "counting", directory: house.project })).toMatchObject({ id: session });
+    await expect(two.session.find({ wanted: "nobody", directory: house.project })).rejects.toMatchObject({ code: "session-unknown" });
+    await two.close();
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a stop lets a turn finish that does so in time, and stops and records one that does not", async () => {
+  const server = startModelServer(shellScript(["sleep 0.5; echo slept"], "finished"));
+  const silent = startModelServer(shellScript([longCommand]));
+  await using house = houseWithHub();
+  try {
+    await house.run(["hub", "start"]);
+    const quick = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
+    const session = await open(quick, house.project, "quick");
+    const turn = quick.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "sleep" })[Symbol.asyncIterator]();
+    expect(await turn.next()).toMatchObject({ value: { type: "turn.started" } });
+    const ended = Array.fromAsync({ [Symbol.asyncIterator]: () => turn });
+    expect(hubStopped.parse((await house.run(["hub", "stop", "--json", "--wait", "30s"])).json())).toMatchObject({ outcome: "stopped" });
+    expect((await ended).at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+
+    await house.run(["hub", "start"]);
+    const long = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(silent.url)));
+    const waiting = await startLong(long, house.project, "long");
+    const { turns } = hubStatus.parse((await house.run(["hub", "status", "--json"])).json()) as { turns: unknown[] };
+    expect(turns).toMatchObject([{ state: "running", session: { id: waiting } }]);
+    expect((await house.run(["hub", "status"])).out).toMatch(/^running for .*\n {2}long {2}running for .* wait\n$/);
+    // Also when nobody is connected any more.
+    await long.close();
+    await house.run(["hub", "stop", "--wait", "0"]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect((await house.run(["kill", "long", "--json"])).json()).toMatchObject({ outcome: "not-running", status: "cancelled" });
+  } finally {
+    await Promise.all([server.stop(), silent.stop()]);
+  }
+});
+
+test("a signal stops it in the same way", async () => {
+  await using house = houseWithHub();
+  const hub = house.start(["hub", "start", "--foreground"]);
+  await hub.stdout.getReader().read();
+  expect(house.file().pid).toBe(hub.pid);
+  hub.kill("SIGTERM");
+  expect(await hub.exited).toBe(0);
+  expect(existsSync(join(house.state, "hub.json"))).toBe(false);
+});
+
+test("a second signal does not wait for the turns that the first one lets finish", async () => {
+  const server = startModelServer(shellScript([longCommand]));
+  await using house = houseWithHub();
+  try {
+    const hub = house.start(["hub", "start", "--foreground"]);
+    await hub.stdout.getReader().read();
+    const api = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
+    await startLong(api, house.project, "long");
+    hub.kill("SIGTERM");
+    const isRefusing = () => connectApi({ socket: house.file().socket }, { client: "walk" }).catch((error: unknown) => error);
+    while (!((await isRefusing()) instanceof Fault)) await Bun.sleep(5);
+    expect(await isRefusing()).toMatchObject({ code: "hub-unreachable", message: "the hub is stopping" });
+    expect(await api.health.check()).toMatchObject({ running: 1 });
+    hub.kill("SIGTERM");
+    expect(await hub.exited).toBe(143);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a hub.json that nobody stands behind is no hub, and is replaced", async () => {
+  await using house = houseWithHub();
+  mkdirSync(house.state, { recursive: true });
+  const dead = { url: "ws://127.0.0.1:9", socket: join(house.state, "run/7-aa.sock"), version: "0", protocol: 1, token_file: "x" };
+  const stale = [
+    JSON.stringify({ ...dead, pid: 2 ** 22 - 7, process_start: "1" }),
+    JSON.stringify({ ...dead, pid: process.pid, process_start: "1" }),
+    "{",
+  ];
+  for (const text of stale) {
+    writeFileSync(join(house.state, "hub.json"), text);
+    expect(await house.run(["hub", "status"])).toMatchObject({ code: 1, err: "" });
+    expect((await house.run(["hub", "start", "--json"])).json()).toMatchObject({ outcome: "started", pid: house.file().pid });
+    await house.run(["hub", "stop"]);
+  }
+});
+
+test("a hub that nobody can find any more ends, and touches nothing of the one that came after it", async () => {
+  await using house = houseWithHub();
+  const lost = house.start(["hub", "start", "--foreground"]);
+  await lost.stdout.getReader().read();
+  rmSync(house.state, { recursive: true });
+  await house.run(["hub", "start"]);
+  expect(house.file().pid).not.toBe(lost.pid);
+  expect(await lost.exited).toBe(0);
+  expect(hubStatus.parse((await house.run(["hub", "status", "--json"])).json())).toMatchObject({
+    status: "running",
+    pid: house.file().pid,
+  });
+});
+
+test("killed with -9 among its runs, it leaves nothing running, and the next one records what it left", async () => {
+  const server = startModelServer(shellScript([longCommand]));
+  await using house = houseWithHub();
+  try {
+    await house.run(["hub", "start"]);
+    const { pid, socket } = house.file();
+    const api = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
+    const sessions = await Promise.all(Array.from({ length: 10 }, (_, nth) => startLong(api, house.project, `run-${nth}`)));
+    process.kill(pid, "SIGKILL");
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    await expect(api.health.check()).rejects.toMatchObject({ code: "connection-lost" });
+    expect((await house.run(["hub", "status"])).code).toBe(1);
+
+    await house.run(["hub", "start"]);
+    expect(house.file().pid).not.toBe(pid);
+    const again = await connectApi({ socket: house.file().socket }, callerOf(house, {}));
+    for (const session of sessions) {
+      let events: Event[] = [];
+      while (events.at(-1)?.type !== "turn.ended") events = await Array.fromAsync(again.turn.watch({ session, afterSeq: 0, until: "now" }));
+      expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "killed" } });
+      expect(events.some((event) => event.type === "node.added" && event.node.author === "tool")).toBe(true);
+    }
+    await again.close();
+    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true });
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a hub that was started on the way has no keys in its environment, and takes its caller's", async () => {
+  const server = startModelServer(shellScript([], "answered"));
+  await using house = houseWithHub();
+  try {
+    const env = { ...house.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
+    const seeker = { state: house.state, home: house.home, self: skeinCommand(), version: "0.0.0", env };
+    await expect(connectHubApi(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
+    const api = await connectHubApi(seeker, { directory: house.project }, { start: true });
+    const own = readFileSync(`/proc/${house.file().pid}/environ`, "utf8");
+    expect(own).toContain(`SKEIN_HOME=${house.env["SKEIN_HOME"]}`);
+    expect(own).not.toContain("key-");
+    // Nobody's child: programs that end all below the one that started it do not end the hub.
+    expect(childrenOf(process.pid).map(({ pid }) => pid)).not.toContain(house.file().pid);
+    const session = await open(api, house.project, "brief");
+    const events = await Array.fromAsync(api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "hello" }));
+    expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+    await api.close();
+    const said = readFileSync(join(house.state, "hub.log"), "utf8") + readFileSync(join(house.state, "hub.json"), "utf8");
+    expect(said).not.toContain("key-");
+  } finally {
+    await server.stop();
+  }
+});

@@ -1,0 +1,276 @@
+// What stands around the tools of skein mcp: which project is meant, resources, questions to the person, HTTP with its
+// token, answers that are too long, and every kind of bad input in one clear line.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { homeWithFakeClis } from "../../support/fake-clis.ts";
+import { stoppingHub, mcpClient, resultOf, serverWith, type McpOptions } from "../../support/mcp-clients.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const nowhere = vendorEnv("http://127.0.0.1:9");
+const model = wireModels.anthropic;
+
+test("the project is the flag's, else the client's first root, else the working directory, and never the whole machine", async () => {
+  await using house = stoppingHub(temporaryHome(nowhere));
+  const other = join(house.root, "other");
+  mkdirSync(join(other, ".git"), { recursive: true });
+  await house.run(["new", "here"]);
+  await house.run(["new", "there"], { cwd: other });
+  const sessions = async (options: McpOptions) => {
+    await using talk = await mcpClient(house, options);
+    const { output, text, isError } = await talk.call("list_sessions");
+    return isError ? text : (output["sessions"] as { session_id: string }[]).map(({ session_id }) => session_id);
+  };
+  const rooted = (uris: string[]): McpOptions => ({
+    capabilities: { roots: {} },
+    prepare: (client) => client.setRequestHandler("roots/list", () => ({ roots: uris.map((uri) => ({ uri })) })),
+  });
+  expect(await sessions({})).toEqual(["here"]);
+  expect(await sessions({ args: ["--project", other] })).toEqual(["there"]);
+  expect(await sessions(rooted(["file:///nowhere", pathToFileURL(other).href]))).toEqual(["there"]);
+  expect(await sessions({ ...rooted([pathToFileURL(other).href]), args: ["--project", house.project] })).toEqual(["here"]);
+  expect(await sessions({ ...rooted(["file:///"]), cwd: "/" })).toMatch(/^no project: .*\n.*skein mcp --project/);
+  expect(await sessions({ cwd: house.home })).toMatch(/^no project/);
+});
+
+test("sessions, nodes, handles and live logs are resources", async () => {
+  await using server = serverWith(shellScript(["seq 1 20000"], "counted"));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using talk = await mcpClient(house);
+  await house.run(["run", "count", "--session", "numbers", "-m", model]);
+  const { resources } = await talk.client.listResources();
+  expect(resources.map(({ name }) => name)).toEqual(["numbers"]);
+  expect((await talk.client.listResourceTemplates()).resourceTemplates.length).toBe(4);
+  const read = async (uri: string) => {
+    const [content] = (await talk.client.readResource({ uri })).contents;
+    return content !== undefined && "text" in content ? content.text : "";
+  };
+  const conversation = await read(resources[0]!.uri);
+  for (const words of ["user: count", "> bash", "agent: counted"]) expect(conversation).toContain(words);
+  expect(await read("skein://session/numbers")).toBe(conversation);
+  expect(await read("skein://session/numbers/log")).toContain("[native ended: ok]");
+  const { nodes } = (await house.run(["show", "numbers", "--json"])).json() as {
+    nodes: { id: string; parts: { handle?: { identifier: string } }[] }[];
+  };
+  expect(JSON.parse(await read(`skein://node/${nodes[0]!.id}`))).toMatchObject({ id: nodes[0]!.id, author: "user" });
+  const handle = nodes.flatMap(({ parts }) => parts).find((part) => part.handle !== undefined)!.handle!;
+  expect((await read(`skein://handle/${encodeURIComponent(handle.identifier)}`)).trim().split("\n").length).toBe(20_000);
+  for (const uri of ["skein://session/nope", "skein://node/00000000", "skein://handle/nope", "skein://nothing", "file:///etc/passwd"])
+    await expect(talk.client.readResource({ uri })).rejects.toThrow(`there is no resource ${uri}`);
+});
+
+const question = { steps: [{ calls: [{ name: "ask_user", input: { question: "Which?", options: ["red", "blue"] } }] }], final: "painted" };
+
+for (const era of ["legacy", "modern"] as const) {
+  test(`a question reaches the person in front of a ${era} client that can ask, and the answer the agent`, async () => {
+    await using server = serverWith(question);
+    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+    const asked: string[] = [];
+    const prepare = (client: Client) =>
+      client.setRequestHandler("elicitation/create", ({ params }) => {
+        asked.push(params.message);
+        return { action: "accept" as const, content: { answer: "2" } };
+      });
+    await using talk = await mcpClient(house, { era, capabilities: { elicitation: {} }, prepare });
+    const done = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
+    expect(done).toMatchObject({ text: "painted", isError: false });
+    expect(asked).toEqual(["Which?\n1. red\n2. blue"]);
+    expect(server.main().at(-1)?.text).toContain("blue");
+  });
+
+  test(`who declines leaves the question of a ${era} client's turn to other doors`, async () => {
+    await using server = serverWith(question);
+    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+    const prepare = (client: Client) => client.setRequestHandler("elicitation/create", () => ({ action: "decline" as const }));
+    await using talk = await mcpClient(house, { era, capabilities: { elicitation: {} }, prepare, args: ["--hand-back-after", "1s"] });
+    const handed = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
+    expect(handed.output).toMatchObject({ status: "running", questions: [{ question: "Which?", options: ["red", "blue"] }] });
+    const [open] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string }[];
+    expect((await house.run(["answer", open!.id, "red"])).code).toBe(0);
+    expect(await talk.call("wait_session", { session_id: "paint" })).toMatchObject({ text: "painted" });
+  });
+}
+
+test("a client that can't ask is told the question, and answers with the next task", async () => {
+  await using server = serverWith(({ position: { prompt } }) => (prompt.includes("green") ? { steps: [], final: "painted" } : question));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using talk = await mcpClient(house);
+  const first = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
+  expect(first).toMatchObject({ isError: false, output: { status: "needs-input", next: "work_with" } });
+  expect(first.text).toContain("It asks: Which? (red | blue)");
+  expect(await talk.call("work_with", { agent: "native", task: "green", session_id: "paint" })).toMatchObject({ text: "painted" });
+  expect(server.main().at(-1)?.text).toContain("green");
+});
+
+type OverHttp = { url: string; authorization: string; tokenFile: string } & AsyncDisposable;
+
+async function overHttp(house: TemporaryHome): Promise<OverHttp> {
+  const child = house.start(["mcp", "--http"]);
+  const url = new TextDecoder().decode((await child.stdout.getReader().read()).value).trim();
+  const tokenFile = join(house.env["SKEIN_HOME"]!, "state", "mcp.token");
+  return {
+    url,
+    tokenFile,
+    authorization: `Bearer ${readFileSync(tokenFile, "utf8").trim()}`,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      expect(await child.exited).toBe(0);
+    },
+  };
+}
+
+async function httpClient({ url, authorization }: OverHttp, mode: "legacy" | { pin: string }): Promise<Client> {
+  const client = new Client({ name: "walk", version: "1" }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization } } }));
+  return client;
+}
+
+const generations = ["legacy", { pin: "2026-07-28" }] as const;
+
+test("who hangs up on HTTP has stopped nothing; cancel_session does", async () => {
+  await using server = serverWith(shellScript(["touch begun; while [ ! -e go ]; do sleep 0.05; done"], "went"));
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using web = await overHttp(house);
+  for (const [at, mode] of generations.entries()) {
+    const client = await httpClient(web, mode);
+    const session_id = `web-${at}`;
+    const hangUp = new AbortController();
+    const work = { agent: "native", task: "wait", session_id };
+    const calling = client.callTool({ name: "work_with", arguments: work }, { signal: hangUp.signal });
+    while (!existsSync(join(house.project, "begun"))) await Bun.sleep(20);
+    hangUp.abort("bye");
+    await expect(calling).rejects.toThrow();
+    const ask = async (name: string, more = {}) => resultOf(await client.callTool({ name, arguments: { session_id, ...more } })).output;
+    expect(await ask("wait_session", { timeout_s: 0.5 })).toMatchObject({ status: "running" });
+    expect(await ask("cancel_session")).toMatchObject({ status: "cancelled" });
+    rmSync(join(house.project, "begun"));
+    await client.close();
+  }
+});
+
+test("over HTTP both generations are served on loopback, with the token and from no web page", async () => {
+  await using server = serverWith({ steps: [], final: "an opinion" });
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using web = await overHttp(house);
+  const { url, authorization } = web;
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+  expect(statSync(web.tokenFile).mode & 0o777).toBe(0o600);
+  for (const mode of generations) {
+    const client = await httpClient(web, mode);
+    const asked = { model: "gpt-5.2", question: "what do you think?", session_id: "web" };
+    expect(resultOf(await client.callTool({ name: "consult_with", arguments: asked }))).toMatchObject({ text: "an opinion" });
+    await client.close();
+  }
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+  const status = async (headers: Record<string, string>) =>
+    (await fetch(url, { method: "POST", body, headers: { "content-type": "application/json", ...headers } })).status;
+  expect(await status({})).toBe(401);
+  expect(await status({ authorization: "Bearer wrong" })).toBe(401);
+  expect(await status({ authorization, origin: "https://evil.example" })).toBe(403);
+  expect(await status({ authorization, host: "evil.example" })).toBe(403);
+  expect((await fetch(new URL("/", url), { headers: { authorization } })).status).toBe(404);
+});
+
+test("an answer over 10,000 tokens is kept whole in a file and given shortened, with its path", async () => {
+  const long = Array.from({ length: 12_000 }, (_, at) => `line ${at}`).join("\n");
+  await using server = serverWith({ steps: [], final: long });
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using talk = await mcpClient(house);
+  const { output, text } = await talk.call("consult_with", { model, question: "all lines", session_id: "lines" });
+  const file = String(output["answer_file"]);
+  expect(readFileSync(file, "utf8")).toBe(long);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(file).toContain(join(house.project, ".skein", "sessions"));
+  for (const words of ["line 0\n", "line 11999", file]) expect(text).toContain(words);
+  expect(text.length).toBeLessThan(30_000);
+  expect((await talk.call("wait_session", { session_id: "lines" })).output).toEqual(output);
+});
+
+test("files go with a question whole, are not sent twice, and what is too big for it is named", async () => {
+  await using server = serverWith({ steps: [], final: "read" });
+  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  writeFileSync(join(house.project, "small.txt"), `the-small-content ${"x".repeat(100_000)} the-end-of-it`);
+  writeFileSync(join(house.project, "large.txt"), "y".repeat(400_000));
+  await using talk = await mcpClient(house);
+  const asked = { model, question: "what is in there?", session_id: "files", context: ["small.txt", "large.txt"] };
+  expect((await talk.call("consult_with", asked)).output).toMatchObject({ status: "ok" });
+  const count = (words: string) => (server.main().at(-1)?.text ?? "").split(words).length - 1;
+  expect([count("the-small-content"), count("the-end-of-it"), count("large.txt (400,000 bytes)"), count("yyyy")]).toEqual([1, 1, 1, 0]);
+  await talk.call("consult_with", { ...asked, question: "and now?" });
+  expect([count("the-small-content"), count("what is in there?"), count("and now?")]).toEqual([1, 1, 1]);
+  const { nodes } = (await house.run(["show", "files", "--json"])).json() as { nodes: { author: string; parts: { text?: string }[] }[] };
+  expect(nodes.filter(({ author }) => author === "user").flatMap(({ parts }) => parts.flatMap(({ text }) => text ?? []))).toEqual([
+    "what is in there?",
+    "and now?",
+  ]);
+});
+
+test("role, effort and paths reach the agent, and only the task is stored as said", async () => {
+  await using house = stoppingHub(homeWithFakeClis(["claude", "codex"]));
+  writeFileSync(join(house.project, "notes.md"), "notes");
+  await using talk = await mcpClient(house);
+  const wish = { task: "do the work", session_id: "work", role: "a planner", reasoning_effort: "high", context: ["notes.md"] };
+  expect((await talk.call("work_with", { agent: "claude", ...wish })).output).toMatchObject({ status: "ok", agent: "claude" });
+  expect((await talk.call("work_with", { agent: "gpt-5.2", ...wish })).output).toMatchObject({ status: "ok", agent: "codex" });
+  const [claude, codex] = house.started();
+  for (const words of ["--effort=high", "Your role: a planner", join(house.project, "notes.md")]) expect(claude!.told).toContain(words);
+  for (const words of ['model_reasoning_effort="high"', "gpt-5.2", "Your role: a planner"]) expect(codex!.told).toContain(words);
+  const shown = await house.run(["show", "work"]);
+  expect(shown.out).not.toContain("planner");
+});
+
+async function brokenPlaces(house: TemporaryHome): Promise<void> {
+  writeFileSync(join(house.project, "huge.bin"), "");
+  truncateSync(join(house.project, "huge.bin"), 50 << 20);
+  writeFileSync(join(house.project, "picture.bin"), Buffer.from([0, 1, 2, 0, 255, 0, 7]));
+  writeFileSync(join(house.root, "outside.txt"), "secret");
+  symlinkSync(join(house.root, "outside.txt"), join(house.project, "link.txt"));
+  await house.run(["new", "known"]);
+}
+
+const work = { agent: "native", task: "t", session_id: "s" };
+const consult = { model, question: "q", session_id: "s" };
+const wrong: [tool: string, input: Record<string, unknown>, says: RegExp][] = [
+  ["consult_with", { ...consult, model: "gpt-5.22" }, /^there is no model "gpt-5.22"\nnear names: gpt-5\.2/],
+  ["consult_with", { ...consult, model: "claude sonet 4 5" }, /^there is no model .*\nnear names: .*claude-/],
+  ["consult_with", { ...consult, model: "zzz" }, /^there is no model "zzz"\nwrite vendor\/id/],
+  ["work_with", { ...work, agent: "deepseek/deepseek-chat" }, /has no agent of its own.*\nask it with consult_with/],
+  ["work_with", { ...work, agent: "cluade" }, /no agent or model "cluade"; did you mean claude\?/],
+  ["work_with", { ...work, agent: "claude" }, /claude/],
+  [
+    "work_with",
+    { ...work, agent: "gemini", reasoning_effort: "xhigh" },
+    /^gemini can't be told the effort xhigh\nit takes low, medium, high$/,
+  ],
+  ["work_with", { ...work, context: ["../outside.txt"] }, /^context: \.\.\/outside\.txt is outside of the project\npaths must be inside /],
+  ["work_with", { ...work, context: ["link.txt"] }, /^context: link\.txt is outside of the project/],
+  ["work_with", { ...work, context: ["/etc/passwd"] }, /outside of the project/],
+  ["work_with", { ...work, context: ["nope.txt"] }, /^context: there is no nope\.txt/],
+  ["consult_with", { ...consult, context: ["huge.bin"] }, /huge\.bin has 52,428,800 bytes; a file may have 10,000,000/],
+  ["consult_with", { ...consult, context: ["."] }, /is a directory\nname the files/],
+  ["consult_with", { ...consult, context: ["picture.bin"] }, /picture\.bin can't be read: .*not text/],
+  ["wait_session", { session_id: "nope" }, /no session "nope"/],
+  ["cancel_session", { session_id: "nope" }, /no session "nope"/],
+  ["follow_session", { session_id: "nope" }, /no session "nope"/],
+  ["wait_session", {}, /^session_id is missing$/],
+  ["wait_session", { session_id: 7 }, /^session_id must be a text, not 7$/],
+  ["wait_session", { sesion_id: "known" }, /^there is no field "sesion_id"; did you mean "session_id"\?$/],
+  ["work_with", { ...work, reasoning_effort: "huge" }, /^reasoning_effort must be one of low, medium, high, xhigh$/],
+  ["list_sessions", { limit: 0 }, /^limit must be at least 1$/],
+];
+
+test("every kind of bad input is answered in a line or two that say what to do", async () => {
+  await using house = stoppingHub(temporaryHome(nowhere));
+  await brokenPlaces(house);
+  await using talk = await mcpClient(house);
+  for (const [tool, input, says] of wrong) {
+    const { text, isError } = await talk.call(tool, input);
+    expect({ isError, text }).toEqual({ isError: true, text: expect.stringMatching(says) });
+    expect(text.split("\n").length, text).toBeLessThanOrEqual(3);
+  }
+  await expect(talk.call("chat_with_gpt", {})).rejects.toThrow('there is no tool "chat_with_gpt"');
+  expect((await talk.call("wait_session", { session_id: "known" })).output).toEqual({ status: "idle", session_id: "known" });
+});

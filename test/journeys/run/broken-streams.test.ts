@@ -1,0 +1,137 @@
+// The streams and the ground under a run when they are not as they should be: full, closed, slow or gone.
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { skeinCommand, temporaryHome, type TemporaryHome } from "../../support/temporary-home.ts";
+
+/** A script for the replay model, as the value of -m. */
+function scripted(house: TemporaryHome, steps: unknown[]): string {
+  const path = join(house.root, "script.json");
+  writeFileSync(path, JSON.stringify({ steps }));
+  return `replay/${path}`;
+}
+
+const hello = [{ text: "hello" }];
+const working = [{ calls: [{ name: "bash", input: { command: "sleep 30" } }] }, { text: "late" }];
+
+describe("stdout", () => {
+  test("that is full ends the run with one line, and the turn is recorded as stopped", async () => {
+    using house = temporaryHome();
+    const model = scripted(house, working);
+    const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", model, "--session", "full", "--output-format", "events"], {
+      cwd: house.project,
+      env: house.env,
+      stdin: "ignore",
+      stdout: openSync("/dev/full", "w"),
+      stderr: "pipe",
+    });
+    expect(await new Response(child.stderr).text()).toMatch(/^skein: can't write to stdout: ENOSPC.*\n$/);
+    expect(await child.exited).toBe(1);
+    const next = await house.run(["run", "go on", "-m", scripted(house, hello), "--session", "full", "--output-format", "events"]);
+    expect(next.lines()[0]).toMatchObject({ type: "turn.started" });
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+
+  test("that nobody reads any more stops the turn", async () => {
+    using house = temporaryHome();
+    const child = house.start(["run", "go", "-m", scripted(house, working), "--output-format", "events"]);
+    const reader = child.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(await child.exited).toBe(143);
+  });
+});
+
+test("a stderr that is full keeps no answer back", async () => {
+  using house = temporaryHome();
+  const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", scripted(house, hello)], {
+    cwd: house.project,
+    env: house.env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: openSync("/dev/full", "w"),
+  });
+  expect(await new Response(child.stdout).text()).toBe("hello\n");
+  expect(await child.exited).toBe(0);
+});
+
+test("a task that comes late through a pipe is waited for when there is no other", async () => {
+  using house = temporaryHome();
+  const model = scripted(house, hello);
+  const late = async (args: string[]) => {
+    const child = Bun.spawn([...skeinCommand(), "run", ...args, "-m", model, "--json"], {
+      cwd: house.project,
+      env: house.env,
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    await Bun.sleep(3500);
+    await child.stdin.write("the task");
+    await child.stdin.end();
+    return { code: await child.exited, err: await new Response(child.stderr).text() };
+  };
+  expect(await Promise.all([late(["-"]), late([])])).toEqual([
+    { code: 0, err: "" },
+    { code: 0, err: "" },
+  ]);
+});
+
+test("a transcript that can't be copied at the end is told after the answer, not instead of it", async () => {
+  using house = temporaryHome();
+  const folder = join(house.root, "copies");
+  mkdirSync(folder);
+  const model = scripted(house, [
+    { calls: [{ name: "bash", input: { command: `rm -r '${folder}'; touch '${folder}'` } }] },
+    { text: "the answer" },
+  ]);
+  const ran = await house.run(["run", "go", "-m", model, "--policy", "full", "--json", "--output-file", join(folder, "copy.jsonl")]);
+  expect(ran.json()).toMatchObject({ status: "ok", result: "the answer" });
+  expect({ code: ran.code, err: ran.err }).toEqual({ code: 1, err: expect.stringContaining(`skein: can't write ${folder}/copy.jsonl`) });
+});
+
+test("a current directory that was removed is one clear line", async () => {
+  using house = temporaryHome();
+  const gone = join(house.root, "gone");
+  mkdirSync(gone);
+  const quoted = [...skeinCommand(), "run", "go"].map((word) => `'${word}'`).join(" ");
+  const child = Bun.spawn(["sh", "-c", `cd '${gone}' && rmdir '${gone}' && exec ${quoted}`], {
+    env: house.env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  expect(await new Response(child.stderr).text()).toBe(
+    "skein: the current directory does not exist any more\n       cd to one that does\n",
+  );
+  expect(await child.exited).toBe(1);
+});
+
+test("without HOME a ~ is the home directory that the system knows", async () => {
+  using house = temporaryHome();
+  const { HOME: _, ...env } = house.env;
+  const args = ["run", "go", "-m", scripted(house, hello), "-C", "~", "--ephemeral", "--output-format", "events"];
+  const child = Bun.spawn([...skeinCommand(), ...args], { cwd: house.project, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [first] = (await new Response(child.stdout).text()).split("\n");
+  expect(JSON.parse(first as string)).toMatchObject({ session: { directory: homedir() } });
+});
+
+test("--provider takes an agent or a vendor, and names an agent that is not there", async () => {
+  using house = temporaryHome();
+  expect(await house.run(["run", "go", "-m", scripted(house, hello), "--provider", "native"])).toMatchObject({ code: 0, out: "hello\n" });
+  expect(await house.run(["run", "go", "--provider", "nobody"])).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('skein: no agent or model "nobody"\n       the agents are: native, claude,'),
+  });
+  expect(await house.run(["run", "go", "--provider", "anthropic"])).toMatchObject({
+    code: 4,
+    err: expect.stringContaining("ANTHROPIC_API_KEY"),
+  });
+});
+
+test("asking what was spent makes no store", async () => {
+  using house = temporaryHome();
+  expect((await house.run(["usage"])).out).toContain("nothing was spent");
+  expect(existsSync(join(house.root, "skein"))).toBe(false);
+});

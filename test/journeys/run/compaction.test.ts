@@ -1,0 +1,222 @@
+// A conversation that outgrows its model's window: older work becomes a summary, the user's words and the running
+// call stay, the run goes on, and so does the session afterwards.
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Node } from "../../../src/protocol/tree/node.ts";
+import { openStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
+import { field, listOf, textOf, type JsonValue } from "../../../src/scripted-model/json.ts";
+import type { ServerFault, Script } from "../../../src/scripted-model/script.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const model = "anthropic/claude-sonnet-4-5";
+const session = "0190aaaa-bbbb-7ccc-8ddd-eeeeffff0002";
+const task = 'Count the "things",\n  keep <tags> & 👩‍🚀 e\u0301 as they are.';
+const window = 6000;
+const tooLong: ServerFault = { type: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" };
+
+/** Each prints about 400 tokens, between marks of its own. */
+const work = Array.from(
+  { length: 24 },
+  (_, at) => `echo ${at} >> counted.txt; echo "begin-${at}."; printf '%01200d\\n' ${at}; echo "end-${at}."`,
+);
+
+describe("a run that overflows its window", () => {
+  test("compacts, more than once, and finishes with every call made once", async () => {
+    await walk({ window }, async ({ house, server, run }) => {
+      const ran = await run([task, "--session-id", session, "--json"]);
+      expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
+      expect(readFileSync(join(house.project, "counted.txt"), "utf8").trim().split("\n")).toEqual(work.map((_, at) => String(at)));
+
+      const notes = (await pathOf(house)).filter((node) => node.note?.about === "compaction");
+      expect(notes.length).toBeGreaterThanOrEqual(2);
+      expect(notes[0]?.parts[0]).toEqual({ kind: "text", text: "[Earlier work, summarised]\nSUMMARY 1 of the work" });
+      for (const { body, text } of server.main()) {
+        expect(userTexts(body)[0]).toBe(task);
+        expect(Buffer.byteLength(text) / 4).toBeLessThan(window);
+        checkPairs(body);
+      }
+      checkAfterEachSummary(server);
+      expect(summaries(server)).toHaveLength(notes.length);
+      expect((await house.run(["verify"])).code).toBe(0);
+    });
+  });
+
+  test("goes on after --resume with both of the user's messages, the last summary and what it kept", async () => {
+    await walk({ window }, async ({ server, run }) => {
+      await run([task, "--session-id", session, "--json"]);
+      const before = server.main().at(-1)?.body ?? null;
+      const made = summaries(server).length;
+      server.clear();
+      const ran = await run(["and how many were there?", "--resume", session, "--json"]);
+      expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
+      const after = server.main().at(-1)?.body ?? null;
+      expect(userTexts(after).filter((text) => !text.startsWith("["))).toEqual([task, "and how many were there?"]);
+      expect(userTexts(after).filter((text) => text.includes("SUMMARY"))).toHaveLength(1);
+      expect(summaries(server)).toEqual([]);
+      expect(userTexts(after).find((text) => text.includes("SUMMARY"))).toContain(`SUMMARY ${made} `);
+      expect(resultTexts(after)).toEqual(resultTexts(before));
+    });
+  });
+});
+
+describe("a server that says the context is too long", () => {
+  test("is sent a shorter one, and the run goes on", async () => {
+    await walk({ faults: { 6: tooLong } }, async ({ house, server, run }) => {
+      const ran = await run([task, "--session-id", session, "--json"]);
+      expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
+      expect(summaries(server)).toHaveLength(1);
+      expect((await pathOf(house)).filter((node) => node.note?.about === "compaction")).toHaveLength(1);
+      const [, retried] = server.main().slice(6);
+      expect(userTexts(retried?.body ?? null)[0]).toBe(task);
+      expect(resultTexts(retried?.body ?? null).at(-1)).toContain("end-4.");
+      expect(readFileSync(join(house.project, "counted.txt"), "utf8").trim().split("\n")).toHaveLength(work.length);
+    });
+  });
+
+  test("for ever ends the run as too-long, and what was done stays", async () => {
+    await walk({ faults: Object.fromEntries(Array.from({ length: 20 }, (_, at) => [at + 6, tooLong])) }, async ({ house, run }) => {
+      const ran = await run([task, "--session-id", session, "--json"], 1);
+      expect(ran.json()).toMatchObject({ status: "too-long" });
+      expect((await pathOf(house)).filter((node) => node.author === "tool")).toHaveLength(5);
+    });
+  });
+});
+
+describe("a summary that fails", () => {
+  test("is replaced by a plain list of what was done", async () => {
+    await walk({ window, failSummaries: true }, async ({ house, server, run }) => {
+      const ran = await run([task, "--session-id", session, "--json"]);
+      expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
+      const [note] = (await pathOf(house)).filter((node) => node.note?.about === "compaction");
+      const text = note?.parts[0]?.kind === "text" ? note.parts[0].text : "";
+      expect(text).toContain("could not summarise");
+      expect(text).toContain('- called bash {"command":"echo 0 >> counted.txt;');
+      expect(server.main().at(-1)?.text).toContain("could not summarise");
+    });
+  });
+});
+
+describe("a result that is larger than the window", () => {
+  test("is shortened for the model that waits for it", async () => {
+    const commands = ["echo small", "echo first-word; head -c 30000 /dev/zero | tr '\\0' y; echo; echo last-word"];
+    await walk({ window, commands }, async ({ server, run }) => {
+      const ran = await run([task, "--session-id", session, "--json"]);
+      expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
+      const last = server.main().at(-1);
+      expect(userTexts(last?.body ?? null).join("\n")).toMatch(
+        /\[Result of your last bash call, shortened\]\nfirst-word\ny+\n\[\.\.\. [\d,]+ bytes not shown \.\.\.\]\ny+\nlast-word/,
+      );
+      expect(Buffer.byteLength(last?.text ?? "") / 4).toBeLessThan(window);
+    });
+  });
+});
+
+// --- the walk ---------------------------------------------------------------------------------------------
+
+type Options = { window?: number; faults?: Record<number, ServerFault>; failSummaries?: boolean; commands?: string[] };
+type Walked = { house: TemporaryHome; server: ModelServer; run: (args: string[], code?: number) => ReturnType<TemporaryHome["run"]> };
+
+async function walk(options: Options, check: (walked: Walked) => Promise<void>): Promise<void> {
+  let made = 0;
+  const commands = options.commands ?? work;
+  const script = ({ position, body }: { position: { step: number }; body: JsonValue }): Script => {
+    if (!isSummary(body)) return { steps: placed(position.step, commands[position.step - made]), final: "all counted" };
+    if (options.failSummaries === true)
+      server.setFault({ type: "status", status: 400, message: "no summaries here" }, server.main().length + 1);
+    else made += 1;
+    return { steps: [], final: `SUMMARY ${made} of the work` };
+  };
+  const server = startModelServer(script, { count: "requests", faults: options.faults ?? {} });
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const config = join(house.root, "skein", "config");
+    mkdirSync(config, { recursive: true });
+    writeFileSync(join(config, "config.jsonc"), JSON.stringify({ providers: { anthropic: { context_window: options.window ?? null } } }));
+    const run: Walked["run"] = async (args, code = 0) => {
+      const ran = await house.run(["run", ...args, "-m", model]);
+      expect({ code: ran.code, err: ran.code === code ? "" : ran.err }).toEqual({ code, err: "" });
+      return ran;
+    };
+    await check({ house, server, run });
+  } finally {
+    await server.stop();
+  }
+}
+
+/** A script that has this command at this step; none means the final answer. */
+function placed(step: number, command: string | undefined): Script["steps"] {
+  if (command === undefined) return [];
+  return Array.from({ length: step + 1 }, () => ({ calls: [{ input: { command } }] }));
+}
+
+function isSummary(body: JsonValue): boolean {
+  return userTexts(body).at(-1)?.startsWith("Stop working for a moment") === true;
+}
+
+function summaries(server: ModelServer): JsonValue[] {
+  return server
+    .main()
+    .map((request) => request.body)
+    .filter(isSummary);
+}
+
+/** The request after a summary carries it, and the whole result of the call that was answered last before it. */
+function checkAfterEachSummary(server: ModelServer): void {
+  const bodies = server.main().map((request) => request.body);
+  bodies.forEach((body, at) => {
+    if (!isSummary(body)) return;
+    const next = bodies[at + 1] ?? null;
+    const calls = bodies.slice(0, at).filter((earlier) => !isSummary(earlier)).length;
+    expect(userTexts(next).filter((text) => text.includes("SUMMARY"))).toHaveLength(1);
+    expect(resultTexts(next).at(-1)).toMatch(new RegExp(`^begin-${calls - 1}\\.\\n0*${calls - 1}\\nend-${calls - 1}\\.$`));
+  });
+}
+
+/** Every result follows the message with its call, and every call has its result. */
+function checkPairs(body: JsonValue): void {
+  const messages = listOf(field(body, "messages"));
+  const ids = (at: number, type: string, key: string) =>
+    listOf(field(messages[at] ?? null, "content")).flatMap((block) => (field(block, "type") === type ? [textOf(field(block, key))] : []));
+  messages.forEach((_, at) => {
+    expect(ids(at, "tool_result", "tool_use_id")).toEqual(ids(at - 1, "tool_use", "id"));
+  });
+}
+
+function userTexts(body: JsonValue): string[] {
+  return listOf(field(body, "messages"))
+    .filter((message) => field(message, "role") === "user")
+    .flatMap((message) => blocksOf(message))
+    .flatMap((block) => (field(block, "type") === "text" ? [textOf(field(block, "text"))] : []));
+}
+
+function resultTexts(body: JsonValue): string[] {
+  return listOf(field(body, "messages"))
+    .flatMap((message) => blocksOf(message))
+    .filter((block) => field(block, "type") === "tool_result")
+    .map((block) => contentText(field(block, "content")));
+}
+
+function blocksOf(message: JsonValue): JsonValue[] {
+  const content = field(message, "content");
+  return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
+}
+
+function contentText(content: JsonValue | undefined): string {
+  return typeof content === "string"
+    ? content
+    : listOf(content)
+        .map((block) => textOf(field(block, "text")))
+        .join("");
+}
+
+async function pathOf(house: TemporaryHome): Promise<Node[]> {
+  const data = join(house.root, "skein", "data");
+  const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
+  try {
+    return await store.path((await store.session(session))?.tip ?? "");
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,289 @@
+// What a model is sent: the tools of each level, the files of the project, the earlier turns, always with the same
+// beginning; and sub-sessions, which are sent their task and nothing else.
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { offeredTools } from "../../../src/agents/native/tools/offered-tools.ts";
+import { toolsByLevel } from "../../../src/protocol/api/policy.ts";
+import { event as eventSchema, result as resultSchema, transcriptHeader } from "../../../src/protocol/schema/records.ts";
+import {
+  startModelServer,
+  type ModelServer,
+  type ModelServerOptions,
+  type ScriptSource,
+} from "../../../src/scripted-model/model-server.ts";
+import { shellScript, type Script } from "../../../src/scripted-model/script.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const anthropic = wireModels.anthropic;
+const everyWire = Object.entries(wireModels);
+
+async function inHouse(
+  script: ScriptSource,
+  act: (house: TemporaryHome, server: ModelServer) => Promise<void>,
+  options?: ModelServerOptions,
+): Promise<void> {
+  const server = startModelServer(script, options);
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    await act(house, server);
+  } finally {
+    await server.stop();
+  }
+}
+
+type Body = {
+  tools?: { name: string; cache_control?: unknown }[];
+  system: { text: string; cache_control?: unknown }[];
+  messages: { role: string; content: { text?: string; cache_control?: unknown }[] }[];
+};
+
+function bodyOf(server: ModelServer, at = 0): Body {
+  return server.main()[at]?.body as unknown as Body;
+}
+
+function toolsOf(body: Body): string[] {
+  return (body.tools ?? []).map((tool) => tool.name);
+}
+
+describe("the tools of a request", () => {
+  const talk: Script = { steps: [], final: "hi" };
+  test.each([
+    [["--tool-level", "none"], []],
+    [
+      ["--tool-level", "minimal"],
+      ["read", "write", "edit", "bash", "ask_user"],
+    ],
+    [[], ["read", "write", "edit", "bash", "spawn_session", "ask_user"]],
+    [
+      ["--tool-level", "orchestrator"],
+      ["read", "write", "edit", "bash", "spawn_session", "ask_user"],
+    ],
+    [["--no-spawn"], ["read", "write", "edit", "bash", "ask_user"]],
+    [
+      ["--tools", "bash, read"],
+      ["read", "bash"],
+    ],
+    [["--tools", "spawn_session,bash", "--no-spawn"], ["bash"]],
+    [["--tool-level", "none", "--tools", "read"], ["read"]],
+  ])("with %p are the right ones", async (args, wanted) => {
+    await inHouse(talk, async (house, server) => {
+      expect((await house.run(["run", "hello", "-m", anthropic, ...args])).code).toBe(0);
+      expect(toolsOf(bodyOf(server))).toEqual(wanted);
+    });
+  });
+
+  test("at the level readonly are read and bash, and a question where someone can answer", () => {
+    const names = (canAsk: boolean) => offeredTools({ toolLevel: "readonly", tools: null, spawn: true, canAsk }).map((tool) => tool.name);
+    expect(names(true)).toEqual(["read", "bash", "ask_user"]);
+    expect(names(false)).toEqual(["read", "bash"]);
+  });
+
+  test.each(everyWire)("are named the same over %s", async (_wire, model) => {
+    await inHouse(talk, async (house, server) => {
+      await house.run(["run", "hello", "-m", model]);
+      const text = server.main()[0]?.text ?? "";
+      for (const name of toolsByLevel.orchestrator) expect(text).toContain(`"name":"${name}"`);
+    });
+  });
+});
+
+describe("context files", () => {
+  function furnish(house: TemporaryHome): string {
+    const deep = join(house.project, "sub", "deep");
+    const config = join(house.env["SKEIN_HOME"] as string, "config");
+    for (const folder of [deep, config]) mkdirSync(folder, { recursive: true });
+    writeFileSync(join(config, "AGENTS.md"), "rule of the user");
+    writeFileSync(join(house.project, "AGENTS.md"), "rule of the root");
+    writeFileSync(join(house.project, "CLAUDE.md"), "never read beside AGENTS.md");
+    writeFileSync(join(house.project, "sub", "CLAUDE.md"), "rule of the sub folder");
+    writeFileSync(join(house.home, "diary"), "a secret of the home directory");
+    symlinkSync(join(house.home, "diary"), join(deep, "AGENTS.md"));
+    writeFileSync(join(house.root, "AGENTS.md"), "above the project");
+    return deep;
+  }
+
+  test("are read from the root down to the directory, and none that leads out of the project", async () => {
+    await inHouse({ steps: [], final: "hi" }, async (house, server) => {
+      const deep = furnish(house);
+      await house.run(["run", "hello", "-m", anthropic, "--cd", deep]);
+      const system = bodyOf(server)
+        .system.map((block) => block.text)
+        .join("\n");
+      const places = ["rule of the user", "rule of the root", "rule of the sub folder"].map((words) => system.indexOf(words));
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(places).not.toContain(-1);
+      for (const words of ["never read", "secret of the home", "above the project"]) expect(server.main()[0]?.text).not.toContain(words);
+    });
+  });
+
+  test.each([
+    [["--no-context-files"], {}],
+    [[], { SKEIN_CONTEXT_FILES: "false" }],
+  ])("are left out with %p and %p", async (args, env) => {
+    await inHouse({ steps: [], final: "hi" }, async (house, server) => {
+      await house.run(["run", "hello", "-m", anthropic, "--cd", furnish(house), ...args], { env });
+      expect(server.main()[0]?.text).not.toContain("rule of");
+    });
+  });
+});
+
+function commonLength(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  return at;
+}
+
+describe.each(everyWire)("over %s", (wire, model) => {
+  test("each request begins with the bytes of the one before, across turns too", async () => {
+    const source: ScriptSource = ({ position }) =>
+      position.prompt.includes("again")
+        ? shellScript(["echo mark-three"], "second end")
+        : shellScript(["echo mark-one", "echo mark-two"], "first end");
+    await inHouse(source, async (house, server) => {
+      expect((await house.run(["run", "mark-zero", "-m", model])).code).toBe(0);
+      expect((await house.run(["run", "again mark-turn", "-m", model, "--continue"])).code).toBe(0);
+      const raw = server.main().map((request) => request.text);
+      expect(commonLength(raw[0] as string, raw[1] as string)).toBeGreaterThan((raw[0] as string).indexOf("mark-zero"));
+      // Anthropic's breakpoints move with the end; they are no part of the prompt.
+      const texts = raw.map((text) => text.replaceAll(',"cache_control":{"type":"ephemeral"}', ""));
+      // The newest thing in each request: all before its end must come again as it was.
+      const newest = ["mark-zero", "mark-one", "mark-two", "mark-turn", "mark-three"];
+      expect(texts).toHaveLength(newest.length);
+      for (const [at, mark] of newest.slice(0, -1).entries()) {
+        const [text, next] = [texts[at] as string, texts[at + 1] as string];
+        expect(commonLength(text, next)).toBeGreaterThanOrEqual(text.lastIndexOf(mark) + mark.length);
+      }
+    });
+  });
+
+  test("cache tokens of the server appear in the result", async () => {
+    await inHouse(
+      shellScript(["echo one", "echo two", "echo three"], "cached"),
+      async (house) => {
+        const ran = await house.run(["run", "go", "-m", model, "--output-format", "events"]);
+        const lines = ran.lines() as Record<string, unknown>[];
+        const result = resultSchema.parse(lines.at(-1));
+        expect(result.usage.cache_read).toBeGreaterThan(result.usage.input);
+        if (wire === "anthropic") expect(result.usage.cache_write).toBeGreaterThan(0);
+        const nodes = lines.slice(0, -1).map((line) => eventSchema.parse(line));
+        const reads = nodes.flatMap((one) =>
+          one.type === "node.added" && one.node.author === "agent" ? [one.node.usage?.cache_read ?? 0] : [],
+        );
+        expect(reads.reduce((sum, read) => sum + read, 0)).toBe(result.usage.cache_read);
+        const reading = readFileSync(result.transcript_path as string, "utf8").match(/"cache_read":[1-9]/g) ?? [];
+        expect(reading.length).toBeGreaterThan(0);
+      },
+      { cache: true },
+    );
+  });
+
+  test("a second turn sends the first one, unless it is to be fresh", async () => {
+    await inHouse({ steps: [], final: "the answer was forty-two" }, async (house, server) => {
+      await house.run(["run", "first question", "-m", model, "--session", "talk"]);
+      await house.run(["run", "second question", "--session", "talk"]);
+      await house.run(["run", "third question", "--session", "talk", "--fresh"]);
+      const texts = server.main().map((request) => request.text);
+      for (const words of ["first question", "the answer was forty-two", "second question"]) expect(texts[1]).toContain(words);
+      expect(texts[2]).toContain("third question");
+      expect(texts[2]).not.toContain("first question");
+    });
+  });
+});
+
+test("Anthropic's breakpoints stand at the end of the tools or the system prompt, and at the end of the history", async () => {
+  await inHouse(shellScript(["echo one"], "done"), async (house, server) => {
+    await house.run(["run", "go", "-m", anthropic]);
+    for (const request of server.main()) {
+      const body = request.body as unknown as Body;
+      expect(body.system.at(-1)?.cache_control).toBeDefined();
+      expect(body.messages.at(-1)?.content.at(-1)?.cache_control).toBeDefined();
+      expect((request.text.match(/"cache_control"/g) ?? []).length).toBeLessThanOrEqual(4);
+    }
+  });
+});
+
+describe("spawn_session", () => {
+  const delegating =
+    (calls: { task: string; output_file?: string }[], below: Record<string, Script>): ScriptSource =>
+    ({ position }) =>
+      below[position.prompt] ?? {
+        steps: [
+          { calls: [{ input: { command: "echo executor=$PPID" } }] },
+          { calls: calls.map((input) => ({ name: "spawn_session", input })) },
+        ],
+        final: "both are done",
+      };
+
+  test("runs a sub-session here, linked to its parent, and brings its answer back with where the rest is", async () => {
+    const below = { "count the files": shellScript(["echo executor=$PPID"], "there are three files") };
+    await inHouse(delegating([{ task: "count the files", output_file: "answers/count.txt" }], below), async (house, server) => {
+      writeFileSync(join(house.project, "AGENTS.md"), "rule of the root");
+      const ran = await house.run(["run", "delegate it", "-m", anthropic, "--output-format", "events"]);
+      expect(ran.code).toBe(0);
+      const lines = ran.lines() as Record<string, unknown>[];
+      const result = resultSchema.parse(lines.at(-1));
+      const nodes = lines
+        .slice(0, -1)
+        .map((line) => eventSchema.parse(line))
+        .flatMap((one) => (one.type === "node.added" ? [one.node] : []));
+      const texts = nodes.flatMap((node) => node.parts).flatMap((part) => (part.kind === "result" ? [part.text] : []));
+      const answer = texts[1] as string;
+      const [, session, path] =
+        /there are three files[\s\S]*\[session ([0-9a-f-]{36}), ok, spent \$[\d.]+, [\d,]+ tokens.*, transcript (.*\.jsonl)\]/.exec(
+          answer,
+        ) ?? [];
+      const transcript = readFileSync(path as string, "utf8");
+      const header = transcriptHeader.parse(JSON.parse(transcript.split("\n", 1)[0] as string));
+      expect(header).toMatchObject({
+        session_id: session,
+        parent_session_id: result.session_id,
+        is_sub_session: true,
+        task: "count the files",
+      });
+      expect(readFileSync(join(house.project, "answers", "count.txt"), "utf8").trim()).toBe("there are three files");
+
+      const own = server.main().filter((request) => !request.text.includes("delegate it"));
+      expect(own).toHaveLength(2);
+      for (const request of own) {
+        expect(toolsOf(request.body as unknown as Body)).toEqual(["read", "write", "edit", "bash", "ask_user"]);
+        expect(request.text).toContain("rule of the root");
+      }
+      // The same executor ran the commands of both: the sub-session lives in the parent's process.
+      expect(transcript).toContain(/executor=\d+/.exec(texts[0] as string)?.[0] as string);
+      expect([result.steps, server.main().length]).toEqual([3, 5]);
+    });
+  });
+
+  test("twice in one message runs both at once", async () => {
+    const meet = (mine: string, other: string) =>
+      `touch ${mine}; for i in $(seq 500); do test -e ${other} && break; sleep 0.02; done; test -e ${other} && echo met`;
+    const below = { left: shellScript([meet("l", "r")], "left met right"), right: shellScript([meet("r", "l")], "right met left") };
+    await inHouse(delegating([{ task: "left" }, { task: "right" }], below), async (house, server) => {
+      const ran = await house.run(["run", "delegate both", "-m", anthropic, "--json"]);
+      expect(ran.json()).toMatchObject({ status: "ok", result: "both are done" });
+      const last = server.main().at(-1)?.text ?? "";
+      for (const words of ["left met right", "right met left"]) expect(last).toContain(words);
+      for (const mine of ["touch l;", "touch r;"]) {
+        const own = server.main().filter((request) => request.text.includes(mine));
+        expect(own.at(-1)?.text).toContain('"content":"met"');
+      }
+      expect([existsSync(join(house.project, "l")), existsSync(join(house.project, "r"))]).toEqual([true, true]);
+    });
+  });
+
+  test("that fails tells the model how, and the turn goes on", async () => {
+    const steps = Array.from({ length: 5 }, () => ({
+      calls: [
+        { name: "teleport", input: {} },
+        { name: "teleport", input: {} },
+      ],
+    }));
+    const below = { hopeless: { steps: [...steps, { calls: [{ input: { command: "true" } }] }], final: "never" } };
+    await inHouse(delegating([{ task: "hopeless" }], below), async (house, server) => {
+      const ran = await house.run(["run", "delegate it", "-m", anthropic, "--json"]);
+      expect(ran.json()).toMatchObject({ status: "ok", result: "both are done" });
+      expect(server.main().at(-1)?.text).toMatch(/keeps sending tool calls[^"]*\[session [0-9a-f-]{36}, broken/);
+    });
+  });
+});

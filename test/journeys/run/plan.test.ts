@@ -1,0 +1,258 @@
+// Planning and executing, headless: a plan is written in one session and carried out in another, which is sent the plan
+// and nothing of the talk before it. What only walls can hold is tested where they are; here the flow is.
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { transcriptHeader } from "../../../src/protocol/schema/records.ts";
+import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const model = ["-m", wireModels.anthropic];
+const planning = ["--policy", "plan", "--sandbox", "auto", ...model];
+const planText = "# Birds\n\n1. count them\n2. name them\n";
+const planFile = (house: TemporaryHome) => join(house.project, ".skein", "plan.md");
+
+async function inHouse(act: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
+  const server = startModelServer(({ position }) => {
+    if (position.prompt.startsWith("plan")) {
+      return { steps: [{ calls: [{ name: "write", input: { path: ".skein/plan.md", content: planText } }] }], final: "a secret thought" };
+    }
+    return { steps: [], final: "carried out" };
+  });
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    await act(house, server);
+  } finally {
+    await server.stop();
+  }
+}
+
+type Body = { system: { text: string }[]; messages: { role: string; content: { type: string; text: string; is_error?: boolean }[] }[] };
+
+function sent(server: ModelServer, at: number): { system: string; texts: string[]; text: string } {
+  const request = server.main().at(at);
+  const body = request?.body as unknown as Body;
+  const blocks = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "text");
+  return { system: body.system.map((block) => block.text).join(""), texts: blocks.map((block) => block.text), text: request?.text ?? "" };
+}
+
+/** Which of the calls failed, as the last request told it. */
+function failures(server: ModelServer): boolean[] {
+  const body = server.main().at(-1)?.body as unknown as Body;
+  const blocks = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "tool_result");
+  return blocks.map((block) => block.is_error === true);
+}
+
+async function ok(house: TemporaryHome, args: string[]): Promise<Record<string, unknown>> {
+  const ran = await house.run([...args, "--json"]);
+  expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
+  return ran.json();
+}
+
+describe("planning", () => {
+  test("has the plan's file before the first request, and says what may be written", async () => {
+    const seen: boolean[] = [];
+    const server = startModelServer(() => {
+      seen.push(existsSync(join(house.project, ".skein", "plan.md")));
+      return { steps: [], final: "nothing to plan" };
+    });
+    using house = temporaryHome(vendorEnv(server.url));
+    try {
+      await ok(house, ["run", "look", ...planning]);
+      expect(seen).toEqual([true]);
+      expect(readFileSync(planFile(house), "utf8")).toBe("");
+      expect(sent(server, 0).system).toContain("Only .skein/plan.md can be written");
+      await ok(house, ["run", "look", ...model]);
+      expect(sent(server, 1).system).not.toContain("plan.md");
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("writes the plan in place, and keeps what was there until then", async () => {
+    await inHouse(async (house) => {
+      mkdirSync(join(house.project, ".skein"));
+      writeFileSync(planFile(house), "an older and longer plan, with more words than the other one has\n");
+      await ok(house, ["run", "plan the birds", ...planning]);
+      expect(readFileSync(planFile(house), "utf8")).toBe(planText);
+    });
+  });
+
+  test.each([
+    [
+      "a link out of the project",
+      (house: TemporaryHome) => symlinkSync(join(house.home, "theirs"), planFile(house)),
+      /plan\.md is not a plain file/,
+    ],
+    ["a directory", (house: TemporaryHome) => mkdirSync(planFile(house)), /plan\.md is not a plain file/],
+  ])("is refused before anything is recorded when the plan's file is %s", async (_title, lay, says) => {
+    await inHouse(async (house, server) => {
+      mkdirSync(join(house.project, ".skein"));
+      lay(house);
+      const ran = await house.run(["run", "plan the birds", ...planning]);
+      expect(ran).toMatchObject({ code: 1, out: "" });
+      expect(ran.err).toMatch(says);
+      expect([server.main().length, (await house.run(["list", "--json"])).out.trim()]).toEqual([0, "[]"]);
+      expect(existsSync(join(house.home, "theirs"))).toBe(false);
+    });
+  });
+
+  test("delegates only what looks around", async () => {
+    const below = shellScript(["true"], "three birds");
+    const script = ({ position }: { position: { prompt: string } }) =>
+      position.prompt === "count" ? below : { steps: [{ calls: [{ name: "spawn_session", input: { task: "count" } }] }], final: "planned" };
+    const server = startModelServer(script);
+    using house = temporaryHome(vendorEnv(server.url));
+    try {
+      await ok(house, ["run", "plan the birds", ...planning]);
+      const child = server.main()[1]?.body as { tools: { name: string }[] };
+      expect(child.tools.map((tool) => tool.name)).toEqual(["read", "bash", "ask_user"]);
+      expect(sent(server, 1).system).not.toContain("plan.md");
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+describe("the walls around planning", () => {
+  const attempts = [
+    "echo x > beside.txt",
+    "echo x > .skein/config.jsonc",
+    "echo x > .skein/next.md; mv .skein/next.md .skein/plan.md",
+    "rm .skein/plan.md",
+    "mv .skein .other",
+    "ln .skein/plan.md kept.md",
+  ];
+
+  test("let only the plan through, by shell and by tool; where nothing holds them, planning is refused", async () => {
+    const server = startModelServer({
+      steps: [
+        { calls: attempts.map((command) => ({ input: { command } })) },
+        { calls: [{ name: "write", input: { path: "beside.txt", content: "x" } }] },
+        { calls: [{ name: "write", input: { path: ".skein/plan.md", content: "1. look\n" } }] },
+        { calls: [{ name: "edit", input: { path: ".skein/plan.md", old_text: "look", new_text: "see" } }] },
+        { calls: [{ input: { command: "echo '2. do' >> .skein/plan.md" } }] },
+      ],
+      final: "planned",
+    });
+    using house = temporaryHome(vendorEnv(server.url));
+    try {
+      const ran = await house.run(["run", "plan it", "--policy", "plan", ...model, "--json"]);
+      const isHeld = ran.code === 0;
+      if (!isHeld) expect(ran).toMatchObject({ code: 9, err: expect.stringContaining("can't be enforced") });
+      expect(readdirSync(house.project).filter((name) => !name.startsWith("."))).toEqual([]);
+      if (isHeld) {
+        expect(readFileSync(planFile(house), "utf8")).toBe("1. see\n2. do\n");
+        expect(failures(server)).toEqual([...attempts.map(() => true), true, false, false, false]);
+        expect(readdirSync(join(house.project, ".skein")).filter((name) => /\.(md|jsonc)$/.test(name))).toEqual(["plan.md"]);
+        expect(ran.json()["enforced"]).toMatchObject({ policy: "plan", fs: true });
+      }
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test.each(["plan", "workspace"])(
+    "of policy %s follow a plan that an editor saved by rename while the conversation goes on",
+    async (policy) => {
+      const rewritten = "1. a person's words\n";
+      const server = startModelServer(({ position }) => {
+        if (position.prompt === "second" && position.step === 0) {
+          writeFileSync(`${planFile(house)}.saved`, rewritten);
+          renameSync(`${planFile(house)}.saved`, planFile(house));
+        }
+        return shellScript([`echo '${position.prompt}' >> .skein/plan.md`], "noted");
+      });
+      using house = temporaryHome(vendorEnv(server.url));
+      try {
+        mkdirSync(join(house.project, ".skein"));
+        writeFileSync(planFile(house), "1. look\n");
+        const ran = await house.run(["chat", "--policy", policy, "--sandbox", "auto", ...model], { stdin: "first\nsecond\n" });
+        expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
+        expect(readFileSync(planFile(house), "utf8")).toBe(`${rewritten}second\n`);
+      } finally {
+        await server.stop();
+      }
+    },
+  );
+});
+
+describe("executing a plan", () => {
+  test("is a new session below the one that planned, with the plan behind the original prompt and no talk", async () => {
+    await inHouse(async (house, server) => {
+      writeFileSync(join(house.project, "AGENTS.md"), "be kind");
+      await ok(house, ["run", "hello", ...model]);
+      const original = sent(server, -1).system;
+      const planned = await ok(house, ["run", "plan the birds", ...planning]);
+      const done = await ok(house, ["run", "--plan", ".skein/plan.md", ...model]);
+      expect(done).toMatchObject({ status: "ok", result: "carried out", parent_session_id: planned["session_id"] });
+      expect(done["session_id"]).not.toBe(planned["session_id"]);
+
+      const request = sent(server, -1);
+      expect(request.system).toBe(`${original}\n\n## Plan\n${planText}`);
+      expect(request.texts).toEqual(["Carry out the plan."]);
+      for (const words of ["plan the birds", "secret thought"]) expect(request.text).not.toContain(words);
+
+      const header = transcriptHeader.parse(
+        JSON.parse(readFileSync(done["transcript_path"] as string, "utf8").split("\n", 1)[0] as string),
+      );
+      expect(header).toMatchObject({ parent_session_id: planned["session_id"], is_sub_session: false, task: "Carry out the plan." });
+    });
+  });
+
+  test("keeps the plan in later turns, in forks and in what context shows, whatever becomes of the file", async () => {
+    await inHouse(async (house, server) => {
+      await ok(house, ["run", "plan the birds", ...planning]);
+      const done = await ok(house, ["run", "--plan", ".skein/plan.md", "only the first step", ...model]);
+      expect(sent(server, -1).texts).toEqual(["only the first step"]);
+      const first = sent(server, -1).system;
+      writeFileSync(planFile(house), "another plan");
+      await ok(house, ["run", "and now the second", "--continue"]);
+      expect(sent(server, -1)).toMatchObject({ system: first, texts: ["only the first step", "carried out", "and now the second"] });
+      await ok(house, ["run", "another way", "--resume", done["session_id"] as string, "--fork"]);
+      expect(sent(server, -1).system).toBe(first);
+      const context = await ok(house, ["context", done["session_id"] as string]);
+      expect(context["system"]).toBe(first);
+      const listed = (await house.run(["list", "--json"])).json() as unknown as { id: string }[];
+      expect(listed.map((session) => session.id)).toContain(done["session_id"] as string);
+    });
+  });
+
+  test("takes any file, and then belongs to the session that is named, or to none", async () => {
+    await inHouse(async (house, server) => {
+      const planned = await ok(house, ["run", "plan the birds", ...planning]);
+      const talk = await ok(house, ["run", "hello", ...model]);
+      writeFileSync(join(house.project, "own.md"), "just do it");
+      expect(await ok(house, ["run", "--plan", "own.md", ...model])).toMatchObject({ parent_session_id: null });
+      expect(sent(server, -1).system).toEndWith("\n\n## Plan\njust do it");
+      const named = ["run", "--plan", ".skein/plan.md", "--parent-session", talk["session_id"] as string, ...model];
+      expect(await ok(house, named)).toMatchObject({ parent_session_id: talk["session_id"] });
+      const below = join(house.project, "sub");
+      mkdirSync(below);
+      const ran = await house.run(["run", "--plan", "../.skein/plan.md", "--json", ...model], { cwd: below });
+      expect(ran.json()).toMatchObject({ parent_session_id: planned["session_id"] });
+    });
+  });
+
+  test("keeps the plan on another machine, where its tree was brought", async () => {
+    await inHouse(async (house, server) => {
+      writeFileSync(join(house.project, "own.md"), "just do it");
+      const done = await ok(house, ["run", "--plan", "own.md", ...model]);
+      const exported = await house.run(["export", done["session_id"] as string, "--format", "jsonl"]);
+      using other = temporaryHome(vendorEnv(server.url));
+      expect((await other.run(["import", "-"], { stdin: exported.out })).code).toBe(0);
+      await ok(other, ["run", "go on", "--resume", done["session_id"] as string]);
+      expect(sent(server, -1)).toMatchObject({ system: expect.stringMatching(/\n\n## Plan\njust do it$/) });
+      expect(sent(server, -1).texts).toEqual(["Carry out the plan.", "carried out", "go on"]);
+    });
+  });
+
+  test("joins piped input to the task, and needs no task of its own", async () => {
+    await inHouse(async (house, server) => {
+      writeFileSync(join(house.project, "own.md"), "just do it");
+      expect((await house.run(["run", "--plan", "own.md", "with this", ...model], { stdin: "more" })).code).toBe(0);
+      expect(sent(server, -1).texts).toEqual(["with this\n\nInput:\nmore"]);
+    });
+  });
+});

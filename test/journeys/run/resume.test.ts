@@ -1,0 +1,353 @@
+// Going on with a session: by name, by id, the latest; and every way a turn is stopped short of its end.
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { result, transcriptHeader } from "../../../src/protocol/schema/records.ts";
+import { readEvents, type EventReader } from "../../support/read-events.ts";
+import { startModelServer, type RecordedRequest, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { inOwnMounts } from "../../support/mounts.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const model = wireModels.anthropic;
+const echo: ScriptSource = ({ position }) => ({ steps: [], final: `heard ${position.prompt}` });
+const server = startModelServer(echo, { chunkDelayMs: 0 });
+afterAll(() => server.stop());
+beforeEach(() => {
+  server.setScript(echo);
+  server.setFault(null);
+  server.clear();
+});
+
+async function ran(house: TemporaryHome, args: string[], env: Record<string, string> = {}) {
+  const done = await house.run(["run", "-m", model, "--json", ...args], { env });
+  return { code: done.code, err: done.err, record: done.out === "" ? null : result.parse(done.json()) };
+}
+
+function lastRequest(): RecordedRequest {
+  return server.main().at(-1) as RecordedRequest;
+}
+
+describe("which session", () => {
+  test("--session makes a session by its name and goes on with it by name, id and tail", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    const first = await ran(house, ["one", "--session", "mine"]);
+    expect(first.record).toMatchObject({ status: "ok", result: "heard one" });
+    const id = first.record?.session_id as string;
+    for (const [at, wanted] of ["mine", id, id.slice(-8)].entries()) {
+      const next = await ran(house, [`more ${at}`, at === 0 ? "--session" : "--resume", wanted]);
+      expect(next.record).toMatchObject({ status: "ok", session_id: id, transcript_path: first.record?.transcript_path as string });
+    }
+    expect(lastRequest().text).toContain("heard one");
+    expect(lastRequest().text).toContain("heard more 1");
+  });
+
+  test("--continue takes the project's latest session, and none of another project", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    await ran(house, ["older"]);
+    const latest = await ran(house, ["newer"]);
+    const next = await ran(house, ["and on", "--continue"]);
+    expect(next.record?.session_id).toBe(latest.record?.session_id as string);
+    expect(lastRequest().text).toContain("heard newer");
+    expect(lastRequest().text).not.toContain("older");
+    const elsewhere = await house.run(["run", "and on", "-c"], { cwd: house.home });
+    expect({ code: elsewhere.code, out: elsewhere.out }).toEqual({ code: 2, out: "" });
+    expect(elsewhere.err).toMatch(/^skein: no session in .* to continue\n/);
+  });
+
+  test("--resume of a session that is not there says so, with a store and without one", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    const without = await ran(house, ["--resume", "nobody"]);
+    await ran(house, ["one", "--session", "somebody"]);
+    const beside = await ran(house, ["--resume", "nobody"]);
+    for (const { code, err, record } of [without, beside]) {
+      expect({ code, record }).toEqual({ code: 2, record: null });
+      expect(err).toMatch(/^skein: .*session.*"?nobody"?/i);
+    }
+    expect(server.main()).toHaveLength(1);
+  });
+
+  test("--resume without a task after a finished turn is wrong use, and changes nothing", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    const first = await ran(house, ["one", "--session", "done"]);
+    const before = readFileSync(first.record?.transcript_path as string, "utf8");
+    const { code, err, record } = await ran(house, ["--resume", "done"]);
+    expect({ code, record }).toEqual({ code: 2, record: null });
+    expect(err).toStartWith("skein: there is no interrupted turn to go on with\n");
+    expect(readFileSync(first.record?.transcript_path as string, "utf8")).toBe(before);
+  });
+
+  test("--fresh goes on in the session and leaves the earlier conversation out of the request", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    const first = await ran(house, ["one", "--session", "long"]);
+    const fresh = await ran(house, ["two", "--session", "long", "--fresh"]);
+    expect(fresh.record?.session_id).toBe(first.record?.session_id as string);
+    expect(lastRequest().text).not.toContain("heard one");
+    await ran(house, ["three", "--session", "long"]);
+    expect(lastRequest().text).toContain("heard two");
+    expect(await ran(house, ["--resume", "long", "--fresh"])).toMatchObject({ code: 2, record: null });
+  });
+
+  test("--session-id gives the new session its id, once", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    const id = Bun.randomUUIDv7();
+    expect((await ran(house, ["one", "--session-id", id])).record?.session_id).toBe(id);
+    const again = await ran(house, ["two", "--session-id", id]);
+    expect({ code: again.code, record: again.record }).toEqual({ code: 2, record: null });
+    expect(again.err).toContain(id);
+    expect((await ran(house, ["two", "--session-id", "no-uuid"])).code).toBe(2);
+  });
+
+  test("--parent-session links the new session to its parent, in the result and in the transcript", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    const parent = (await ran(house, ["one", "--session", "parent"])).record?.session_id as string;
+    const child = (await ran(house, ["two", "--parent-session", "parent"])).record;
+    expect(child?.parent_session_id).toBe(parent);
+    const [header] = readFileSync(child?.transcript_path as string, "utf8").split("\n");
+    expect(transcriptHeader.parse(JSON.parse(header as string))).toMatchObject({ parent_session_id: parent, is_sub_session: true });
+    const orphan = await ran(house, ["three", "--parent-session", "nobody"]);
+    expect({ code: orphan.code, record: orphan.record }).toEqual({ code: 2, record: null });
+  });
+});
+
+describe("stopped by a signal", () => {
+  const sleeper = shellScript(["echo begun; setsid sleep 60 & sleep 60", "echo never"], "ended");
+  const begin = async (house: TemporaryHome): Promise<EventReader> => {
+    server.setScript(sleeper);
+    const run = readEvents(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
+    expect(await run.until((event) => event.type === "tool.output")).not.toBeNull();
+    return run;
+  };
+
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    test(`${signal} stops the turn, keeps what there is, exits with ${code}, and the turn can be gone on with`, async () => {
+      using house = temporaryHome(vendorEnv(server.url));
+      const run = await begin(house);
+      run.child.kill(signal);
+      expect((await run.ended).code).toBe(code);
+      expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled", error: { kind: "cancelled" } });
+      const results = run.printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
+      expect(results).toMatchObject([{ is_error: true, text: expect.stringMatching(/^begun\ncancelled/) }]);
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      server.setScript(echo);
+      expect(await ran(house, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok", result: "heard sleep" } });
+      expect(lastRequest().text).toContain("cancelled; it was stopped");
+    });
+  }
+
+  test("SIGINT while skein starts is never lost", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript(shellScript(["sleep 60"], "ended"));
+    for (let ms = 20; ms <= 180; ms += 20) {
+      const run = readEvents(house.start(["run", "sleep", "-m", model, "--output-format", "events"]));
+      await Bun.sleep(ms);
+      run.child.kill("SIGINT");
+      expect((await run.ended).code).toBe(130);
+    }
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    await checkVerified(house);
+  });
+
+  test("a second SIGINT leaves at once, and no tool is left", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript(shellScript(["trap '' INT TERM; echo begun; setsid sleep 60 & sleep 60; sleep 60"], "ended"));
+    const run = readEvents(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
+    await run.until((event) => event.type === "tool.output");
+    // Two that come before it could look are one.
+    while (run.child.exitCode === null && run.child.signalCode === null) {
+      run.child.kill("SIGINT");
+      await Bun.sleep(50);
+    }
+    expect((await run.ended).code).toBe(130);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    server.setScript(echo);
+    expect(await ran(house, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok" } });
+    expect(lastRequest().text).toContain("Interrupted");
+    await checkVerified(house);
+  });
+
+  test("a streaming answer that was stopped is kept, and the resumed request does not end with it", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript({ steps: [], final: "a long answer ".repeat(400) });
+    server.setFault({ type: "slow", delayMs: 10 });
+    const run = readEvents(house.start(["run", "talk", "-m", model, "--session", "talk", "--output-format", "events"]));
+    await run.until((event) => event.type === "text.delta");
+    run.child.kill("SIGINT");
+    expect((await run.ended).code).toBe(130);
+    const shown = run.printed.flatMap((event) => (event.type === "text.delta" ? [event.text] : [])).join("");
+    expect(run.printed.at(-1)).toMatchObject({ status: "cancelled", result: shown });
+    server.setFault(null);
+    server.setScript(echo);
+    expect(await ran(house, ["--resume", "talk"])).toMatchObject({ code: 0, record: { status: "ok" } });
+    const { messages } = JSON.parse(lastRequest().text) as { messages: { role: string }[] };
+    expect(messages.map((message) => message.role)).toEqual(["user", "assistant", "user"]);
+    expect(lastRequest().text).toContain(shown.trim());
+  });
+});
+
+describe("stopped by a limit", () => {
+  test("a server that falls silent ends the turn as stalled, with what had come", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript({ steps: [], final: "half of this answer comes" });
+    server.setFault({ type: "stall" });
+    const stalled = await ran(house, ["wait", "--session", "slow"], { SKEIN_IDLE_TIMEOUT: "3s" });
+    expect(stalled).toMatchObject({ code: 124, record: { status: "stalled", error: { kind: "stalled" } } });
+    expect("half of this answer comes").toStartWith(stalled.record?.result as string);
+    server.setFault(null);
+    expect(await ran(house, ["--resume", "slow"])).toMatchObject({ code: 0, record: { status: "ok" } });
+  });
+
+  test("--timeout ends the turn as timed-out, stops its tools, and it can be gone on with", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript(shellScript(["echo begun; sleep 60 & sleep 60"], "ended"));
+    const late = await ran(house, ["sleep", "--session", "late", "--timeout", "4"]);
+    expect(late).toMatchObject({ code: 124, record: { status: "timed-out", steps: 1, error: { kind: "timed-out" } } });
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    server.setScript(echo);
+    expect(await ran(house, ["--resume", "late"])).toMatchObject({ code: 0, record: { status: "ok" } });
+    expect(lastRequest().text).toContain("begun");
+  });
+
+  const limits = [
+    ["--max-steps", "2", "steps"],
+    ["--max-tokens", "150", "tokens"],
+    ["--max-budget-usd", "0.0005", "money"],
+  ] as const;
+  for (const [flag, value, limit] of limits) {
+    test(`${flag} ends the turn as budget, says which limit, and keeps the partial result`, async () => {
+      using house = temporaryHome(vendorEnv(server.url));
+      const steps = Array.from({ length: 5 }, (_, at) => ({
+        text: `part ${at}`,
+        calls: [{ input: { command: `echo ${at}` } }],
+        usage: { input: 80, output: 10 },
+      }));
+      server.setScript({ steps, final: "whole" });
+      const over = await ran(house, ["count", "--session", "dear", flag, value]);
+      expect(over).toMatchObject({ code: 7, record: { status: "budget", steps: 2, result: "part 1", error: { kind: "budget", limit } } });
+      expect(over.record?.error?.hint).toContain(flag);
+      expect(await ran(house, ["--resume", "dear"])).toMatchObject({ code: 0, record: { status: "ok", result: "whole" } });
+      expect(lastRequest().text).toContain("part 0");
+    });
+  }
+});
+
+test("a project that can't hold a transcript has it in the data directory, with a warning", async () => {
+  using house = temporaryHome(vendorEnv(server.url));
+  writeFileSync(join(house.project, ".skein"), "in the way");
+  const first = await ran(house, ["one", "--session", "mine"]);
+  const path = first.record?.transcript_path as string;
+  expect(first).toMatchObject({ code: 0, record: { status: "ok" } });
+  expect(path).toStartWith(join(house.root, "skein", "data", "sessions"));
+  expect(first.err).toContain(`the transcript goes to ${path}`);
+  const next = await ran(house, ["two", "--session", "mine"]);
+  expect({ path: next.record?.transcript_path, err: next.err.includes("transcript") }).toEqual({ path, err: false });
+  expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(5);
+  expect(readFileSync(join(house.project, ".skein"), "utf8")).toBe("in the way");
+  await checkVerified(house);
+});
+
+test("a project that became read-only has its transcript, whole, in the data directory", async () => {
+  using house = temporaryHome(vendorEnv(server.url));
+  const before = (await ran(house, ["one", "--session", "mine"])).record?.transcript_path as string;
+  const under = await inOwnMounts(
+    house,
+    `mount --bind .skein .skein && mount -o remount,bind,ro .skein
+     "$@" run two --session mine --json`,
+  );
+  expect({ code: under.code, err: under.err }).toEqual({
+    code: 0,
+    err: expect.stringMatching(/^skein: the transcript goes to \S+: .*read-only/i),
+  });
+  const path = result.parse(JSON.parse(under.out)).transcript_path as string;
+  expect(path).toStartWith(join(house.root, "skein", "data", "sessions"));
+  expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(5);
+  expect(readFileSync(before, "utf8").trimEnd().split("\n")).toHaveLength(3);
+  await checkVerified(house);
+});
+
+const filling = "head -c 15000 /dev/urandom | base64 -w 0";
+
+describe("a full disk", () => {
+  test("ends the run with one clear line, keeps what was recorded, and is gone on with when there is space", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript(
+      shellScript(
+        Array.from({ length: 12 }, () => filling),
+        "filled",
+      ),
+    );
+    mkdirSync(join(house.root, "skein"));
+    const { out, err } = await inOwnMounts(
+      house,
+      `set +e; mount -t tmpfs -o size=400k none "$SKEIN_HOME"
+       "$@" run fill -m ${model} --session full --json; echo "run $?"
+       "$@" run again -m ${model} --session full --json; echo "run $?"
+       "$@" verify > /dev/null; echo "verify $?"
+       mount -o remount,size=50m "$SKEIN_HOME"
+       "$@" verify > /dev/null; echo "verify $?"
+       "$@" run --resume full --output-format text; echo "run $?"
+       head -c 60m /dev/zero > "$SKEIN_HOME/full" 2> /dev/null
+       "$@" run again -m ${model} --session full --json; echo "run $?"
+       rm "$SKEIN_HOME/full"; "$@" verify > /dev/null; echo "verify $?"`,
+    );
+    expect(out.split("\n")).toEqual(["run 1", "run 1", "verify 0", "verify 0", "filled", "run 0", "run 1", "verify 0", ""]);
+    const line = expect.stringMatching(/^skein: The disk is full: the store .* can't be written\.$/);
+    const told = err.split("\n").filter((text) => text.startsWith("skein: ") && !text.includes("are not recorded"));
+    expect(told).toEqual([line, line, line]);
+    expect(err).not.toContain("    at ");
+    // Where in the turn the disk was full is chance; no call is left without an answer.
+    const { text } = lastRequest();
+    expect(text.split('"type":"tool_use"').length).toBe(text.split('"type":"tool_result"').length);
+    expect(text).toContain('"text":"fill"');
+  });
+
+  test("makes no store where there is no room for one", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    mkdirSync(join(house.root, "skein"));
+    const { out, err } = await inOwnMounts(
+      house,
+      `set +e; mount -t tmpfs -o size=20k none "$SKEIN_HOME"
+       "$@" run fill -m ${model} --json; echo "run $?"; ls .skein 2> /dev/null`,
+    );
+    expect({ out, err }).toEqual({ out: "run 1\n", err: expect.stringMatching(/^skein: The disk is full: .*\n +Free some space.*\n$/) });
+    expect(server.main()).toEqual([]);
+  });
+
+  test("that can't hold a whole output loses only that, and the result says so", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript(shellScript(["head -c 3000000 /dev/zero | tr '\\0' y; echo; echo last"], "went on"));
+    mkdirSync(join(house.root, "skein"));
+    const { out } = await inOwnMounts(
+      house,
+      `set +e; mount -t tmpfs -o size=2m none "$SKEIN_HOME"
+       "$@" run fill -m ${model} --output-format text; echo "run $?"; "$@" verify > /dev/null; echo "verify $?"; find "$SKEIN_HOME/data/outputs" -type f`,
+    );
+    expect(out).toBe("went on\nrun 0\nverify 0\n");
+    expect(lastRequest().text).toMatch(/last\\n\[the whole output is not kept: The disk is full/);
+  });
+
+  test("under the project leaves a transcript without a gap, and the next turn completes it", async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    server.setScript(shellScript(["echo small", filling, filling, filling, "echo small again"], "filled"));
+    mkdirSync(join(house.project, ".skein"));
+    const { out, err } = await inOwnMounts(
+      house,
+      `set +e; mount -t tmpfs -o size=60k none .skein
+       "$@" run fill -m ${model} --session full --output-format text; echo "run $?"
+       mount -o remount,size=1m .skein
+       "$@" run "fill more" -m ${model} --session full --output-format text; echo "run $?"
+       "$@" verify > /dev/null; echo "verify $?"; wc -l < .skein/sessions/*.jsonl`,
+    );
+    expect(out).toBe("filled\nrun 0\nfilled\nrun 0\nverify 0\n25\n");
+    expect(err.match(/the transcript could not be written: /g)).toHaveLength(1);
+  });
+});
+
+async function checkVerified(house: TemporaryHome): Promise<void> {
+  const verified = await house.run(["verify", "--json"]);
+  expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [] });
+}

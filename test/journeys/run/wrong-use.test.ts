@@ -1,0 +1,375 @@
+// Wrong use of every flag, command and setting: one clear line on stderr, exit 2 or 3, nothing on stdout and nothing
+// written. The tables are held to the program's own, so that a flag or command that is added can't be forgotten.
+import { describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { allCommands, commandTable } from "../../../src/cli/commands/index.ts";
+import { runFlags } from "../../../src/cli/commands/run/run-flags.ts";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { temporaryHome, vendorEnv, wireModels, type RunResult, type TemporaryHome } from "../../support/temporary-home.ts";
+
+/** An address where nothing listens: a run that gets as far as a request would fail otherwise. */
+const nowhere = vendorEnv("http://127.0.0.1:9");
+
+function expectWrong(house: TemporaryHome, ran: RunResult, says: RegExp, codes: readonly number[] = [2, 3]): void {
+  expect(codes, ran.err).toContain(ran.code);
+  expect(ran.out).toBe("");
+  const [first, ...rest] = ran.err.trimEnd().split("\n");
+  expect(first).toMatch(/^skein: \S/);
+  expect(ran.err).toMatch(says);
+  for (const line of rest) expect(line).toMatch(/^ {7}\S/);
+  expect(ran.err).not.toMatch(/\bat .*:\d+:\d+|undefined|\[object/);
+  expect(filesOf(house.env["SKEIN_HOME"] as string)).toEqual([]);
+  expect(existsSync(join(house.project, ".skein"))).toBe(false);
+  expect(readdirSync(house.home)).toEqual([]);
+}
+
+/** But for what was found out about the machine, which no use of skein makes wrong. */
+function filesOf(folder: string): string[] {
+  const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+  return entries.filter((entry) => entry.isFile() && entry.name !== "sandbox.json").map((entry) => entry.name);
+}
+
+/** One wrong use of each flag of `run`, and what the message must say. */
+const wrong: Record<string, [string[], RegExp]> = {
+  model: [["-m", "no-such-model"], /"no-such-model" is no model name/],
+  agent: [["-a", "nobody"], /no agent or model "nobody"/],
+  "agent-arg": [["-a", "claude", "--agent-arg=--permission-mode=plan"], /--permission-mode of claude is skein's own/],
+  role: [["--role", "enginer"], /no role "enginer"[\s\S]*did you mean engineer\?/],
+  provider: [["--provider", "nobody"], /nobody/],
+  session: [["--session", "a", "--resume", "b"], /--session and --resume exclude/],
+  continue: [["--continue"], /no session/],
+  resume: [["--resume", "nope"], /no session "nope"/],
+  fork: [["--fork"], /--fork needs --session/],
+  at: [["--at", "00000000"], /no node "00000000"/],
+  "session-id": [["--session-id", "7"], /lower-case UUID/],
+  "parent-session": [["--parent-session", "nope"], /no session "nope"/],
+  fresh: [["--fresh=yes"], /--fresh takes no value/],
+  system: [["--system"], /--system needs a value/],
+  "append-system": [["--append-system="], /--append-system needs a value/],
+  "no-context-files": [["--no-context-files=1"], /takes no value/],
+  image: [["--image", "nothing.png"], /no file .*project\/nothing\.png/],
+  "tool-level": [["--tool-level", "minimall"], /did you mean "minimal"/],
+  tools: [["--tools", "bash,teleport"], /unknown tool: teleport/],
+  "no-spawn": [["--no-spawn", "--no-spawn"], /given twice/],
+  "allow-nesting": [["--allow-nesting=yes"], /--allow-nesting takes no value/],
+  policy: [["--policy", "work"], /workspace, readonly, plan, full/],
+  sandbox: [["--sandbox", "off"], /only with --policy full/],
+  net: [["--net", "maybe"], /--net can't be "maybe": on, off/],
+  "allow-write": [["--allow-write", "nowhere"], /--allow-write: nothing is at .*project\/nowhere/],
+  "add-dir": [["--add-dir", "plain-file"], /--add-dir: .*plain-file is no directory/],
+  plan: [["--plan", "nothing.md"], /--plan: no file .*project\/nothing\.md/],
+  "max-steps": [["--max-steps", "1.5"], /whole number above 0/],
+  "max-tokens": [["--max-tokens", "-5"], /whole number above 0/],
+  "max-budget-usd": [["--max-budget-usd", "$5"], /a number above 0/],
+  "max-children": [["--max-children", "none"], /whole number above 0/],
+  timeout: [["--timeout", "soon"], /seconds or 90s, 10m, 2h/],
+  "output-format": [["--output-format", "jsonn"], /did you mean "json"/],
+  json: [["--json", "--output-format", "text"], /exclude each other/],
+  "no-stream": [["--no-stream=no"], /takes no value/],
+  "json-schema": [["--json-schema", "nothing.json"], /no file .*project\/nothing\.json/],
+  "output-file": [["--output-file", "."], /is a directory/],
+  "transcript-dir": [["--transcript-dir", "plain-file"], /is no directory/],
+  ephemeral: [["--ephemeral", "--output-file", "copy.jsonl"], /--ephemeral keeps no transcript/],
+  detach: [["--detach", "--ephemeral"], /--ephemeral and --detach exclude/],
+  cd: [["--cd", "nowhere"], /no directory .*project\/nowhere/],
+  trust: [["--trust", "--no-trust"], /exclude each other/],
+  "no-trust": [["--no-trust=1"], /takes no value/],
+  task: [["--task", "again"], /given twice/],
+  print: [["--print=1"], /takes no value/],
+};
+
+describe("run", () => {
+  test("the table of wrong uses has a row for every flag", () => {
+    expect(Object.keys(wrong).toSorted()).toEqual(runFlags.map((flag) => flag.name).toSorted());
+  });
+
+  test.each(runFlags.map((flag) => [flag.name] as const))("--%s used wrongly says so and writes nothing", async (name) => {
+    const [args, says] = wrong[name] as [string[], RegExp];
+    using house = temporaryHome(nowhere);
+    writeFileSync(join(house.project, "plain-file"), "");
+    expectWrong(house, await house.run(["run", "task", ...args]), says);
+  });
+
+  const more: [string, string[], RegExp][] = [
+    ["a flag for an agent that has no command line", ["run", "x", "--agent-arg=--verbose"], /--agent-arg is for the command lines/],
+    ["events of a turn that is left", ["run", "x", "--detach", "--output-format", "events"], /skein logs -f --json/],
+    ["no task", ["run"], /there is no task/],
+    ["an empty task", ["run", "  "], /there is no task/],
+    ["two tasks", ["run", "a", "b"], /too much/],
+    ["-p without a task", ["-p"], /there is no task/],
+    ["a flag that is nearly one", ["run", "x", "--max-step", "3"], /did you mean "--max-steps"/],
+    ["a flag that is none", ["run", "x", "--quux"], /--help/],
+    ["tools without a name", ["run", "x", "--tools", ","], /--tool-level none/],
+    ["a file that is no image", ["run", "x", "--image", "plain-file"], /no png, jpeg, gif or webp/],
+    ["a schema that is no JSON", ["run", "x", "--json-schema", "plain-file"], /is not JSON/],
+    ["a schema that is no schema", ["run", "x", "--json-schema", "bad-schema"], /JSON schema is not valid/],
+    ["a vendor that is none", ["run", "x", "-m", "acme/one"], /no vendor "acme"/],
+    ["a budget for a model without a price", ["run", "x", "-m", "ollama/homemade", "--max-budget-usd", "1"], /no price is known/],
+    ["a directory that is a file", ["run", "x", "--cd", "plain-file/below"], /no directory/],
+    ["an image below a file", ["run", "x", "--image", "plain-file/below"], /no file/],
+    ["a schema that is a directory", ["run", "x", "--json-schema", "."], /--json-schema/],
+    ["a plan that is a directory", ["run", "--plan", "."], /--plan: .* is a directory/],
+    ["a plan that is empty", ["run", "--plan", "empty"], /--plan: .* is empty/],
+    ["a plan that is too large", ["run", "--plan", "large"], /--plan: .* has 100001 bytes; a plan may have 100000/],
+    ["a plan to be planned", ["run", "--plan", "plain-file", "--policy", "plan"], /--plan executes/],
+    [
+      "a plan and a session to go on with",
+      ["run", "x", "--plan", "plain-file", "--session", "a"],
+      /--session and --plan exclude|--plan and --session exclude/,
+    ],
+    ["a plan and the latest session", ["run", "x", "--plan", "plain-file", "-c"], /exclude each other/],
+    ["a plan and a session to resume", ["run", "--plan", "plain-file", "-r", "a"], /exclude each other/],
+    ["a plan and a fork", ["run", "--plan", "plain-file", "--at", "00000000"], /exclude each other/],
+    ["readonly tools and a policy that writes", ["run", "x", "--tool-level", "readonly", "--policy", "workspace"], /its bash could write/],
+    ["a path to write where nothing may be", ["run", "x", "--policy", "readonly", "--allow-write", "."], /--allow-write goes against/],
+    ["no network without walls", ["run", "x", "--policy", "full", "--net", "off"], /--net off needs walls/],
+    ["exec with a directory that is none", ["exec", "x", "true", "--add-dir", "plain-file"], /is no directory/],
+    ["add with a path that is not there", ["add", "x", "--file", "plain-file", "--allow-write", "none"], /nothing is at/],
+  ];
+  test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
+    using house = temporaryHome(nowhere);
+    writeFileSync(join(house.project, "plain-file"), "plain");
+    writeFileSync(join(house.project, "bad-schema"), '{"type": 5}');
+    writeFileSync(join(house.project, "empty"), "\n");
+    writeFileSync(join(house.project, "large"), "x".repeat(100_001));
+    expectWrong(house, await house.run(args), says);
+  });
+
+  test("an output file in a directory that can't be written is refused before the run", async () => {
+    using house = temporaryHome(nowhere);
+    mkdirSync(join(house.project, "locked"));
+    chmodSync(join(house.project, "locked"), 0o500);
+    // root may write anywhere
+    if (process.getuid?.() === 0) writeFileSync(join(house.project, "file"), "");
+    const target = process.getuid?.() === 0 ? "file/copy.jsonl" : "locked/copy.jsonl";
+    expectWrong(house, await house.run(["run", "x", "--output-file", target]), /--output-file/);
+  });
+
+  test("a session id that is taken is refused", async () => {
+    const server = startModelServer({ steps: [], final: "hi" });
+    using house = temporaryHome(vendorEnv(server.url));
+    const args = ["run", "x", "-m", wireModels.anthropic, "--session-id", "01890000-0000-7000-8000-00000000abcd"];
+    try {
+      expect((await house.run(args)).code).toBe(0);
+      const again = await house.run(args);
+      expect(again).toMatchObject({ code: 2, out: "" });
+      expect(again.err).toContain("already a session");
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+/** One wrong use of every other command. */
+const wrongCommands: Record<string, [string[], RegExp]> = {
+  run: [["run", "--nope"], /no flag "--nope"/],
+  chat: [["chat", "talk", "--continue"], /exclude each other/],
+  tui: [["tui", "talk", "--new"], /exclude each other/],
+  ps: [["ps", "all"], /takes no arguments/],
+  attach: [["attach", "nope"], /no session "nope"/],
+  logs: [["logs", "nope", "--limit", "0"], /whole number above 0/],
+  asks: [["asks", "all"], /takes no arguments/],
+  answer: [["answer", "nope", "yes"], /no question "nope"/],
+  pause: [["pause", "nope"], /no session "nope"/],
+  resume: [["resume", "nope", "--force"], /no flag "--force"/],
+  kill: [["kill", "nope"], /no session "nope"/],
+  msg: [["msg", "send", "--to", "all", "hello"], /msg works inside a team/],
+  report: [["report", "status", "half"], /report works inside a team/],
+  mcp: [["mcp", "--project", "nowhere"], /--project: no directory .*project\/nowhere/],
+  hub: [["hub", "begin"], /start, stop, status/],
+  demo: [["demo", "--kep"], /did you mean "--keep"/],
+  new: [["new", "a", "b"], /too many|too much|takes/],
+  list: [["list", "--limit", "none"], /whole number above 0/],
+  use: [["use"], /needs/],
+  show: [["show", "nope"], /no session "nope"/],
+  context: [["context", "nope"], /no session "nope"/],
+  exec: [["exec", "nope", "true", "--timeout", "soon"], /seconds or 90s/],
+  add: [["add", "nope"], /one thing/],
+  files: [["files", "mend", "nope"], /knows diff, restore/],
+  graft: [["graft", "nope"], /no session "nope"/],
+  rename: [["rename", "nope", "name"], /no session "nope"/],
+  delete: [["delete", "nope"], /no session "nope"/],
+  restore: [["restore", "nope"], /no session "nope"/],
+  init: [["init", "here"], /takes no arguments/],
+  agents: [["agents", "list"], /takes no arguments/],
+  models: [["models", "--al"], /did you mean "--all"/],
+  skills: [["skills", "list"], /takes no arguments/],
+  roles: [["roles", "engineer"], /skein roles show engineer/],
+  usage: [["usage", "--by", "week"], /day, agent, model, project/],
+  auth: [["auth", "statsu"], /did you mean "skein auth status"/],
+  config: [["config", "get", "modell"], /did you mean "model"/],
+  trust: [["trust", "nowhere"], /nowhere/],
+  team: [["team", "merge", "nope"], /no session "nope"/],
+  search: [["search", "***"], /no word to look for/],
+  diff: [["diff", "nope", "nobody"], /no session/],
+  export: [["export", "nope"], /no session "nope"/],
+  import: [["import", "transcript.jsonl", "--format", "nobody"], /--format/],
+  purge: [["purge", "nope"], /no session "nope"/],
+  verify: [["verify", "all"], /takes no arguments/],
+  doctor: [["doctor", "--agent"], /did you mean "--agents"/],
+  completions: [["completions", "tcsh"], /bash, zsh, fish/],
+};
+
+describe("commands", () => {
+  test("the table of wrong uses has a row for every command", () => {
+    expect(Object.keys(wrongCommands).toSorted()).toEqual(commandTable.map((row) => row.names[0] as string).toSorted());
+  });
+
+  test.each(Object.entries(wrongCommands))("%s used wrongly says so and writes nothing", async (_name, [args, says]) => {
+    using house = temporaryHome(nowhere);
+    expectWrong(house, await house.run(args), says);
+  });
+
+  test.each([
+    [["config", "set", "modell", "x"], /did you mean "model"/],
+    [["config", "set", "max_steps", "many"], /max_steps/],
+    [["config", "set", "max_steps"], /config set/],
+    [["config", "gett"], /did you mean "skein config get"/],
+    [["trust", "--show", "--revoke"], /exclude each other/],
+    [["logs", "nope"], /no session "nope"/],
+    [["roles", "show", "palnner"], /no role "palnner"[\s\S]*did you mean planner\?/],
+    [["roles", "show"], /needs the name of a role/],
+    [["attach"], /needs an argument/],
+    [["kill", "nope", "--froce"], /did you mean "--force"/],
+    [["msg", "sned"], /did you mean "skein msg send"/],
+    [["msg", "send", "--to", "all", "x", "--priority", "hihg"], /did you mean "high"/],
+    [["msg", "send", "hello"], /works inside a team/],
+    [["msg", "read", "--to", "all"], /--to does not go with msg read/],
+    [["msg", "list", "all"], /"all" is too much/],
+    [["report", "complete", "success"], /report complete needs success or failure, and a summary/],
+    [["report", "artifact", "a", "b", "--progress", "1"], /--progress does not go with report artifact/],
+    [["report", "status"], /report status needs a text/],
+    [["mcp", "--toolset", "tema"], /did you mean "team"/],
+    [["team", "status", "--names"], /--names does not go with team status/],
+    [["roles", "show", "qa", "--names"], /--names goes with the list/],
+    [["team", "statsu"], /did you mean "skein team status"/],
+    [["team", "run"], /team run needs an objective/],
+    [["team", "run", "x", "--strategy", "sequental"], /did you mean "sequential"/],
+    [["team", "run", "x", "--strategy", "parallel"], /needs --agents/],
+    [["team", "run", "x", "--agents", "engineer,,qa"], /--agents takes role\[:agent\]/],
+    [["team", "run", "x", "--agents", "enginer"], /no role "enginer"/],
+    [["team", "run", "x", "--agents", "engineer:nobody"], /no agent or model "nobody"/],
+    [["team", "run", "x", "--planner", "nobody"], /no agent or model "nobody"/],
+    [["team", "run", "x", "--agents", "qa", "--planner", "claude"], /--planner goes with --strategy adaptive/],
+    [["team", "run", "x", "--phases", "nowhere.json"], /--phases: .*nowhere\.json/],
+    [["team", "run", "x", "--max-agents", "0"], /whole number above 0/],
+    [["team", "run", "x", "--agents", "qa,qa", "--max-per-role", "1"], /2 of role qa; the limit per role is 1/],
+    [["team", "run", "x", "--merge", "--detach"], /--merge waits for the end/],
+    [["team", "run", "x", "--workspace", "cloud"], /worktree, project, plain/],
+    [["team", "status", "--merge"], /--merge does not go with team status/],
+    [["team", "status"], /no team in this project yet/],
+    [["team", "list", "all"], /"all" is too much/],
+    [["team", "message", "hello"], /needs --to/],
+    [["team", "message", "--to", "all"], /needs a text/],
+    [["team", "message", "--to", "all", "x", "--kind", "shout"], /--kind takes request/],
+    [["team", "stop", "nope"], /no session "nope"/],
+    [["team", "resume", "nope"], /no session "nope"/],
+    [["team", "merge", "--yes", "--dry-run"], /exclude each other/],
+    [["team", "clean", "--older-than", "long"], /--older-than must be a time/],
+    [["team", "clean", "nope", "--older-than", "1d"], /whatever its age/],
+    [["mcp", "--hand-back-after", "soon"], /--hand-back-after can't be "soon"/],
+    [["mcp", "--project", "/"], /the whole machine/],
+    [["mcp", "--port", "5000"], /--port goes with --http/],
+    [["mcp", "--http", "--port", "0"], /--port is a number from 1 to 65535/],
+    [["mcp", "serve"], /mcp knows install, not "serve"/],
+    [["mcp", "--remove"], /--remove goes with mcp install/],
+    [["mcp", "install"], /mcp install needs a client: claude, claude-desktop, codex/],
+    [["mcp", "install", "claude", "--http"], /--http does not go with mcp install/],
+    [["mcp", "install", "claud"], /did you mean "claude"/],
+    [["mcp", "install", "claude", "codex"], /takes at most 2/],
+    [["mcp", "install", "zed", "--project", "nowhere"], /--project: no directory/],
+    [["tui"], /the screen needs a terminal/],
+    [["tui", "--hub", "http://127.0.0.1:4444"], /--hub can't be "http:[^]*ws:/],
+    [["tui", "--hub"], /--hub needs a value/],
+    [["attach", "nope", "--tui"], /the screen needs a terminal/],
+    [["attach", "nope", "--tui", "--json"], /exclude each other/],
+    [["tui", "--inlien"], /did you mean "--inline"/],
+    [["tui", "--inline", "--screen-reader"], /exclude each other/],
+    [["tui", "--hub", "auto", "--screen-reader"], /exclude each other/],
+    [["hub", "start", "--port", "70000"], /--port is a number from 1 to 65535/],
+    [["hub", "stop", "--wait", "long"], /--wait can't be "long"/],
+    [["hub", "status", "--wait", "1s"], /--wait goes with hub stop/],
+    [["trust", "/dev/null/below"], /no directory \/dev\/null\/below/],
+    [["completions"], /needs an argument/],
+    [["rnu", "x"], /did you mean "skein run"/],
+    [["frobnicate"], /--help/],
+    [["help", "modles"], /did you mean "skein models"/],
+  ])("%p says so and writes nothing", async (args, says) => {
+    using house = temporaryHome(nowhere);
+    expectWrong(house, await house.run(args), says);
+  });
+
+  test("skein alone without a terminal prints help on stderr and exits 2", async () => {
+    using house = temporaryHome();
+    const ran = await house.run([]);
+    expect(ran).toMatchObject({ code: 2, out: "" });
+    expect(ran.err).toContain("Usage: skein");
+  });
+
+  test("the help of every command is on stdout, fits, and lists every flag", async () => {
+    using house = temporaryHome();
+    const main = await house.run(["--help"]);
+    expect(main.code).toBe(0);
+    for (const command of await allCommands()) {
+      expect(main.out).toContain(`  ${command.name} `);
+      const ran = await house.run([command.name, "--help"]);
+      expect(ran).toMatchObject({ code: 0, err: "" });
+      for (const flag of command.flags) expect(ran.out).toContain(`--${flag.name}`);
+      for (const line of ran.out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+    }
+    expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
+  });
+});
+
+describe("configuration", () => {
+  const broken: [string, string, RegExp][] = [
+    ["an unknown key", '{ "modell": "x" }', /config\.jsonc.*"modell"[\s\S]*did you mean "model"/],
+    ["a wrong type", '{ "max_steps": "many" }', /config\.jsonc: "max_steps" must be/],
+    ["a wrong choice", '{ "policy": "sometimes" }', /config\.jsonc: "policy" must be/],
+    ["broken JSONC", '{ "model": ', /config\.jsonc/],
+    ["an unknown key deep inside", '{ "providers": { "acme": { "base_ulr": "http://x" } } }', /did you mean "providers\.acme\.base_url"/],
+  ];
+  for (const place of ["user", "project"] as const) {
+    test.each(broken)(`%s in the ${place}'s file is exit 3 and names the file`, async (_title, text, says) => {
+      using house = temporaryHome(nowhere);
+      const folder = place === "user" ? join(house.env["SKEIN_HOME"] as string, "config") : join(house.project, ".skein");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "config.jsonc"), text);
+      const ran = await house.run(["run", "x"]);
+      expect(ran).toMatchObject({ code: 3, out: "" });
+      expect(ran.err).toContain(folder);
+      expect(ran.err).toMatch(says);
+      expect(ran.err.split("\n").length).toBeLessThanOrEqual(3);
+      expect(existsSync(join(house.env["SKEIN_HOME"] as string, "data"))).toBe(false);
+      expect(existsSync(join(house.project, ".skein", "sessions"))).toBe(false);
+    });
+  }
+
+  test("a variable with a wrong value is exit 3 and named", async () => {
+    using house = temporaryHome(nowhere);
+    expectWrong(house, await house.run(["run", "x"], { env: { SKEIN_MAX_STEPS: "many" } }), /SKEIN_MAX_STEPS/, [3]);
+  });
+});
+
+describe("without a key", () => {
+  test("no model at all is exit 4, says exactly what to do and writes nothing", async () => {
+    using house = temporaryHome();
+    const ran = await house.run(["run", "x"]);
+    expect(ran).toMatchObject({ code: 4, out: "" });
+    for (const words of ["no model can be asked", "export ANTHROPIC_API_KEY=", "https://", "ollama serve", "skein demo"])
+      expect(ran.err).toContain(words);
+    expect(Math.max(...ran.err.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
+  });
+
+  test.each([
+    ["anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"],
+    ["openai/gpt-5.2", "OPENAI_API_KEY"],
+    ["gemini", "GEMINI_API_KEY"],
+    ["groq/openai/gpt-oss-120b", "GROQ_API_KEY"],
+  ])("%s is exit 4 and names %s", async (model, variable) => {
+    using house = temporaryHome();
+    expectWrong(house, await house.run(["run", "x", "-m", model]), new RegExp(`set ${variable}; get one at https://`), [4]);
+  });
+});

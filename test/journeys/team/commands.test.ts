@@ -1,0 +1,139 @@
+// A team from outside, with the real program: run, watched, written to, stopped, resumed, merged and cleaned away, and what
+// each verb prints.
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { z } from "zod";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { processStartTime } from "../../../src/kit/process/processes.ts";
+import * as records from "../../../src/protocol/schema/team-records.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import { temporaryHome, vendorEnv, type RunResult } from "../../support/temporary-home.ts";
+import { repositoryIn } from "../../support/team-journey.ts";
+
+const model = ["-m", "anthropic/claude-sonnet-4-5"];
+
+const held = 'while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo "export const made = 1;" > made.js';
+
+const server = startModelServer(({ position: { prompt } }) => {
+  if (prompt.includes("You are the architect")) {
+    const command = 'echo plan > "$SKEIN_SHARED_CONTEXT/plan.md"; skein report artifact "$SKEIN_SHARED_CONTEXT/plan.md" "the plan"';
+    return { steps: [{ calls: [{ input: { command } }] }], final: "designed" };
+  }
+  // The step that was interrupted has a result when it goes on: the next one does the work.
+  const step = { calls: [{ input: { command: `skein report status "writes made.js" --progress 0.5; ${held}` } }] };
+  if (prompt.includes("You are the engineer") || prompt.includes("Your last try does not count"))
+    return { steps: [step, step], final: "built" };
+  return { steps: [], final: "looked" };
+});
+
+test("a team is watched, written to, stopped, resumed, merged and cleaned away", { timeout: 300_000 }, async () => {
+  using house = temporaryHome(vendorEnv(server.url));
+  rmSync(join(house.project, ".git"), { recursive: true });
+  writeFileSync(join(house.project, "a.txt"), "hi\n");
+  const init = "git init -q -b main && git add -A && git -c user.name=t -c user.email=t@t commit -qm first";
+  expect(Bun.spawnSync(["sh", "-c", init], { cwd: house.project }).exitCode).toBe(0);
+  const team = async (...args: string[]): Promise<RunResult> => house.run(["team", ...args]);
+  const json = async <Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> =>
+    schema.parse((await team(...args, "--json")).json());
+
+  const running = house.start(["team", "run", "-", "--name", "crew", "--agents", "architect,engineer,reviewer", ...model], {
+    stdin: "make it\n",
+  });
+  const lines = new Response(running.stderr).text();
+  const until = async (isSo: () => Promise<boolean>) => {
+    while (!(await isSo())) {
+      if (running.exitCode !== null) throw new Error(`the team has ended: ${await lines}`);
+      await Bun.sleep(50);
+    }
+  };
+  await until(async () => (await team("status", "crew")).out.includes("50 % writes made.js"));
+  const [row] = records.teamRow.array().parse((await team("list", "--json")).json());
+  expect(row).toMatchObject({ name: "crew", state: "running", objective: "make it\n", members: { total: 3, running: 1, completed: 1 } });
+  expect(await json(records.teamPosted, "message", "--to", "engineer", "use strict mode")).toMatchObject({ when: "now", misses: [] });
+  expect(await team("message", "--to", "architect", "too late")).toMatchObject({ code: 2 });
+  expect((await team("clean", "crew")).out).toContain("kept crew: it is at work");
+  expect(await team("merge", "crew")).toMatchObject({ code: 2 });
+  await until(async () => (await json(records.teamStatus, "status")).message_count > 0);
+
+  expect((await team("stop")).out).toContain("stopped team crew");
+  expect(await running.exited).toBe(130);
+  expect(await lines).toMatch(/phase 1 is over[^]*person to engineer[^]*cancelled/);
+  const stopped = await json(records.teamStatus, "status", "crew");
+  expect(stopped).toMatchObject({ state: "failed", run: { state: "ended", status: "cancelled" } });
+  expect((await team("message", "--to", "engineer", "go on now")).err).toContain("when the team goes on: skein team resume crew");
+
+  const shared = join(stopped.directory, "shared");
+  expect(readFileSync(join(shared, "plan.md"), "utf8")).toBe("plan\n");
+  writeFileSync(join(shared, "go"), "");
+  expect(await team("resume", "crew", "--output-format", "json")).toMatchObject({ code: 0 });
+  const done = await json(records.teamStatus, "status", "crew");
+  const [design, build, review] = done.phases.map(({ members: [member] }) => member!);
+  expect([design, build, review].map((member) => [member?.state, member?.tries])).toEqual([
+    ["completed", 1],
+    ["completed", 2],
+    ["completed", 1],
+  ]);
+  expect(design?.artifacts).toEqual([{ path: join(shared, "plan.md"), description: "the plan" }]);
+  expect(done).toMatchObject({ state: "completed", merge: "open", messages: [{ from: "person" }, { from: "person" }] });
+  const told = server.requests.map(({ body }) => JSON.stringify(body)).join("\n");
+  expect(["use strict mode", "go on now"].filter((message) => !told.includes(message))).toEqual([]);
+
+  expect((await team("status", "crew")).out).toMatch(
+    /made .*plan\.md: the plan[^]*phase 2: engineer[^]*engineer-2 completed · engineer · native · try 2/,
+  );
+  for (const verb of ["show", "logs", "export"]) expect((await house.run([verb, "crew"])).out).toContain("the team has finished");
+  expect(await team("message", "--to", "all", "x")).toMatchObject({ code: 2 });
+
+  const shown = await team("merge");
+  expect(shown.out).toContain("+export const made = 1;");
+  expect([shown.code, shown.err, existsSync(join(house.project, "made.js"))]).toEqual([0, expect.stringContaining("add --yes"), false]);
+  expect(await team("clean", "crew")).toMatchObject({ code: 1, out: expect.stringContaining("its work is not in the project yet") });
+  expect(await json(records.teamMerge, "merge", "--yes")).toMatchObject({ merged: true, changes: [{ path: "made.js", kind: "added" }] });
+  expect(existsSync(join(house.project, "made.js"))).toBe(true);
+  expect((await json(records.teamCleaned, "clean", "--older-than", "0", "--dry-run")).teams).toMatchObject([{ name: "crew" }]);
+  expect((await json(records.teamCleaned, "clean", "crew")).teams).toMatchObject([{ name: "crew", directory: stopped.directory }]);
+  expect(existsSync(stopped.directory)).toBe(false);
+  expect(await team("resume")).toMatchObject({ code: 2, err: expect.stringContaining("cleaned away") });
+  expect((await json(records.teamStatus, "status")).is_kept).toBe(false);
+  expect((await team("list-roles")).out).toBe((await house.run(["roles"])).out);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  await server.stop();
+});
+
+test("what a purge leaves of a team is found and taken away, never with work that nobody else has, or while someone leads it", async () => {
+  const writer = startModelServer(() => ({ steps: [{ calls: [{ input: { command: "echo made > made.txt" } }] }], final: "built" }));
+  using house = temporaryHome(vendorEnv(writer.url));
+  repositoryIn(house.project);
+  const teams = join(house.project, ".skein/teams");
+  const clean = async (...args: string[]) => house.run(["team", "clean", ...args]);
+  expect(await house.run(["team", "run", "make it", "--name", "crew", "--agents", "engineer", ...model])).toMatchObject({ code: 0 });
+  const [row] = records.teamRow.array().parse((await house.run(["team", "list", "--json"])).json());
+  const name = row!.session_id.slice(-8);
+  expect((await clean("--older-than", "0")).out).toBe("kept crew: its work is not in the project yet; --force takes it away\n");
+  expect((await house.run(["delete", "crew"])).code).toBe(0);
+  expect((await house.run(["purge", "crew"])).code).toBe(0);
+
+  expect((await clean()).out).toBe("nothing to clean\n");
+  expect(await clean(name)).toMatchObject({ code: 1, out: `kept ${name}: its work is not in the project yet; --force takes it away\n` });
+  const led = join(teams, name, "led-by.json");
+  writeFileSync(led, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }));
+  expect((await clean("--older-than", "0", "--force")).out).toBe(`kept ${name}: it is at work\n`);
+  rmSync(led);
+  // One that had not begun, one whose log is no log, and a link that a repository brought along.
+  mkdirSync(join(teams, "0000000a"));
+  mkdirSync(join(teams, "0000000b"));
+  writeFileSync(join(teams, "0000000b/session.log"), '{"event": "agent_spawned"}\n');
+  symlinkSync(house.project, join(teams, "0000000c"));
+  const report = records.teamCleaned.parse((await clean("--older-than", "0", "--json")).json());
+  expect(report).toMatchObject({ teams: [{ id: "0000000a", is_purged: true }], problems: [] });
+  expect(report.skipped.map(({ reason }) => reason).toSorted()).toEqual([
+    "its work is not in the project yet; --force takes it away",
+    "what it holds can't be told; --force takes it away",
+  ]);
+  expect(await clean(name, "--force")).toMatchObject({ code: 0, out: `removed ${name} (its session was purged)  ${join(teams, name)}\n` });
+  expect(await clean(name)).toMatchObject({ code: 2, err: expect.stringContaining(`There is no session "${name}"`) });
+  expect(readdirSync(teams).toSorted()).toEqual([".gitignore", "0000000b", "0000000c"]);
+  expect(existsSync(join(house.project, "index.js"))).toBe(true);
+  await writer.stop();
+});

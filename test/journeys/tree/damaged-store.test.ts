@@ -1,0 +1,97 @@
+// What a damaged, full, closed or newer store says: one clear line, an exit code, and nothing lost.
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { result } from "../../../src/protocol/schema/records.ts";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { inOwnMounts } from "../../support/mounts.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const model = wireModels.anthropic;
+
+async function inHouse(walk: (house: TemporaryHome, ran: { transcript: string; store: string }) => Promise<void>): Promise<void> {
+  const server = startModelServer(shellScript(["echo one", "echo two", "echo three"]));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const { transcript_path } = result.parse((await house.run(["run", "work", "--session", "mine", "-m", model, "--json"])).json());
+    await walk(house, { transcript: transcript_path as string, store: storeOf(house) });
+  } finally {
+    await server.stop();
+  }
+}
+
+function storeOf(house: TemporaryHome): string {
+  return [...new Bun.Glob("**/skein.db").scanSync({ cwd: house.root, absolute: true })][0]!;
+}
+
+/** The first line names the trouble; no stack. */
+function clearLine(err: string): string {
+  expect(err).not.toMatch(/\n\s+at /);
+  return err.split("\n")[0]!;
+}
+
+test("a torn transcript with a gap is told by verify and made whole by --repair", async () => {
+  await inHouse(async (house, { transcript }) => {
+    const whole = readFileSync(transcript, "utf8");
+    writeFileSync(transcript, whole.split("\n").toSpliced(3, 2).join("\n").slice(0, -10));
+    const told = await house.run(["verify"]);
+    expect({ code: told.code, out: told.out }).toEqual({ code: 1, out: expect.stringContaining("lacks") });
+    const mended = await house.run(["verify", "--repair"]);
+    expect({ code: mended.code, out: mended.out }).toEqual({ code: 0, out: expect.stringContaining("missing lines back") });
+    expect(readFileSync(transcript, "utf8")).toBe(whole);
+    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true, problems: [] });
+  });
+});
+
+test("a damaged page is told in one line, the check lists it, and the files stay as they are", async () => {
+  await inHouse(async (house, { store, transcript }) => {
+    const raw = new Database(store);
+    raw.run("pragma wal_checkpoint(truncate)");
+    const { rootpage } = raw.query<{ rootpage: number }, []>("select rootpage from sqlite_schema where name = 'nodes'").get()!;
+    raw.close();
+    const bytes = readFileSync(store);
+    bytes.fill(0xaa, (rootpage - 1) * 4096, rootpage * 4096);
+    writeFileSync(store, bytes);
+    const before = readFileSync(transcript, "utf8");
+    const shown = await house.run(["show", "mine"]);
+    expect(shown.code).toBe(1);
+    expect(clearLine(shown.err)).toContain("damaged");
+    const checked = await house.run(["verify", "--repair"]);
+    expect({ code: checked.code, out: checked.out }).toEqual({ code: 1, out: expect.stringContaining("database") });
+    expect(readFileSync(transcript, "utf8")).toBe(before);
+  });
+});
+
+test("a store of a newer version is left alone", async () => {
+  await inHouse(async (house, { store }) => {
+    const raw = new Database(store);
+    raw.run("pragma user_version = 900");
+    raw.run("pragma wal_checkpoint(truncate)");
+    raw.close();
+    const before = Bun.hash(readFileSync(store));
+    for (const command of [["list"], ["verify", "--repair"], ["purge", "--older-than", "0"], ["run", "more", "-m", model]]) {
+      const ran = await house.run(command);
+      expect(ran.code).toBe(1);
+      expect(clearLine(ran.err)).toContain("newer skein");
+    }
+    expect(Bun.hash(readFileSync(store))).toBe(before);
+  });
+});
+
+test("a full disk and a read-only data directory stop a run with one line, and what was recorded is still there", async () => {
+  await inHouse(async (house, { store }) => {
+    const data = join(store, "..");
+    const size = statSync(store).size;
+    const run = `"$@" run "more" --session mine -m ${model}`;
+    const tooSmall = `mount -t tmpfs -o size=${Math.ceil(size / 4096) * 4 + 64}k none /mnt && cp -a "${data}/." /mnt/ && mount --bind /mnt "${data}"`;
+    const full = await inOwnMounts(house, `${tooSmall} && (head -c 100M /dev/zero > "${data}/filler" 2>/dev/null || true) && ${run}`);
+    expect(full.code).toBe(1);
+    expect(clearLine(full.err)).toContain("disk is full");
+    const closed = await inOwnMounts(house, `mount --bind "${data}" "${data}" && mount -o remount,ro,bind "${data}" && ${run}`);
+    expect(closed.code).toBe(1);
+    expect(clearLine(closed.err)).toContain("can't be opened or written");
+    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 1, turns: 1 });
+  });
+});

@@ -1,0 +1,284 @@
+// A tree with branches, pictures, colours, broken bytes and secrets: searched, compared and exported by the real program.
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { NewNode } from "../../../src/protocol/tree/node.ts";
+import { comparison, exportHeader, exportLine, foundNode } from "../../../src/protocol/schema/tree-records.ts";
+import { nodeOfLines, type TreeHeader, type TreeLine } from "../../../src/protocol/json/tree-lines.ts";
+import { openStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+
+const key = "sk-ant-api03-Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY";
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY52fTcuYAAAAAElFTkSuQmCC";
+const script = '<script>document.title="broken"</script>';
+const usage = { input: 1000, output: 50, cacheRead: 10, cacheWrite: 0 };
+
+const user = (text: string): NewNode => ({ author: "user", parts: [{ kind: "text", text }] });
+const agent = (text: string): NewNode => ({
+  author: "agent",
+  model: "test/one",
+  usage,
+  costUsd: 0.25,
+  parts: [
+    { kind: "thinking", text: "let me see", opaque: { wire: "w", model: "m", data: "sealed" } },
+    { kind: "text", text },
+  ],
+});
+const call = (id: string, command: string): NewNode => ({
+  author: "agent",
+  parts: [{ kind: "call", id, name: "bash", input: { command } }],
+});
+
+/** main: a question, a tool, an answer; side: forked after the tool. */
+async function plantTree(house: TemporaryHome): Promise<{ whole: Buffer; tree: string; home: string }> {
+  const home = house.home;
+  mkdirSync(join(house.root, "skein", "data"), { recursive: true });
+  const store = await storedIn(house);
+  const main = await store.createSession({
+    name: "main",
+    agent: "native",
+    model: "test/one",
+    directory: house.project,
+    project: realpathSync(house.project),
+    task: "draw",
+    toolLevel: "minimal",
+    parentSession: null,
+    transcript: null,
+  });
+  let lease = await store.acquire(main.id);
+  const policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] } as const;
+  const start = (prompt: NewNode) =>
+    store.startTurn(lease, {
+      agent: "native",
+      model: "test/one",
+      policy: { ...policy, allowWrite: [], addDirs: [] },
+      enforced: null,
+      prompt,
+    });
+  const { value: turn } = await start({
+    author: "user",
+    parts: [
+      { kind: "text", text: `draw ${script} from ${home}/pictures\nmail ada@example.org` },
+      { kind: "image", mime: "image/png", base64: png },
+    ],
+  });
+  await store.appendNode(lease, turn.id, call("c1", `curl -H "Authorization: Bearer ${key}" x`));
+  const whole = Buffer.concat([
+    Buffer.from(`\x1b[1;31mred\x1b[0m <b>${script}</b> ${key} ${home}/x\n`),
+    Buffer.from([0xff, 0xfe, 0x00, 0x0a]),
+    Buffer.from("a line of output\n".repeat(20_000)),
+  ]);
+  const sink = store.openOutput(lease, "c1", "bash");
+  sink.write(whole);
+  const handle = await sink.close({ command: "curl", exitCode: 0 }, 1024);
+  const { value: forkAt } = await store.appendNode(lease, turn.id, {
+    author: "tool",
+    parts: [
+      {
+        kind: "result",
+        call: "c1",
+        name: "bash",
+        text: "red…",
+        isError: false,
+        handle: handle!,
+        images: [{ mime: "image/png", base64: png }],
+      },
+    ],
+  });
+  await store.appendNode(lease, turn.id, agent(`It is **red**. ${script} [link](javascript:alert(1)) ![far](http://example.org/x.png)`));
+  await store.endTurn(lease, turn.id, { status: "ok", error: null, nativeId: "native-1", enforced: null });
+  await store.release(lease);
+  const side = await store.forkSession(main.id, forkAt.id, { name: "side" });
+  lease = await store.acquire(side.id);
+  const { value: other } = await start(user("try zucchini instead \ud800 \u0000 `ticks`"));
+  await store.appendNode(lease, other.id, call("c2", "false"));
+  await store.appendNode(lease, other.id, {
+    author: "tool",
+    parts: [{ kind: "result", call: "c2", name: "bash", text: "no such thing", isError: true }],
+  });
+  await store.appendNode(lease, other.id, { author: "note", note: { about: "interruption" }, parts: [] });
+  await store.appendNode(lease, other.id, agent("```js\nlet a = 1 < 2;\n```\nThe zucchini is *green*."));
+  await store.endTurn(lease, other.id, { status: "ok", error: null, nativeId: null, enforced: null });
+  await store.release(lease);
+  await store.close();
+  return { whole, tree: main.tree, home };
+}
+
+const storedIn = (house: TemporaryHome) => {
+  const data = join(house.root, "skein", "data");
+  return openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
+};
+
+describe("search", () => {
+  test("shows where a word was said, and what stood around it", async () => {
+    using house = temporaryHome();
+    await plantTree(house);
+    const ran = await house.run(["search", "zucchini", "green"]);
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain("[side]");
+    expect(ran.out).toContain("[zucchini] is *[green]*");
+    const records = JSON.parse((await house.run(["search", "zucchini", "--json"])).out) as unknown[];
+    expect(records.map((record) => foundNode.parse(record).session.name)).toEqual(["side", "side"]);
+    const none = await house.run(["search", "nowhere"]);
+    expect({ code: none.code, out: none.out }).toEqual({ code: 1, out: "" });
+    expect((await house.run(["search", "zucchini", "--limit", "x"])).code).toBe(2);
+    expect((await house.run(["search", "***"])).err).toContain("no word to look for");
+  });
+});
+
+describe("diff", () => {
+  test("tells which files each branch changed", async () => {
+    const server = startModelServer(shellScript(["true"]));
+    using house = temporaryHome(vendorEnv(server.url));
+    rmSync(join(house.project, ".git"), { recursive: true });
+    Bun.spawnSync(["git", "init", "-q"], { cwd: house.project });
+    const run = async (command: string, ...args: string[]) => {
+      server.setScript(shellScript([command]));
+      expect(await house.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
+    };
+    try {
+      await run("echo one > shared.txt", "first", "--session", "a");
+      await run("echo two > b.txt; rm shared.txt", "go on", "--session", "a");
+      const nodes = (await house.run(["show", "a", "--json"])).json()["nodes"] as { id: string; author: string }[];
+      const end = nodes.findIndex((node, at) => at > 0 && node.author === "user") - 1;
+      const record = comparison.parse((await house.run(["diff", nodes[end]!.id, "a", "--json"])).json());
+      expect(record.a.files).toEqual([]);
+      expect(record.b.files?.map(({ kind, path }) => `${kind} ${path}`)).toEqual(["added b.txt", "deleted shared.txt"]);
+      expect((await house.run(["diff", nodes[end]!.id, "a"])).out).toContain("A b.txt +1 -0");
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("tells where two branches part, and what each did", async () => {
+    using house = temporaryHome();
+    await plantTree(house);
+    const record = comparison.parse((await house.run(["diff", "main", "side", "--json"])).json());
+    expect(record).toMatchObject({
+      shared_nodes: 3,
+      fork: { author: "tool" },
+      a: { nodes: 1, messages: 1, tool_calls: 0, turns: 1, usage: { input: 1000 }, cost_usd: 0.25, status: "ok", files: null },
+      b: { nodes: 5, messages: 2, tool_calls: 1, failed_calls: 1, first_message: expect.stringContaining("zucchini") },
+    });
+    const { out } = await house.run(["diff", "main", "side"]);
+    expect(out).toContain("they part after");
+    expect(out).toContain("1 (1 failed)");
+    expect((await house.run(["diff", "main", "main"])).out).toContain("nothing after that");
+    expect((await house.run(["diff", "main", record.b.tip!, "--json"])).json()).toMatchObject({ b: { session: null, nodes: 5 } });
+    expect(await house.run(["diff", "main", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
+  });
+});
+
+describe("export", () => {
+  test("text and Markdown have every branch, and nothing that steers a terminal", async () => {
+    using house = temporaryHome();
+    await plantTree(house);
+    for (const format of ["text", "md"]) {
+      const { code, out } = await house.run(["export", "main", "--format", format]);
+      expect(code).toBe(0);
+      expect(out).not.toMatch(/[^\P{Cc}\n\t]/u);
+      for (const words of ["branch 1 of 2", "branch 2 of 2", "[main]", "[side]", "green", "bytes not shown", "no such thing"])
+        expect(out).toContain(words);
+      expect(out.length).toBeLessThan(100_000);
+      expect((await house.run(["export", "main", "--format", format, "--whole"])).out.length).toBeGreaterThan(340_000);
+    }
+  });
+
+  test("a page holds pictures and colours, and runs nothing", async () => {
+    using house = temporaryHome();
+    await plantTree(house);
+    const file = join(house.root, "page.html");
+    expect(await house.run(["export", "main", "--format", "html", "--output", file])).toMatchObject({ code: 0, out: "" });
+    const html = readFileSync(file, "utf8");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(html).not.toContain("<script");
+    expect(html).not.toMatch(/(href|src)="(javascript|http:\/\/example)/);
+    expect(html.match(/src="data:image\/png;base64,/g)).toHaveLength(2);
+    expect(html).toContain('<span class="bold c1">red</span>');
+    expect(html).toContain("<strong>red</strong>");
+    expect(html).toContain('<span class="label">side</span>');
+    const missing = join(house.root, "no", "such", "place.html");
+    expect(await house.run(["export", "main", "--output", missing])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("can't write"),
+    });
+  });
+
+  test("lines give the same nodes and outputs back", async () => {
+    using house = temporaryHome();
+    const { whole, tree } = await plantTree(house);
+    const { out } = await house.run(["export", "side", "--format", "jsonl"]);
+    const [header, ...lines] = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown);
+    exportHeader.parse(header);
+    const about = (header as TreeHeader).tree;
+    expect(new Set(about.sessions.map((session) => session.name))).toEqual(new Set(["main", "side"]));
+    expect(new Set(about.turns.map((turn) => turn.native_id))).toEqual(new Set(["native-1", null]));
+    for (const line of lines) exportLine.parse(line);
+    const nodes = [...Map.groupBy(lines as TreeLine[], (line) => line.id).values()].map((each) => nodeOfLines(each, tree, "?"));
+    const store = await storedIn(house);
+    expect(nodes).toEqual(await store.treeNodes(tree));
+    await store.close();
+    const output = (lines as TreeLine[]).find((line) => line.output !== undefined)?.output;
+    expect(Buffer.from(output?.base64 ?? "", "base64").equals(whole)).toBe(true);
+  });
+
+  test("lines that are imported elsewhere are the same tree", async () => {
+    using house = temporaryHome();
+    using other = temporaryHome();
+    const { tree } = await plantTree(house);
+    const file = join(house.root, "tree.jsonl");
+    writeFileSync(file, (await house.run(["export", "main", "--format", "jsonl"])).out);
+    expect(await other.run(["import", file])).toMatchObject({ code: 0 });
+    const [from, to] = [await storedIn(house), await storedIn(other)];
+    const [before, after] = [await from.treeNodes(tree), await to.treeNodes(tree)];
+    await from.close();
+    await to.close();
+    expect(after).toEqual(before);
+  });
+
+  test("an archived branch is exported too", async () => {
+    using house = temporaryHome();
+    using other = temporaryHome();
+    const { tree } = await plantTree(house);
+    expect(await house.run(["delete", "side"])).toMatchObject({ code: 0 });
+    expect((await house.run(["export", "main"])).out).toContain("[side (archived)]");
+    const file = join(house.root, "tree.jsonl");
+    expect(await house.run(["export", "side", "--format", "jsonl", "-o", file])).toMatchObject({ code: 0 });
+    expect(await other.run(["import", file])).toMatchObject({ code: 0 });
+    const [from, to] = [await storedIn(house), await storedIn(other)];
+    expect(await to.treeNodes(tree)).toEqual(await from.treeNodes(tree));
+    await from.close();
+    await to.close();
+  });
+
+  test("a document of records holds sessions, turns, nodes and outputs", async () => {
+    using house = temporaryHome();
+    await plantTree(house);
+    const record = (await house.run(["export", "main", "--json"])).json();
+    expect(record).toMatchObject({ sessions: [{}, {}], turns: [{}, {}], outputs: [{ source: "bash" }] });
+    expect(record["nodes"]).toHaveLength(9);
+  });
+
+  test("redacted, no format holds a key, an address or a home", async () => {
+    using house = temporaryHome({ MY_API_KEY: "zucchini-is-the-key" });
+    const { home } = await plantTree(house);
+    for (const format of ["text", "md", "html", "json", "jsonl"]) {
+      const { code, out } = await house.run(["export", "main", "--format", format, "--redact", "--whole"]);
+      expect(code).toBe(0);
+      for (const secret of [key, key.slice(0, 24), home, "ada@example.org", "sealed"]) expect(out.includes(secret)).toBe(false);
+      expect(out).toContain("[redacted]");
+      expect(out).toContain("~/pictures");
+    }
+  });
+
+  test("a session that is not there is said to be so", async () => {
+    using house = temporaryHome();
+    expect(await house.run(["export", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
+    expect(await house.run(["export", "x", "--format", "pdf"])).toMatchObject({ code: 2 });
+  });
+});

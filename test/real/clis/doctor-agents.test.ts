@@ -1,0 +1,91 @@
+// `doctor --agents` with the real programs, and with wrappers around them that are broken on purpose. Installs them from
+// the registry where they are missing, so it is no part of npm test.
+import { beforeAll, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { installPeers, peerNames, peersBin } from "../../../bench/peers.ts";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { trialCheckNames } from "../../../src/protocol/api/agents.ts";
+import { agent, agentsReport } from "../../../src/protocol/schema/agent-records.ts";
+import { agentModels, takeTurn } from "../../support/agent-journey.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
+
+beforeAll(() => installPeers(peerNames), 300_000);
+
+function houseWith(wrappers: Record<string, string>, env: Record<string, string> = {}): TemporaryHome {
+  const house = temporaryHome(env);
+  const [bin, temp] = [join(house.root, "bin"), join(house.root, "temp")];
+  for (const folder of [bin, temp]) mkdirSync(folder);
+  for (const [name, script] of Object.entries(wrappers)) {
+    writeFileSync(join(bin, name), `#!/bin/bash\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  Object.assign(house.env, { PATH: [bin, peersBin, house.env["PATH"]].join(delimiter), TMPDIR: temp });
+  return house;
+}
+
+/** A program of Node's that is asked for its version leaves a cache there. */
+const trialsIn = (house: TemporaryHome) => readdirSync(join(house.root, "temp")).filter((name) => name.startsWith("skein-"));
+
+test("all five keep the contract, and nothing of it is left", async () => {
+  using house = houseWith({});
+  const ran = await house.run(["doctor", "--agents", "--json"]);
+  const report = agentsReport.parse(ran.json());
+  const failed = report.agents.flatMap((each) => each.checks.filter(({ outcome }) => outcome === "failed").map((one) => [each.agent, one]));
+  expect({ failed, code: ran.code, err: ran.err, ok: report.ok }).toEqual({ failed: [], code: 0, err: "", ok: true });
+  expect(report.agents.map((each) => [each.agent, each.checks.map(({ name }) => name)])).toEqual(
+    peerNames.map((name) => [name, [...trialCheckNames]]),
+  );
+  const none = report.agents.flatMap((each) =>
+    each.checks.filter(({ outcome }) => outcome === "none").map(({ name }) => [each.agent, name]),
+  );
+  expect(none).toEqual([["gemini", "fork"]]);
+  expect({ left: await waitForNoProcesses(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
+  const listed = await house.run(["agents"]);
+  for (const name of peerNames) expect(listed.out).toMatch(new RegExp(`${name} +\\d+\\.\\d+\\.\\d+ .* works, 20`));
+}, 300_000);
+
+test("one that prints garbage, one that hangs, one that can't fork and one that asks another model are told apart, and that is used", async () => {
+  const real = (name: string) => `exec "${join(peersBin, name)}"`;
+  using house = houseWith({
+    claude: "echo '%PDF-1.7 garbage'; exit 0",
+    codex: 'case "$1" in --version) exit 1;; esac\nsleep 900',
+    // Begins a session where a fork is asked for.
+    pi: `args=()\nwhile [ $# -gt 0 ]; do if [ "$1" = --fork ]; then shift; else args+=("$1"); fi; shift; done\n${real("pi")} "\${args[@]}"`,
+    gemini: `args=()\nfor arg in "$@"; do args+=("\${arg/gemini-3-pro-preview/gemini-2.5-flash}"); done\n${real("gemini")} "\${args[@]}"`,
+    opencode: 'echo "{\\"type\\":\\"text\\"}"; exec sleep 0',
+  });
+  const ran = await house.run(["doctor", "--agents", "--json"]);
+  const report = agentsReport.parse(ran.json());
+  expect(ran.code).toBe(1);
+  expect(Object.fromEntries(report.agents.map((each) => [each.agent, each.reason]))).toEqual({
+    claude: "claude printed nothing that skein can read",
+    codex: "the turn took longer than 60 s",
+    gemini: expect.stringMatching(/^told to ask gemini-3-pro-preview, it asked gemini-/),
+    opencode: "opencode ended before its turn was over",
+    pi: null,
+  });
+  const pi = report.agents.find((each) => each.agent === "pi");
+  expect(pi?.checks.filter(({ outcome }) => outcome !== "ok")).toMatchObject([{ name: "fork", outcome: "failed" }]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
+
+  const rows = (JSON.parse((await house.run(["agents", "--json"])).out) as unknown[]).map((row) => agent.parse(row));
+  expect(rows.find((row) => row.name === "pi")).toMatchObject({ can: { resume: true, fork: false }, tried: { works: true } });
+  expect(rows.find((row) => row.name === "claude")).toMatchObject({ tried: { works: false }, missing: expect.stringMatching(/^broken: /) });
+
+  // What was found out is used: nothing is forked. The first of two sessions at one node resumes, the other is told anew.
+  const server = startModelServer({ steps: [], final: "well" });
+  try {
+    Object.assign(house.env, vendorEnv(server.url));
+    const words = ["-a", "pi", "-m", agentModels["pi"] as string];
+    const first = await takeTurn(house, server, [...words, "--session", "trunk", "the first words"]);
+    const fork = await takeTurn(house, server, [...words, "--session", "trunk", "--fork", "the second words"]);
+    const next = await takeTurn(house, server, [...words, "--session", "trunk", "the third words"]);
+    expect([first, fork, next].map(({ turn }) => turn.cli?.started)).toEqual(["new", "resume", "new"]);
+    for (const { requests } of [fork, next]) expect(requests.at(-1)?.text).toContain("the first words");
+    expect(next.requests.at(-1)?.text).not.toContain("the second words");
+  } finally {
+    await server.stop();
+  }
+}, 300_000);

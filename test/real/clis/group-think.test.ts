@@ -1,0 +1,68 @@
+// group_think with real agents among its participants: each looks into the project with its own tools behind read-only
+// walls, hears the others, and judges what a model wrote.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { installPeers } from "../../../bench/peers.ts";
+import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import type { Script } from "../../../src/scripted-model/script.ts";
+import { agentHome, type NodeLine } from "../../support/agent-journey.ts";
+import { stoppingHub, mcpClient } from "../../support/mcp-clients.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+
+const agents = ["claude", "codex"] as const;
+const model = "gemini/gemini-3-pro-preview";
+let server: ModelServer;
+
+beforeAll(async () => {
+  await installPeers(agents);
+  server = startModelServer(({ body }) => scriptFor(JSON.stringify(body)));
+}, 300_000);
+afterAll(() => server.stop());
+
+function scriptFor(told: string): Script {
+  const who = /You are (\S+)\. These participants/.exec(told)?.[1] ?? "nobody";
+  if (told.includes("Judge the deliverable")) return { steps: [], final: who === "codex" ? "DISAGREE: codex wants a queue" : "AGREE" };
+  if (who === model) return { steps: [], final: told.includes("# Your turn") ? "I have no tools." : "Use what notes.txt names." };
+  const look = "cat notes.txt; touch written && echo could-write";
+  return { steps: [{ calls: [{ input: { command: look } }] }], final: `${who} has looked` };
+}
+
+test("claude and codex look, speak and judge in a group with a model; nothing is written, all is counted", async () => {
+  await using house = stoppingHub(agentHome(server));
+  writeFileSync(join(house.project, "notes.txt"), "the-word-in-the-notes");
+  await using talk = await mcpClient(house, { name: "claude-code" });
+  const done = await talk.call(
+    "group_think",
+    {
+      objective: "Choose a queue",
+      output_format: "one line",
+      session_id: "queue",
+      models: [...agents, model],
+      discussion_turns: 2,
+      validation_rounds: 1,
+    },
+    { timeout: 300_000 },
+  );
+  expect(done.output).toMatchObject({
+    status: "ok",
+    deliverable: "Use what notes.txt names.",
+    dissent: [{ name: "codex", reason: "codex wants a queue" }],
+    rounds: { discussion: 2, validation: 1 },
+  });
+  expect((done.output["participants"] as { status: string }[]).map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
+  const { nodes } = (await house.run(["show", "queue", "--json"])).json() as { nodes: NodeLine[] };
+  const said = nodes.flatMap((node) => node.said ?? []);
+  // Of the model that Codex takes by itself no price need be known.
+  for (const { who, cost_usd } of said) if (who !== "codex") expect(cost_usd).toBeGreaterThan(0);
+  expect(done.output["cost_usd"]).toEqual(said.some(({ cost_usd }) => cost_usd === null) ? null : expect.any(Number));
+  expect(existsSync(join(house.project, "written"))).toBe(false);
+  const results = server.main().filter(({ text }) => text.includes("the-word-in-the-notes"));
+  expect(results.length).toBeGreaterThanOrEqual(2 * agents.length);
+  expect(server.main().some(({ text }) => text.includes("could-write\\n"))).toBe(false);
+  const later = server.main().findLast(({ text, path }) => path.includes("gemini") && text.includes("# Your turn"));
+  for (const agent of agents) expect(later?.text).toContain(`${agent} has looked`);
+  await talk.client.close();
+  await house.run(["hub", "stop", "--wait", "0"]);
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
+}, 300_000);

@@ -1,0 +1,190 @@
+// The real agents in sessions of their own: resumed and forked where those ended at our node, told by a brief where they
+// did not, with the model, effort and role that were asked for. Every turn is a new start of skein.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { installPeers, peerNames, peerPackages, peerPrograms } from "../../../bench/peers.ts";
+import { type ModelServer, type RecordedRequest, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { field, type JsonValue } from "../../../src/scripted-model/json.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { externalAgentTable } from "../../../src/agents/external/adapters/names.ts";
+import { agentHome, askedModel, countsIn, type NodeLine, type TakenTurn, takeTurn, textIn } from "../../support/agent-journey.ts";
+import type { TemporaryHome } from "../../support/temporary-home.ts";
+
+/** The model of the first turn and of those after it, and what low and high mean on its wire. */
+const asked: Record<string, { models: [string, string]; efforts: [string, string] }> = {
+  claude: { models: ["claude-opus-4-5", "claude-opus-5-5"], efforts: ["low", "high"] },
+  codex: { models: ["gpt-5.2", "gpt-5.4"], efforts: ["low", "high"] },
+  gemini: { models: ["gemini-3-pro-preview", "gemini-3.8-flash"], efforts: ["LOW", "HIGH"] },
+  opencode: { models: ["gpt-5.2", "gpt-5.4"], efforts: ["low", "high"] },
+  pi: { models: ["gpt-5.2", "gpt-5.4"], efforts: ["low", "high"] },
+};
+
+beforeAll(() => installPeers(peerNames), 300_000);
+
+describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
+  const { models, efforts } = asked[agent]!;
+  const canFork = externalAgentTable.find((row) => row.name === agent)!.canFork;
+  const heard = Object.fromEntries(["one", "two", "three", "four", "five", "six", "seven"].map((name) => [name, `heard-${name}`]));
+  let server: ModelServer;
+  let house: TemporaryHome;
+  let first: TakenTurn;
+  let second: TakenTurn;
+
+  beforeAll(() => {
+    server = startModelServer({ steps: [], final: "" });
+    house = agentHome(server);
+  });
+  afterAll(async () => {
+    await server.stop();
+    house[Symbol.dispose]();
+  });
+
+  async function turn(words: string, args: string[]): Promise<TakenTurn> {
+    server.setScript({ steps: [], final: heard[words]! });
+    const taken = await takeTurn(house, server, [...args, `ask-${words}`]);
+    expect([taken.ran.code, taken.turn.error, textIn(taken.nodes.at(-1))]).toEqual([0, undefined, heard[words]!]);
+    return taken;
+  }
+
+  test("takes a first turn with three tool calls, on the model that was named, with the effort and the role", async () => {
+    server.setScript(shellScript(["expr 613000000000 + 301", "expr 613000000000 + 302", "expr 613000000000 + 303"], "heard-one"));
+    first = await takeTurn(house, server, [
+      "-a",
+      agent,
+      "-m",
+      `${models[0]}:low`,
+      "--append-system",
+      "You are first-role.",
+      "--session",
+      "trunk",
+      "ask-one",
+    ]);
+    expect({ code: first.ran.code, ...about(first) }).toEqual({ code: 0, started: "new", brief: false, warnings: [] });
+    const isScript = peerPrograms[agent].endsWith(".js"); // which is started by one of ours, that no package says a version of
+    expect(first.turn.cli?.version).toBe(isScript ? null : peerPackages[agent].split("@").at(-1)!);
+    expect(shapeOf(first.nodes)).toEqual([
+      "user: ask-one",
+      ...["301", "302", "303"].flatMap((n) => ["agent: call", `tool: 613000000${n}`]),
+      "agent: heard-one",
+    ]);
+    expect(first.requests.map(askedModel)).toEqual(first.requests.map(() => models[0]));
+    expect(first.requests.map(effortIn)).toEqual(first.requests.map(() => efforts[0]));
+    expect(countsIn(first.requests[0], ["You are first-role."])).toEqual({ "You are first-role.": 1 });
+  });
+
+  test("goes on in its own session, also on another model, with another effort and role", async () => {
+    second = await turn("two", ["-m", `${models[1]}:high`, "--append-system", "You are second-role.", "--session", "trunk"]);
+    expect(about(second)).toEqual({ started: "resume", brief: false, warnings: [] });
+    expect(second.turn.native_id).toBe(first.turn.native_id);
+    expect(heardIn(second)).toEqual(["one", "two"]);
+    expect(countsIn(second.requests[0], ["You are second-role."])).toEqual({ "You are second-role.": 1 });
+    expect(second.requests.map(askedModel)).toEqual([models[1]]);
+    expect(second.requests.map(effortIn)).toEqual([efforts[1]]);
+  });
+
+  test("is forked where another session stands at the same node, and neither hears the other", async () => {
+    const fork = await turn("three", ["--session", "trunk", "--fork"]);
+    expect(about(fork)).toEqual({ started: canFork ? "fork" : "resume", brief: false, warnings: [] });
+    expect(fork.turn.native_id === second.turn.native_id).toBe(!canFork);
+    expect(heardIn(fork)).toEqual(["one", "two", "three"]);
+    expect(fork.requests.map(askedModel)).toEqual([models[1]]);
+    const trunk = await turn("four", ["--session", "trunk"]);
+    // Without a fork of its own the other session went on with it.
+    expect(about(trunk)).toEqual({ started: canFork ? "resume" : "new", brief: !canFork, warnings: [] });
+    expect(trunk.turn.native_id === second.turn.native_id).toBe(canFork);
+    expect(heardIn(trunk)).toEqual(["one", "two", "four"]);
+  });
+
+  test("starts anew at the first answer, and hears nothing of what came after it", async () => {
+    const fork = await turn("five", ["--at", first.nodes.at(-1)!.id]);
+    expect(about(fork)).toEqual({ started: "new", brief: true, warnings: [] });
+    expect(heardIn(fork)).toEqual(["one", "five"]);
+    expect(fork.turn.session_id).not.toBe(first.turn.session_id);
+  });
+
+  test("whose session is gone starts anew with a brief and says so; the next turn goes on in the new one", async () => {
+    rmSync(join(house.env["SKEIN_HOME"]!, "data", "agents"), { recursive: true });
+    const fresh = await turn("six", ["--session", "trunk"]);
+    const warning = `${agent} could not go on in its own session; it starts a fresh one with a brief`;
+    expect(about(fresh)).toEqual({ started: "new", brief: true, warnings: [warning] });
+    expect(heardIn(fresh)).toEqual(["one", "two", "four", "six"]);
+    const next = await turn("seven", ["--session", "trunk"]);
+    // The one that it was told then.
+    expect(about(next)).toEqual({ started: "resume", brief: true, warnings: [] });
+    expect(heardIn(next)).toEqual(["one", "two", "four", "six", "seven"]);
+    expect(next.turn.native_id).toBe(fresh.turn.native_id);
+  });
+
+  test("leaves the user's words and its own answers in the tree", async () => {
+    const { nodes } = (await house.run(["show", "trunk", "--json"])).json() as { nodes: NodeLine[] };
+    const said = (author: string) => nodes.filter((node) => node.author === author && textIn(node) !== "").map(textIn);
+    expect(said("user").toSorted()).toEqual(
+      Object.keys(heard)
+        .map((words) => `ask-${words}`)
+        .toSorted(),
+    );
+    expect(said("agent").toSorted()).toEqual(Object.values(heard).toSorted());
+  });
+
+  /** Of the turns that were, those whose words the model heard; each must have been heard once, and whole. */
+  function heardIn({ requests }: TakenTurn): string[] {
+    const last = requests.at(-1);
+    const results = ["613000000301", "613000000302", "613000000303"];
+    expect(countsIn(last, results)).toEqual(Object.fromEntries(results.map((result) => [result, 1])));
+    const named = Object.keys(heard).filter((words) => last?.text.includes(`ask-${words}`) || last?.text.includes(heard[words]!));
+    for (const words of named)
+      expect(countsIn(last, [`ask-${words}`, heard[words]!])).toEqual({
+        [`ask-${words}`]: 1,
+        [heard[words]!]: words === named.at(-1) ? 0 : 1,
+      });
+    return named;
+  }
+});
+
+test("sessions of one tree take turns at once, each with its own role, on its own way out", async () => {
+  const server = startModelServer({ steps: [], final: "heard" });
+  using house = agentHome(server);
+  await takeTurn(house, server, ["-m", "claude-sonnet-4-5", "--session", "root", "ask-root"]);
+  server.clear();
+  const agents = ["pi", "pi", "claude", "codex", "pi"];
+  const ran = await Promise.all(
+    agents.map((agent, at) => {
+      const model = ["-a", agent, "-m", agent === "codex" ? "gpt-5.2" : "claude-sonnet-4-5"];
+      return house.run(["run", "--session", "root", "--fork", ...model, "--net", "on", "--append-system", `role-${at}.`, `ask-${at}.`]);
+    }),
+  );
+  await server.stop();
+  expect(ran.map(({ code, out }) => [code, out])).toEqual(agents.map(() => [0, "heard\n"]));
+  const words = agents.map((_, at) => at).flatMap((at) => [`role-${at}.`, `ask-${at}.`]);
+  const heard = server.main().map((request) => words.filter((word) => request.text.includes(word)).join(" "));
+  expect(heard.toSorted()).toEqual(agents.map((_, at) => `role-${at}. ask-${at}.`));
+});
+
+test("an agent that asks another model than the one that was named is told of, and so is that model", async () => {
+  const server = startModelServer({ steps: [], final: "heard" });
+  using house = agentHome(server);
+  // This version of Gemini CLI asks the latest of that kind, whatever its settings say.
+  const { requests, nodes, warnings } = await takeTurn(house, server, ["-a", "gemini-3.5-flash", "ask"]);
+  await server.stop();
+  expect(requests.map(askedModel)).toEqual(["gemini-3.8-flash"]);
+  expect(nodes.at(-1)?.model).toBe("gemini/gemini-3.8-flash");
+  expect(warnings).toEqual(["gemini was told to ask gemini-3.5-flash and asked gemini-3.8-flash instead"]);
+});
+
+function about({ turn, requests, warnings }: TakenTurn) {
+  return { started: turn.cli?.started, brief: requests.some((request) => request.text.includes("<conversation>")), warnings };
+}
+
+function shapeOf(nodes: NodeLine[]): string[] {
+  return nodes.map((node) => {
+    const result = node.parts.flatMap((part) => (part.kind === "result" ? [part.text.trim()] : []));
+    const isCall = node.parts.some((part) => part.kind === "call");
+    return `${node.author}: ${result[0] ?? (isCall ? "call" : textIn(node))}`;
+  });
+}
+
+function effortIn({ body }: RecordedRequest): JsonValue | undefined {
+  const thinking = field(field(body, "generationConfig"), "thinkingConfig");
+  return field(field(body, "output_config"), "effort") ?? field(field(body, "reasoning"), "effort") ?? field(thinking, "thinkingLevel");
+}

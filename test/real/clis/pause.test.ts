@@ -1,0 +1,43 @@
+// The real agents, paused while a command of theirs runs: no process of theirs runs, no request is sent, and after resume
+// the turn ends as if nothing had been.
+import { beforeAll, expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { installPeers, peerNames } from "../../../bench/peers.ts";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { pauseReport } from "../../../src/protocol/schema/records.ts";
+import { agentHome, agentModels } from "../../support/agent-journey.ts";
+import { readEvents } from "../../support/read-events.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import { quietestSecond, until } from "../../support/cpu-time.ts";
+
+const loop = "while [ ! -e end ]; do date +%s%N >> written; sleep 0.05; done; echo whole";
+
+beforeAll(() => installPeers(peerNames), 600_000);
+
+for (const agent of peerNames) {
+  test(`${agent} stands still in the middle of a command, and goes on to its answer`, async () => {
+    const server = startModelServer(shellScript([loop], "went on"));
+    using house = agentHome(server);
+    const size = () => statSync(join(house.project, "written"), { throwIfNoEntry: false })?.size ?? 0;
+    const stateAfter = async (verb: string) => pauseReport.parse((await house.run([verb, "long", "--json"])).json()).state;
+    try {
+      const words = ["--session", "long", "-a", agent, "-m", agentModels[agent]!, "--output-format", "events"];
+      const run = readEvents(house.start(["run", "do it", ...words]));
+      await until(() => size() > 0, "the command runs", 60_000);
+      expect(await stateAfter("pause")).toBe("paused");
+      const before = [size(), server.requests.length];
+      expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
+      expect([size(), server.requests.length]).toEqual(before);
+      expect(await stateAfter("resume")).toBe("running");
+      await until(() => size() > before[0]!, "the command goes on");
+      await Bun.write(join(house.project, "end"), "");
+      expect(await run.ended).toMatchObject({ code: 0 });
+      expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
+    } finally {
+      await server.stop();
+    }
+  }, 300_000);
+}

@@ -1,0 +1,109 @@
+// The real agents with sign-ins that are worth nothing, against stand-ins for their vendors: each uses its sign-in, gets
+// to its vendor through our proxy alone, renews it where it lies, and is told apart when it is not let in.
+import { afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { installPeers, peersBin } from "../../../bench/peers.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { temporaryHome, type TemporaryHome } from "../../support/temporary-home.ts";
+import { startVendorStandIn, type VendorStandIn } from "../../support/vendor-stand-in.ts";
+
+const agents = ["claude", "codex", "gemini"] as const;
+type Agent = (typeof agents)[number];
+
+beforeAll(() => installPeers(agents), 300_000);
+
+const open: VendorStandIn[] = [];
+afterEach(async () => {
+  for (const stand of open.splice(0)) await stand.close();
+});
+
+const soon = Date.now() + 3_600_000;
+const claims = {
+  "https://api.openai.com/auth": { chatgpt_account_id: "acct-1", chatgpt_plan_type: "plus" },
+  email: "a@example.com",
+  exp: soon / 1000,
+};
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+const jwt = `${encoded({ alg: "RS256", typ: "JWT" })}.${encoded(claims)}.c2lnbmF0dXJl`;
+
+const signIns: Record<Agent, { path: string; held: unknown; token: string; hosts: string[]; model: string }> = {
+  claude: {
+    path: ".claude/.credentials.json",
+    held: { claudeAiOauth: { accessToken: "sk-ant-oat01-dummy", refreshToken: "sk-ant-ort01-dummy", expiresAt: soon } },
+    token: "sk-ant-oat01-dummy",
+    hosts: ["api.anthropic.com"],
+    model: "claude-sonnet-4-5",
+  },
+  codex: {
+    path: ".codex/auth.json",
+    held: {
+      auth_mode: "chatgpt",
+      OPENAI_API_KEY: null,
+      tokens: { id_token: jwt, access_token: jwt, refresh_token: "rt-dummy", account_id: "acct-1" },
+      // So long ago that it is renewed first.
+      last_refresh: "2020-01-01T00:00:00Z",
+    },
+    token: "renewed",
+    hosts: ["chatgpt.com", "auth.openai.com"],
+    model: "gpt-5.2",
+  },
+  gemini: {
+    path: ".gemini/oauth_creds.json",
+    // Run out: it is renewed first.
+    held: { access_token: "ya29.dummy", refresh_token: "1//dummy", token_type: "Bearer", scope: "x", expiry_date: 1 },
+    token: "renewed",
+    hosts: ["cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
+    model: "gemini-3-pro-preview",
+  },
+};
+
+function houseOf(agent: Agent, stand: VendorStandIn): TemporaryHome {
+  const house = temporaryHome({ ...stand.env });
+  house.env["PATH"] = `${peersBin}:${house.env["PATH"]}`;
+  const file = join(house.home, signIns[agent].path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify(signIns[agent].held), { mode: 0o600 });
+  writeFileSync(join(dirname(file), "other.json"), "not for it");
+  return house;
+}
+
+/** Where the others of the person's files are, and what else can be reached. */
+const around = "cat ~/.claude/* ~/.codex/other.json ~/.gemini/other.json 2>/dev/null; curl -sS -m 5 https://example.com 2>&1; echo looked";
+
+describe.each(agents)("%s", (agent) => {
+  const { token, hosts, model, path } = signIns[agent];
+
+  test("takes turns with its own sign-in, and goes on in its own session", async () => {
+    const stand = await startVendorStandIn(shellScript(["expr 61000 + 301", around], "All was said."), jwt);
+    open.push(stand);
+    using house = houseOf(agent, stand);
+    const before = statSync(join(house.home, path)).ino;
+    const first = await house.run(["run", "-a", agent, "-m", model, "--json", "--session", "one", "look around"]);
+    expect(first.json()).toMatchObject({ status: "ok", result: "All was said.", enforced: { net: "vendor" } });
+    const second = await house.run(["run", "--resume", "one", "--json", "again"]);
+    expect(second.json()).toMatchObject({ status: "ok", result: "All was said." });
+    for (const ran of [first, second]) expect((ran.json()["usage"] as { input: number }).input).toBeGreaterThan(1000);
+
+    expect(new Set(stand.asked).difference(new Set(hosts))).toEqual(new Set());
+    const toModel = stand.requests.filter((request) => request.body.includes("look around"));
+    expect(toModel.length).toBeGreaterThan(5);
+    expect(new Set(toModel.map((request) => request.authorization))).toEqual(new Set([`Bearer ${token}`]));
+    const shown = await house.run(["show", "one", "--json"]);
+    expect(shown.out).toContain("61301");
+    expect(shown.out).toContain("looked");
+    expect(shown.out).toMatch(/403/);
+    expect(shown.out).not.toContain("not for it");
+    const file = join(house.home, path);
+    expect([readFileSync(file, "utf8").includes("renewed"), statSync(file).ino]).toEqual([agent !== "claude", before]);
+  }, 300_000);
+
+  test("is not let in: the turn ends as auth", async () => {
+    const stand = await startVendorStandIn(null);
+    open.push(stand);
+    using house = houseOf(agent, stand);
+    const ran = await house.run(["run", "-a", agent, "-m", model, "--json", "look around"]);
+    expect(ran.json()).toMatchObject({ status: "auth" });
+    expect(new Set(stand.asked).difference(new Set(hosts))).toEqual(new Set());
+  }, 300_000);
+});

@@ -1,0 +1,101 @@
+// Real programs as clients of `skein mcp`, each configured by `skein mcp install`: what other agents and a model answer
+// arrives in their next request, work that outlasts their patience is handed back and collected, and the hub outlives them.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { installPeers, peerNames } from "../../../bench/peers.ts";
+import { type ModelServer, type RecordedRequest, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import type { ScriptStep } from "../../../src/scripted-model/script.ts";
+import { agentHome, type TurnLine } from "../../support/agent-journey.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import { askClient, installedIn, mcpClientNames, type McpClientName, toolName } from "../../support/real-mcp-clients.ts";
+import type { TemporaryHome } from "../../support/temporary-home.ts";
+
+let server: ModelServer;
+
+beforeAll(async () => {
+  await installPeers(peerNames);
+  // Some clients add user texts of their own; only ours are about herons.
+  server = startModelServer({ steps: [], final: "" }, { marker: "heron-" });
+}, 300_000);
+afterAll(() => server.stop());
+
+/** Whom a prompt is for: of all that was said in the session, the last. */
+const nameIn = (prompt: string) => [...prompt.matchAll(/heron-(\w+)/g)].at(-1)?.[1] ?? "";
+const call = (client: McpClientName, tool: string, input: Record<string, string>): ScriptStep => ({
+  calls: [{ name: toolName(client, tool), input }],
+});
+/** What the client asked its own model. */
+const ownRequests = () => server.main().filter(({ text }) => text.includes("heron-conductor"));
+
+/** Two of the others, by name or by a model of theirs. */
+const others: Record<McpClientName, [string, string]> = {
+  claude: ["gpt-5.2", "gemini-3-pro-preview"],
+  codex: ["claude", "opencode"],
+  gemini: ["codex", "pi"],
+  opencode: ["claude", "codex"],
+};
+const agentOf: Record<string, string> = { "gpt-5.2": "codex", "gemini-3-pro-preview": "gemini" };
+
+test.each([...mcpClientNames])("%s gets the answers of two agents and a model, from one session", async (client) => {
+  const [first, second] = others[client];
+  const work = (agent: string) => call(client, "work_with", { agent, task: `heron-${agentOf[agent] ?? agent}: count`, session_id: "pair" });
+  server.clear();
+  server.setScript(({ position: { prompt } }) => {
+    const name = nameIn(prompt);
+    if (name === "conductor") {
+      const consult = call(client, "consult_with", { model: "gpt-5.2", question: "heron-opinion?", session_id: "pair" });
+      return { steps: [work(first), work(second), consult], final: "all are heard" };
+    }
+    if (name === "opinion") return { steps: [], final: "said-by-opinion" };
+    return { steps: [{ calls: [{ input: { command: "expr 61000 + 300" } }] }], final: `said-by-${name}` };
+  });
+  using house = agentHome(server);
+  await installedIn(house, server, client);
+  const ran = await askClient(house, client, "heron-conductor: go");
+  expect([ran.code, ran.out.includes("all are heard")], ran.err).toEqual([0, true]);
+
+  const names = [first, second].map((agent) => agentOf[agent] ?? agent);
+  expect(ownRequests().map(answersIn)).toEqual([
+    [],
+    [`said-by-${names[0]}`],
+    names.map((name) => `said-by-${name}`),
+    [...names.map((name) => `said-by-${name}`), "said-by-opinion"],
+  ]);
+  const { turns } = (await house.run(["show", "pair", "--json"])).json() as { turns: TurnLine[] };
+  expect(turns.map(({ agent, status }) => [agent, status])).toEqual([...names, "native"].map((agent) => [agent, "ok"]));
+  await expectHubAlone(house);
+});
+
+test.each([...mcpClientNames])("%s is handed back what takes longer than it waits, and collects it", async (client) => {
+  const waits = Array.from({ length: 60 }, () => call(client, "wait_session", { session_id: "long" }));
+  const steps = [call(client, "work_with", { agent: "pi", task: "heron-work: until told", session_id: "long" }), ...waits];
+  server.clear();
+  using house = agentHome(server);
+  server.setScript(({ position: { prompt, step }, body }) => {
+    if (nameIn(prompt) !== "conductor")
+      return { steps: [{ calls: [{ input: { command: "until [ -e go ]; do sleep 0.1; done" } }] }], final: "said-by-work" };
+    if (step === 2) writeFileSync(join(house.project, "go"), "");
+    return { steps: JSON.stringify(body).includes("said-by-work") ? steps.slice(0, step) : steps, final: "it is collected" };
+  });
+  await installedIn(house, server, client, ["--hand-back-after", "1s"]);
+  const ran = await askClient(house, client, "heron-conductor: go");
+  expect([ran.code, ran.out.includes("it is collected")], ran.err).toEqual([0, true]);
+  const requests = ownRequests();
+  expect(requests.length).toBeGreaterThan(3);
+  for (const request of requests.slice(1, -1)) expect(request.text).toMatch(/still working|\\"status\\":\s*\\"running\\"/);
+  expect(requests.map(answersIn)).toEqual([...requests.slice(1).map(() => []), ["said-by-work"]]);
+  await expectHubAlone(house);
+});
+
+/** In the order in which they stand in a request, each once. */
+function answersIn({ text }: RecordedRequest): string[] {
+  return [...new Set(text.match(/said-by-\w+/g))];
+}
+
+/** The client has ended with all it started; the hub goes on until it is told to stop, and leaves nothing. */
+async function expectHubAlone(house: TemporaryHome): Promise<void> {
+  expect((await house.run(["hub", "status", "--json"])).json()).toMatchObject({ status: "running", turns: [] });
+  expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
+}

@@ -1,0 +1,80 @@
+// Questions in a chat that is typed into a real terminal. Needs tmux, so it is run by .ci/run and is no part of npm test.
+import { expect, test } from "bun:test";
+import { startModelServer, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
+import { openTerminal, type Terminal } from "../../support/tmux.ts";
+
+const colour = { name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } };
+const size = { name: "ask_user", input: { question: "Which size?" } };
+const script: ScriptSource = ({ position: { prompt } }) => {
+  if (prompt === "part") return { steps: [{ calls: [colour] }], final: "part done" };
+  if (prompt === "delegate") return { steps: [{ calls: [{ name: "spawn_session", input: { task: "part" } }] }], final: "whole" };
+  if (prompt === "go on") return { steps: [], final: "gone on" };
+  return { steps: [{ calls: [colour, { input: { command: "echo painted" } }, size] }], final: "thanks" };
+};
+
+async function talking(check: (terminal: Terminal, house: TemporaryHome) => Promise<void>): Promise<void> {
+  const server = startModelServer(script);
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    await using terminal = await openTerminal(house);
+    await terminal.press(`skein chat -m ${wireModels.anthropic}`, "Enter");
+    await terminal.until(/New session.*\n>/);
+    await check(terminal, house);
+  } finally {
+    await server.stop();
+  }
+}
+
+test("questions are asked one after the other, and the next line is the answer", async () => {
+  await talking(async ({ press, until }) => {
+    await press("paint it", "Enter");
+    await until(/\? Which colour\?\n {4}1 {2}red\n {4}2 {2}blue\n {2}the next line is the answer\nanswer >/);
+    await press("/quit", "Enter");
+    await until(/Ctrl-C stops the turn; a blank before it makes it an answer\nanswer >/);
+    await press("2", "Enter");
+    await until(/\? Which size\?\n {2}the next line is the answer\nanswer >/);
+    await press("as big as it was", "Enter");
+    const shown = await until(/thanks\nok · 2 steps[^]*\n>/);
+    expect(shown).toMatch(/answered: blue\n[^]*answered: as big as it was\n/);
+  });
+});
+
+test("an answer from another terminal takes the question away", async () => {
+  await talking(async ({ press, until }, house) => {
+    await press("delegate", "Enter");
+    await until(/\? Which colour\?[^]*answer >/);
+    const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string; waiting: boolean }[];
+    expect(ask?.waiting).toBe(true);
+    expect(await house.run(["answer", ask?.id as string, "1"])).toMatchObject({ code: 0, err: "the turn that waited goes on\n" });
+    await until(/answered: red\n[^]*whole\nok · 2 steps[^]*\n>/);
+  });
+});
+
+test("Ctrl-C at a question stops the turn, and the conversation goes on", async () => {
+  await talking(async ({ press, until }, house) => {
+    await press("paint it", "Enter");
+    await until(/answer >/);
+    await press("not so", "C-c", "C-c");
+    expect(await until(/cancelled · 1 step[^]*\n>/)).not.toContain("Which size?");
+    expect((await house.run(["asks"])).out).toBe("no question waits for an answer\n");
+    await press("go on", "Enter");
+    await until(/gone on\nok · 1 step[^]*\n>/);
+  });
+});
+
+test("a chat that is killed at its question can be answered and gone on with", async () => {
+  await talking(async ({ press, until }, house) => {
+    await press("part", "Enter");
+    await until(/answer >/);
+    const [row] = JSON.parse((await house.run(["ps", "--json"])).out) as { pid: number; state: string }[];
+    expect(row?.state).toBe("asking");
+    process.kill(row?.pid as number, "SIGKILL");
+    await until("Killed");
+    const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string; session_id: string; waiting: boolean }[];
+    expect(ask?.waiting).toBe(false);
+    expect((await house.run(["answer", ask?.id as string, "2"])).code).toBe(0);
+    expect(await house.run(["run", "--resume", ask?.session_id as string])).toMatchObject({ code: 0, out: "part done\n" });
+    expect((await house.run(["verify"])).code).toBe(0);
+  });
+});

@@ -1,0 +1,48 @@
+// `attach` in a real terminal, as a person sees it. Needs tmux, so it is run by .ci/run and is no part of npm test.
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { readEvents } from "../../support/read-events.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";
+import { openTerminal } from "../../support/tmux.ts";
+
+const lines = "for n in 1 2 3; do echo line $n; sleep 0.05; done";
+const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
+
+test("what happened, what happens, a line typed in between, and the way out", async () => {
+  const server = startModelServer(shellScript([lines, waitFor("go-on"), waitFor("end")], "All done."), { count: "requests" });
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const args = ["run", "count the lines", "--session", "count", "-m", wireModels.anthropic, "--output-format", "events"];
+    const run = readEvents(house.start(args));
+    await run.until((event) => event.type === "node.added" && event.node?.parts[0]?.kind === "result");
+    await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+    const { press, until } = terminal;
+    await press("skein attach count", "Enter");
+    await until("• bash until [ -e go-on ]");
+    await press("be quick, ple");
+    await until("> be quick, ple");
+    // What comes while something is typed goes above it.
+    writeFileSync(join(house.project, "go-on"), "");
+    await until(/• bash until \[ -e end \]; do sleep 0\.02; done\n> be quick, ple\s*$/);
+    await press("ase", "Enter");
+    await until(/> be quick, please\n[^]*waits for the agent's next step: be quick, please/);
+    await press("C-c");
+    await until(/left count; it runs on\n {2}skein attach count [^]*\n\$/);
+    await press("stty -a", "Enter");
+    expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
+    await press("clear; skein attach count", "Enter");
+    await until("• bash until [ -e end ]");
+    writeFileSync(join(house.project, "end"), "");
+    const whole = await until(/All done\.\nok · 4 steps/);
+    expect(whole).toContain("> be quick, please\n  given to the agent: be quick, please");
+    expect((await run.ended).code).toBe(0);
+    await terminal[Symbol.asyncDispose]();
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+  } finally {
+    await server.stop();
+  }
+}, 300_000);

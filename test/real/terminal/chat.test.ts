@@ -1,0 +1,93 @@
+// `chat` typed into a real terminal. Needs tmux, so it is run by .ci/run and is no part of npm test.
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { list, main, model, utils, runChatJourney } from "../../support/chat-journey.ts";
+import { waitForNoProcesses } from "../../support/processes.ts";
+import type { TemporaryHome } from "../../support/temporary-home.ts";
+import { openTerminal } from "../../support/tmux.ts";
+
+describe("in a terminal", () => {
+  test("the sample is typed with the keys of a keyboard", async () => {
+    await runChatJourney(async ({ house }) => {
+      await using terminal = await openTerminal(house);
+      const { press, until } = terminal;
+      await press(`skein chat ${model.join(" ")}`, "Enter");
+      await until(/New session.*\n>/);
+      await press("list tXe python files in src/", "Home", "C-Right", "Right", "Right", "DC", "h", "Enter");
+      await until(/- config\.py\nok · 2 steps/);
+      await press(main, "Enter");
+      await until(/contents of main.py.\nok · 2 steps/);
+      await press("/fo", "Tab", "other", "Enter");
+      await until("now in session other;");
+      await press("日本語", "BSpace", "BSpace", "BSpace", utils, "Enter");
+      await until(/Here's utils.py.\nok · 2 steps/);
+      await press("/branches", "Enter");
+      const shown = await until("(continues from here)");
+      expect(shown).toMatch(/ {2}\[current\] {2}other {5}→ "actually, show me utils.py instead"/);
+      await press("Up", "Up", "Up", "Up", "C-c");
+      await until(`other > ${main}`);
+      await press("C-d");
+      await until("Resume with: skein chat other\n$");
+      await press("clear; skein chat other", "Enter");
+      await until(/Session other, 6 messages[^]*other >/);
+      await press("Up");
+      await until("other > /branches");
+      await press("C-c", "C-c", "C-c");
+      await until("Resume with: skein chat other\n$");
+      await press("stty -a", "Enter");
+      expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
+      expect(history(house)).toEqual([list, main, "/fork other", utils, "/branches"]);
+    });
+  });
+
+  test("Ctrl-C stops the turn and all it started, and the conversation goes on", async () => {
+    await runChatJourney(async ({ house }) => {
+      await using terminal = await openTerminal(house);
+      const { press, until } = terminal;
+      await press(`skein chat ${model.join(" ")}`, "Enter");
+      await until(/New session.*\n>/);
+      await press("take your time", "Enter");
+      await until("• bash sleep 300");
+      await press("C-c");
+      await until(/cancelled · 1 step[^]*\n>/);
+      await press("still there?", "Enter");
+      await until(/You said: still there\?\nok/);
+      await press("C-d");
+      await until("Session saved.");
+      await terminal[Symbol.asyncDispose]();
+      expect(await waitForNoProcesses(house.root)).toEqual([]);
+    });
+  });
+
+  test("a paste of several lines is one message, and a resize keeps the line", async () => {
+    await runChatJourney(async ({ house }) => {
+      await using terminal = await openTerminal(house);
+      const { press, until } = terminal;
+      await press(`skein chat ${model.join(" ")}`, "Enter");
+      await until(/New session.*\n>/);
+      await terminal.paste("first\n/tree\nthird\n");
+      await until("> first\n  /tree\n  third");
+      await press("Enter");
+      await until(/You said: first\n\/tree\nthird\nok · 1 step/);
+      await press("one two three four five six seven eight nine ten eleven twelve thirteen fourteen", "Home");
+      await until("thirteen fourte\nen");
+      await terminal.resize(40, 50);
+      await press("zero ");
+      await until("> zero one two three four five six seven\n eight");
+      await terminal.resize(100, 50);
+      await press("and ");
+      const shown = await until("> zero and one two three four five six seven eight nine ten eleven twelve thirteen fourteen\n");
+      expect(shown.match(/zero/g)).toHaveLength(1);
+    });
+  });
+});
+
+function history(house: TemporaryHome): unknown[] {
+  const folder = join(house.root, "skein", "state", "history");
+  const [file = ""] = readdirSync(folder);
+  return readFileSync(join(folder, file), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+}

@@ -1,0 +1,147 @@
+// The tree, the agents and the sessions of the screen in a real terminal, on real sessions. Needs tmux, so it is run by
+// .ci/run and is no part of npm test.
+import { describe, expect, test } from "bun:test";
+import { startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { list, main, model, utils, runChatJourney } from "../../support/chat-journey.ts";
+import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
+import { openTerminal } from "../../support/tmux.ts";
+
+const size = { columns: 80, rows: 24 };
+
+describe("the tree and the sessions", () => {
+  test("are walked, forked, compared, grafted, renamed, archived and found again", async () => {
+    await runChatJourney(async ({ house, chat }) => {
+      await chat([list, main, "/fork other", utils]);
+      await using terminal = await openTerminal(house, size);
+      const { press, until } = terminal;
+      await press(`skein tui other ${model.join(" ")}`, "Enter");
+      await until(/Here's utils\.py\.[^]*\[INSERT\] \[idle\]/);
+      await press("Space", "t");
+      const tree = await until(/● Here's utils\.py\. 1 call \[other\] ← here/);
+      expect(tree).toMatch(
+        /┌─ tree: 6 lines ─[^]*● Here's the contents of main\.py\. 1 call \[[0-9a-f]{8}\][^]*native · anthropic\/claude-sonnet-4-5/,
+      );
+      // A fork at the first answer, under a name; what is said there makes a branch.
+      await press("g", "g", "j", "f");
+      await until("name of the fork, or none >");
+      await press("third", "Enter");
+      await until(/── now in the fork third; files stay as they are/);
+      await press("what now?", "Enter");
+      await until(/You said: what now\?[^]*── ok[^]*\[INSERT\] \[idle\]/);
+      await press("Space", "t");
+      await until(/tree: 8 lines, 3 branches[^]*├─○ show me the contents[^]*└─○ what now\?[^]*\[third\] ← here/);
+      // Two branches side by side, and back in the tree.
+      await press("d", "k", "k", "d");
+      await until(/they part after [0-9a-f]{8}[^]*third +other[^]*tool calls +0 +2[^]*○ what now\?/);
+      await press("G");
+      await until(/● Here's utils\.py\. +│\n└/);
+      await press("q");
+      await until(/\[other\] +│/);
+      await press("p");
+      await until(/Grafted from the branch other[^]*── grafted into third as [0-9a-f]{8}/);
+      await press("Space", "t");
+      await until(/\[third\] ← here/);
+      await press("r", "C-u", "mine", "Enter");
+      await until(/\[mine\] ← here[^]*── it is called mine now/);
+      // The other session's own branch: archived only when it is meant.
+      await press("/", "what now", "Enter");
+      await until(/those with "what now"/);
+      await press("Escape");
+      await until(/tree: \d lines, 3 branches ─/);
+      await press("k", "x");
+      await until(/x again archives other/);
+      await press("x");
+      await until(/other is archived; `skein restore/);
+      await press("g", "g", "Enter");
+      await until(/── moved to [0-9a-f]{8}; files stay as they are/);
+      await press("Space", "s");
+      await until(/sessions: 2[^]*← mine/);
+      await press("Tab");
+      await until(/sessions, archived too: 3[^]*× other/);
+      await press("utils.py instead");
+      await until(/sessions, archived too: 2[^]*× other[^]*● Here's utils\.py\.[^]*find > utils\.py instead/);
+      await press("Enter");
+      await until(/Here's utils\.py\.[^]*── now in session other/);
+      await press("Escape");
+      await until("[NORMAL]");
+      await press(":switch mine", "Enter");
+      await until(/── now in session mine/);
+      await press("C-c", "C-c");
+      await until(/Resume with: skein tui .*\n\$/);
+    });
+  });
+});
+
+describe("the agents", () => {
+  const tasks = ["read the parser", "write the tests"];
+  const calls = tasks.map((task) => ({ name: "spawn_session", input: { task, attachable: true } }));
+  const ask = { name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } };
+
+  test("are opened live and left again, steered, paused and stopped, also those of another process", async () => {
+    const server = startModelServer(({ position: { prompt } }) => {
+      if (prompt === "ask me") return { steps: [{ calls: [ask] }], final: "asked" };
+      return tasks.includes(prompt)
+        ? shellScript(["echo begun; sleep 300"], "done")
+        : { steps: [{ text: "Delegating.", calls }], final: "all back" };
+    });
+    using house = temporaryHome(vendorEnv(server.url));
+    try {
+      await using terminal = await openTerminal(house, size);
+      const { press, until } = terminal;
+      await press(`skein tui --max-budget-usd 2 ${model.join(" ")}`, "Enter");
+      await until(/\[INSERT\] \[idle\]/);
+      await press("Space", "a");
+      await until("nothing runs in this project");
+      await press("Escape");
+      await until(/\n\n── new session/);
+      await press("do both", "Enter");
+      await until(/sleep 300[^]*sleep 300/);
+      await press("Space", "a");
+      const listed = await until(
+        /agents: 3 running[^]*running[^]*\$1\.\d\d +do both[^]*│ {3}[0-9a-f]{8} +running[^]*│ {3}[0-9a-f]{8} +running/,
+      );
+      expect(listed).toMatch(/native · anthropic\/claude-sonnet-4-5 · process \d+/);
+      await press("j", "p");
+      await until(/│ {3}[0-9a-f]{8} +paused[^]*it stands still/);
+      await press("p");
+      await until("── it goes on");
+      await press("s", "look at utils", "Enter");
+      await until(/its agent is given that next/);
+      await press("Enter");
+      await until(/> bash\(echo begun; sleep 300\)[^]*queued: look at utils[^]*\(watched; q goes back\)/);
+      await press("q");
+      await until(/▌ do both[^]*Delegating\.[^]*\[INSERT\] \[(?!idle)/);
+      await press("Space", "a");
+      await until("agents: 3 running");
+      await press("G", "x");
+      await until(/x again stops [0-9a-f]{8} and all below it/);
+      await press("x");
+      await until(/│ {3}[0-9a-f]{8} +cancelled[^]*was stopped/);
+      await terminal.resize(200, 60);
+      await until(/SESSION +STATE +AGE +AGENT +MODEL +TOKENS +COST +LEFT +TASK/);
+      await terminal.resize(size.columns, size.rows);
+      // A question that another process ended with is answered from here.
+      expect((await house.run(["run", "ask me", "--session", "asker", ...model])).code).not.toBe(0);
+      await until(/asker +needs-input/);
+      await press("G", "a");
+      await until(/Which colour\?[^]*2\. blue/);
+      await press("2", "Enter");
+      await until(/── answered/);
+      expect((await house.run(["asks"])).out).not.toContain("Which colour?");
+      // What another process runs has a budget of its own, and is stopped from here.
+      const beside = house.start(["run", tasks[0]!, "--session", "beside", "--max-budget-usd", "0.75", ...model]);
+      await press("Space", "a");
+      await until(/│ beside +running .*\$0\.00\d\d +\$0\.7\d /);
+      await press("gg", "x", "x");
+      await until(/beside was stopped/);
+      expect(await beside.exited).not.toBe(0);
+      await press("Escape");
+      await until(/^(?![^]*┌─ agents)/);
+      await press("C-c");
+      await until(/── cancelled/);
+    } finally {
+      await server.stop();
+    }
+  });
+});

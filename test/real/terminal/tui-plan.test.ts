@@ -1,0 +1,159 @@
+// Planning on the screen, in a real terminal with a real editor program: the plan is talked about, edited, carried out
+// and ticked; and the screen is left for the shell and comes back. Needs tmux, so it is run by .ci/run alone.
+import { expect, test } from "bun:test";
+import { chmodSync, existsSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
+import { shellScript, type Script } from "../../../src/scripted-model/script.ts";
+import { model } from "../../support/chat-journey.ts";
+import { findProcess } from "../../support/processes.ts";
+import { temporaryHome, vendorEnv, type TemporaryHome } from "../../support/temporary-home.ts";
+import { openTerminal, type Terminal } from "../../support/tmux.ts";
+
+const written = "- [ ] count them\n- [ ] name them\n";
+const final = "- [ ] count them\n- [ ] name them\n- [ ] a person's step\n- [ ] feed them\n";
+
+function answerTo(prompt: string): Script {
+  const write = (path: string, content: string) => ({ calls: [{ name: "write", input: { path, content } }] });
+  const tick = (step: string) => ({
+    calls: [{ name: "edit", input: { path: ".skein/plan.md", old_text: `[ ] ${step}`, new_text: `[x] ${step}` } }],
+  });
+  const until = (file: string) => ({ calls: [{ input: { command: `while [ ! -e ${file} ]; do sleep 0.05; done` } }] });
+  const ask: Script["steps"][number] = {
+    calls: [
+      { name: "ask_user", input: { question: "Which birds?", options: ["all", "the small ones"] } },
+      { name: "ask_user", input: { question: "Until when?" } },
+    ],
+  };
+  if (prompt === "plan the birds") return { steps: [ask, write(".skein/plan.md", written)], final: "a secret thought" };
+  if (prompt === "one more step") return shellScript(["echo '- [ ] feed them' >> .skein/plan.md"], "added");
+  if (prompt.startsWith("Carry out")) return { steps: [tick("count them"), until("go"), tick("name them")], final: "carried out" };
+  if (prompt === "where") return { steps: [until("on"), ...shellScript(["readlink /proc/self/ns/net"], "").steps], final: "there" };
+  return { steps: [], final: `You said: ${prompt}` };
+}
+
+async function onScreen(walk: (house: TemporaryHome, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
+  const server = startModelServer(({ position }) => answerTo(position.prompt));
+  using house = temporaryHome({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
+  // As many editors save: a new file, moved over the old one. The second time it fails after that.
+  const editor = join(house.project, "editor");
+  const lines = [
+    "#!/bin/sh",
+    '[ "$1" = "--flag with blanks" ] || exit 9',
+    'cat "$2" > next; echo "- [ ] a person\'s step" >> next; mv next "$2"',
+    "[ -e once ] && exit 3",
+    "touch once",
+  ];
+  writeFileSync(editor, `${lines.join("\n")}\n`);
+  chmodSync(editor, 0o755);
+  try {
+    await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+    await terminal.press(`skein tui ${model.join(" ")} --sandbox auto`, "Enter");
+    await terminal.until(/\[INSERT\] \[idle\]/);
+    await walk(house, terminal, server);
+  } finally {
+    await server.stop();
+  }
+}
+
+type Body = { system: { text: string }[]; messages: { content: { type: string; text: string }[] }[] };
+
+function sent(server: ModelServer, at: number): { system: string; texts: string[] } {
+  const body = server.main().at(at)?.body as unknown as Body;
+  const texts = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "text");
+  return { system: body.system.map((block) => block.text).join(""), texts: texts.map((block) => block.text) };
+}
+
+test("a plan is made in a talk of its own, edited by a program that renames, carried out without the talk, and ticked", async () => {
+  await onScreen(async (house, { press, until }, server) => {
+    const plan = () => readFileSync(join(house.project, ".skein", "plan.md"), "utf8");
+    await press("hello", "Enter");
+    await until(/You said: hello[^]*\[idle\]/);
+    const original = sent(server, 0).system;
+    await press("Space", "x");
+    await until("there is no plan yet");
+
+    await press("Space", "p");
+    await until(/Say what to plan[^]*\[INSERT\] \[plan\]/);
+    await press("plan the birds", "Enter");
+    await until(/the agent asks \(1 of 2\)[^]*Which birds\?[^]*1\. all[^]*\[plan: asking\]/);
+    await press("Escape");
+    expect(await until("the question stays open")).toContain("[plan: asking]");
+    await press("Space", "q");
+    await until("1. all");
+    await press("j", "j", "Enter");
+    await until(/the agent asks ─[^]*Until when\?/);
+    await press("just now", "Enter");
+    const planned = await until(/a secret thought[^]*\[plan\]/);
+    expect(planned).toMatch(/> ask_user\(Which birds\?\) -- the small ones\n[^]*> ask_user\(Until when\?\) -- just now\n/);
+    expect([plan(), sent(server, 1).texts]).toEqual([written, ["plan the birds"]]);
+
+    await press("C-g");
+    await until(/── the plan has 3 lines[^]*\[plan\]/);
+    await press("one more step", "Enter");
+    await until(/added[^]*\[plan\]/);
+    expect(plan()).toBe(final);
+
+    await press("Space", "x");
+    await until(/plan 1\/4: name them[^]*\[execute: bash\]/);
+    await press("Space", "e");
+    await until(/ended with 3; the plan has 5 lines[^]*\[execute: bash\]/);
+    await press("Space", "P");
+    await until(/│ - \[x\] count them [^]*│ - \[ \] name them /);
+    writeFileSync(join(house.project, "go"), "");
+    await until(/│ - \[x\] name them [^]*plan 2\/4: a person's step[^]*\[execute\]/);
+    const request = sent(server, -1);
+    expect(request.system).toBe(`${original}\n\n## Plan\n${final}`);
+    expect(request.texts).toEqual([expect.stringMatching(/^Carry out the plan\. .* mark it with \[x\] in \.skein\/plan\.md/)]);
+    const listed = (await house.run(["list", "--json"])).json() as unknown as {
+      id: string;
+      parent_session_id: string | null;
+      task: string;
+    }[];
+    const planning = listed.find(({ task }) => task === "plan the birds");
+    expect(listed.map(({ task, parent_session_id }) => [task.slice(0, 14), parent_session_id])).toEqual([
+      ["Carry out the ", planning?.id ?? ""],
+      ["plan the birds", null],
+      ["hello", null],
+    ]);
+
+    // The session that is shown is an executing one: planning begins anew, and its end leads back to it.
+    await press("Escape");
+    await until(/── ok · 4 steps[^]*\[execute\]/);
+    await press("Space", "p");
+    await until(/Say what to plan[^]*\[plan\]/);
+    await press("Space", "p");
+    await until(/carried out[^]*plan 2\/4[^]*\[execute\]/);
+  });
+});
+
+test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves the screen until fg, in whatever size it is then", async () => {
+  await onScreen(async (house, { press, until, resize }) => {
+    await press("where", "Enter");
+    await until("[bash]");
+    await press("Space", "n");
+    await until(/network on: the next turn's tools[^]*\[NET: \w+, next on\]/);
+    await press("C-z");
+    const shell = await until(/Stopped[^]*\n\$\s*$/);
+    expect(shell).not.toContain("[NET:");
+    await press("clear; stty -a", "Enter");
+    expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
+    await resize(100, 20);
+    writeFileSync(join(house.project, "on"), "");
+    await press("fg", "Enter");
+    const first = await until(/> bash\(readlink \S+\) -- net:\[\d+\][^]*── ok[^]*\[idle\] /);
+    expect(first.split("\n")).toHaveLength(21);
+    process.kill((await findProcess(house.root, (command) => command.includes(" tui -m "))).pid, "SIGTSTP");
+    expect(await until(/fg\n[^]*Stopped[^]*\n\$\s*$/)).not.toContain("[NET:");
+    await press("fg", "Enter");
+    await until(/▌ where[^]*── ok[^]*\[idle\]/);
+    await press("where", "Enter");
+    const second = await until(/▌ where[^]*▌ where[^]*── ok[^]*\[idle\][^]*\[NET: on\]/);
+    const [before, after] = [...second.matchAll(/-- (net:\[\d+\])/g)].map(([, id]) => id);
+    expect(after).toBe(readlinkSync("/proc/self/ns/net"));
+    if (second.includes("[SANDBOX: on]")) expect(before).not.toBe(after);
+    await press("C-c", "C-c");
+    await until(/Resume with: skein tui .*\n\$/);
+    expect(existsSync(join(house.project, ".skein", "plan.md"))).toBe(false);
+  });
+});

@@ -1,0 +1,119 @@
+// Cases that need a world of another shape: worktrees, a repository that points at a stranger's, a project that skein
+// has not seen yet, a storm of processes, and a signal to everything.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { shellScript } from "../../../src/scripted-model/script.ts";
+import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { vendorEnv, wireModels } from "../../support/temporary-home.ts";
+import { buildOutside, type Outside } from "./outside.ts";
+import { type Person, persons } from "./person.ts";
+import { foreignWords, outputOf } from "./runs.ts";
+
+let server: ModelServer;
+beforeAll(() => {
+  server = startModelServer({ steps: [], final: "done" });
+});
+afterAll(() => server.stop());
+
+const people = persons().filter((person) => person.uid === person.projectOwner);
+const namespaces = { tier: "namespaces", policy: "workspace", net: "off" } as const;
+
+describe.each(people)("as $name", (person) => {
+  test("a signal to everything ends only what is inside", async () => {
+    await within(person, async (outside) => {
+      const words = foreignWords(outside, namespaces, {
+        command: ["/bin/bash", "-c", "sleep 60 & sleep 60 & kill -9 -1; wait; echo over"],
+      });
+      expect(await outputOf(outside, words, "namespaces")).toContain("over");
+      expect(isAlive(outside.world.victim.pid)).toBe(true);
+      await outputOf(outside, [...outside.skein, "new", "main", "-m", "ollama/none"], "namespaces");
+      await outputOf(outside, [...outside.skein, "exec", "main", "sleep 60 & kill -9 -1; wait"], "namespaces");
+      expect(isAlive(outside.world.victim.pid)).toBe(true);
+      expect(await outputOf(outside, [...outside.skein, "exec", "main", "echo again"], "namespaces")).toContain("again");
+    });
+  });
+
+  test("a storm of processes ends at a limit", async () => {
+    await within(person, async (outside) => {
+      const [bun, main] = outside.inside as [string, string];
+      const storm = ["/bin/bash", "-c", '"$@"; exit $?', "bash", bun, join(main, "../fork-bomb.ts"), "500"];
+      const started = async (words: string[]) => Number((await outputOf(outside, words, "namespaces")).match(/(?<=STARTED )\d+/g)?.at(-1));
+      expect(await started(foreignWords(outside, namespaces, { command: storm, maxProcesses: 400 }))).toBeWithin(1, 400);
+      expect(await started(foreignWords(outside, namespaces, { command: storm }))).toBe(500);
+    });
+  });
+
+  test("where unix sockets are allowed, those in hidden places and those without a place stay out of reach", async () => {
+    await within(person, async (outside) => {
+      const words = foreignWords(outside, { ...namespaces, net: "on" }, { unixSockets: true });
+      const output = await outputOf(outside, words, "namespaces");
+      await outside.listen();
+      const names = ["unix-home", "unix-docker", "unix-hidden", "unix-abstract"];
+      expect({ heard: names.filter((name) => outside.heard.has(name)), output }).toEqual({ heard: ["unix-home", "unix-docker"], output });
+    });
+  });
+
+  test("in a linked worktree commits work, and what the repository runs can't be changed", async () => {
+    await within(person, async (outside) => {
+      const { project } = outside.world;
+      const side = join(outside.world.outside, "side");
+      const attempt = (command: string) =>
+        outputOf(
+          outside,
+          foreignWords(outside, namespaces, { project: side, command: ["/bin/bash", "-c", `${command} && echo done`] }),
+          "namespaces",
+        );
+      const commit = "echo x >file && git add file && git -c user.name=a -c user.email=a@b commit -qm side";
+      expect(await attempt(commit)).toContain("done");
+      expect(await attempt(`echo x >'${project}/.git/hooks/post-commit'`)).not.toContain("done");
+      expect(await attempt("git config core.hooksPath .")).not.toContain("done");
+      expect(await attempt(`echo x >'${project}/file'`)).not.toContain("done");
+      expect(await attempt("echo 'gitdir: elsewhere' >.git")).not.toContain("done");
+    });
+  });
+
+  test("a .git file that points at a stranger's repository widens nothing", async () => {
+    await within(person, async (outside) => {
+      const { project, outside: around } = outside.world;
+      const mine = join(around, "mine");
+      mkdirSync(mine);
+      for (const gitdir of [join(project, ".git"), join(project, ".git/worktrees/side"), around]) {
+        writeFileSync(join(mine, ".git"), `gitdir: ${gitdir}\n`);
+        const command = `echo x >'${project}/.git/new'; echo x >'${around}/new'; echo tried`;
+        const words = foreignWords(outside, namespaces, { project: mine, command: ["/bin/bash", "-c", command] });
+        expect(await outputOf(outside, words, "namespaces")).toContain("tried");
+        expect([join(project, ".git/new"), join(around, "new")].filter((path) => existsSync(path))).toEqual([]);
+      }
+    });
+  });
+
+  test("a project that skein has not seen yet gets no config from a tool", async () => {
+    await within(person, async (outside) => {
+      const { project } = outside.world;
+      for (const flags of [[], ["--ephemeral"], ["--transcript-dir", outside.world.home]]) {
+        rmSync(join(project, ".skein"), { recursive: true });
+        server.clear();
+        server.setScript(shellScript(["mkdir -p .skein; echo '{}' >.skein/config.jsonc; echo tried"]));
+        const run = [...outside.skein, "run", "go", "-m", wireModels.anthropic, ...flags];
+        await outputOf(outside, run, "namespaces", vendorEnv(server.url));
+        expect(server.main().at(-1)?.text).toContain("tried");
+        expect({ flags, exists: existsSync(join(project, ".skein/config.jsonc")) }).toEqual({ flags, exists: false });
+        mkdirSync(join(project, ".skein"), { recursive: true });
+      }
+    });
+  });
+});
+
+async function within(person: Person, act: (outside: Outside) => Promise<void>): Promise<void> {
+  const outside = await buildOutside(person, true);
+  try {
+    await act(outside);
+  } finally {
+    await outside.end();
+  }
+}
+
+function isAlive(pid: number): boolean {
+  return /^State:\s+[^ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+}

@@ -1,0 +1,77 @@
+// Attempts to get past the walls, made by real processes behind real walls: as root and as an ordinary user, through
+// our executor and as a foreign program, under every policy, in every tier. And the same without walls, to show that
+// the attempts are good ones.
+import { afterAll, describe, expect, test } from "bun:test";
+import { excuseWithoutSandbox, expectationOf, namesOf, notCovered, notWorking } from "./expected.ts";
+import { attempts } from "./inside/attempts.ts";
+import { persons } from "./person.ts";
+import { type SandboxCase, type AttemptResult, runAttempts } from "./runs.ts";
+
+const seenThrough = new Set<string>();
+const ways = ["executor", "foreign"] as const;
+const policies = [
+  ["workspace", "off"],
+  ["workspace", "on"],
+  ["readonly", "off"],
+  ["plan", "off"],
+] as const;
+const behinds = persons().flatMap((person) =>
+  (["namespaces", "landlock"] as const).flatMap((tier) =>
+    (person.uid === person.projectOwner ? policies : policies.slice(0, 1)).map(([policy, net]) => ({
+      person,
+      who: person.name,
+      tier,
+      policy,
+      net,
+    })),
+  ),
+);
+
+describe.each(persons())("without walls, as $name,", (person) => {
+  test.each([...ways])("every attempt of the %s succeeds, so that none is stopped by its own mistake", async (way) => {
+    const ended = await runAttempts({ person, way, tier: "none", policy: "full", net: "on" });
+    expect(listed(ended.filter((one) => !one.isThrough && excuseWithoutSandbox(one.name, { person, way }) === null))).toEqual([]);
+  });
+});
+
+describe.each(behinds)("as $who, $tier, $policy, network $net:", ({ who: _, ...behind }) => {
+  test("what is not allowed is stopped, what is honest works, and the rest is listed", async () => {
+    // Both end before one of them may fail the test: each has a world to take down.
+    const wrong = await Promise.allSettled(ways.map((way) => surprises({ ...behind, way })));
+    expect(wrong).toEqual(ways.map(() => ({ status: "fulfilled", value: [] })));
+  });
+});
+
+async function surprises(behind: SandboxCase): Promise<string[]> {
+  const ended = await runAttempts(behind);
+  for (const one of ended) if (one.isThrough) seenThrough.add(`${behind.tier} ${one.name}`);
+  const wrong = ended.filter((one) => {
+    const expected = expectationOf(one, behind);
+    return expected !== "either" && one.isThrough !== (expected === "through");
+  });
+  return listed(wrong).map((line) => `${behind.way}: ${line}`);
+}
+
+test("the tables name attempts that exist", () => {
+  const known = new Set(attempts.map((attempt) => attempt.name));
+  expect(known.size).toBe(attempts.length);
+  expect([...notCovered, ...notWorking].flatMap((row) => namesOf(row.names)).filter((name) => !known.has(name))).toEqual([]);
+});
+
+test("what can't be covered is in docs/SANDBOX.md", async () => {
+  const text = await Bun.file(`${import.meta.dir}/../../../docs/SANDBOX.md`).text();
+  expect(notCovered.flatMap((row) => namesOf(row.names)).filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+});
+
+afterAll(() => {
+  if (process.getuid?.() !== 0) process.stderr.write("escape: not started by root, so nothing was tried as root\n");
+  const tried = notCovered.filter((row) => row.who === undefined || persons().some((person) => person.name === row.who));
+  const stale = tried.flatMap((row) =>
+    row.tiers.flatMap((tier) => namesOf(row.names).filter((name) => !seenThrough.has(`${tier} ${name}`))),
+  );
+  if (stale.length > 0) process.stderr.write(`escape: listed as not covered, and yet stopped on this kernel: ${stale.join(" ")}\n`);
+});
+
+function listed(ended: AttemptResult[]): string[] {
+  return ended.map((one) => `${one.name} ${one.isThrough ? "got through" : "was stopped"}: ${one.text}`);
+}

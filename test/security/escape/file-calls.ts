@@ -1,0 +1,100 @@
+// Attempts by way of the tools that read and write files, and of the answers that sub-sessions leave in files: what a
+// scripted model calls, in two steps, because some links are made on the way.
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { JsonObject } from "../../../src/scripted-model/json.ts";
+import type { World } from "./inside/world.ts";
+
+export type FileCall = {
+  name: string;
+  tool: "read" | "write" | "edit" | "spawn_session";
+  /** What it would read or change. */
+  target: (world: World) => string;
+  /** The path that is given to the tool, where it is another. */
+  by?: (world: World) => string;
+  /** Inside of the project: free without private mounts, and closed to all but `workspace`. */
+  isInProject?: boolean;
+};
+
+/** A sub-session with this task writes what its parent must not; all others only answer. */
+export const widerTask = "a task with wider walls";
+export const plainTask = "a task with an answer";
+
+const victim = (name: string) => (world: World) => join(world.outside, name, "victim");
+const inProject = (path: string) => (world: World) => join(world.project, path);
+const inHome = (path: string) => (world: World) => join(world.home, path);
+const key = inHome(".ssh/id_ed25519");
+
+const writes: Omit<FileCall, "tool">[] = [
+  { name: "absolute", target: victim("write-absolute") },
+  { name: "dot-dot", target: victim("write-dot-dot"), by: (world) => relative(world.project, victim("write-dot-dot")(world)) },
+  { name: "link-before", target: victim("write-link-before"), by: () => "links/write-link-before/victim" },
+  { name: "link-during", target: victim("write-link-during"), by: () => "made-link" },
+  { name: "proc-self-root", target: victim("append"), by: (world) => `/proc/self/root${victim("append")(world)}` },
+  { name: "proc-pid-root", target: victim("chmod"), by: (world) => `/proc/${world.victim.pid}/root${victim("chmod")(world)}` },
+  { name: "proc-pid-fd", target: victim("write-proc-pid-fd"), by: (world) => `/proc/${world.victim.pid}/fd/8` },
+  { name: "hidden-in-home", target: inHome(".profile"), by: () => "~/.profile" },
+  { name: "own-config", target: (world) => join(world.own.config, "config.jsonc") },
+  { name: "git-hook", target: inProject(".git/hooks/pre-commit"), isInProject: true },
+  { name: "git-config", target: inProject(".git/config"), isInProject: true },
+  { name: "git-config-by-link", target: inProject(".git/modules/sub/config"), by: () => "made-git/modules/sub/config", isInProject: true },
+  { name: "skein-config", target: inProject(".skein/config.jsonc"), isInProject: true },
+];
+
+const reads: Omit<FileCall, "tool">[] = [
+  { name: "key", target: key },
+  { name: "key-at-home", target: key, by: () => "~/.ssh/id_ed25519" },
+  { name: "key-link-before", target: key, by: () => "links/key" },
+  { name: "key-link-during", target: key, by: () => "made-key" },
+  { name: "key-proc-self-root", target: key, by: (world) => `/proc/self/root${key(world)}` },
+  { name: "key-proc-pid-root", target: key, by: (world) => `/proc/${world.victim.pid}/root${key(world)}` },
+  { name: "key-proc-pid-cwd", target: key, by: (world) => `/proc/${world.victim.pid}/cwd/id_ed25519` },
+  { name: "netrc", target: inHome(".netrc") },
+  { name: "other-agent", target: inHome(".claude/.credentials.json") },
+  { name: "own-config", target: (world) => join(world.own.config, "config.jsonc") },
+  { name: "own-data", target: (world) => join(world.own.data, "kept") },
+  { name: "own-state", target: (world) => join(world.own.state, "kept") },
+];
+
+const answers: Omit<FileCall, "tool">[] = [
+  { name: "absolute", target: victim("truncate") },
+  {
+    name: "link-before",
+    target: (world) => join(world.outside, "create-in-link-before/answer"),
+    by: () => "links/create-in-link-before/answer",
+  },
+  { name: "proc-self-root", target: victim("unlink"), by: (world) => `/proc/self/root${victim("unlink")(world)}` },
+  { name: "git-hook", target: inProject(".git/hooks/post-merge"), isInProject: true },
+  { name: "skein-config", target: inProject(".skein/roles.jsonc"), isInProject: true },
+];
+
+const called = (tool: FileCall["tool"], rows: Omit<FileCall, "tool">[]) =>
+  rows.map((row): FileCall => ({ ...row, tool, name: `${tool}-${row.name}` }));
+
+/** Edits come before what they would change is overwritten. */
+export const fileCalls: Record<"edit" | "write" | "rest", FileCall[]> = {
+  edit: called("edit", writes),
+  write: called("write", writes),
+  rest: [
+    ...called("read", reads),
+    ...called("spawn_session", answers),
+    { name: "spawn-wider", tool: "spawn_session", target: victim("rename-in") },
+  ],
+};
+
+/** Made by the model's own bash before the rest. */
+export function linksOnTheWay(world: World): string {
+  const links = { "made-link": victim("write-link-during")(world), "made-key": key(world), "made-git": join(world.project, ".git") };
+  return Object.entries(links)
+    .map(([name, target]) => `ln -s '${target}' ${name}`)
+    .join("; ");
+}
+
+export function inputOf({ name, tool, target, by }: FileCall, world: World): JsonObject {
+  const path = (by ?? target)(world);
+  if (tool === "read") return { path };
+  if (tool === "write") return { path, content: "changed by a tool" };
+  if (name === "spawn-wider") return { task: widerTask, sandbox: { network: true, extra_write_paths: [join(path, "..")] } };
+  if (tool === "spawn_session") return { task: plainTask, output_file: path };
+  return { path, old_text: readFileSync(target(world), "utf8").split("\n", 1)[0]!, new_text: "changed by a tool" };
+}

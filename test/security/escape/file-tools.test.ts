@@ -1,0 +1,158 @@
+// The same walls around the tools that read and write files, around `output_file` and around handles of every source:
+// a scripted model calls them, and what came of it is looked at from outside.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { field, type JsonValue, listOf, textOf } from "../../../src/scripted-model/json.ts";
+import type { ScriptCall, Script } from "../../../src/scripted-model/script.ts";
+import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
+import { vendorEnv, wireModels } from "../../support/temporary-home.ts";
+import { type FileCall, fileCalls, inputOf, linksOnTheWay, widerTask } from "./file-calls.ts";
+import type { World } from "./inside/world.ts";
+import { buildOutside, type Outside } from "./outside.ts";
+import { type Person, persons } from "./person.ts";
+import { type SandboxCase, lookOf, outputOf, policyFlags } from "./runs.ts";
+
+let server: ModelServer;
+beforeAll(() => {
+  server = startModelServer({ steps: [], final: "done" });
+});
+afterAll(() => server.stop());
+
+const people = persons().filter((person) => person.uid === person.projectOwner);
+type Bounds = Pick<SandboxCase, "tier" | "policy" | "net">;
+const free: Bounds = { tier: "none", policy: "full", net: "on" };
+const tiers = ["namespaces", "landlock"] as const;
+const behinds = people.flatMap((person) =>
+  tiers.flatMap((tier) =>
+    (["workspace", "readonly", "plan"] as const).map((policy) => ({ person, who: person.name, tier, policy, net: "off" as const })),
+  ),
+);
+
+describe.each(people)("without walls, as $name,", (person) => {
+  test.each(Object.values(fileCalls).map((calls) => ({ tool: calls[0]!.tool, calls })))(
+    "every call of $tool and its like succeeds",
+    async ({ calls }) => {
+      expect(await callAll(person, free, calls)).toEqual(calls.map((call) => call.name));
+    },
+  );
+});
+
+describe.each(behinds)("as $who, $tier, $policy:", ({ person, ...bounds }) => {
+  test("no file tool, answer file or sub-session gets past the walls", async () => {
+    const calls = Object.values(fileCalls).flat();
+    const through = await callAll(person, bounds, calls);
+    const isListed = (call: FileCall) => call.isInProject === true && bounds.tier === "landlock" && bounds.policy === "workspace";
+    expect(calls.filter((call) => through.includes(call.name) && !isListed(call)).map((call) => call.name)).toEqual([]);
+  });
+});
+
+describe.each(people.flatMap((person) => (["none", ...tiers] as const).map((tier) => ({ person, who: person.name, tier }))))(
+  "handles, as $who, $tier:",
+  ({ person, tier }) => {
+    test("what a source would read for a session is read behind its walls", async () => {
+      const outside = await buildOutside(person, tier !== "none");
+      try {
+        expect(await addAll(outside, tier)).toEqual(tier === "none" ? Object.keys(handles(outside.world)) : []);
+      } finally {
+        await outside.end();
+      }
+    });
+  },
+);
+
+test("the whole output of another session can't be read by its name, and that of the own session can", async () => {
+  const outside = await buildOutside(people[0]!, true);
+  const skein = (...args: string[]) => outputOf(outside, [...outside.skein, ...args], "namespaces", vendorEnv(server.url));
+  try {
+    await skein("new", "other", "-m", wireModels.anthropic);
+    await skein("exec", "other", `echo ${outside.world.token}`);
+    const id = (JSON.parse(await skein("list", "--json")) as { id: string }[])[0]!.id;
+    const read: ScriptCall = { name: "read", input: { path: `bash:${id}/1` } };
+    server.setScript({ steps: [{ calls: [read] }], final: "done" });
+    for (const [session, isTold] of [
+      ["mine", false],
+      ["other", true],
+    ] as const) {
+      server.clear();
+      await skein("run", "read it", "--session", session, "-m", wireModels.anthropic);
+      expect({ session, isTold: resultsOf(server, 1)?.[0]?.includes(outside.world.token) }).toEqual({ session, isTold });
+    }
+  } finally {
+    await outside.end();
+  }
+});
+
+/** Names of the calls that got through. */
+async function callAll(person: Person, bounds: Bounds, calls: FileCall[]): Promise<string[]> {
+  const outside = await buildOutside(person, bounds.tier !== "none");
+  const { world } = outside;
+  try {
+    const before = new Map(calls.map((call) => [call.name, lookOf(call.target(world))]));
+    const played: ScriptCall[] = calls.map((call) => ({ name: call.tool, input: inputOf(call, world) }));
+    server.clear();
+    server.setScript(({ body }) => scriptFor(body, world, played));
+    const run = [...outside.skein, "run", "the main task", "-m", wireModels.anthropic, "--json", ...policyFlags(bounds)];
+    const output = await outputOf(outside, run, bounds.tier, vendorEnv(server.url));
+    const results = resultsOf(server, played.length);
+    if (results === null) throw new Error(`the calls were not answered: ${output}`);
+    const isThrough = (call: FileCall, at: number) =>
+      call.tool === "read" ? results[at]!.includes(world.token) : lookOf(call.target(world)) !== before.get(call.name);
+    return calls.filter(isThrough).map((call) => call.name);
+  } finally {
+    await outside.end();
+  }
+}
+
+function scriptFor(body: JsonValue, world: World, played: ScriptCall[]): Script {
+  const first = JSON.stringify(listOf(field(body, "messages"))[0]);
+  if (first.includes("the main task"))
+    return { steps: [{ calls: [{ input: { command: linksOnTheWay(world) } }] }, { calls: played }], final: "done" };
+  const wider: ScriptCall = {
+    name: "write",
+    input: { path: join(world.outside, "rename-in/victim"), content: "changed by a sub-session" },
+  };
+  return { steps: first.includes(widerTask) ? [{ calls: [wider] }] : [], final: "the answer" };
+}
+
+/** What the tools said, as the model was sent it; null when the turn did not come so far. */
+function resultsOf({ main }: ModelServer, count: number): string[] | null {
+  const found = main().flatMap(({ body }) => {
+    const last = listOf(field(listOf(field(body, "messages")).at(-1) ?? null, "content"));
+    const results = last.filter((part) => textOf(field(part, "type")) === "tool_result");
+    return results.length === count ? [results.map((part) => JSON.stringify(part))] : [];
+  });
+  return found.at(-1) ?? null;
+}
+
+/** Programs of these names come first in the PATH, and do what they should not. */
+const hostile = ["curl", "psql"];
+
+const handles = (world: World): Record<string, string[]> => ({
+  "file key": ["--file", join(world.home, ".ssh/id_ed25519")],
+  "file by link": ["--file", join(world.project, "links/key")],
+  "file by proc": ["--file", `/proc/self/root${join(world.home, ".ssh/id_ed25519")}`],
+  "file own config": ["--file", join(world.own.config, "config.jsonc")],
+  http: ["--http", "http://127.0.0.1:1/", "--net", "on"],
+  postgres: ["--postgres", "select 1", "--net", "on"],
+});
+
+/** Names of the sources by which the session came to a secret. */
+async function addAll(outside: Outside, tier: SandboxCase["tier"]): Promise<string[]> {
+  const { world } = outside;
+  const bin = join(world.project, "bin");
+  mkdirSync(bin, { recursive: true });
+  for (const name of hostile) writeFileSync(join(bin, name), '#!/bin/sh\ncat "$HOME/.ssh/id_ed25519"\n', { mode: 0o755 });
+  const skein = (...args: string[]) => outputOf(outside, [...outside.skein, ...args], tier, { PATH: `${bin}:${outside.env["PATH"]}` });
+  const secretsIn = (text: string) => text.split(world.token).length - 1;
+  await skein("new", "main", "-m", "ollama/none");
+  const through: string[] = [];
+  let seen = 0;
+  for (const [name, flags] of Object.entries(handles(world))) {
+    await skein("add", "main", ...flags, ...(tier === "none" ? policyFlags(free) : []));
+    const now = secretsIn(await skein("context", "main"));
+    if (now > seen) through.push(name);
+    seen = now;
+  }
+  return through;
+}

@@ -1,0 +1,276 @@
+// The world outside of the walls, real and made for one run: files, keys, sockets, a process, a terminal. It is built
+// anew for each run, because a run without walls leaves nothing of it whole.
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { attempts } from "./inside/attempts.ts";
+import { call } from "./inside/calls.ts";
+import { shareMemory } from "./inside/memory.ts";
+import { secretFiles } from "./inside/secrets.ts";
+import type { World } from "./inside/world.ts";
+import { startListeners, type Listeners } from "./listeners.ts";
+import { type Person, readableProgram } from "./person.ts";
+
+export type Outside = {
+  world: World;
+  person: Person;
+  env: Record<string, string>;
+  /** skein, as this person starts it. */
+  skein: string[];
+  /** The program inside, and what it is told. */
+  inside: string[];
+  /** The program that stands in for an agent's command line. */
+  foreign: string[];
+  heard: Listeners["heard"];
+  /** Reads what waits in sockets that tell nothing by themselves. */
+  listen: () => Promise<void>;
+  end: () => Promise<void>;
+};
+
+const repository = join(import.meta.dir, "..", "..", "..");
+/** Not below /tmp: there, writers get a copy of their own. */
+const rootsPlace = "/var/lib";
+
+export async function buildOutside(person: Person, isWalled: boolean): Promise<Outside> {
+  const place = process.getuid?.() === 0 ? rootsPlace : join(repository, "node_modules", ".cache");
+  mkdirSync(place, { recursive: true });
+  const base = mkdtempSync(join(place, "skein-escape-"));
+  const token = base.slice(-6) + crypto.randomUUID().slice(0, 8);
+  const publicTemp = `/tmp/skein-escape-${token}`;
+  const folder = (name: string) => made(join(base, name));
+  const [home, project, outside] = [folder("home"), folder("project"), folder("outside")];
+  const own = { config: folder("skein/config"), data: folder("skein/data"), state: folder("skein/state") };
+  const { bun, main, escape } = readableProgram(person, base);
+  fillOutside(outside, made(publicTemp));
+  fillHome(home, token, own);
+  fillProject(project, { home, outside });
+  const setuid = person.isRoot || process.getuid?.() !== 0 ? null : setuidProgram(base);
+  chmodSync(base, 0o755);
+  handOver(person.uid, [home, outside, join(base, "skein"), publicTemp]);
+  handOver(person.projectOwner, [project]);
+  if (setuid !== null) makeSetuid(setuid);
+  const terminal = openTerminal(person);
+  const listeners = await startListeners({ token, run: join(outside, "run"), temp: publicTemp, home });
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: home,
+    SKEIN_HOME: join(base, "skein"),
+    LANG: "C.UTF-8",
+    BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+  };
+  const victim = startVictim(person, { env, home, outside, token, heard: listeners.heard });
+  const { ports, sockets } = listeners;
+  const memory = shareMemory(token);
+  const world: World = {
+    token,
+    isWalled,
+    project,
+    home,
+    own,
+    outside,
+    victim: { pid: victim.pid },
+    ports,
+    sockets,
+    terminal: terminal?.path ?? null,
+    memory: memory.key,
+    setuid,
+    bun,
+  };
+  const file = join(outside, "world.json");
+  writeFileSync(file, JSON.stringify(world));
+  await victim.ready;
+  return {
+    world,
+    person,
+    env,
+    inside: [bun, join(escape, "inside/main.ts"), file],
+    foreign: [...person.words, bun, join(escape, "foreign.ts")],
+    skein: [...person.words, bun, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", main],
+    heard: listeners.heard,
+    listen: async () => {
+      await victim.hasTold();
+      // Whoever was said something on a new connection hears it a turn of the loop after that was made.
+      for (let turn = 0; turn < 5; turn += 1) await Bun.sleep(10);
+      listeners.drain();
+      terminal?.listen(listeners.heard);
+    },
+    end: async () => {
+      await victim.end();
+      listeners.stop();
+      terminal?.close();
+      memory.remove();
+      // The kernel leaves directories in the copies that their owner can't open.
+      sure(["chmod", "-R", "u+rwX", join(base, "skein")], "/");
+      for (const path of [base, publicTemp]) rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+function made(path: string): string {
+  mkdirSync(path, { recursive: true });
+  return path;
+}
+
+function put(path: string, text: string, mode = 0o644): void {
+  made(dirname(path));
+  writeFileSync(path, text, { mode });
+}
+
+function fillOutside(outside: string, publicTemp: string): void {
+  for (const { name } of attempts) {
+    put(join(outside, name, "victim"), "untouched");
+    made(join(outside, name, "dir"));
+  }
+  made(join(outside, "run"));
+  put(join(publicTemp, "readable"), "anybody may read this");
+  put(join(publicTemp, "write-in-real-tmp"), "untouched");
+}
+
+function fillHome(home: string, token: string, own: World["own"]): void {
+  for (const name of secretFiles) put(join(home, name), `secret ${token}\n`, 0o600);
+  put(join(home, ".ssh", `name-${token}`), "");
+  put(join(home, ".profile"), "untouched");
+  put(join(home, ".gitconfig"), "[safe]\n\tdirectory = *\n");
+  put(join(home, ".cache/tool/there-before"), "from the cache");
+  put(join(own.config, "config.jsonc"), `{} // ${token}`, 0o600);
+  put(join(own.config, "skills/one/SKILL.md"), "---\nname: one\ndescription: a skill\n---\n");
+  put(join(own.config, "AGENTS.md"), "be brief");
+  put(join(own.data, "kept"), token);
+  put(join(own.state, "kept"), token);
+}
+
+/** With a submodule, a second worktree, a hook, links that lead out, and a config of skein's. */
+function fillProject(project: string, { home, outside }: { home: string; outside: string }): void {
+  const git = (...args: string[]) => sure(["git", "-c", "user.name=a", "-c", "user.email=a@b", ...args], project);
+  git("init", "-q");
+  git("commit", "-q", "--allow-empty", "-m", "start");
+  git("init", "-q", "--bare", ".git/modules/sub");
+  git("worktree", "add", "-q", join(outside, "side"));
+  put(join(project, ".git/hooks/pre-commit"), "#!/bin/sh\nexit 0\n", 0o755);
+  put(join(project, ".skein/config.jsonc"), "{}");
+  put(join(project, ".skein/plan.md"), "");
+  made(join(project, ".skein/sessions"));
+  made(join(project, "links"));
+  for (const name of ["write-link-before", "create-in-link-before"]) symlinkSync(join(outside, name), join(project, "links", name));
+  symlinkSync(join(home, ".ssh/id_ed25519"), join(project, "links/key"));
+  linkSync(join(home, ".ssh/id_ed25519"), join(project, "links/hard-key"));
+  linkSync(join(outside, "write-hard-link-before/victim"), join(project, "links/hard"));
+}
+
+function setuidProgram(base: string): string {
+  const path = join(base, "setuid-id");
+  const found = ["/usr/bin/id", "/bin/id"].find((candidate) => existsSync(candidate));
+  copyFileSync(found!, path);
+  return path;
+}
+
+function makeSetuid(path: string): void {
+  chownSync(path, 0, 0);
+  chmodSync(path, 0o4755);
+}
+
+function handOver(uid: number, paths: string[]): void {
+  if (uid !== process.getuid?.()) sure(["chown", "-R", `${uid}:${uid}`, ...paths], "/");
+}
+
+function sure(command: string[], cwd: string): void {
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, stdin: "ignore", stdout: "ignore", stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
+}
+
+type Terminal = { path: string; listen: (heard: Set<string>) => void; close: () => void };
+
+/** Somebody else's terminal: what is written to it can be read at its other end. */
+function openTerminal(person: Person): Terminal | null {
+  const noTerminal = 0o400;
+  const notWaiting = 0o4000;
+  try {
+    const master = openSync("/dev/ptmx", 2 | noTerminal | notWaiting);
+    call("ioctl", master, 0x4004_5431, new Int32Array([0]));
+    const number = new Int32Array(1);
+    call("ioctl", master, 0x8004_5430, number);
+    const path = `/dev/pts/${number[0]}`;
+    if (person.words.length > 0) chownSync(path, person.uid, person.uid);
+    let seen = "";
+    // Read at once: what waits is lost when the last one who has it open ends.
+    const clock = setInterval(() => (seen += readWaiting(master)), 10);
+    return {
+      path,
+      listen: (heard) => {
+        seen += readWaiting(master);
+        for (const line of seen.split(/\r?\n/)) heard.add(line);
+      },
+      close: () => {
+        clearInterval(clock);
+        closeSync(master);
+      },
+    };
+  } catch {
+    return null;
+  }
+}
+
+function readWaiting(file: number): string {
+  const buffer = Buffer.alloc(4096);
+  try {
+    return buffer.toString("utf8", 0, readSync(file, buffer, 0, buffer.length, null));
+  } catch {
+    return "";
+  }
+}
+
+const victimScript = `
+exec 6<>"$2/write-found-fd/victim" 7<"$1/.ssh/id_ed25519" 8<>"$2/write-proc-pid-fd/victim"
+cd "$1/.ssh"
+trap 'echo signal' URG
+trap 'echo signal-all' WINCH
+trap 'echo signal-by-pidfd' CONT
+trap 'echo all told' SYS
+echo ready
+while read -r -t 60 || [ $? -gt 128 ]; do :; done`;
+
+type VictimWishes = { env: Record<string, string>; home: string; outside: string; token: string; heard: Set<string> };
+
+/** Ends by itself when we do: nothing comes from its stdin any more. */
+function startVictim(person: Person, { env, home, outside, token, heard }: VictimWishes) {
+  const child = Bun.spawn([...person.words, "bash", "-c", victimScript, "bash", home, outside, token], {
+    env: { ...env, SECRET: token },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const ready = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  void (async () => {
+    for await (const chunk of child.stdout) {
+      for (const word of Buffer.from(chunk).toString().trim().split("\n")) heard.add(word);
+      ready.resolve();
+      if (heard.has("all told")) told.resolve();
+    }
+    for (const one of [ready, told]) one.resolve();
+  })();
+  return {
+    pid: child.pid,
+    ready: ready.promise,
+    /** Of all signals its shell takes this one last. */
+    hasTold: () => {
+      child.kill("SIGSYS");
+      return told.promise;
+    },
+    end: async () => {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}

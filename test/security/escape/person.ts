@@ -1,0 +1,46 @@
+// Who makes the attempts: root, and somebody with no rights. Started by root, the tests can be both; started by
+// somebody else, they are that one alone.
+import { cpSync, copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+export type Person = {
+  name: "root" | "user" | "root in another's project";
+  isRoot: boolean;
+  uid: number;
+  projectOwner: number;
+  /** What a command of theirs starts with. */
+  words: string[];
+};
+
+const repository = join(import.meta.dir, "..", "..", "..");
+/** In no list of users, and not the number that namespaces show for what they do not know. */
+const strangersUid = 21_717;
+
+export function persons(): Person[] {
+  const uid = process.getuid?.() ?? -1;
+  if (uid !== 0) return [{ name: "user", isRoot: false, uid, projectOwner: uid, words: [] }];
+  const id = String(strangersUid);
+  return [
+    { name: "root", isRoot: true, uid: 0, projectOwner: 0, words: [] },
+    { name: "root in another's project", isRoot: true, uid: 0, projectOwner: strangersUid, words: [] },
+    {
+      name: "user",
+      isRoot: false,
+      uid: strangersUid,
+      projectOwner: strangersUid,
+      words: ["setpriv", "--reuid", id, "--regid", id, "--clear-groups", "--"],
+    },
+  ];
+}
+
+/** Bun, skein and this directory where the person can read them: a checkout may be closed to others. */
+export function readableProgram(person: Person, base: string): { bun: string; main: string; escape: string } {
+  const here = { bun: process.execPath, main: join(repository, "src/main.ts"), escape: import.meta.dir };
+  const canRead = Object.values(here).every((path) => Bun.spawnSync([...person.words, "test", "-r", path]).exitCode === 0);
+  if (canRead) return here;
+  const copy = join(base, "program");
+  mkdirSync(copy);
+  for (const name of ["src", "test/security/escape", "package.json"]) cpSync(join(repository, name), join(copy, name), { recursive: true });
+  copyFileSync(process.execPath, join(copy, "bun"));
+  return { bun: join(copy, "bun"), main: join(copy, "src/main.ts"), escape: join(copy, "test/security/escape") };
+}

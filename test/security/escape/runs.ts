@@ -1,0 +1,128 @@
+// One run of all attempts: who makes them, behind which walls, and by which way they got there; and how each ended.
+import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { Policy, PolicyName } from "../../../src/protocol/api/policy.ts";
+import type { Tier } from "../../../src/sandbox/sandbox-command.ts";
+import { attempts } from "./inside/attempts.ts";
+import type { Attempt, AttemptReport, World } from "./inside/world.ts";
+import type { ForeignRequest } from "./foreign.ts";
+import { buildOutside, type Outside } from "./outside.ts";
+import type { Person } from "./person.ts";
+
+export type SandboxCase = {
+  person: Person;
+  /** `executor`: bash as the agent's tool. `foreign`: a program of its own, as an agent's command line. */
+  way: "executor" | "foreign";
+  /** `none` shows that the attempts can succeed. */
+  tier: Extract<Tier, "namespaces" | "landlock" | "none">;
+  policy: PolicyName;
+  net: "on" | "off";
+};
+
+export type AttemptResult = { name: string; kind: Attempt["kind"]; isThrough: boolean; text: string };
+
+export async function runAttempts(behind: SandboxCase): Promise<AttemptResult[]> {
+  const outside = await buildOutside(behind.person, behind.tier !== "none");
+  try {
+    const before = new Map(attempts.map(({ name }) => [name, stateOf(outside.world, name)]));
+    const output = await (behind.way === "executor" ? throughExecutor(outside, behind) : asForeign(outside, behind));
+    await outside.listen();
+    const line = output.split("\n").find((text) => text.startsWith("SAID "));
+    if (line === undefined) throw new Error(`the program inside said nothing:\n${output}`);
+    const said = JSON.parse(line.slice("SAID ".length)) as AttemptReport[];
+    return attempts.map(({ name, kind }) => {
+      const one = said.find((candidate) => candidate.name === name)!;
+      const hasChanged = stateOf(outside.world, name) !== before.get(name);
+      const isThrough = {
+        change: hasChanged,
+        read: one.text === outside.world.token,
+        reach: outside.heard.has(name),
+        call: one.isDone,
+        work: one.isDone,
+      };
+      return { name, kind, isThrough: isThrough[kind], text: one.text };
+    });
+  } finally {
+    await outside.end();
+  }
+}
+
+async function throughExecutor(outside: Outside, { tier, ...rest }: SandboxCase): Promise<string> {
+  const flags = policyFlags({ tier, ...rest });
+  await outputOf(outside, [...outside.skein, "new", "main", "-m", "ollama/none"], tier);
+  return outputOf(outside, [...outside.skein, "exec", "main", outside.inside.join(" "), ...flags], tier);
+}
+
+async function asForeign(outside: Outside, { tier, policy, net }: SandboxCase): Promise<string> {
+  if (tier === "none") return outputOf(outside, [...outside.person.words, ...outside.inside], tier);
+  return outputOf(outside, foreignWords(outside, { tier, policy, net }), tier);
+}
+
+export function foreignWords(
+  outside: Outside,
+  { tier, policy, net }: Omit<SandboxCase, "person" | "way">,
+  more: Partial<ForeignRequest> = {},
+): string[] {
+  const { project, home, own } = outside.world;
+  const asked: Policy = { name: policy, sandbox: "required", net, allowWrite: [], addDirs: [] };
+  // The first process of a namespace gets no signals that it does not wait for: a shell stays in front.
+  const command = ["/bin/bash", "-c", '"$@"; exit $?', "bash", ...outside.inside];
+  const order: ForeignRequest = { policy: asked, best: tier, project, home, own, command, held: heldFile(outside.world), ...more };
+  return [...outside.foreign, JSON.stringify(order)];
+}
+
+/** Whatever is started has a terminal, and a file outside open as 9, as if its user's shell had forgotten to close it. */
+export async function outputOf(
+  { world, env }: Outside,
+  command: string[],
+  tier: SandboxCase["tier"],
+  more: Record<string, string> = {},
+): Promise<string> {
+  const terminal = world.terminal === null ? null : openSync(world.terminal, constants.O_RDWR | constants.O_NOCTTY);
+  const seated = terminal === null ? [] : ["setsid", "--ctty", "--wait"];
+  const child = Bun.spawn([...seated, "bash", "-c", 'exec 9<>"$0"; exec "$@"', heldFile(world), ...command], {
+    cwd: world.project,
+    env: { ...env, ...(tier === "landlock" ? { SKEIN_SANDBOX_BEST: tier } : {}), ...more },
+    stdio: [terminal ?? "ignore", "pipe", "pipe"],
+  });
+  if (terminal !== null) closeSync(terminal);
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+  return out + err;
+}
+
+function heldFile({ outside }: World): string {
+  return join(outside, "write-inherited-fd/victim");
+}
+
+/** The flags that make the walls. */
+export function policyFlags({ tier, policy, net }: Pick<SandboxCase, "tier" | "policy" | "net">): string[] {
+  return tier === "none" ? ["--policy", "full", "--sandbox", "off"] : ["--policy", policy, "--net", net];
+}
+
+/** Where a change would be seen; usually in the attempt's own directory. */
+const elsewhere: Record<string, (world: World) => string> = {
+  "write-in-real-tmp": ({ token }) => `/tmp/skein-escape-${token}/write-in-real-tmp`,
+  "write-in-home": ({ home }) => join(home, ".profile"),
+  "write-in-cache": ({ home }) => join(home, ".cache/from-inside"),
+  "setuid-in-project": ({ project }) => join(project, "made/setuid"),
+};
+
+function stateOf(world: World, name: string): string {
+  return lookOf(elsewhere[name]?.(world) ?? join(world.outside, name));
+}
+
+/** All that `ls -lR` and `cat` would show. */
+export function lookOf(path: string): string {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return "nothing";
+  const head = `${path} ${stat.mode} ${stat.uid} ${stat.gid} ${stat.size} ${stat.mtimeMs}`;
+  if (stat.isDirectory())
+    return [
+      head,
+      ...readdirSync(path)
+        .toSorted()
+        .map((name) => lookOf(join(path, name))),
+    ].join("\n");
+  if (stat.isSymbolicLink()) return `${head} ${readlinkSync(path)}`;
+  return stat.isFile() ? `${head} ${stat.size > 4096 ? "" : readFileSync(path, "utf8")}` : head;
+}

@@ -1,0 +1,45 @@
+// The completion of names that only skein knows, in a real bash.
+import { expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { skeinCommand, temporaryHome } from "../support/temporary-home.ts";
+
+test("the shell completes the names of this project's sessions, teams and roles, where one is named", async () => {
+  using house = temporaryHome({ ANTHROPIC_API_KEY: "key" });
+  // Nothing may be asked of a model: it stops before its first request, and is a team.
+  expect((await house.run(["team", "run", "x", "--name", "crew", "--agents", "qa", "--max-tokens", "1"])).code).not.toBe(0);
+  for (const name of ["main", "my idea"]) expect((await house.run(["new", name])).code).toBe(0);
+  const bin = join(house.root, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "skein"), `#!/bin/sh\nexec ${skeinCommand().join(" ")} "$@"\n`);
+  chmodSync(join(bin, "skein"), 0o755);
+  const script = `source <(skein completions bash)
+try() { COMP_WORDS=("$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _skein; printf '%s\\n' "\${COMPREPLY[*]}" ; }
+try skein show ma
+try skein run x --session my
+try skein graft zzz
+try skein run --policy r
+try skein run x --role archi
+try skein team run x --agents architect,codere
+try skein team resume cr
+try skein team run cr`;
+  const child = Bun.spawn(["bash", "-c", script], {
+    cwd: house.project,
+    env: { ...house.env, PATH: `${bin}:${house.env["PATH"]}` },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  expect(await new Response(child.stderr).text()).toBe("");
+  expect((await new Response(child.stdout).text()).split("\n")).toEqual([
+    "main",
+    "my idea",
+    "",
+    "readonly",
+    "architect",
+    "architect,codereviewer",
+    "crew",
+    "",
+    "",
+  ]);
+});

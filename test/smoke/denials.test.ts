@@ -1,0 +1,61 @@
+// What is not allowed, end to end: the model reads it in the result, the person sees it as an event and as a line.
+// Where this machine holds no walls nothing is blamed on them; the guard holds everywhere.
+import { expect, test } from "bun:test";
+import { event as eventSchema } from "../../src/protocol/schema/records.ts";
+import { startModelServer } from "../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../src/scripted-model/script.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
+
+type Line = Record<string, unknown> & { type: string };
+
+async function walk(command: string, flags: string[]) {
+  const server = startModelServer(() => shellScript([command], "done"));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const ran = await house.run(["run", "go", "-m", wireModels.anthropic, ...flags]);
+    const sent = server.main().at(-1)?.text ?? "";
+    return { ...ran, sent };
+  } finally {
+    await server.stop();
+  }
+}
+
+const fetching = (url: string) => `exec 3<>/dev/tcp/${url} && echo reached`;
+
+test("with the network off the model is told so, and the person sees an event; with --net on the same command works", async () => {
+  const listener = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("hello") });
+  const command = fetching(`127.0.0.1/${listener.port}`);
+  try {
+    const off = await walk(command, ["--output-format", "events"]);
+    const lines = off.lines() as Line[];
+    const tier = (lines.at(-1) as { enforced?: { tier: string } }).enforced?.tier;
+    const denied = lines.filter(({ type }) => type === "tool.denied");
+    if (tier === "none") return expect(denied).toEqual([]);
+    expect(off.sent).toContain("network is off");
+    expect(denied.map((line) => [eventSchema.safeParse(line).success, line["what"]])).toEqual([[true, "net"]]);
+    expect(denied[0]!["text"]).toContain("--net on");
+
+    const on = await walk(command, ["--net", "on", "--output-format", "events"]);
+    expect(on.sent).toContain("reached");
+    expect((on.lines() as Line[]).some(({ type }) => type === "tool.denied")).toBe(false);
+  } finally {
+    await listener.stop(true);
+  }
+}, 300_000);
+
+// It appends nothing: where no walls stand, no harm is done.
+test("a write outside is one line on stderr, and only the answer is on stdout", async () => {
+  const { out, err, sent } = await walk(": >> /etc/hostname", ["--output-format", "text"]);
+  expect(out).toBe("done\n");
+  if (/not enforced/.test(err)) return;
+  expect(sent).toContain("policy workspace allows writing only");
+  expect(err.split("\n").filter((line) => line.includes("policy workspace allows writing only")).length).toBe(1);
+}, 300_000);
+
+test("a plainly destructive command is refused under every policy, full too", async () => {
+  for (const policy of ["workspace", "full"]) {
+    const { sent, err } = await walk("rm -rf --no-preserve-root /no/such/place", ["--policy", policy, "--output-format", "text"]);
+    expect(sent).toContain("refused: rm with --no-preserve-root");
+    expect(err).toContain("a person who wants it can run it themselves");
+  }
+}, 300_000);

@@ -1,0 +1,57 @@
+// The two clients of examples/hub, as they are, against a real hub; and what a client gets that says as little as it can.
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startModelServer } from "../../src/scripted-model/model-server.ts";
+import { hubFile, startHub, connectToHub } from "../support/hub-client.ts";
+import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
+
+const server = startModelServer({ steps: [], final: "Hello from the hub." });
+const house = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
+const hub = await startHub(house);
+
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await server.stop();
+  house[Symbol.dispose]();
+});
+
+const examples = join(import.meta.dir, "..", "..", "examples", "hub");
+
+const clients: [string, string[]][] = [
+  ["TypeScript, over the WebSocket", [process.execPath, join(examples, "client.ts")]],
+  ["Python, over the unix socket", ["python3", join(examples, "client.py")]],
+];
+
+test.each(clients)("the client in %s lists the sessions and prints the text of a turn", async (_title, words) => {
+  if (Bun.which(words[0]!) === null) throw new Error(`${words[0]} is missing: install it, this client must really run`);
+  const earlier = await house.run(["new", `before ${words[1]!.slice(-2)}`]);
+  expect(earlier.code).toBe(0);
+  const child = Bun.spawn([...words, hubFile(house), house.project, "greet me"], {
+    env: house.env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+  expect({ err, code }).toEqual({ err: "", code: 0 });
+  expect(out).toMatch(new RegExp(`^[0-9a-f-]{36} before ${words[1]!.slice(-2)}$`, "m"));
+  expect(out).toEndWith("Hello from the hub.");
+  expect(server.main().at(-1)!.text).toContain("greet me");
+});
+
+test("what a client leaves out of a turn is what is configured where it works, and what it says counts", async () => {
+  mkdirSync(join(house.project, ".skein"), { recursive: true });
+  writeFileSync(join(house.project, ".skein", "config.jsonc"), '{ "policy": "readonly", "max_steps": 7 }');
+  const started = async (directory: string, more: object) => {
+    const talk = await connectToHub("unix", hub, { protocol: 1, client: "walk", directory });
+    const { result } = await talk.ask("session.open", { directory });
+    const session = (result as { id: string }).id;
+    const { items } = await talk.follow("turn.start", { session, prompt: "greet me", ...more });
+    talk.close();
+    return (items.find(({ type }) => type === "turn.started")?.["turn"] as { policy: unknown } | undefined)?.policy;
+  };
+  expect(await started(house.project, {})).toMatchObject({ name: "readonly", sandbox: "required" });
+  expect(await started(house.project, { policy: { name: "workspace" } })).toMatchObject({ name: "workspace", sandbox: "auto" });
+  expect(await started(house.home, {})).toMatchObject({ name: "workspace", sandbox: "auto" });
+});

@@ -1,0 +1,85 @@
+// skein mcp with the official clients of both generations, over stdio, against the real program and a scripted model.
+import { expect, test } from "bun:test";
+import { homeWithFakeClis } from "../support/fake-clis.ts";
+import { stoppingHub, mcpClient, oldMcpClient, serverWith } from "../support/mcp-clients.ts";
+import { temporaryHome, vendorEnv } from "../support/temporary-home.ts";
+
+for (const era of ["legacy", "modern"] as const) {
+  test(`a ${era} client is told the tools and calls one`, async () => {
+    await using house = stoppingHub(temporaryHome(vendorEnv("http://127.0.0.1:9")));
+    await using talk = await mcpClient(house, { era });
+    const { tools } = await talk.client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("list_sessions");
+    expect(await talk.call("list_sessions")).toEqual({ text: "no sessions yet", output: { sessions: [] }, isError: false });
+    await house.run(["new", "alpha"]);
+    expect((await talk.call("list_sessions", { search: "ALP" })).output).toMatchObject({
+      sessions: [{ session_id: "alpha", state: "idle", agent: "native" }],
+    });
+    expect(talk.said()).toBe("");
+  });
+}
+
+test("a client of the first SDK is served as well", async () => {
+  await using house = stoppingHub(temporaryHome());
+  await using client = await oldMcpClient(house);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain("list_sessions");
+  expect((await client.callTool({ name: "list_sessions" })).structuredContent).toEqual({ sessions: [] });
+});
+
+function timesIn(text: string | undefined, words: string[]): Record<string, number> {
+  return Object.fromEntries(words.map((word) => [word, (text ?? "").split(word).length - 1]));
+}
+
+for (const era of ["legacy", "modern"] as const) {
+  test(`one session for a model, an agent, the model and the agent again, from a ${era} client: each is told all, and nothing twice`, async () => {
+    await using server = serverWith({ steps: [], final: "the-first-opinion" });
+    await using house = stoppingHub(homeWithFakeClis(["claude"], vendorEnv(server.url)));
+    await using talk = await mcpClient(house, { era });
+
+    const first = await talk.call("consult_with", { model: "GPT 5.2", question: "question-one", session_id: "matter" });
+    expect(first).toMatchObject({ text: "the-first-opinion", isError: false });
+    expect(first.output).toMatchObject({
+      status: "ok",
+      session_id: "matter",
+      answer: "the-first-opinion",
+      agent: "native",
+      model: "openai/gpt-5.2",
+    });
+
+    const second = await talk.call("work_with", { agent: "claude", task: "task-two", session_id: "matter" });
+    expect(second.output).toMatchObject({ status: "ok", answer: "All three were said.", agent: "claude" });
+    expect(house.started()[0]).toMatchObject({ name: "claude", how: "new" });
+    expect(timesIn(house.started()[0]?.told, ["question-one", "the-first-opinion", "task-two"])).toEqual({
+      "question-one": 1,
+      "the-first-opinion": 1,
+      "task-two": 1,
+    });
+
+    server.setScript({ steps: [], final: "the-second-opinion" });
+    await talk.call("consult_with", { model: "openai/gpt-5.2", question: "question-three", session_id: "matter" });
+    const words = ["question-one", "the-first-opinion", "task-two", "All three were said.", "question-three"];
+    expect(timesIn(server.main().at(-1)?.text, words)).toEqual(Object.fromEntries(words.map((word) => [word, 1])));
+
+    await talk.call("work_with", { agent: "claude", task: "task-four", session_id: "matter", role: "tester" });
+    const told = house.started().at(-1)?.told;
+    expect(timesIn(told, ["question-three", "the-second-opinion", "task-four"])).toEqual({
+      "question-three": 1,
+      "the-second-opinion": 1,
+      "task-four": 1,
+    });
+    expect(told).toContain("You are the tester: ");
+
+    const shown = await house.run(["show", "matter"]);
+    for (const word of ["question-one", "task-two", "question-three", "task-four"])
+      expect(timesIn(shown.out, [word])).toEqual({ [word]: 1 });
+    expect((await house.run(["chat", "matter"], { stdin: "question-five\n" })).code).toBe(0);
+    expect(house.started().at(-1)).toMatchObject({ name: "claude", how: "resume" });
+    await talk.call("consult_with", { model: "gpt-5.2", question: "question-six", session_id: "matter" });
+    expect(timesIn(server.main().at(-1)?.text, ["question-five", "question-six", "task-four"])).toEqual({
+      "question-five": 1,
+      "question-six": 1,
+      "task-four": 1,
+    });
+    expect(talk.said()).toBe("");
+  });
+}

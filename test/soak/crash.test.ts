@@ -1,0 +1,248 @@
+// kill -9 at any moment: what was printed is kept, nothing is left running, and --resume goes on from there.
+import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { textOf } from "../../src/protocol/tree/node.ts";
+import { openStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { readTranscript } from "../../src/store/transcript.ts";
+import { readEvents, type PrintedEvent } from "../support/read-events.ts";
+import { startModelServer, type ModelServer, type RecordedRequest } from "../../src/scripted-model/model-server.ts";
+import { shellScript, type Script } from "../../src/scripted-model/script.ts";
+import { waitForNoProcesses, processesOf } from "../support/processes.ts";
+import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/temporary-home.ts";
+
+const model = wireModels.anthropic;
+const kills = 50;
+const latestMs = 1400;
+const latestEvent = 120;
+
+// One call in ten leaves a daemon that left its session: it must not outlive skein either.
+const hundredCalls = shellScript(
+  Array.from(
+    { length: 100 },
+    (_, at) =>
+      `echo line-${at}; echo ${at} >> counted.txt; ${at % 10 === 3 ? "setsid sleep 60 > /dev/null 2>&1 & " : ""}sleep 0.0${1 + (at % 3)}`,
+  ),
+  "counted to a hundred",
+);
+const atOnce: Script = { steps: [], final: "went on and ended" };
+
+test("what was printed before any of fifty kills is kept, and the resumed turn tells the model what became of its call", async () => {
+  const random = seeded(19_731);
+  const killed = new Set<string>();
+  const server = startModelServer(({ position }) => (killed.has(position.prompt) ? atOnce : hundredCalls));
+  const moments = Array.from({ length: kills }, (_, at) => ({
+    task: `count to a hundred, kill ${String(at).padStart(2, "0")}`,
+    // Most of them count events: time alone would make every kill an early one on a slow machine.
+    events: at % 4 === 0 ? 0 : 1 + Math.floor(random() * latestEvent),
+    ms: Math.round(random() * (at % 4 === 0 ? latestMs : 40)),
+  }));
+  const seen = { resumed: 0, told: 0 };
+  const lane = async () => {
+    using house = temporaryHome(vendorEnv(server.url));
+    for (let next = moments.pop(); next !== undefined; next = moments.pop()) {
+      const { id, printed } = await killAfter(house, next);
+      killed.add(next.task);
+      if (!(await checkKept(house, id, printed))) continue;
+      seen.resumed += 1;
+      if (checkTold(await resume(house, server, id, next.task), printed)) seen.told += 1;
+    }
+    await checkVerified(house);
+  };
+  try {
+    await Promise.all([lane(), lane()]);
+    expect(seen.resumed).toBeGreaterThan(kills / 2);
+    expect(seen.told).toBeGreaterThan(kills / 5);
+  } finally {
+    await server.stop();
+  }
+});
+
+/** So long after so many events. */
+type Moment = { task: string; events: number; ms: number };
+
+async function killAfter(house: TemporaryHome, { task, events, ms }: Moment): Promise<{ id: string; printed: PrintedEvent[] }> {
+  const id = Bun.randomUUIDv7();
+  const run = readEvents(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
+  if (events > 0) await run.until(() => run.printed.length >= events);
+  await Bun.sleep(ms);
+  run.child.kill("SIGKILL");
+  await run.ended;
+  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  return { id, printed: run.printed };
+}
+
+/** True when a turn was left that can be gone on with. */
+async function checkKept(house: TemporaryHome, id: string, printed: PrintedEvent[]): Promise<boolean> {
+  return withStore(house, async (store) => {
+    const shown = printed.flatMap((event) => (event.node === undefined ? [] : [event.node.id]));
+    const stored = await Promise.all(shown.map((node) => store.node(node)));
+    expect(stored.map((node) => node?.id)).toEqual(shown);
+    if (shown.length > 0) {
+      const path = printed.find((event) => event.session !== undefined)?.session?.transcript_path as string;
+      const written = new Set((await readTranscript(path)).lines.map((line) => line.id));
+      expect(shown.filter((node) => !written.has(node))).toEqual([]);
+    }
+    expect((await store.verify({})).problems).toEqual([]);
+    const turns = (await store.session(id)) === null ? [] : await store.turnsOf(id);
+    return turns.at(-1)?.status === null;
+  });
+}
+
+/** Goes on without a task; returns the first request that it sent. */
+async function resume(house: TemporaryHome, server: ModelServer, id: string, task: string): Promise<RecordedRequest> {
+  const before = server.requests.length;
+  const ran = await house.run(["run", "--resume", id, "--json"]);
+  expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
+  expect(ran.json()).toMatchObject({ status: "ok", result: atOnce.final, session_id: id });
+  return server.requests.slice(before).find((request) => request.number > 0 && request.text.includes(task)) as RecordedRequest;
+}
+
+/** True when a call was running, as far as the printed events say. */
+function checkTold(request: RecordedRequest, printed: PrintedEvent[]): boolean {
+  const { called, results } = callsIn(request);
+  expect(called.filter((call) => !results.has(call))).toEqual([]);
+  const answered = new Set(printed.flatMap((event) => event.node?.parts.map((part) => (part.kind === "result" ? part.call : "")) ?? []));
+  const running = printed.flatMap((event) => (event.type === "tool.started" && !answered.has(event.call) ? [event.call as string] : []));
+  for (const call of running) expect(results.get(call)).toMatch(/^line-\d+$|^Interrupted: .*state is unknown/);
+  return running.length > 0;
+}
+
+test("a streaming answer is kept up to the last moments before the kill", async () => {
+  const random = seeded(7);
+  const words = Array.from({ length: 1200 }, (_, at) => `word${at}`).join(" ");
+  let script: Script = { steps: [], final: words };
+  const server = startModelServer(() => script, { chunkDelayMs: 8 });
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    for (let round = 0; round < 4; round += 1) {
+      script = { steps: [], final: words };
+      const id = Bun.randomUUIDv7();
+      const task = `tell a long story, round ${round}`;
+      const run = readEvents(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
+      const isTold = ({ type }: PrintedEvent) => type === "text.delta";
+      const begunAt = Date.parse((await run.until(isTold))!.at);
+      const until = begunAt + 300 + random() * 400;
+      await run.until((event) => isTold(event) && Date.parse(event.at) > until);
+      run.child.kill("SIGKILL");
+      await run.ended;
+      // The draft may be 100 ms behind, by the clock of the one that writes it; the rest is what a busy machine adds to a timer.
+      const lastAt = Date.parse(run.printed.findLast(isTold)!.at);
+      const early = run.printed.filter((event) => isTold(event) && Date.parse(event.at) < lastAt - 250);
+      const shown = early.map((event) => event.text).join("");
+      expect(shown).not.toBe("");
+      script = atOnce;
+      const request = await resume(house, server, id, task);
+      const kept = await withStore(house, async (store) =>
+        (await store.sessionNodes(id)).filter((node) => node.author === "agent").map(textOf),
+      );
+      expect(kept).toEqual([expect.stringMatching(/^word0/), atOnce.final]);
+      expect(kept[0]).toStartWith(shown);
+      expect(words).toStartWith(kept[0] as string);
+      expect(request.text).toContain(JSON.stringify(kept[0]).slice(1, -1));
+      expect(request.text).toContain("skein was killed while you were answering");
+    }
+    await checkVerified(house);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a kill during compaction loses nothing, and the resumed turn compacts again", async () => {
+  let isKilled = false;
+  const bulk = shellScript(
+    Array.from({ length: 8 }, (_, at) => `echo bulk-${at}; head -c 6000 /dev/zero | tr '\\0' x`),
+    "all the bulk is seen",
+  );
+  const summary = (): Script => ({ steps: [{ text: "it was bulk", delayMs: isKilled ? 0 : 60_000 }], final: "" });
+  const server = startModelServer(({ position }) => (position.prompt.startsWith("Stop working") ? summary() : isKilled ? atOnce : bulk));
+  using house = temporaryHome(vendorEnv(server.url));
+  mkdirSync(join(house.root, "skein", "config"), { recursive: true });
+  writeFileSync(
+    join(house.root, "skein", "config", "config.jsonc"),
+    JSON.stringify({ providers: { anthropic: { context_window: 9000 } } }),
+  );
+  try {
+    const run = readEvents(house.start(["run", "see the bulk", "-m", model, "--session", "bulk", "--output-format", "events"]));
+    expect(await run.until((event) => event.type === "warning.raised")).not.toBeNull();
+    run.child.kill("SIGKILL");
+    await run.ended;
+    isKilled = true;
+    const ran = await house.run(["run", "--resume", "bulk", "--json"]);
+    expect({ err: ran.code === 0 ? "" : ran.err, ...ran.json() }).toMatchObject({ err: "", status: "ok", result: atOnce.final, steps: 2 });
+    const notes = await withStore(house, async (store) =>
+      (await store.sessionNodes(String(ran.json()["session_id"]))).filter((node) => node.note?.about === "compaction"),
+    );
+    expect(notes.map(textOf)).toEqual(["[Earlier work, summarised]\nit was bulk"]);
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    await checkVerified(house);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a killed executor settles its call as an error, and the run goes on with another", async () => {
+  const server = startModelServer(shellScript(["echo before; setsid sleep 60 & sleep 60", "echo after"], "went on"));
+  using house = temporaryHome(vendorEnv(server.url));
+  try {
+    const run = readEvents(house.start(["run", "outlive the executor", "-m", model, "--output-format", "events"]));
+    await run.until((event) => event.type === "tool.output");
+    // Behind the one that keeps its namespace, where there is one.
+    const executor = processesOf(house.root).findLast(({ command }) => command.includes("__executor"));
+    process.kill(executor?.pid as number, "SIGKILL");
+    const { code, err } = await run.ended;
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+    const results = run.printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
+    expect(results).toMatchObject([
+      { is_error: true, text: expect.stringMatching(/^the executor (was killed by SIGKILL|ended with exit code \d+) while this call ran/) },
+      { is_error: false, text: "after" },
+    ]);
+    expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
+    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    await checkVerified(house);
+  } finally {
+    await server.stop();
+  }
+});
+
+type Message = {
+  role: string;
+  content: string | { type: string; id?: string; tool_use_id?: string; content?: string | { text?: string }[] }[];
+};
+
+function callsIn(request: RecordedRequest): { called: string[]; results: Map<string, string> } {
+  const messages = (JSON.parse(request.text) as { messages: Message[] }).messages;
+  const blocks = messages.flatMap((message) => (typeof message.content === "string" ? [] : message.content));
+  const called = blocks.flatMap((block) => (block.type === "tool_use" ? [block.id as string] : []));
+  const textIn = (content: (typeof blocks)[number]["content"]) =>
+    typeof content === "string" ? content : (content ?? []).map((piece) => piece.text ?? "").join("");
+  const results = new Map(
+    blocks.flatMap((block) => (block.type === "tool_result" ? [[block.tool_use_id as string, textIn(block.content)] as const] : [])),
+  );
+  return { called, results };
+}
+
+async function checkVerified(house: TemporaryHome): Promise<void> {
+  const verified = await house.run(["verify", "--json"]);
+  expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [] });
+}
+
+async function withStore<T>(house: TemporaryHome, read: (store: Store) => Promise<T>): Promise<T> {
+  const data = join(house.root, "skein", "data");
+  const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
+  try {
+    return await read(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Numbers in [0, 1) that are the same in every run. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

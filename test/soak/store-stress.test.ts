@@ -1,0 +1,127 @@
+// Random operations by several processes at once, which are killed in between, against a model in memory: the store
+// holds everything that was acknowledged, and nothing that was not even tried. SKEIN_SEED repeats a storm's choices.
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newSession } from "../../src/store/fixtures/samples.ts";
+import { readLog, settle } from "../../src/store/fixtures/stress-log.ts";
+import { type Model, modelOf, needed } from "../../src/store/fixtures/stress-model.ts";
+import { openStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
+
+const root = mkdtempSync(join(tmpdir(), "skein-storm-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const at = { path: join(root, "store.db"), outputsDir: join(root, "outputs") };
+const logOf = (lane: number) => join(root, `lane-${lane}.log`);
+const lanes = [0, 1, 2];
+const kills = 15;
+const leastSteps = 2500;
+
+test("after a storm of processes that were killed, the store equals the model", { timeout: 120_000 }, async () => {
+  const seed = Number(process.env["SKEIN_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+  console.log(`seed ${seed}`);
+  const store = await openStore(at);
+  const shared = await Promise.all([1, 2].map(async () => (await store.createSession(newSession())).id));
+  await storm(store, shared, seed);
+  const logs = lanes.map((lane) => readLog(logOf(lane)).steps);
+  const done = logs.flat().filter((step) => step.done !== null);
+  console.log(
+    `${done.length} steps`,
+    Object.entries(Object.groupBy(done, (step) => step.tried.op))
+      .map(([op, of]) => `${op} ${of.length}`)
+      .join(", "),
+  );
+  expect(done.length).toBeGreaterThan(leastSteps);
+  await store.purge({ session: null, archivedBefore: 0, dryRun: false });
+  const model = modelOf(logs, shared);
+  await compareSessions(store, model);
+  await compareNodes(store, model);
+  await compareTurns(store, model);
+  await store.close();
+});
+
+/** Kills a random worker, learns what became of its last try, and starts it again; then ends them all the same way. */
+async function storm(store: Store, shared: string[], seed: number): Promise<void> {
+  let next = seed;
+  const start = (lane: number) =>
+    Bun.spawn(
+      [
+        process.execPath,
+        join(import.meta.dir, "../../src/store/fixtures/stress-worker.ts"),
+        at.path,
+        at.outputsDir,
+        logOf(lane),
+        String(lane),
+        String(next++),
+        shared.join(","),
+      ],
+      {
+        stdin: "ignore",
+        stdout: "inherit",
+        stderr: "inherit",
+      },
+    );
+  const workers = lanes.map(start);
+  const stop = async (lane: number) => {
+    expect(workers[lane]!.exitCode).toBeNull();
+    workers[lane]!.kill("SIGKILL");
+    await workers[lane]!.exited;
+    await settle(store, logOf(lane));
+  };
+  const steps = () => lanes.reduce((sum, lane) => sum + readLog(logOf(lane)).steps.length, 0);
+  try {
+    for (let killed = 0; killed < kills || steps() < leastSteps * 1.2; killed++) {
+      await Bun.sleep(200 + ((seed + killed * 7919) % 400));
+      const lane = (seed + killed) % lanes.length;
+      await stop(lane);
+      workers[lane] = start(lane);
+    }
+    await Bun.sleep(300);
+    for (const lane of lanes) await stop(lane);
+  } finally {
+    for (const worker of workers) worker.kill("SIGKILL");
+  }
+}
+
+async function compareSessions(store: Store, model: Model): Promise<void> {
+  const stored = [
+    ...(await store.listSessions({ project: null, subSessions: true })),
+    ...(await store.listSessions({ project: null, subSessions: true, archived: true })),
+  ];
+  const told = stored.map(({ id, name, tip, archivedAt }) => [id, { name, tip, isArchived: archivedAt !== null }] as const);
+  const meant = [...model.sessions].map(([id, { name, tip, isArchived }]) => [id, { name, tip, isArchived }] as const);
+  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(meant));
+}
+
+async function compareNodes(store: Store, model: Model): Promise<void> {
+  const kept = needed(model);
+  for (const id of kept) {
+    const node = await store.node(id);
+    const part = node?.parts[0];
+    const { parent, text, session } = model.nodes.get(id)!;
+    expect({
+      parent: node?.parent,
+      text: part?.kind === "text" || part?.kind === "result" ? part.text : null,
+      session: node?.session,
+    }).toEqual({ parent, text, session });
+  }
+  const report = await store.verify({});
+  expect(report.problems).toEqual([]);
+  expect(report.nodes).toBe(kept.size);
+  const words = [...kept].map((id) => model.nodes.get(id)!.text).filter((text) => text !== "");
+  for (const text of words.filter((_, index) => index % Math.ceil(words.length / 100) === 0)) {
+    expect(await store.search(`"${text}"`, { project: null, limit: 2 })).toHaveLength(1);
+  }
+  for (const [output, { session, bytes }] of model.outputs) {
+    if (!model.sessions.has(session)) continue;
+    expect((await new Response(await store.readOutput(output)).arrayBuffer()).byteLength).toBe(bytes);
+  }
+}
+
+async function compareTurns(store: Store, model: Model): Promise<void> {
+  for (const [id, { session, parent, status }] of model.turns) {
+    if (model.sessions.has(session)) expect(await store.turn(id)).toMatchObject({ session, parent, status });
+  }
+}

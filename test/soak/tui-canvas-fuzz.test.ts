@@ -1,0 +1,140 @@
+// A storm: a thousand keys, pastes, events and changes of size, seeded, on the real renderer in a small terminal. What its
+// bytes have left there must be what the same state looks like when all of it is painted anew.
+import { expect, test } from "bun:test";
+import { createCliRenderer } from "@opentui/core";
+import type { Event } from "../../src/protocol/tree/event.ts";
+import type { Session } from "../../src/protocol/tree/turn.ts";
+import { clustersOf } from "../../src/tui/layout/cells.ts";
+import type { Row } from "../../src/tui/layout/wrap.ts";
+import { canvasSurface } from "../../src/tui/terminal/canvas.ts";
+import { badRows } from "../../src/tui/fixtures/press-keys.ts";
+import { randomOf } from "../../src/tui/fixtures/random.ts";
+import { drawsImages, pngOf, waitUntilPainted, createTestTerminal } from "../../src/tui/fixtures/terminal.ts";
+import { Vt } from "../../src/tui/fixtures/vt.ts";
+import { firstState, type UpdateMessage, type State } from "../../src/tui/model/state.ts";
+import { update } from "../../src/tui/model/update.ts";
+import { renderFrame } from "../../src/tui/views/screen.ts";
+
+const session = { id: "s-1", name: "storm", tip: null, agent: "native", model: null } as Session;
+const batches = 10;
+const perBatch = 50;
+const image = await pngOf(300, 200);
+
+test("a thousand random keys, pastes, events and sizes leave no garbage on the screen", async () => {
+  for (const seed of [1, 2]) await storm(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
+});
+
+async function storm(seed: number): Promise<void> {
+  const random = randomOf(seed);
+  const size = { columns: 80, rows: 24 };
+  const vt = new Vt(size);
+  const renderer = await createCliRenderer(
+    createTestTerminal(size, (bytes) => {
+      vt.write(bytes);
+      return bytes.includes("\x1b[c") ? drawsImages : "";
+    }),
+  );
+  let state: State = { ...firstState({ size, net: "off", sandbox: "on" }), session };
+  const surface = canvasSurface(renderer, {
+    state: () => state,
+    color: true,
+    onWheel: () => {},
+    onImages: (message) => (state = update(state, message).state),
+  });
+  try {
+    await waitUntilPainted(renderer);
+    for (let batch = 0; batch < batches; batch += 1) {
+      for (let count = 0; count < perBatch; count += 1) {
+        const message = messageOf(random, `${batch}-${count}`);
+        if (message.type === "resized") {
+          vt.resize(message.size.columns, message.size.rows);
+          renderer.resize(message.size.columns, message.size.rows);
+        }
+        state = update(state, message).state;
+        surface.draw();
+      }
+      expect(badRows(state)).toEqual([]);
+      await waitUntilPainted(renderer);
+      const left = vt.shown();
+      const wanted = renderFrame(state).rows.map(placesOf);
+      expect(
+        vt.cells().map((row, at) =>
+          row
+            .map((cell, x) => (wanted[at]?.[x] === "?" ? "?" : cell))
+            .join("")
+            .trimEnd(),
+        ),
+      ).toEqual(wanted.map((row) => row.join("").trimEnd()));
+      vt.smear();
+      surface.redraw();
+      await waitUntilPainted(renderer);
+      expect(left).toEqual(vt.shown());
+    }
+  } finally {
+    renderer.destroy();
+    await renderer.closed;
+  }
+  expect([vt.isCursorShown, vt.isWhole]).toEqual([true, false]);
+}
+
+/** What is in each cell; a character that is not plain may be drawn as what the renderer takes for it, in as many cells. */
+function placesOf(row: Row): string[] {
+  return row.flatMap(({ text }) =>
+    clustersOf(text).flatMap((cluster) => (isPlain(cluster.text) ? cluster.text : Array(cluster.cells).fill("?"))),
+  );
+}
+
+function isPlain(text: string): boolean {
+  return /^[\x20-\x7e─-╿▌]$/.test(text);
+}
+
+const keys = [
+  ..."abcdefghijklmnoprstuvwxyz[]:/?GNIA!@".split(""),
+  ..."enter escape up down left right home end tab backspace delete pageup pagedown newline".split(" "),
+  ..."ctrl+d ctrl+u ctrl+o ctrl+p ctrl+k ctrl+w ctrl+l ctrl+g ctrl+_ alt+b alt+f".split(" "),
+];
+const texts = [
+  "plain",
+  "日本語 ",
+  "👩‍👩‍👧 family",
+  "e\u0301 à",
+  "שלום",
+  "مرحبا",
+  "\x1b[31mred\x07",
+  "| a | b |\n|---|---|\n| 1 | 2 |\n",
+  "```ts\nconst x = 1;\n```\n",
+];
+
+function messageOf(random: () => number, id: string): UpdateMessage {
+  const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
+  const text = () => one(texts).repeat(1 + Math.floor(random() * 4));
+  const event = (body: object): UpdateMessage => ({
+    type: "event",
+    event: { seq: 1, n: 1, sessionId: session.id, turnId: "t", at: 0, ...body } as unknown as Event,
+  });
+  const node = (author: string, part: object) => event({ type: "node.added", node: { id, turn: "t", author, parts: [part], at: 0 } });
+  const kinds: [weight: number, make: () => UpdateMessage][] = [
+    [50, () => ({ type: "key", key: keyNamed(one(keys)), at: random() * 1e6 })],
+    [4, () => ({ type: "key", key: keyNamed("space"), at: 0 })],
+    [4, () => ({ type: "tick", at: random() * 2000 })],
+    [4, () => ({ type: "paste", text: text() })],
+    [3, () => ({ type: "wheel", by: one([-3, 3]) })],
+    [3, () => ({ type: "resized", size: { columns: 20 + Math.floor(random() * 380), rows: 5 + Math.floor(random() * 95) } })],
+    [12, () => event({ type: "text.delta", text: text() })],
+    [4, () => event({ type: "thinking.delta", text: text() })],
+    [4, () => node("agent", { kind: "text", text: text() })],
+    [4, () => node("agent", { kind: "call", id: `c-${id}`, name: "bash", input: { command: text() } })],
+    [4, () => node("user", { kind: "image", mime: "image/png", base64: image })],
+    [4, () => event({ type: "tool.output", call: `c-${id}`, text: text() })],
+    [2, () => event({ type: "queue.changed", queue: [{ id, text: text() }] })],
+    [1, () => event({ type: "ask.opened", ask: { id, question: text(), options: ["red", text()], session: session.id, turn: "t" } })],
+    [2, () => event({ type: "ask.closed", ask: { id } })],
+    [2, () => ({ type: "told", text: text() })],
+  ];
+  let at = random() * kinds.reduce((sum, [weight]) => sum + weight, 0);
+  return (kinds.find(([weight]) => (at -= weight) < 0) ?? kinds[0]!)[1]();
+}
+
+function keyNamed(name: string) {
+  return { name, text: name === "space" ? " " : Array.from(name).length === 1 ? name : "" };
+}

@@ -1,0 +1,120 @@
+// Hundreds of keys, pastes, sizes and events that nobody chose, from a seed: the screen stays whole, and what it asks for
+// is answered in any order.
+import { expect, test } from "bun:test";
+import type { Event } from "../../src/protocol/tree/event.ts";
+import { screenCommands } from "../../src/tui/keys/commands.ts";
+import { badRows, nodeOf, sampleSession, turnOf } from "../../src/tui/fixtures/press-keys.ts";
+import { randomOf } from "../../src/tui/fixtures/random.ts";
+import { firstState, type Effect, type UpdateMessage, type State } from "../../src/tui/model/state.ts";
+import { update } from "../../src/tui/model/update.ts";
+
+const session = sampleSession("s-1");
+const named = "enter escape tab up down left right home end backspace delete pageup pagedown newline space ctrl+c ctrl+_".split(" ");
+const texts = ["a", "日本", "👩‍👩‍👧", "é", "\t", "@", "/", "!", ":", "x y\nz", "مرحبا", "word ".repeat(30), "row\n".repeat(40), "/tmp/a.png"];
+
+for (const seed of [1, 2])
+  test(`after eight hundred messages of storm ${seed} every row fits and every key still works`, () => {
+    const random = randomOf(seed);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+    let state: State = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
+    const waiting: Effect[] = [];
+    for (let at = 0; at < 800; at += 1) {
+      const message = random() < 0.2 ? answerTo(waiting.shift(), pick) : nextMessage(pick, at);
+      if (message === null) continue;
+      const next = update(state, message);
+      state = next.state;
+      waiting.push(...next.effects);
+      const bad = badRows(state);
+      if (bad.length > 0) throw new Error(`message ${at}, ${JSON.stringify(message)}, at ${JSON.stringify(state.size)}: ${bad.join("|")}`);
+      expect(state.draft.cursor).toBeWithin(0, state.draft.text.length + 1);
+    }
+    const calm = ["escape", "escape", "escape"].reduce<State>(pressed, {
+      ...state,
+      asks: [],
+      leader: null,
+      overlay: null,
+    });
+    expect(pressed(calm, "i").mode).toBe("insert");
+  });
+
+// --- how it is done ---------------------------------------------------------------------------------------
+
+type Pick = <T>(list: readonly T[]) => T;
+
+function nextMessage(pick: Pick, at: number): UpdateMessage {
+  const keys = [...named, ...screenCommands.flatMap(({ keys = [], leader }) => [...keys, ...(leader === undefined ? [] : [leader])])];
+  const key = (name: string): UpdateMessage => ({
+    type: "key",
+    key: { name, text: name === "space" ? " " : [...new Intl.Segmenter().segment(name)].length === 1 ? name : "" },
+    at: at * 50,
+  });
+  return pick<() => UpdateMessage>([
+    () => key(pick(keys)),
+    () => key(pick(keys)),
+    () => key(pick(texts.slice(0, 9))),
+    () => key(pick(Array.from("abcdefghijklmnop:/@!"))),
+    () => ({ type: "paste", text: pick(texts) }),
+    () => ({ type: "resized", size: { columns: pick([20, 40, 80, 200]), rows: pick([8, 16, 24, 60]) } }),
+    () => ({ type: "wheel", by: pick([-3, 3]) }),
+    () => ({ type: "tick", at: at * 50 }),
+    () => ({ type: "event", event: told(pick, at) }),
+    () => ({ type: "event", event: told(pick, at) }),
+  ])();
+}
+
+function told(pick: Pick, at: number): Event {
+  const text = pick(texts);
+  const body = pick<object>([
+    { type: "text.delta", text },
+    { type: "thinking.delta", text },
+    { type: "node.added", node: nodeOf(`n${at}`, null, pick(["user", "agent", "note"]), text) },
+    {
+      type: "node.added",
+      node: nodeOf(`n${at}`, null, "agent", [{ kind: "call", id: `c${at % 7}`, name: "bash", input: { command: text } }]),
+    },
+    {
+      type: "node.added",
+      node: nodeOf(`n${at}`, null, "tool", [{ kind: "result", call: `c${at % 7}`, name: "bash", text, isError: false }]),
+    },
+    { type: "tool.started", call: `c${at % 9}`, name: "bash", input: { command: text } },
+    { type: "tool.output", call: `c${at % 9}`, text },
+    { type: "queue.changed", queue: [{ id: `q${at}`, text, queuedAt: 0 }] },
+    { type: "turn.started", session, turn: turnOf({ endedAt: null }) },
+    { type: "turn.ended", session, turn: turnOf(), answer: "" },
+  ]);
+  return { seq: at, n: 0, sessionId: "s-1", turnId: "t-1", at, ...body } as unknown as Event;
+}
+
+/** What the outside might say to it. */
+function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null {
+  switch (effect?.type) {
+    case "start":
+    case "execute":
+      return pick<UpdateMessage>([
+        { type: "begun", session },
+        { type: "refused", draft: "prompt" in effect ? (effect.prompt ?? "") : effect.draft, text: pick(texts), hint: null },
+      ]);
+    case "attach":
+      return { type: "attached", path: pick([null, effect.path]), text: effect.text, problem: null };
+    case "find files":
+      return { type: "found files", query: effect.query, files: pick([[], ["src/a.ts", "日本 語.ts"]]), problem: null };
+    case "list":
+      return {
+        type: "listed",
+        purpose: effect.purpose,
+        items: [{ id: "x", label: pick(texts), detail: pick(texts), preview: pick(texts) }],
+      };
+    case "take back":
+      return { type: "taken back", input: effect.input, text: pick([null, ...texts]) };
+    case "read costs":
+      return { type: "costs", lines: texts };
+    case undefined:
+      return null;
+    default:
+      return { type: "told", text: pick(texts) };
+  }
+}
+
+function pressed(state: State, name: string): State {
+  return update(state, { type: "key", key: { name, text: "" }, at: 1e9 }).state;
+}

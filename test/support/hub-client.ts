@@ -1,0 +1,154 @@
+// A real hub in a temporary house, and the plainest talk with it: raw frames, as any program would send them.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TemporaryHome } from "./temporary-home.ts";
+
+export type HubFile = { url: string; socket: string; token_file: string; pid: number };
+export type Answer = { result?: unknown; error?: { code: number; message: string; data?: { code?: string; hint?: string } } };
+export type Item = Record<string, unknown>;
+
+export type HubClient = {
+  ask: (method: string, params?: unknown) => Promise<Answer>;
+  /** The items of a feed to its end, and the error it ended with, if any. */
+  follow: (method: string, params: unknown) => Promise<{ items: Item[]; error?: Answer["error"] }>;
+  /** Anything at all; what comes back without an id is in `loose`. */
+  raw: (frame: string) => void;
+  notify: (method: string, params: unknown) => void;
+  loose: Answer[];
+  /** Every frame that came. */
+  frames: string[];
+  close: () => void;
+};
+
+export function hubFile(house: TemporaryHome): string {
+  return join(house.env["SKEIN_HOME"]!, "state", "hub.json");
+}
+
+/** Started as people start it; `await using` stops it, and waits until it is gone. */
+export async function startHub(house: TemporaryHome): Promise<HubFile & AsyncDisposable> {
+  const ran = await house.run(["hub", "start"]);
+  if (ran.code !== 0) throw new Error(`the hub did not start: ${ran.err}`);
+  const file = JSON.parse(readFileSync(hubFile(house), "utf8")) as HubFile;
+  return {
+    ...file,
+    async [Symbol.asyncDispose]() {
+      await house.run(["hub", "stop"]);
+    },
+  };
+}
+
+export const hello = { protocol: 1, client: "walk" };
+
+export async function connectToHub(transport: "web" | "unix", hub: HubFile, greeting: unknown = hello): Promise<HubClient> {
+  const talk = new Frames();
+  if (transport === "web") await talk.overWeb(hub);
+  else await talk.overUnix(hub);
+  const { error } = await talk.ask("hub.hello", greeting);
+  if (error === undefined) return talk;
+  talk.close();
+  throw new Error(`hub.hello: ${error.message}`);
+}
+
+type Feed = { items: Item[]; ended: PromiseWithResolvers<Answer["error"]> };
+
+class Frames implements HubClient {
+  readonly loose: Answer[] = [];
+  readonly frames: string[] = [];
+  readonly #answers = new Map<number, (answer: Answer) => void>();
+  readonly #feeds = new Map<number, Feed>();
+  #asked = 0;
+  #send: (frame: string) => void = () => {};
+  #close: () => void = () => {};
+
+  async overWeb({ url, token_file }: HubFile): Promise<void> {
+    const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${readFileSync(token_file, "utf8")}` } });
+    this.#send = (frame) => socket.send(frame);
+    this.#close = () => socket.close();
+    socket.addEventListener("message", ({ data }) => this.#take(data as string));
+    socket.addEventListener("close", ({ reason }) => this.#lost(reason));
+    await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
+  }
+
+  async overUnix({ socket: path }: HubFile): Promise<void> {
+    let rest = "";
+    const decoder = new TextDecoder();
+    const unsent: Buffer[] = [];
+    const flush = (socket: Bun.Socket) => {
+      for (let first = unsent[0]; first !== undefined; first = unsent[0]) {
+        const written = Math.max(0, socket.write(first));
+        if (written < first.length) return void (unsent[0] = first.subarray(written));
+        unsent.shift();
+      }
+    };
+    const socket = await Bun.connect({
+      unix: path,
+      socket: {
+        data: (_, bytes) => {
+          const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+          rest = lines.pop()!;
+          for (const line of lines) this.#take(line);
+        },
+        drain: flush,
+        close: () => this.#lost("closed"),
+      },
+    });
+    this.#send = (frame) => {
+      unsent.push(Buffer.from(`${frame}\n`));
+      flush(socket);
+    };
+    this.#close = () => socket.end();
+  }
+
+  ask(method: string, params?: unknown): Promise<Answer> {
+    const id = ++this.#asked;
+    const answer = new Promise<Answer>((resolve) => this.#answers.set(id, resolve));
+    this.raw(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    return answer;
+  }
+
+  async follow(method: string, params: unknown): Promise<{ items: Item[]; error?: Answer["error"] }> {
+    const { result, error } = await this.ask(method, params);
+    if (error !== undefined) return { items: [], error };
+    const { items, ended } = this.#feedOf((result as { feed: number }).feed);
+    const why = await ended.promise;
+    return { items, ...(why === undefined ? {} : { error: why }) };
+  }
+
+  raw(frame: string): void {
+    this.#send(frame);
+  }
+
+  notify(method: string, params: unknown): void {
+    this.raw(JSON.stringify({ jsonrpc: "2.0", method, params }));
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  #take(frame: string): void {
+    this.frames.push(frame);
+    const { id, method, params, result, error } = JSON.parse(frame);
+    if (method === "feed.item") this.#feedOf(params.feed).items.push(params.item);
+    if (method === "feed.end") this.#feedOf(params.feed).ended.resolve(params.error);
+    if (method !== undefined) return;
+    const answer: Answer = error === undefined ? { result } : { error };
+    const waiting = this.#answers.get(id);
+    if (waiting === undefined) this.loose.push(answer);
+    else waiting(answer);
+    this.#answers.delete(id);
+  }
+
+  /** It may have ended before anyone has seen the answer that names it. */
+  #feedOf(id: number): Feed {
+    const feed = this.#feeds.get(id) ?? { items: [], ended: Promise.withResolvers() };
+    this.#feeds.set(id, feed);
+    return feed;
+  }
+
+  #lost(why: string): void {
+    for (const settle of this.#answers.values()) settle({ error: { code: 0, message: `the connection was lost: ${why}` } });
+    for (const { ended } of this.#feeds.values()) ended.resolve({ code: 0, message: `the connection was lost: ${why}` });
+    this.#answers.clear();
+  }
+}

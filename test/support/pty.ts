@@ -1,0 +1,54 @@
+// The real program in a terminal of its own: what it writes is remembered as it comes, with its escape sequences.
+import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
+
+export type PtyProgram = {
+  type: (text: string) => void;
+  /** All that was written so far, as it was written. */
+  written: () => string;
+  /** The same without escape sequences. */
+  shown: () => string;
+  until: (wanted: string | RegExp) => Promise<string>;
+  /** As a window that is closed does. */
+  hangUp: () => void;
+  exited: Promise<number>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type TypingOptions = { env?: Record<string, string>; program?: string[]; size?: { columns: number; rows: number } };
+
+export function startInPty(house: TemporaryHome, args: string[], options: TypingOptions = {}): PtyProgram {
+  const { env = { NO_COLOR: "1" }, program = skeinCommand(), size = { columns: 80, rows: 24 } } = options;
+  const decoder = new TextDecoder();
+  let written = "";
+  const child = Bun.spawn([...program, ...args], {
+    cwd: house.project,
+    env: { ...house.env, TERM: "xterm-256color", ...env },
+    terminal: {
+      cols: size.columns,
+      rows: size.rows,
+      data: (_terminal, bytes) => void (written += decoder.decode(bytes, { stream: true })),
+    },
+  });
+  const shown = () => Bun.stripANSI(written).replaceAll("\r", "");
+  return {
+    type: (text) => void child.terminal?.write(text),
+    written: () => written,
+    shown,
+    async until(wanted) {
+      const giveUpAt = performance.now() + 60_000;
+      for (;;) {
+        const now = shown();
+        if (typeof wanted === "string" ? now.includes(wanted) : wanted.test(now)) return now;
+        if (performance.now() > giveUpAt) throw new Error(`waited for ${String(wanted)}, but it has written\n${now}`);
+        await Bun.sleep(10);
+      }
+    },
+    hangUp: () => child.terminal?.close(),
+    exited: child.exited,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null) child.kill("SIGKILL");
+      await child.exited;
+      child.terminal?.close();
+    },
+  };
+}
