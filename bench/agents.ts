@@ -40,7 +40,7 @@ const accountHead = "## What it comes to";
 await installPeers(peerNames);
 const skein = await buildSkein();
 const path = `${peersBin}:${process.env["PATH"]}`;
-const machine = await probeSandbox({ self: skein.command("").slice(0, 1), path });
+const machine = await probeSandbox({ selfCommand: skein.command("").slice(0, 1), path });
 adoptOrphans();
 const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];
@@ -92,7 +92,7 @@ async function perCall(seat: BenchSite): Promise<number> {
 /** In the namespaces that skein would put it into, and behind no walls: what the kernel and two small programs cost. */
 function apart(adapter: Adapter): Contender {
   const contender = alone(adapter, "apart");
-  const command = (task: string) => sandboxCommand({ command: contender.command(task), cwd: "/", walls: null, machine, self: [] });
+  const command = (task: string) => sandboxCommand({ command: contender.command(task), cwd: "/", rules: null, support: machine, selfCommand: [] });
   return { ...contender, command };
 }
 
@@ -127,7 +127,7 @@ function alone(adapter: Adapter, how = "alone"): Contender {
     configDir: join(home, "config"),
     start: { how: "new", id: crypto.randomUUID() },
     endpoint: { url, token: "dummy" },
-    isWalled: true,
+    isSandboxed: true,
     isRoot: process.getuid?.() === 0,
     extraArgs: [],
   });

@@ -9,13 +9,13 @@ import { version } from "../src/version.ts";
 const [socket = "", session = "", readers = "0", stalled = "0"] = process.argv.slice(2);
 const cwd = process.cwd();
 const estate = createProcessContext({
-  around: () => null,
+  enclosingSession: () => null,
   startedAt: Date.now(),
   address: () => null,
-  reach: (address) => connectApi({ socket: address }, { client: "bench" }),
+  connect: (address) => connectApi({ socket: address }, { client: "bench" }),
 });
-const wish = { ephemeral: false, trust: null, lenient: false, self: [], warn: console.error };
-const api = createApp({ env: process.env, cwd, startedIn: cwd, version, estate, ...wish });
+const wish = { ephemeral: false, trust: null, lenient: false, selfCommand: [], warn: console.error };
+const api = createApp({ env: process.env, cwd, startedIn: cwd, version, processContext: estate, ...wish });
 
 for (let at = 0; at < Number(stalled); at++) await stall();
 const counts = await Promise.all(Array.from({ length: Number(readers) }, watcher));

@@ -75,13 +75,13 @@ function groundOf(): AppContext {
     ephemeral: false,
     trust: null,
     lenient: false,
-    self: [program],
+    selfCommand: [program],
     version: "0",
-    estate: createProcessContext({
+    processContext: createProcessContext({
       startedAt: 0,
-      around: () => null,
+      enclosingSession: () => null,
       address: () => null,
-      reach: () => Promise.reject(new Error("there is no other process here")),
+      connect: () => Promise.reject(new Error("there is no other process here")),
     }),
     warn: console.error,
   };

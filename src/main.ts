@@ -10,7 +10,7 @@ import { createProcessSocket } from "./process-socket.ts";
 
 if (process.argv[2] === "__executor") {
   const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
-  void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, bounds })).then(() => process.exit(0));
+  void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, sandbox: bounds })).then(() => process.exit(0));
 } else if (process.argv[2] === "__count") {
   void import("./files/project/count-process.ts").then(({ countFromStdin }) => countFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
@@ -44,14 +44,14 @@ async function main(argv: string[]): Promise<number> {
   const houses = new Set<Api>();
   const startedAt = Date.now();
   const warn = (message: string): void => door.err.write(warningText(message));
-  const reach = createProcessSocket({ stateDir: state, version, startedAt, house: () => build({ lenient: true }), warn });
+  const reach = createProcessSocket({ stateDir: state, version, startedAt, createApi: () => build({ lenient: true }), warn });
   let estate: ProcessContext | null = null;
   let inside: EnclosingSession | null | undefined;
   const around = () => (inside === undefined ? (inside = sessionAround(process.env)) : inside);
 
   const build = async (wish: AppOverrides): Promise<Api> => {
     const { createApp: buildHouse, createProcessContext: newEstate } = await import("./app/create-app.ts");
-    estate ??= newEstate({ ...reach, startedAt, around });
+    estate ??= newEstate({ ...reach, startedAt, enclosingSession: around });
     // Inside a session our own configuration is hidden; that no turn is started there is to be said first.
     const isInside = around()?.nesting === false;
     const api = buildHouse({
@@ -61,9 +61,9 @@ async function main(argv: string[]): Promise<number> {
       lenient: wish.lenient ?? isInside,
       ephemeral: wish.ephemeral ?? false,
       trust: wish.trust ?? null,
-      self: selfCommand(),
+      selfCommand: selfCommand(),
       version,
-      estate,
+      processContext: estate,
       warn,
     });
     const kept: Api = { ...api, close: (how) => api.close(how).finally(() => houses.delete(kept)) };
@@ -77,9 +77,9 @@ async function main(argv: string[]): Promise<number> {
     project: findProject(cwd, home),
     projectOf: (directory) => findProject(directory, home),
     state,
-    self: selfCommand(),
-    around,
-    leave: (code) => process.exit(code),
+    selfCommand: selfCommand(),
+    enclosingSession: around,
+    exit: (code) => process.exit(code),
     api: build,
   });
   const code = await runCli(argv, door);

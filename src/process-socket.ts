@@ -5,21 +5,21 @@ import type { Listener } from "./hub/connection.ts";
 import type { ProcessContext } from "./app/create-app.ts";
 import type { Api } from "./protocol/api/api.ts";
 
-export type ProcessSocket = Pick<ProcessContext, "address" | "reach"> & { close: () => Promise<void> };
+export type ProcessSocket = Pick<ProcessContext, "address" | "connect"> & { close: () => Promise<void> };
 
 export type ProcessSocketOptions = {
   stateDir: string;
   version: string;
   startedAt: number;
   /** The house that answers others; built when the first of them calls. */
-  house: () => Promise<Api>;
+  createApi: () => Promise<Api>;
   warn: (message: string) => void;
 };
 
 /** The first request is to be out before anything is done for those who may want to watch it. */
 const listenAfterMs = 40;
 
-export function createProcessSocket({ stateDir, version, startedAt, house, warn }: ProcessSocketOptions): ProcessSocket {
+export function createProcessSocket({ stateDir, version, startedAt, createApi: house, warn }: ProcessSocketOptions): ProcessSocket {
   const client = `skein ${version}`;
   let address: string | null = null;
   let timer: Timer | null = null;
@@ -41,7 +41,7 @@ export function createProcessSocket({ stateDir, version, startedAt, house, warn 
       timer = setTimeout(() => void (listening = listen(at)), listenAfterMs);
       return (address = at);
     },
-    reach: async (socket) => (await import("./hub/api-client.ts")).connectApi({ socket }, { client }),
+    connect: async (socket) => (await import("./hub/api-client.ts")).connectApi({ socket }, { client }),
     async close() {
       if (timer !== null) clearTimeout(timer);
       (await listening)?.close();

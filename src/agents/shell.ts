@@ -66,7 +66,7 @@ async function execute(
       cwd: input.directory,
       env: { ...parts.toolEnv, ...input.env, SKEIN_SESSION_ID: input.session },
       signal: context.signal,
-      pausable: context.pausable,
+      pausable: context.registerPausable,
       onOutput: (chunk) => {
         sink.write(chunk);
         events.push(chunk);

@@ -39,13 +39,13 @@ const api = createApp({
   ephemeral: false,
   trust: null,
   lenient: false,
-  self: [process.execPath, join(import.meta.dir, "..", "main.ts")],
+  selfCommand: [process.execPath, join(import.meta.dir, "..", "main.ts")],
   version: "0",
-  estate: createProcessContext({
+  processContext: createProcessContext({
     startedAt: 0,
-    around: () => null,
+    enclosingSession: () => null,
     address: () => null,
-    reach: () => Promise.reject(new Error("nobody is there")),
+    connect: () => Promise.reject(new Error("nobody is there")),
   }),
   warn: () => {},
 });

@@ -11,7 +11,7 @@ import { secretPaths } from "../sandbox/known-paths.ts";
 import { searchPath } from "./search-path.ts";
 
 export async function countTokens(ground: AppContext, { items, directory, top, limitMs }: CountTokensParams): Promise<TokenCount> {
-  const { paths, env, self } = ground;
+  const { paths, env, selfCommand: self } = ground;
   const began = performance.now();
   const project = findProject(directory, paths.home);
   if (project === "/") throw new Fault("usage", "the whole machine is no project", { hint: "name a directory of a project" });

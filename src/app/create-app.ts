@@ -45,26 +45,26 @@ export type AppOptions = {
   /** Goes on with the defaults where the configuration is broken: for those who are to say so, or to mend it. */
   lenient: boolean;
   /** How this program starts itself again. */
-  self: string[];
+  selfCommand: string[];
   version: string;
   /** What all houses of this process have in common. */
-  estate: ProcessContext;
+  processContext: ProcessContext;
   warn: (message: string) => void;
 };
 
 /** Turns and how to reach them belong to the process, not to one house in it. */
 export type ProcessContext = {
-  live: RunningTurns;
+  running: RunningTurns;
   startedAt: number;
   /** Where this process can be talked to, from the first turn on; null where it can't. */
   address: () => string | null;
-  reach: (address: string) => Promise<Api>;
+  connect: (address: string) => Promise<Api>;
   /** The session that this process was started in, if any. */
-  around: () => EnclosingSession | null;
+  enclosingSession: () => EnclosingSession | null;
 };
 
-export function createProcessContext({ startedAt, around, address, reach }: Omit<ProcessContext, "live">): ProcessContext {
-  return { live: new RunningTurns(), startedAt, around, address, reach };
+export function createProcessContext({ startedAt, enclosingSession: around, address, connect: reach }: Omit<ProcessContext, "running">): ProcessContext {
+  return { running: new RunningTurns(), startedAt, enclosingSession: around, address, connect: reach };
 }
 
 /** What the rows beside the engine are made from. */
@@ -91,7 +91,7 @@ export function createApp(input: AppOptions): Api {
             path: storePath,
             outputsDir: join(paths.data, "outputs"),
             agentsDir: join(paths.data, "agents"),
-            socket: input.estate.address,
+            socket: input.processContext.address,
           },
     ));
 
@@ -108,7 +108,7 @@ export function createApp(input: AppOptions): Api {
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced: executors.enforced });
   const configuredAgents = configuredEntries(ground);
   const group = groupAgent({
-    known: () => ({
+    knownNames: () => ({
       agents: ["native", ...agentRows.map(({ name }) => name), ...configuredAgents.map(({ name }) => name)],
       vendors: Object.keys(ground.providers),
     }),
@@ -125,7 +125,7 @@ export function createApp(input: AppOptions): Api {
   };
 
   return createEngine({
-    ...input.estate,
+    ...input.processContext,
     version: input.version,
     store,
     hasStore: () => opened !== null || (!input.ephemeral && existsSync(storePath)),
@@ -148,7 +148,7 @@ export function createApp(input: AppOptions): Api {
     warn: input.warn,
     roles: async (directory) => (await import("./load-roles.ts")).loadRoles(ground, directory),
     history: createHistorySource(ground),
-    rows: createApiMethods(ground, store, (inner, cwd) => createApp({ ...input, ...throwAwayOptions, env: inner, cwd, startedIn: cwd })),
+    methods: createApiMethods(ground, store, (inner, cwd) => createApp({ ...input, ...throwAwayOptions, env: inner, cwd, startedIn: cwd })),
     close: async () => {
       await executors.close();
       // A store that could not be opened was told of when it was asked for.

@@ -23,7 +23,7 @@ export function createControlMethods(parts: EngineDeps, turns: TurnStarter): Pic
       takeBack: (params) => takeBack(parts, params),
       pause: ({ session, force }) => pauseTurn(parts, session, { force }),
       resume: ({ session }) => resumeTurn(parts, session),
-      list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).turnRows(endedSince) : []),
+      list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).listTurns(endedSince) : []),
     },
     ask: { list: (params) => listAsks(parts, params), answer: (params) => answerAsk(parts, params) },
     bash: {
@@ -36,13 +36,13 @@ export function createControlMethods(parts: EngineDeps, turns: TurnStarter): Pic
         protocol: protocolVersion,
         pid: process.pid,
         startedAt: parts.startedAt,
-        running: parts.live.size,
+        running: parts.running.size,
       }),
     },
   };
 }
 
 async function cancelTurn(parts: EngineDeps, session: string): Promise<void> {
-  if (parts.live.stop(session)) return;
-  await callOwner(parts, session, { here: () => {}, there: (api) => api.turn.cancel({ session }), nowhere: () => {}, mayRepeat: true });
+  if (parts.running.stop(session)) return;
+  await callOwner(parts, session, { local: () => {}, remote: (api) => api.turn.cancel({ session }), idle: () => {}, mayRepeat: true });
 }

@@ -33,13 +33,13 @@ export type EngineDeps = {
   hasStore: () => boolean;
   agents: Agent[];
   /** The turns of this process, also those of other engines in it. */
-  live: RunningTurns;
+  running: RunningTurns;
   /** Another process, by the address that its leases name. Throws when nobody listens there. */
-  reach: (address: string) => Promise<Api>;
+  connect: (address: string) => Promise<Api>;
   version: string;
   startedAt: number;
   /** The session that this process itself runs in; null outside of all. */
-  around: () => EnclosingSession | null;
+  enclosingSession: () => EnclosingSession | null;
   /** Null when nothing may be kept. */
   snapshots: Snapshots | null;
   /**
@@ -72,7 +72,7 @@ export type EngineDeps = {
   /** What a project remembers besides the store, and how it may be told. */
   history: HistorySource;
   /** Rows that belong to no session; their rooms implement them. */
-  rows: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
+  methods: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
   close: () => Promise<void>;
 };
 
@@ -92,7 +92,7 @@ export function createEngine(parts: EngineDeps): Api {
     await parts.close();
   };
   return {
-    ...parts.rows,
+    ...parts.methods,
     ...createControlMethods(parts, turns),
     roles: createRoleMethods(parts),
     team: createTeamMethods(parts),

@@ -149,7 +149,7 @@ for (const [kind, make] of kinds) {
         },
       );
       expect(cancelled.text).toContain("cancelled; it was stopped with all it had started");
-      expect(familyMembers({ root: null, mark: mark.trim() })).toEqual([]);
+      expect(familyMembers({ root: null, envTag: mark.trim() })).toEqual([]);
       expect((await other).text).toBe("fine");
     });
 
@@ -207,7 +207,7 @@ describe("the executor's process", () => {
       maxMemoryBytes: null,
       isEnforced: true,
     };
-    await using executor = closing(startExecutor({ command: [...program, JSON.stringify(bounds)], env, cwd: directory, bounds }));
+    await using executor = closing(startExecutor({ command: [...program, JSON.stringify(bounds)], env, cwd: directory, sandbox: bounds }));
     expect((await call(executor, "bash", { command: "echo $TMPDIR" })).text).toBe("/private/temp");
     const failed = await call(executor, "bash", { command: "echo 'ping: connect: Network is unreachable'; exit 2" });
     expect(failed.text).toContain("[network is off (policy readonly)");
@@ -241,12 +241,12 @@ describe("the executor's process", () => {
     const { value } = await parent.stdout.getReader().read();
     const mark = Buffer.from(value!).toString().trim();
     expect(mark).toStartWith("SKEIN_CALL=");
-    const family = [...new Set([...descendantsOf(parent.pid), ...familyMembers({ root: null, mark })])];
+    const family = [...new Set([...descendantsOf(parent.pid), ...familyMembers({ root: null, envTag: mark })])];
     expect(family.length).toBeGreaterThanOrEqual(6);
     parent.kill("SIGKILL");
     await parent.exited;
     await until(() => family.every((pid) => !isAlive(pid)));
-    expect(familyMembers({ root: null, mark })).toEqual([]);
+    expect(familyMembers({ root: null, envTag: mark })).toEqual([]);
   }, 60_000);
 
   test("SIGTERM ends it with all it started", async () => {

@@ -18,7 +18,7 @@ export type ExecutorOptions = {
   env: Record<string, string | undefined>;
   cwd: string;
   /** The same that the command carries for the executor: its own environment must not hold more than its tools'. */
-  bounds?: SandboxInfo | null;
+  sandbox?: SandboxInfo | null;
   /** The session that all others in here work for: where it stands still, everything does. */
   root?: string;
   readyMs?: number;
@@ -31,13 +31,13 @@ export function startExecutor(start: ExecutorOptions): Executor & { ready: Promi
   let swept: Promise<unknown> = Promise.resolve();
 
   const { command, cwd, readyMs = 10_000 } = start;
-  const env = toolEnvironment(start.env, start.bounds ?? null);
+  const env = toolEnvironment(start.env, start.sandbox ?? null);
 
   const open = (): { connection: ExecutorConnection; mark: ExecutorTag } => {
     const connection = new ExecutorConnection({ command, env, cwd, readyMs });
     const mark = newExecutorTag();
     // What an executor leaves when it does not end by itself is found by its mark.
-    swept = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, mark: mark.beginning }, 0)));
+    swept = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, envTag: mark.beginning }, 0)));
     return { connection, mark };
   };
   let current = open();
@@ -51,14 +51,14 @@ export function startExecutor(start: ExecutorOptions): Executor & { ready: Promi
   const partOf = (session: string): Pausable => {
     const told = session === start.root ? null : session;
     const stop = (): void => {
-      gateOf(session).shut();
+      gateOf(session).pause();
       current.connection.tell("stop", told);
     };
     const go = (): void => {
       current.connection.tell("go", told);
-      gateOf(session).open();
+      gateOf(session).resume();
     };
-    return { stop, go };
+    return { pause: stop, resume: go };
   };
   const known = new WeakSet<NonNullable<ToolCallOptions["pausable"]>>();
   const register = ({ pausable, session }: ToolCallOptions): void => {
@@ -69,7 +69,7 @@ export function startExecutor(start: ExecutorOptions): Executor & { ready: Promi
 
   const callTool = async (name: string, input: Record<string, unknown>, options: ToolCallOptions): Promise<ToolOutcome> => {
     register(options);
-    await gateOf(options.session).passed();
+    await gateOf(options.session).whenOpen();
     if (options.signal.aborted) return { text: "cancelled before it ran", isError: true };
     if (isClosed) throw new Fault("executor-gone", "the executor is closed");
     if (current.connection.isGone) current = open();
@@ -78,7 +78,7 @@ export function startExecutor(start: ExecutorOptions): Executor & { ready: Promi
     const call = (calls += 1);
     const own = callTag(mark, call);
     const { session, turn, cwd, env } = options;
-    const request: CallRequest = { call, name, input, session, turn, cwd, env: { ...env, ...own.env }, mark: own.entry };
+    const request: CallRequest = { call, name, input, session, turn, cwd, env: { ...env, ...own.env }, envTag: own.entry };
     return connection.call(request, options);
   };
 

@@ -93,7 +93,7 @@ test("inside of walls TMPDIR is the private directory, and a proxy that can't be
 
 test("whoever is in a session can tell which, and whether skein may be started there, whatever the user's own variables say", () => {
   const env = { PATH: "/bin", SKEIN_SESSION_ID: "outer", SKEIN_NESTING: "allowed" };
-  const marked = (nesting: boolean) => toolEnvironment(env, { ...bounds, mark: { session: "inner", nesting } });
+  const marked = (nesting: boolean) => toolEnvironment(env, { ...bounds, sessionTag: { session: "inner", nesting } });
   expect(marked(false)).toMatchObject({ SKEIN_SESSION_ID: "inner" });
   expect(marked(false)).not.toHaveProperty("SKEIN_NESTING");
   expect(marked(true)).toMatchObject({ SKEIN_SESSION_ID: "inner", SKEIN_NESTING: "allowed" });

@@ -32,7 +32,7 @@ export function toolEnvironment(env: Record<string, string | undefined>, bounds:
     if (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) seen[name] = value;
   }
   if (bounds !== null) seen.TMPDIR = bounds.temp;
-  if (bounds?.mark !== undefined) Object.assign(seen, sessionTagVariables(bounds.mark));
+  if (bounds?.sessionTag !== undefined) Object.assign(seen, sessionTagVariables(bounds.sessionTag));
   // A proxy that can't be reached would only hide why, and its address may hold a password.
   if (bounds?.isEnforced && bounds.net === "off") for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
   // PATH must be there, or a shell finds nothing but its own built-ins.

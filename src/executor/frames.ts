@@ -13,7 +13,7 @@ export type CallRequest = {
   cwd: string;
   env: Record<string, string>;
   /** Entry of `env` by which the processes of this call are found. */
-  mark: string;
+  envTag: string;
 };
 export type CancelRequest = { call: number };
 /** Which session is to stand still, or to go on; null is all that runs here. */

@@ -40,7 +40,7 @@ const bash = (executor: Executor, command: string, onOutput: (text: string) => v
   );
 
 const kinds: [string, (bounds: SandboxInfo) => Executor][] = [
-  ["in a process of its own", (own) => startExecutor({ command: [...program, JSON.stringify(own)], env, cwd: directory, bounds: own })],
+  ["in a process of its own", (own) => startExecutor({ command: [...program, JSON.stringify(own)], env, cwd: directory, sandbox: own })],
   ["in this process", (own) => createInProcessExecutor({ env, bounds: own })],
 ];
 
@@ -57,7 +57,7 @@ for (const [kind, make] of kinds) {
       expect(storm.text).toBe(`(no output)\n${why}; everything that was running was ended`);
       expect((await quiet).text).toContain(why);
       const own = mark.trim().replace(/\d+\.$/, "");
-      expect(familyMembers({ root: null, mark: own })).toEqual([]);
+      expect(familyMembers({ root: null, envTag: own })).toEqual([]);
       expect((await bash(executor, "echo fine")).text).toBe("fine");
     } finally {
       await executor.close();
@@ -99,10 +99,10 @@ test("nothing is looked at while nothing runs", async () => {
     return [];
   });
   const [first, second] = [limits.watch(), limits.watch()];
-  first.stop();
+  first.pause();
   for (let count = 0; count < 200 && looks === 0; count += 1) await Bun.sleep(25);
   expect(looks).toBeGreaterThan(0);
-  second.stop();
+  second.pause();
   const before = looks;
   await Bun.sleep(1100);
   expect(looks).toBe(before);

@@ -45,7 +45,7 @@ export function createResourceLimits(bounds: LimitValues, members: () => number[
         timer = undefined;
       };
       go();
-      return { signal: watcher.signal, why: () => watcher.why, stop, go };
+      return { signal: watcher.signal, why: () => watcher.why, pause: stop, resume: go };
     },
   };
 }

@@ -15,11 +15,11 @@ export type ToolRuntime = {
   /** The environment that every call starts from. */
   env: Record<string, string>;
   commands: Slots;
-  bounds: SandboxInfo | null;
+  sandbox: SandboxInfo | null;
   limits: ResourceLimits | null;
 };
 
-export type ToolCall = Omit<ToolRun, "home" | "bounds" | "limits"> & { name: string; input: unknown; session: string };
+export type ToolCall = Omit<ToolRun, "home" | "sandbox" | "limits"> & { name: string; input: unknown; session: string };
 
 const mostCommands = 32;
 
@@ -32,7 +32,7 @@ export function createToolRuntime(
   return {
     env: toolEnvironment(env, bounds),
     commands: createSlots(mostCommands),
-    bounds,
+    sandbox: bounds,
     limits: bounds === null ? null : createResourceLimits(bounds, members),
   };
 }
@@ -47,9 +47,9 @@ export async function runTool(call: ToolCall, workshop: ToolRuntime): Promise<To
   let giveBack: (() => void) | undefined;
   try {
     if (tool.definition.name === "bash") giveBack = await workshop.commands.take(call.signal);
-    await call.gate?.passed();
+    await call.gate?.whenOpen();
     call.signal.throwIfAborted();
-    return await tool.run(input, { ...call, env, home: env.HOME ?? "/", bounds: workshop.bounds, limits: workshop.limits });
+    return await tool.run(input, { ...call, env, home: env.HOME ?? "/", sandbox: workshop.sandbox, limits: workshop.limits });
   } catch (error) {
     if (call.signal.aborted) return errorOutcome("cancelled before it ran");
     return errorOutcome(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);

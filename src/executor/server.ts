@@ -22,7 +22,7 @@ export type ServerOptions = {
   /** What the tools' programs see; each call adds to it. */
   env: Record<string, string | undefined>;
   /** What is known of the walls around this process. */
-  bounds: SandboxInfo | null;
+  sandbox: SandboxInfo | null;
   stdin?: ReadableStream<Uint8Array>;
   stdout?: ByteSink;
 };
@@ -105,10 +105,10 @@ class Calls {
 
 const reapEveryMs = 100;
 
-type ToolEnvironment = Pick<ServerOptions, "env" | "bounds">;
+type ToolEnvironment = Pick<ServerOptions, "env" | "sandbox">;
 type Tools = { runTool: typeof runTool; workshop: ToolRuntime };
 
-async function loadTools({ env, bounds }: ToolEnvironment, standstill: Suspension): Promise<Tools> {
+async function loadTools({ env, sandbox: bounds }: ToolEnvironment, standstill: Suspension): Promise<Tools> {
   const [loaded, spawn, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/process/run-process.ts"), loadLibc()]);
   if (libc?.adoptOrphans() === true) standstill.whole.add(repeating(() => spawn.reapOrphans(libc)));
   return { runTool: loaded.runTool, workshop: loaded.createToolRuntime(env, bounds) };
@@ -122,7 +122,7 @@ function repeating(act: () => void): Pausable {
     timer = undefined;
   };
   go();
-  return { stop, go };
+  return { pause: stop, resume: go };
 }
 
 /** Writes frames one after the other. Output waits while the reader is slow; results do not, they are small. */

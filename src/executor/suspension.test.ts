@@ -35,7 +35,7 @@ function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
         onOutput: (chunk) => printed.push(Buffer.from(chunk).toString()),
       },
     );
-  const members = () => familyMembers({ root: null, mark: `SKEIN_SESSION_ID=${session}` });
+  const members = () => familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` });
   const isStill = async () => {
     for (let count = 0; count < 4_000; count += 1) {
       const pids = members();
@@ -71,12 +71,12 @@ for (const [kind, make] of kinds) {
       const turn = turnOf(executor);
       const done = turn.bash(`(${growing(`${name}-a`)}) & ${growing(`${name}-a`)}; wait; echo whole`);
       await until(() => sizeOf(`${name}-a`) > 0);
-      turn.gate.shut();
+      turn.gate.pause();
       expect(await turn.isStill()).toBe(true);
       const size = sizeOf(`${name}-a`);
       await Bun.sleep(200);
       expect(sizeOf(`${name}-a`)).toBe(size);
-      turn.gate.open();
+      turn.gate.resume();
       await until(() => sizeOf(`${name}-a`) > size);
       await end(`${name}-a`);
       expect((await done).text).toBe("whole");
@@ -88,11 +88,11 @@ for (const [kind, make] of kinds) {
       const turn = turnOf(executor);
       const done = turn.bash(waiting(`${name}-b`), 3);
       await until(() => turn.printed() !== "");
-      turn.gate.shut();
+      turn.gate.pause();
       expect(await turn.isStill()).toBe(true);
       await Bun.sleep(3_200);
       await end(`${name}-b`);
-      turn.gate.open();
+      turn.gate.resume();
       expect((await done).text).toBe("begun\nended");
       await executor.close();
     });
@@ -101,11 +101,11 @@ for (const [kind, make] of kinds) {
       const executor = make();
       const turn = turnOf(executor);
       await turn.bash("true");
-      turn.gate.shut();
+      turn.gate.pause();
       const done = turn.bash(`echo ran | tee ${name}-late`);
       await Bun.sleep(200);
       expect(sizeOf(`${name}-late`)).toBe(0);
-      turn.gate.open();
+      turn.gate.resume();
       expect((await done).text).toBe("ran");
       await executor.close();
     });
@@ -115,12 +115,12 @@ for (const [kind, make] of kinds) {
       const [still, other] = [turnOf(executor), turnOf(executor)];
       const done = still.bash(waiting(`${name}-c`));
       await until(() => still.printed() !== "");
-      still.gate.shut();
+      still.gate.pause();
       expect(await still.isStill()).toBe(true);
       expect((await other.bash("sleep 0.2; echo done")).text).toBe("done");
       expect(await still.isStill()).toBe(true);
       await end(`${name}-c`);
-      still.gate.open();
+      still.gate.resume();
       expect((await done).text).toBe("begun\nended");
       await executor.close();
     });
@@ -130,7 +130,7 @@ for (const [kind, make] of kinds) {
       const turn = turnOf(executor);
       const done = turn.bash("echo begun; setsid sleep 86396 & sleep 86396");
       await until(() => turn.printed() !== "");
-      turn.gate.shut();
+      turn.gate.pause();
       expect(await turn.isStill()).toBe(true);
       turn.stop.abort();
       expect((await done).text).toContain("cancelled");
@@ -143,7 +143,7 @@ for (const [kind, make] of kinds) {
       const turn = turnOf(executor);
       const done = turn.bash("echo begun; sleep 86395");
       await until(() => turn.printed() !== "");
-      turn.gate.shut();
+      turn.gate.pause();
       expect(await turn.isStill()).toBe(true);
       await executor.close();
       await done;
@@ -160,13 +160,13 @@ test("where the topmost session stands still, so does what its calls and those b
   await below.bash(`(${growing("below")}) >/dev/null 2>&1 & (exec env -i setsid bash -c '${growing("bare")}') >/dev/null 2>&1 &`);
   const sizes = () => ["top", "below", "bare"].map(sizeOf);
   await until(() => sizes().every((size) => size > 0));
-  top.gate.shut();
+  top.gate.pause();
   expect(await top.isStill()).toBe(true);
   expect(await below.isStill()).toBe(true);
   const before = sizes();
   await Bun.sleep(200);
   expect(sizes()).toEqual(before);
-  top.gate.open();
+  top.gate.resume();
   await until(() => sizes().every((size, at) => size > before[at]!));
   await executor.close();
 });
@@ -182,7 +182,7 @@ test("an executor uses no time of its own while all stands still", async () => {
   };
   const done = turn.bash("sleep 86394");
   await until(() => turn.members().length > 0);
-  turn.gate.shut();
+  turn.gate.pause();
   expect(await turn.isStill()).toBe(true);
   // What it was about to do anyway is done by then.
   await Bun.sleep(500);

@@ -12,19 +12,19 @@ export class Suspension {
   gateOf(session: string): PauseGate {
     const known = this.#gates.get(session);
     if (known !== undefined) return known;
-    const gate = freezing(() => familyMembers({ root: null, mark: `SKEIN_SESSION_ID=${session}` }));
-    this.whole.add({ stop: () => gate.shut(this), go: () => gate.open(this) });
+    const gate = freezing(() => familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));
+    this.whole.add({ pause: () => gate.pause(this), resume: () => gate.resume(this) });
     this.#gates.set(session, gate);
     return gate;
   }
 
   /** Null is everything. */
   stop(session: string | null): void {
-    (session === null ? this.whole : this.gateOf(session)).shut();
+    (session === null ? this.whole : this.gateOf(session)).pause();
   }
 
   go(session: string | null): void {
-    (session === null ? this.whole : this.gateOf(session)).open();
+    (session === null ? this.whole : this.gateOf(session)).resume();
   }
 
   release(): void {
@@ -37,10 +37,10 @@ function freezing(find: () => number[]): PauseGate {
   const gate = new PauseGate();
   let frozen: number[] = [];
   gate.add({
-    stop: () => {
+    pause: () => {
       frozen = freeze(find);
     },
-    go: () => thaw(frozen.splice(0)),
+    resume: () => thaw(frozen.splice(0)),
   });
   return gate;
 }

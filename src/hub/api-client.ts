@@ -72,7 +72,7 @@ class ClientConnection {
     this.#connection = connection;
     return {
       receive: (frame) => void rpc.receive(frame),
-      lost: (why) => {
+      closed: (why) => {
         rpc.close(why);
         for (const feed of this.#feeds.values()) feed.end(new Fault("connection-lost", why));
         this.#feeds.clear();

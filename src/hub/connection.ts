@@ -9,7 +9,7 @@ export type Connection = {
 /** Whoever talks over a connection. After `lost` nothing comes any more. */
 export type FrameHandler = {
   receive: (frame: string) => void;
-  lost: (why: string) => void;
+  closed: (why: string) => void;
 };
 
 /** Called once for each connection, before its first frame. */

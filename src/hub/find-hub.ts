@@ -13,7 +13,7 @@ export type HubLookup = {
   state: string;
   home: string;
   /** How this program starts itself again. */
-  self: readonly string[];
+  selfCommand: readonly string[];
   version: string;
   env: Record<string, string | undefined>;
 };
@@ -109,7 +109,7 @@ type Started = { pid: number; isGone: () => boolean };
  * started us and ends all it finds below itself, as opencode does with its MCP servers.
  */
 async function spawnHub(seeker: HubLookup, { port, credentials }: StartHubOptions): Promise<Started> {
-  const { state, home, self } = seeker;
+  const { state, home, selfCommand: self } = seeker;
   const whole = withWholePaths(seeker);
   const env = credentials === "kept" ? whole : withoutCredentials(whole);
   mkdirSync(state, { recursive: true, mode: 0o700 });

@@ -51,7 +51,7 @@ test("sockets of dead processes go; those that answer, and other files, stay", a
     await Bun.spawn([process.execPath, "-e", code, place(name)]).exited;
     expect(existsSync(place(name))).toBe(true);
   }
-  const elsewhere = listenUnix(place(`${nobody}-cafe.sock`), () => ({ receive: () => {}, lost: () => {} }));
+  const elsewhere = listenUnix(place(`${nobody}-cafe.sock`), () => ({ receive: () => {}, closed: () => {} }));
   const listener = servePrivateSocket(place("1-aa.sock"), serving(0));
   while (existsSync(place(`${nobody}-dead.sock`))) await Bun.sleep(5);
   expect(readdirSync(run).sort()).toEqual([`1-aa.sock`, `${nobody}-cafe.sock`, `${process.pid}-beef.sock`, "hub.sock"].sort());

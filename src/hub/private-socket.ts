@@ -17,7 +17,7 @@ function serveWhenLoaded(connection: Connection, serving: ServeOptions): FrameHa
   const loaded = import("./serve-api.ts").then(({ serveApi }) => serveApi(connection, serving));
   loaded.catch((error) => connection.close(`what answers can't be loaded: ${messageOf(error)}`));
   const pass = (tell: (talker: FrameHandler) => void): void => void loaded.then(tell, () => {});
-  return { receive: (frame) => pass((talker) => talker.receive(frame)), lost: (why) => pass((talker) => talker.lost(why)) };
+  return { receive: (frame) => pass((talker) => talker.receive(frame)), closed: (why) => pass((talker) => talker.closed(why)) };
 }
 
 /** At `<pid>-<hex>.sock` in a directory that is this user's alone. */
@@ -40,7 +40,7 @@ async function sweep(directory: string): Promise<void> {
   for (const name of readdirSync(directory).filter(isLeft)) {
     const path = join(directory, name);
     try {
-      (await connectUnix(path, () => ({ receive: () => {}, lost: () => {} }))).close("only looking");
+      (await connectUnix(path, () => ({ receive: () => {}, closed: () => {} }))).close("only looking");
     } catch {
       rmSync(path, { force: true });
     }

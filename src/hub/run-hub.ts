@@ -84,7 +84,7 @@ function listen(parts: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: n
         startedAt,
         transport,
         refuse: (row) => (hub.isStopping && beginsWork.has(row) ? new Fault("hub-unreachable", "the hub is stopping") : null),
-        own: transport === "private" ? { "hub.stop": (params) => stop(waitIn(params)) } : {},
+        extraMethods: transport === "private" ? { "hub.stop": (params) => stop(waitIn(params)) } : {},
       });
   const socket = join(state, "run", `${process.pid}-${randomBytes(4).toString("hex")}.sock`);
   const token = randomBytes(32).toString("base64url");

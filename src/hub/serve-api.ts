@@ -32,7 +32,7 @@ export type ServeOptions = {
   /** Over a socket that only this user can open, a caller may bring its environment. */
   transport: "private" | "web";
   /** Methods beside the Api. */
-  own?: Record<string, (params: Record<string, unknown>) => unknown>;
+  extraMethods?: Record<string, (params: Record<string, unknown>) => unknown>;
   /** A reason not to begin this now, or not to begin at all. */
   refuse?: (row: MethodName | "hub.hello") => Fault | null;
 };
@@ -44,7 +44,7 @@ const patience = { helloMs: 10_000, requests: 64 };
 
 export function serveApi(connection: Connection, serving: ServeOptions): FrameHandler {
   const served = new ServedConnection(connection, serving);
-  return { receive: (frame) => served.receive(frame), lost: (why) => served.lost(why) };
+  return { receive: (frame) => served.receive(frame), closed: (why) => served.lost(why) };
 }
 
 class ServedConnection {
@@ -109,7 +109,7 @@ class ServedConnection {
   async #act(method: string, params: unknown, signal: AbortSignal): Promise<RpcReply> {
     if (method === "hub.hello") return this.#greet(params);
     if (this.#hello === null) return badRequest(rpcCodes.invalid, "hub.hello comes first");
-    const { own = {}, refuse } = this.#serving;
+    const { extraMethods: own = {}, refuse } = this.#serving;
     if (Object.hasOwn(own, method)) {
       if (!isObject(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
       return { ok: true, result: await own[method]!(params) };

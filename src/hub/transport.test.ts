@@ -180,7 +180,7 @@ test("a path that is longer than a socket address can be listened at and connect
   const socket = join(directory, "s.sock");
   try {
     mkdirSync(directory);
-    const listener = listenUnix(socket, (connection) => ({ receive: (frame) => void connection.send(`<${frame}>`), lost: () => {} }));
+    const listener = listenUnix(socket, (connection) => ({ receive: (frame) => void connection.send(`<${frame}>`), closed: () => {} }));
     expect(statSync(socket).mode & 0o777).toBe(0o600);
     const raw = await connectRaw({ socket });
     raw.write('"hello"\n');
@@ -328,7 +328,7 @@ describe("a reader that stands still", () => {
     const met = Promise.withResolvers<Connection>();
     const listener = listenUnix(path, (connection) => {
       met.resolve(connection);
-      return { receive: () => {}, lost: lost.resolve };
+      return { receive: () => {}, closed: lost.resolve };
     });
     const closed = Promise.withResolvers<void>();
     const socket = await Bun.connect({ unix: path, socket: { open: (own) => own.pause(), data: () => {}, close: () => closed.resolve() } });

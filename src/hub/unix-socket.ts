@@ -141,7 +141,7 @@ class UnixConnection implements Connection {
     this.#framesLength = 0;
     this.#unsent = nothing;
     this.#release();
-    this.#talker.lost(why);
+    this.#talker.closed(why);
   }
 
   #release(): void {

@@ -60,7 +60,7 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
       close(socket, _, why) {
         open.delete(socket);
         release(socket.data);
-        socket.data.talker?.lost(why || "the connection was closed");
+        socket.data.talker?.closed(why || "the connection was closed");
       },
     },
   });
@@ -130,6 +130,6 @@ export function connectWeb(url: string, token: string, accept: AcceptConnection)
       const why = "message" in event ? messageOf(event.message) : "no connection";
       reject(new Fault("connection-lost", `can't connect to ${url}: ${why}`, { hint: "is the hub there, and the token its own?" }));
     });
-    socket.addEventListener("close", ({ reason }) => talker?.lost(reason || "the connection was closed"));
+    socket.addEventListener("close", ({ reason }) => talker?.closed(reason || "the connection was closed"));
   });
 }

@@ -79,7 +79,7 @@ function nextWait(failure: Failure, patience: RetryBudget, attempts: number): nu
 
 /** One attempt. Its end is returned, so that the caller can decide whether there will be another. */
 async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
-  await options.gate?.passed();
+  await options.gate?.whenOpen();
   const watch = new IdleTimeout(options.signal, options.idleMs, options.gate);
   let reader: WireReader | null = null;
   let hadContent = false;

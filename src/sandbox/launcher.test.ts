@@ -13,7 +13,7 @@ const machines: SandboxSupport[] = [];
 
 beforeAll(async () => {
   for (const best of [undefined, "landlock"] as const) {
-    const machine = await probeSandbox({ self, path, ...(best === undefined ? {} : { best }) });
+    const machine = await probeSandbox({ selfCommand: self, path, ...(best === undefined ? {} : { best }) });
     if (machine.tier !== "none" && !machines.some((other) => other.tier === machine.tier)) machines.push(machine);
   }
 });
@@ -37,9 +37,9 @@ async function launch(machine: SandboxSupport, at: (part: string) => string, mor
     copies: at("copies"),
     maxProcesses: 256,
     keepsOwnerRights: false,
-    mark: { session: "s-1", nesting: false },
+    sessionTag: { session: "s-1", nesting: false },
   };
-  const command = sandboxCommand({ command: ["/bin/sh", "-c", script], cwd: at("temp"), walls, machine, self });
+  const command = sandboxCommand({ command: ["/bin/sh", "-c", script], cwd: at("temp"), rules: walls, support: machine, selfCommand: self });
   const child = Bun.spawn(command, { env: { PATH: path, SEEN: "kept" }, stdio: ["ignore", "pipe", "pipe"] });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   return { out, err, code };
@@ -101,7 +101,7 @@ describe("the launcher", () => {
         maxProcesses: 9,
         keepsOwnerRights: false,
       };
-      const command = sandboxCommand({ command: [at("nothing")], cwd: root, walls, machine, self });
+      const command = sandboxCommand({ command: [at("nothing")], cwd: root, rules: walls, support: machine, selfCommand: self });
       const { exitCode, stderr } = Bun.spawnSync(command, { env: { PATH: path } });
       expect(exitCode).toBe(125);
       expect(stderr.toString()).toContain(`can't start ${at("nothing")}: ENOENT`);

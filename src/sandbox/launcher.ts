@@ -10,7 +10,7 @@ import { cString, cStrings, errorName, openSystemCalls, type SystemCall } from "
 import type { SandboxRules } from "./rules.ts";
 
 export type LaunchRequest = {
-  walls: SandboxRules;
+  rules: SandboxRules;
   tier: "namespaces" | "landlock";
   cwd: string;
   /** The program, found by its absolute path, and its arguments. */
@@ -34,7 +34,7 @@ export function launch(order: LaunchRequest, env: Record<string, string | undefi
   }
 }
 
-function applySandbox(call: SystemCall, { walls, tier, cwd }: LaunchRequest): void {
+function applySandbox(call: SystemCall, { rules: walls, tier, cwd }: LaunchRequest): void {
   const hasMounts = tier === "namespaces";
   preferAsVictim();
   if (hasMounts) {

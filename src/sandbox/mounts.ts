@@ -29,7 +29,7 @@ export function mountView(call: SystemCall, walls: SandboxRules): void {
 
   view.restrict("/", attribute.readOnly | attribute.noSuid | attribute.noDev, recursive);
   view.devices(nodes);
-  if (walls.mark !== undefined) writeFileSync(sessionTagPaths.file, sessionTagText(walls.mark), { mode: 0o444 });
+  if (walls.sessionTag !== undefined) writeFileSync(sessionTagPaths.file, sessionTagText(walls.sessionTag), { mode: 0o444 });
   view.put(walls.copies, own, false);
   const copies = rules.filter((rule) => rule.access === "scratch").map((rule) => ({ rule, ...copyOf(walls.copies, rule.path) }));
   const covers: string[] = [];

@@ -28,7 +28,7 @@ describe("a launcher is never believed for what it says of itself", () => {
   ];
   test.each(rows)("%s", async (name, script, why) => {
     const machine = await probeSandbox({
-      self: launcher(name.replaceAll(" ", "-"), script),
+      selfCommand: launcher(name.replaceAll(" ", "-"), script),
       path,
       ...(name.includes("hangs") ? { tryMs: 300 } : {}),
     });
@@ -43,19 +43,19 @@ describe("a launcher is never believed for what it says of itself", () => {
       bare,
       "const { command } = JSON.parse(process.argv[3]); Bun.spawnSync(command, { stdio: ['ignore', 'inherit', 'inherit'] });",
     );
-    const machine = await probeSandbox({ self: [process.execPath, bare], path });
+    const machine = await probeSandbox({ selfCommand: [process.execPath, bare], path });
     expect(machine.tier).toBe("none");
     expect(machine.why).toMatch(/wrote what is not allowed/);
   });
 
   test("one that is not there", async () => {
-    expect(await probeSandbox({ self: [join(root, "nothing")], path })).toMatchObject({ tier: "none" });
+    expect(await probeSandbox({ selfCommand: [join(root, "nothing")], path })).toMatchObject({ tier: "none" });
   });
 });
 
 describe("a best tier", () => {
   test("none is not tried out at all, and says how to get more", async () => {
-    const machine = await probeSandbox({ self: [join(root, "nothing")], path, best: "none" });
+    const machine = await probeSandbox({ selfCommand: [join(root, "nothing")], path, best: "none" });
     expect(machine).toMatchObject({
       tier: "none",
       processes: "no",
@@ -65,14 +65,14 @@ describe("a best tier", () => {
   });
 
   test("landlock is found by trying, without any namespace", async () => {
-    const machine = await probeSandbox({ self, path, best: "landlock" });
+    const machine = await probeSandbox({ selfCommand: self, path, best: "landlock" });
     expect(["landlock", "none"]).toContain(machine.tier);
     expect(machine.processes).toBe("no");
     expect(machine.hint).toContain("SKEIN_SANDBOX_BEST");
   });
 
   test("without one the answer is what the machine holds, with a reason for whatever is missing", async () => {
-    const machine = await probeSandbox({ self, path });
+    const machine = await probeSandbox({ selfCommand: self, path });
     if (machine.tier === "namespaces") expect(machine).toMatchObject({ why: null, hint: null });
     else expect(machine.why).toBeTruthy();
   });
@@ -82,7 +82,7 @@ test("trying leaves nothing behind", async () => {
   const temporary = () =>
     readdirSync(tmpdir()).filter((name) => name.startsWith("skein-probe-") && existsSync(join(tmpdir(), name, "open")));
   const before = new Set(temporary());
-  await probeSandbox({ self: launcher("quiet", "exit 0"), path });
+  await probeSandbox({ selfCommand: launcher("quiet", "exit 0"), path });
   // Others may be trying at the same time; what they make is gone when they are done.
   for (const name of temporary().filter((one) => !before.has(one))) while (existsSync(join(tmpdir(), name))) await Bun.sleep(20);
 });

@@ -28,7 +28,7 @@ export type SandboxRules = {
   /** Root may write what belongs to others only where the project does. */
   keepsOwnerRights: boolean;
   /** Shown to those inside, by `within.ts`; they can't remove it. */
-  mark?: SessionTag;
+  sessionTag?: SessionTag;
 };
 
 export type SandboxPaths = {
@@ -103,7 +103,7 @@ export function describeSandbox(walls: SandboxRules, policy: Policy, isEnforced:
     maxProcesses: manyProcesses,
     maxMemoryBytes: policy.name === "full" ? null : Math.floor(totalmem() * memoryShare),
     isEnforced,
-    ...(walls.mark === undefined ? {} : { mark: walls.mark }),
+    ...(walls.sessionTag === undefined ? {} : { sessionTag: walls.sessionTag }),
   };
 }
 

@@ -27,7 +27,7 @@ const walls = (net: "on" | "off" = "off"): SandboxRules => ({
   keepsOwnerRights: false,
 });
 const wordsOf = (on: SandboxSupport, within: SandboxRules | null) =>
-  sandboxCommand({ command: ["/bin/tool", "a b"], cwd: "/work", walls: within, machine: on, self: ["/skein"] });
+  sandboxCommand({ command: ["/bin/tool", "a b"], cwd: "/work", rules: within, support: on, selfCommand: ["/skein"] });
 const order = (words: string[]) => JSON.parse(words.at(-1)!) as LaunchRequest;
 
 const tied = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
@@ -38,7 +38,7 @@ describe("the words before a command", () => {
   test("as root: namespaces of mounts, processes, messages and the network, then the launcher", () => {
     const words = wordsOf(machine("namespaces", "plain"), walls());
     expect(words.slice(0, -1)).toEqual([...tied, "/usr/bin/unshare", ...apart, "--ipc", "--net", "--", "/skein", "__launch"]);
-    expect(order(words)).toEqual({ walls: walls(), tier: "namespaces", cwd: "/work", command: ["/bin/tool", "a b"] });
+    expect(order(words)).toEqual({ rules: walls(), tier: "namespaces", cwd: "/work", command: ["/bin/tool", "a b"] });
   });
 
   test("as a user: one of users too, with the same user inside, and rights in it for the launcher", () => {

@@ -11,10 +11,10 @@ export type SandboxCommandOptions = {
   command: string[];
   cwd: string;
   /** Null for `full`: the process is contained, and free otherwise. */
-  walls: SandboxRules | null;
-  machine: SandboxSupport;
+  rules: SandboxRules | null;
+  support: SandboxSupport;
   /** How this program starts itself again. */
-  self: string[];
+  selfCommand: string[];
 };
 
 /** What this machine can hold; found out by `probe.ts`. */
@@ -30,12 +30,12 @@ export type SandboxSupport = {
 };
 
 /** The words to start it with. Without walls it is the command itself, contained as well as the machine can. */
-export function sandboxCommand({ walls, machine, self, command, cwd }: SandboxCommandOptions): string[] {
+export function sandboxCommand({ rules: walls, support: machine, selfCommand: self, command, cwd }: SandboxCommandOptions): string[] {
   const { tier, tools } = machine;
   if (tier === "seatbelt") return walls === null ? command : ["/usr/bin/sandbox-exec", "-p", seatbeltProfile(walls), ...command];
   const apart = unshareArgs(machine, []);
   if (walls === null || tier === "none") return [...parentDeathArgs(tools, apart.length > 0), ...apart, ...command];
-  const order: LaunchRequest = { walls, tier, cwd, command };
+  const order: LaunchRequest = { rules: walls, tier, cwd, command };
   const launcher = [...self, "__launch", JSON.stringify(order)];
   if (tier === "landlock") return [...parentDeathArgs(tools, false), ...launcher];
   const more = ["--ipc", ...(walls.net === "off" ? ["--net"] : []), ...(machine.processes === "with-user" ? ["--keep-caps"] : [])];

@@ -39,7 +39,7 @@ describe("the profile as text", () => {
   test("shows those inside that they are, unless they may start skein again", () => {
     const mark = '(deny file-read* file-test-existence (literal "/private/var/db/skein-session"))';
     const isMarked = (more: Partial<SandboxRules>) => lines(more).includes(mark);
-    expect([{}, { mark: { session: "s", nesting: false } }, { mark: { session: "s", nesting: true } }].map(isMarked)).toEqual([
+    expect([{}, { sessionTag: { session: "s", nesting: false } }, { mark: { session: "s", nesting: true } }].map(isMarked)).toEqual([
       false,
       true,
       false,

@@ -36,7 +36,7 @@ export function seatbeltProfile(walls: SandboxRules): string {
 }
 
 /** A place that need not exist: outside nothing is there, inside it can't be looked at. */
-function markRule({ mark }: SandboxRules): string[] {
+function markRule({ sessionTag: mark }: SandboxRules): string[] {
   return mark === undefined || mark.nesting ? [] : [`(deny file-read* file-test-existence (literal ${quoted(sessionTagPaths.denied)}))`];
 }
 

@@ -37,7 +37,7 @@ export type Store = {
   /** With `native`, also where the agent's own session goes on; that session is then this turn's, and no other's. */
   startTurn: (lease: Lease, turn: NewTurn) => Promise<WriteResult<Turn> & { native: NativeStart | null }>;
   /** The agent's own session, as soon as it is known. */
-  noteNative: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
+  recordNativeId: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that it completes. */
   appendNode: (lease: Lease, turn: string | null, node: NewNode) => Promise<WriteResult<Node>>;
   endTurn: (lease: Lease, turn: string, end: TurnClose) => Promise<WriteResult<Turn>>;
@@ -62,7 +62,7 @@ export type Store = {
   /** In the tree of that id, which is made when it is not there. A session that was purged comes back under another id. */
   importSession: (session: SessionImport, tree: string | null) => Promise<Session>;
   importedSession: (agent: string, nativeId: string) => Promise<Session | null>;
-  knownNodes: (ids: string[]) => Promise<{ known: Set<string>; tree: string | null }>;
+  storedNodes: (ids: string[]) => Promise<{ known: Set<string>; tree: string | null }>;
   /** Adds what is not there yet, and leaves the tip where it is; returns how many nodes that were. */
   importNodes: (lease: Lease, batch: ImportBatch) => Promise<number>;
   /** Keeps an output under its own identifier, where that is this session's and free. */
@@ -85,7 +85,7 @@ export type Store = {
   openTurns: (session: string) => Promise<Turn[]>;
   drafts: (turn: string) => Promise<Draft[]>;
   /** What runs, and what has ended since then (null: nothing of that), the latest first. */
-  turnRows: (endedSince: number | null) => Promise<TurnInfo[]>;
+  listTurns: (endedSince: number | null) => Promise<TurnInfo[]>;
   /** Of each session in which an agent took turns the latest of them, the latest first; archived sessions too. */
   latestTurnsBy: (agent: string, filter: { project?: string | null; session?: string; limit?: number }) => Promise<TurnInfo[]>;
   /** All below a session, at any depth, with what each has used so far. */
@@ -102,10 +102,10 @@ export type Store = {
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;
   search: (query: string, filter: { project: string | null; limit: number }) => Promise<SearchHit[]>;
   /** What `asker` was given since then, and that it was given more; what is older than that is forgotten. */
-  toldTo: (asker: string, since: number) => Promise<Set<string>>;
-  noteTold: (asker: string, hits: string[], since: number) => Promise<void>;
+  shownHits: (asker: string, since: number) => Promise<Set<string>>;
+  recordShownHits: (asker: string, hits: string[], since: number) => Promise<void>;
   /** Changes with the session; what was described of it is given back for as long as it stays the same. */
-  stampOf: (session: string) => Promise<string>;
+  sessionStamp: (session: string) => Promise<string>;
   description: (session: string, wish: string) => Promise<string | null>;
   saveDescription: (session: string, wish: string, made: { stamp: string; body: string }) => Promise<void>;
   usage: (by: UsageKey, project: string | null) => Promise<UsageEntry[]>;

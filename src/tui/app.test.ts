@@ -84,14 +84,14 @@ test("a turn of another process is shown live, steered into, and not stopped by 
     await until(() => scripted.watchers() === 1);
     scripted.tell("s-1", { type: "turn.started", turn, session: session("s-1") });
     await shows((frame) => frame.includes("[waiting, pid 4242]"));
-    await mockInput.typeText("look here");
+    await mockInput.typeText("style here");
     mockInput.pressEnter();
     await until(() => scripted.calls.some(({ row }) => row === "turn.steer"));
     mockInput.pressCtrlC();
     await shows((frame) => frame.includes("another process runs it (pid 4242): Ctrl+C again leaves, :cancel stops it"));
     mockInput.pressCtrlC();
   });
-  expect(scripted.calls).toEqual([{ row: "turn.steer", params: { session: "s-1", text: "look here" } }]);
+  expect(scripted.calls).toEqual([{ row: "turn.steer", params: { session: "s-1", text: "style here" } }]);
 });
 
 test("a sub-session is followed with the one above it, also by whoever comes late, and asks in its place", async () => {
@@ -168,7 +168,7 @@ async function onScreen(
   { api }: ScriptedApi,
   shown: string | null,
   walk: (setup: TestRendererSetup & { shows: Shows }) => Promise<void>,
-  reach: ScreenOptions["reach"] = null,
+  reach: ScreenOptions["connectHub"] = null,
 ): Promise<void> {
   await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
   const parts = {

@@ -16,7 +16,7 @@ import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/te
 import { update } from "./model/update.ts";
 
 /** What the screen itself brings is not asked for. */
-export type ScreenOptions = Omit<EffectContext, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "away"> & {
+export type ScreenOptions = Omit<EffectContext, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "lendTerminal"> & {
   color: boolean;
   home: string;
   bindings: Bindings;
@@ -32,7 +32,7 @@ export type ExitSignal = "SIGHUP" | "SIGQUIT";
 /** Runs until the person leaves, or a signal comes; of those it sees itself it tells which. */
 export async function openScreen({ settings, env, isInline, ...rest }: OpenScreenOptions): Promise<ExitSignal | null> {
   const bindings = checkBindings(settings.keys);
-  const terminal = await openTerminal({ how: settings.notify, env, isInline });
+  const terminal = await openTerminal({ notify: settings.notify, env, isInline });
   let signal: ExitSignal | null = null;
   let stop = () => {};
   const stopBy = (by: ExitSignal) => {
@@ -49,7 +49,7 @@ export async function openScreen({ settings, env, isInline, ...rest }: OpenScree
   try {
     await runScreen({ ...rest, ...terminal, bindings, onStop }, terminal.renderer);
   } finally {
-    await terminal.giveBack({ isGone: signal === "SIGHUP" });
+    await terminal.restore({ isGone: signal === "SIGHUP" });
   }
   return signal;
 }
@@ -67,8 +67,8 @@ export async function runScreen(parts: ScreenOptions, renderer: CliRenderer): Pr
     sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
   });
   const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }), onImages: send });
-  const kept = createDraftSaver(parts.own.unsent, (text) => send({ type: "told", text, isError: true }));
-  const stop = () => (kept.finish(), parts.toShell()); // no timer runs while it stands still
+  const kept = createDraftSaver(parts.local.unsent, (text) => send({ type: "told", text, isError: true }));
+  const stop = () => (kept.finish(), parts.suspend()); // no timer runs while it stands still
   const aside = createSuspender({ renderer, surface, stop, onFault: over.reject });
   const doing: EffectContext = {
     ...parts,
@@ -110,8 +110,8 @@ export async function runScreen(parts: ScreenOptions, renderer: CliRenderer): Pr
   process.on("unhandledRejection", over.reject);
   parts.onStop(over.resolve);
   try {
-    send({ type: "history", entries: parts.own.history.entries });
-    restoreUnsent(parts.own.unsent, send);
+    send({ type: "history", entries: parts.local.history.entries });
+    restoreUnsent(parts.local.unsent, send);
     await enterSession(doing, parts.session);
     await over.promise;
   } finally {

@@ -39,7 +39,7 @@ export function openCliSite(adapter: Adapter, model: string, script: ScriptSourc
       configDir,
       start: { how: "new", id: crypto.randomUUID() },
       endpoint: { url: server.url, token: "throw-away-token" },
-      isWalled: true,
+      isSandboxed: true,
       isRoot: process.getuid?.() === 0,
       extraArgs: [],
       ...changes,
@@ -69,7 +69,7 @@ async function runCli(adapter: Adapter, launch: CliLaunch, seat: { root: string;
     stderr: "pipe",
     detached: true,
   });
-  const family = { root: child.pid, mark: `SKEIN_RECORDED=${seat.root}` };
+  const family = { root: child.pid, envTag: `SKEIN_RECORDED=${seat.root}` };
   const limit = setTimeout(() => void endFamily(family, 100), longestMs);
   const stderr = new Response(child.stderr).text();
   let stdout = "";

@@ -11,7 +11,7 @@ import { zeroUsage } from "../../protocol/tree/usage.ts";
 import { groupAgent } from "./group-agent.ts";
 
 const known = { agents: ["native", "claude", "codex"], vendors: ["mine"] };
-const agent = groupAgent({ known: () => known, retryAfterMs: 1, enforced: () => Promise.reject(new Error("no test asks for it")) });
+const agent = groupAgent({ knownNames: () => known, retryAfterMs: 1, enforced: () => Promise.reject(new Error("no test asks for it")) });
 
 const usual: GroupTask = {
   objective: "Choose a queue",
@@ -286,7 +286,7 @@ describe("going on", () => {
     const path: Node[] = [];
     stored({ author: "user", parts: [{ kind: "text", text: objectiveText(usual) }] }, path, path);
     stored({ author: "agent", parts: [{ kind: "text", text: "ok" }] }, path, path);
-    expect(readGroup(path, objectiveText(usual)).asked).toBeNull();
+    expect(readGroup(path, objectiveText(usual)).promptNode).toBeNull();
   });
 });
 

@@ -12,7 +12,7 @@ import { resolveParticipants, chooseSynthesizer, type KnownNames } from "./parti
 import { noPreview } from "../no-preview.ts";
 
 export type GroupAgentDeps = {
-  known: () => KnownNames;
+  knownNames: () => KnownNames;
   /** How long a participant that failed is left alone before it is asked again. */
   retryAfterMs: number;
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
@@ -24,8 +24,8 @@ export function groupAgent(parts: GroupAgentDeps): Agent {
     takesTasks: false,
     check: async ({ group }: TurnCheckInput) => {
       if (group === null) throw new Fault("usage", "the agent group takes no task", { hint: "it takes an objective and participants" });
-      const seats = resolveParticipants(group.participants, parts.known());
-      chooseSynthesizer(group, seats, parts.known());
+      const seats = resolveParticipants(group.participants, parts.knownNames());
+      chooseSynthesizer(group, seats, parts.knownNames());
     },
     preview: noPreview,
     takeTurn: (input, context) => takeTurn(parts, input, context),
@@ -50,7 +50,7 @@ async function think(parts: GroupAgentDeps, { group, path }: TurnInput, context:
   const found = readGroup(path, objectiveText(group));
   if (found.answer !== null) return { status: "ok", answer: textOf(found.answer) };
   const ended = await work(parts, group, found, context, add);
-  const outcome = groupOutcome(found.said);
+  const outcome = groupOutcome(found.statements);
   if (ended !== null) return { ...ended, answer: outcome.deliverable ?? "" };
   await add({ author: "agent", parts: [{ kind: "text", text: answerText(outcome) }] });
   return { status: "ok" };
@@ -58,15 +58,15 @@ async function think(parts: GroupAgentDeps, { group, path }: TurnInput, context:
 
 /** What is said is added to what was found. */
 async function work(parts: GroupAgentDeps, group: GroupTask, found: GroupRecord, context: TurnContext, add: Add): Promise<TurnEnd | null> {
-  const seats = resolveParticipants(group.participants, parts.known());
+  const seats = resolveParticipants(group.participants, parts.knownNames());
   const prompt: NewNode = { author: "user", parts: [{ kind: "text", text: objectiveText(group) }] };
   return runGroup({
     group,
-    seats,
-    synthesizer: chooseSynthesizer(group, seats, parts.known()),
-    asked: found.asked ?? (await add(prompt)).id,
-    around: found.around,
-    said: found.said,
+    participants: seats,
+    synthesizer: chooseSynthesizer(group, seats, parts.knownNames()),
+    promptNode: found.promptNode ?? (await add(prompt)).id,
+    conversation: found.conversation,
+    statements: found.statements,
     context,
     retryAfterMs: parts.retryAfterMs,
     record: async (said, text) => {

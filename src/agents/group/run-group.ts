@@ -17,12 +17,12 @@ import { askParticipant } from "./ask-participant.ts";
 
 export type GroupRun = {
   group: GroupTask;
-  seats: Participant[];
+  participants: Participant[];
   synthesizer: Participant;
   /** The node that says what was asked. */
-  asked: string;
-  around: PromptContext["around"];
-  said: Statement[];
+  promptNode: string;
+  conversation: PromptContext["conversation"];
+  statements: Statement[];
   context: TurnContext;
   retryAfterMs: number;
   /** Resolves when it is stored. */
@@ -45,7 +45,7 @@ export async function runGroup(meeting: GroupRun): Promise<TurnEnd | null> {
 }
 
 async function discuss(progress: Progress): Promise<void> {
-  const { group, seats, said } = progress;
+  const { group, participants: seats, statements: said } = progress;
   if (said.some(({ phase }) => phase !== "discussion")) return;
   for (let round = lastRound(said, "discussion"); round <= group.discussionRounds && progress.halt === null; round += 1)
     await askEveryone(progress, "discussion", round, (asked) => discussionTask(asked, round));
@@ -59,7 +59,7 @@ async function discuss(progress: Progress): Promise<void> {
 
 /** Where the one whose task it is can't, another model that takes part does it. */
 async function synthesize(progress: Progress): Promise<void> {
-  const { said, seats, synthesizer, failed } = progress;
+  const { statements: said, participants: seats, synthesizer, failed } = progress;
   const others = seats.filter(({ name, isModel }) => isModel && name !== synthesizer.name);
   const able = [synthesizer, ...others].filter(({ name }) => !failed.has(name));
   for (const seat of able.length === 0 ? [synthesizer] : able) {
@@ -73,7 +73,7 @@ async function synthesize(progress: Progress): Promise<void> {
 }
 
 async function validate(progress: Progress): Promise<void> {
-  const { group, said } = progress;
+  const { group, statements: said } = progress;
   for (let round = lastRound(said, "validation"); round <= group.validationRounds && progress.halt === null; round += 1) {
     if (!said.some((each) => each.phase === "refinement" && each.round === round)) {
       const deliverable = groupOutcome(said).deliverable ?? "";
@@ -86,7 +86,7 @@ async function validate(progress: Progress): Promise<void> {
 
 /** By whoever wrote it. When that fails, the deliverable stays what it was. */
 async function refine(progress: Progress, round: number, deliverable: string): Promise<void> {
-  const { said, seats, synthesizer } = progress;
+  const { statements: said, participants: seats, synthesizer } = progress;
   const writer = said.findLast(({ phase, status }) => phase === "synthesis" && status === "ok")?.who;
   const seat = seats.find(({ name }) => name === writer) ?? synthesizer;
   await askOne(progress, seat, "refinement", round, refinementTask(promptContext(progress, seat), deliverable, commentsOf(said, round)));
@@ -103,7 +103,7 @@ function isSettled(said: Statement[], round: number): boolean {
 
 /** Those who were not heard in this round yet, so many at a time; each sees what was said until then. */
 async function askEveryone(progress: Progress, phase: GroupPhase, round: number, taskFor: (asked: PromptContext) => string): Promise<void> {
-  const { group, seats, said, failed } = progress;
+  const { group, participants: seats, statements: said, failed } = progress;
   const isHeard = (name: string) =>
     said.some((each) => each.phase === phase && each.round === round && each.who === name && each.status === "ok");
   const waiting = seats.filter(({ name }) => !failed.has(name) && !isHeard(name));
@@ -123,14 +123,14 @@ async function askOne(progress: Progress, seat: Participant, phase: GroupPhase, 
     return;
   }
   const { status, text, tries, sessionId, spent } = reply;
-  const said: StatementInfo = { asked: progress.asked, phase, round, who: seat.name, status, tries, sessionId, costUsd: spent.costUsd };
+  const said: StatementInfo = { asked: progress.promptNode, phase, round, who: seat.name, status, tries, sessionId, costUsd: spent.costUsd };
   if (status !== "ok" && phase !== "refinement") progress.failed.add(seat.name);
-  progress.said.push({ ...said, text });
+  progress.statements.push({ ...said, text });
   await progress.record(said, text);
 }
 
-function promptContext({ group, seats, around, said }: Progress, seat: Participant): PromptContext {
-  return { group, seats, around, said: [...said], seat };
+function promptContext({ group, participants: seats, conversation: around, statements: said }: Progress, seat: Participant): PromptContext {
+  return { group, participants: seats, conversation: around, statements: [...said], participant: seat };
 }
 
 /** Where it goes on: rounds before one that was begun are over. */

@@ -105,7 +105,7 @@ const context = {
   signal: new AbortController().signal,
   keepOutput: () => ({ write: () => {}, close: async () => null }),
   keepFiles: async () => {},
-  alive: () => {},
+  keepAlive: () => {},
   readOutput: async () => new ReadableStream<Uint8Array>(),
   delegate: async () => {
     throw new Error("nothing is delegated here");
@@ -115,9 +115,9 @@ const context = {
   ask: () => Promise.reject(new Error("nobody is there")),
   canAsk: false,
   takeInput: async () => [],
-  pausable: () => () => {},
-  tell: async () => false,
-  endedWell: async () => null,
+  registerPausable: () => () => {},
+  sendMessage: async () => false,
+  findFinishedTask: async () => null,
 };
 
 test("calls of one message with the same id each get their own result", async () => {

@@ -56,7 +56,7 @@ async function prepare(parts: NativeAgentDeps, input: TurnInput, context: TurnCo
   const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
   await checkPrice(model, input.limits);
   const counted = { steps: 0, unrecorded: zeroSpent };
-  const gate = createGateBehind(context.pausable);
+  const gate = createGateBehind(context.registerPausable);
   return { input, context, gate, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], ...counted };
 }
 
@@ -151,7 +151,7 @@ type Answer =
 /** One step. What had arrived of a failed answer is kept as a node of its own. */
 async function* askModel(state: LoopState, settle: SettleReservation): AsyncGenerator<AgentEvent, Answer> {
   const { model, input, context } = state;
-  const { shuts } = state.gate;
+  const { pauseCount: shuts } = state.gate;
   let spent = zeroSpent;
   const request = {
     system: schemaSystem(state),
@@ -180,7 +180,7 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
           const node = kept.length === 0 ? null : agentNode(state, kept, spent);
           if (node !== null) yield* addNode(state, node);
           else state.unrecorded = addSpent(state.unrecorded, spent);
-          const isCut = node !== null && event.error.kind === "network" && state.gate.shuts > shuts;
+          const isCut = node !== null && event.error.kind === "network" && state.gate.pauseCount > shuts;
           return { type: "failed", error: event.error, ...(isCut ? { cut: textOf(node) } : {}) };
         }
         case "retry":

@@ -30,7 +30,7 @@ export async function stopDuringCall(
 
 /** By the session in the environment, or by how long it sleeps: the environment may be gone. */
 function livingOf(session: string, { sleep }: TrialMarkers): number {
-  return new Set([...familyMembers({ root: null, mark: `SKEIN_SESSION_ID=${session}` }), ...sleeping(sleep)]).size;
+  return new Set([...familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }), ...sleeping(sleep)]).size;
 }
 
 function sleeping(sleep: string): number[] {

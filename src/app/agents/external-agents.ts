@@ -67,16 +67,16 @@ async function loadAgent(name: string, ground: AppContext, executors: ExecutorPr
     adapter,
     env: ground.env,
     find: (program) => findProgram(program, ground.env["PATH"] ?? ""),
-    configRoot: ground.ephemeral ? executors.scratch() : join(ground.paths.data, "agents"),
-    wall: executors.wall,
+    configRoot: ground.ephemeral ? executors.createScratchDirectory() : join(ground.paths.data, "agents"),
+    sandboxCommand: executors.sandboxCommand,
     enforced: executors.enforced,
-    gate: {
+    vendorAccess: {
       env: ground.env,
       home: ground.paths.home,
       config: (vendor) => ground.providers[vendor],
       endpoint: (vendor, apiKey) => endpointOf(ground, vendor, apiKey),
       price: priceOf,
-      wallsOf: executors.wallsOf,
+      sandboxStatus: executors.sandboxStatus,
     },
   };
   return externalAgent(parts);

@@ -18,7 +18,7 @@ export function createTeam(
   const agent = teamAgent({
     roles: async (project) => (await import("../load-roles.ts")).loadRoles(ground, project).roles,
     workspaces,
-    self: ground.self,
+    selfCommand: ground.selfCommand,
     path: searchPath(ground.env),
     enforced,
     requireAgent: (name, model) => void chooseAgent(name, model, named()),

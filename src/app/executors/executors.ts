@@ -42,11 +42,11 @@ export type ExecutorProvider = {
   /** For a turn whose `enforced` was asked for. */
   get: (turn: SandboxedTurn) => Executor;
   /** The words that start another program behind the walls of such a turn, and what its environment gains. */
-  wall: (turn: SandboxedTurn, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
+  sandboxCommand: (turn: SandboxedTurn, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
   /** What stands around such a turn. */
-  wallsOf: (turn: SandboxedTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
+  sandboxStatus: (turn: SandboxedTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
   /** A new directory that goes in the end, with all that is in it. */
-  scratch: () => string;
+  createScratchDirectory: () => string;
   close: () => Promise<void>;
 };
 
@@ -66,7 +66,7 @@ function tryTo(act: Cleanup): void {
 const keptMs = 7 * 24 * 3_600_000;
 
 export function createExecutors(ground: AppContext): ExecutorProvider {
-  const kept = createExecutorPool((root) => ground.estate.live.of(root) !== undefined);
+  const kept = createExecutorPool((root) => ground.processContext.running.get(root) !== undefined);
   const atEnd: Cleanup[] = [];
   let found: SandboxSupport | null = null;
 
@@ -80,9 +80,9 @@ export function createExecutors(ground: AppContext): ExecutorProvider {
   };
   const start = (turn: SandboxedTurn): Executor => {
     const { machine, walls, bounds } = sandboxFor(ground, turn, known(), atEnd);
-    const inner = [...ground.self, "__executor", JSON.stringify(bounds)];
-    const command = sandboxCommand({ command: inner, cwd: turn.directory, walls, machine, self: ground.self });
-    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory, bounds, root: turn.root });
+    const inner = [...ground.selfCommand, "__executor", JSON.stringify(bounds)];
+    const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: walls, support: machine, selfCommand: ground.selfCommand });
+    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory, sandbox: bounds, root: turn.root });
     // What held when it was tried does not hold any more: it is tried out again the next time.
     executor.ready.catch(() => rmSync(machineFile(ground), { force: true }));
     return executor;
@@ -93,13 +93,13 @@ export function createExecutors(ground: AppContext): ExecutorProvider {
       const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
       return kept.get(key, turn.root, () => start(turn));
     },
-    wall: (turn, wish) => sandboxCommandFor(ground, turn, known(), wish, atEnd),
-    wallsOf: ({ policy }) => {
+    sandboxCommand: (turn, wish) => sandboxCommandFor(ground, turn, known(), wish, atEnd),
+    sandboxStatus: ({ policy }) => {
       const { tier } = known();
       const isWalled = policy.name !== "full" && tier !== "none";
       return { isWalled, hasOwnNetwork: isWalled && tier === "namespaces" && policy.net === "off" };
     },
-    scratch: () => {
+    createScratchDirectory: () => {
       const folder = mkdtempSync(join(tmpdir(), "skein-"));
       atEnd.push(() => removeTemp(folder));
       return folder;
@@ -126,7 +126,7 @@ function sandboxCommandFor(ground: AppContext, turn: SandboxedTurn, found: Sandb
           ...(wish.port === null ? {} : { port: wish.port }),
         };
   const inner = machine.processes === "no" ? wish.command : [...keeper, ...wish.command];
-  const command = sandboxCommand({ command: inner, cwd: turn.directory, walls: wider, machine, self: ground.self });
+  const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support: machine, selfCommand: ground.selfCommand });
   return { command, env: { TMPDIR: bounds.temp, ...sessionTagVariables(sessionTagOf(turn)) } };
 }
 
@@ -134,10 +134,10 @@ function sandboxCommandFor(ground: AppContext, turn: SandboxedTurn, found: Sandb
 export async function loadSandboxSupport(ground: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
   const best = ground.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
   const { machineKey, probeSandbox: probeMachine } = await import("../../sandbox/probe.ts");
-  const key = `${machineKey(version)} ${best ?? ""} ${ground.self.join(" ")}`;
+  const key = `${machineKey(version)} ${best ?? ""} ${ground.selfCommand.join(" ")}`;
   const kept = anew ? null : readMachine(ground, key);
   if (kept !== null) return kept;
-  const machine = await probeMachine({ self: ground.self, path: ground.env["PATH"] ?? "", ...(best === undefined ? {} : { best }) });
+  const machine = await probeMachine({ selfCommand: ground.selfCommand, path: ground.env["PATH"] ?? "", ...(best === undefined ? {} : { best }) });
   if (!ground.ephemeral) keepMachine(ground, key, machine);
   return machine;
 }

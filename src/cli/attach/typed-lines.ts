@@ -64,7 +64,7 @@ export class TypedLines {
 
   #take(key: Key): void {
     if (key.name === "stop") return this.#options.onLeave();
-    const { prompt, entered, wish } = press(this.#prompt, key);
+    const { prompt, entered, action: wish } = press(this.#prompt, key);
     this.#prompt = prompt;
     if (wish === "leave") return this.#options.onLeave();
     if (wish === "suspend") this.#terminal?.suspend();

@@ -117,7 +117,7 @@ function markdown(text: string): string {
 function colored(text: string): string {
   return ansiRuns(text)
     .map((run) => {
-      const { names, styles } = looksOf(run.look);
+      const { names, styles } = looksOf(run.style);
       if (names.length + styles.length === 0) return escaped(run.text);
       const attributes = [
         ...(names.length === 0 ? [] : [`class="${names.join(" ")}"`]),

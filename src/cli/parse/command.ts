@@ -53,11 +53,11 @@ export type CommandContext = {
   /** Where the hub is found. */
   state: string;
   /** How this program starts itself again. */
-  self: readonly string[];
+  selfCommand: readonly string[];
   env: Record<string, string | undefined>;
   version: string;
   /** The session that this process was started in, if any. */
-  around: () => EnclosingSession | null;
+  enclosingSession: () => EnclosingSession | null;
   /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */
   stdin: {
     isTty: boolean;
@@ -68,9 +68,9 @@ export type CommandContext = {
     raw: (watch: RawWatch) => Promise<RawTerminal>;
   };
   /** While this runs, the terminal is another program's: its Ctrl+C is not ours. */
-  lend: <T>(act: () => Promise<T>) => Promise<T>;
+  lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
   /** Stops us and all of our job, until the shell lets us go on. */
-  toShell: () => Promise<void>;
+  suspend: () => Promise<void>;
   out: TextOutput;
   err: TextOutput;
   /** Called with the first Ctrl-C or SIGTERM; the second one leaves at once. */

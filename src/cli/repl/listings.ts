@@ -15,9 +15,9 @@ export function positionsText(places: readonly TreePosition[], screen: TextOutpu
     style.dim(place.node === null ? "(root)" : shortId(place.node)),
     place.isOurs ? style.green("[current]") : "",
     place.session === null ? "" : style.cyan(sessionLabel(place.session)),
-    place.saying === null
+    place.excerpt === null
       ? style.dim(`${arrow}${place.isOurs ? "(you are here)" : "(continues from here)"}`)
-      : `${arrow}"${oneLine(place.saying, 200)}"`,
+      : `${arrow}"${oneLine(place.excerpt, 200)}"`,
   ]);
   return tableText(rows, { columns: [{ align: "right" }, {}, {}, {}, {}], width: screen.columns });
 }

@@ -60,22 +60,22 @@ describe("branches", () => {
     const found = branchesOf(view([...line, node("u3", "a2", "user", "instead")], main, fork), fork);
     expect(found?.at?.id).toBe("a2");
     expect(found?.places).toEqual([
-      { node: "u3", session: fork, isOurs: true, saying: "instead" },
-      { node: "a2", session: main, isOurs: false, saying: null },
+      { node: "u3", session: fork, isOurs: true, excerpt: "instead" },
+      { node: "a2", session: main, isOurs: false, excerpt: null },
     ]);
   });
   test("after going back are here and what was said before, whose place is its end", () => {
     const main = session("main", "a1");
     expect(branchesOf(view(line, main), main)?.places).toEqual([
-      { node: "a1", session: main, isOurs: true, saying: null },
-      { node: "a2", session: null, isOurs: false, saying: "second" },
+      { node: "a1", session: main, isOurs: true, excerpt: null },
+      { node: "a2", session: null, isOurs: false, excerpt: "second" },
     ]);
   });
   test("may part before the first message", () => {
     const main = session("main", "x1");
     const found = branchesOf(view([...line, node("x1", null, "user", "anew")], main), main);
     expect(found?.at).toBeNull();
-    expect(found?.places.map((place) => place.saying)).toEqual(["anew", "first"]);
+    expect(found?.places.map((place) => place.excerpt)).toEqual(["anew", "first"]);
   });
 });
 

@@ -12,7 +12,7 @@ export type TreePosition = {
   session: Session | null;
   isOurs: boolean;
   /** What the branch says first, or the leaf last; null: it goes no further than the point it parts from. */
-  saying: string | null;
+  excerpt: string | null;
 };
 
 export function pathTo(view: TreeView, tip: string | null): Node[] {
@@ -51,10 +51,10 @@ export function branchesOf(view: TreeView, ours: Session): Branches | null {
     const resting = view.sessions.filter((session) => session.tip === node);
     const onward = children.get(node) ?? [];
     if (resting.length + onward.length < 2) continue;
-    const rests = resting.map((session): TreePosition => ({ node, session, isOurs: session.id === ours.id, saying: null }));
+    const rests = resting.map((session): TreePosition => ({ node, session, isOurs: session.id === ours.id, excerpt: null }));
     const goes = onward.map((child): TreePosition => {
       const end = endOf(view, children, child);
-      return { ...end, isOurs: onPath.has(child.id), saying: nodeExcerpt(child) };
+      return { ...end, isOurs: onPath.has(child.id), excerpt: nodeExcerpt(child) };
     });
     return { at, places: [...goes, ...rests].sort((a, b) => Number(b.isOurs) - Number(a.isOurs)) };
   }
@@ -70,7 +70,7 @@ export function leavesOf(view: TreeView, ours: Session | null): TreePosition[] {
     .map((node) => {
       const resting = view.sessions.filter((session) => session.tip === node.id);
       const own = resting.find((session) => session.id === ours?.id);
-      return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, saying: nodeExcerpt(node) };
+      return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, excerpt: nodeExcerpt(node) };
     });
 }
 

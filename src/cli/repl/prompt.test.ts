@@ -29,8 +29,8 @@ describe("an entry", () => {
   });
   test("is dropped by Ctrl-C; an empty one asks to stop or to leave", () => {
     expect(typed("abc\x03")).toMatchObject({ wish: "stop", prompt: { line: { text: "" } } });
-    expect(typed("\x03").wish).toBe("stop");
-    expect(typed("\x04").wish).toBe("leave");
+    expect(typed("\x03").action).toBe("stop");
+    expect(typed("\x04").action).toBe("leave");
     expect(typed("ab\x01\x04").prompt.line.text).toBe("b");
   });
   test("comes from history with the arrows, and the draft comes back", () => {

@@ -12,7 +12,7 @@ export type Prompt = {
 };
 
 export type PromptAction = "complete" | "stop" | "leave" | "clear" | "suspend";
-export type KeyResult = { prompt: Prompt; entered?: string; wish?: PromptAction };
+export type KeyResult = { prompt: Prompt; entered?: string; action?: PromptAction };
 
 export function freshPrompt(history: readonly string[]): Prompt {
   return { line: emptyEditLine, history, at: history.length, draft: emptyEditLine };
@@ -32,14 +32,14 @@ export function press(prompt: Prompt, key: Key): KeyResult {
     case "down":
       return upOrDown(prompt, key.name === "up" ? -1 : 1);
     case "tab":
-      return { prompt, wish: "complete" };
+      return { prompt, action: "complete" };
     case "clear":
     case "suspend":
-      return { prompt, wish: key.name };
+      return { prompt, action: key.name };
     case "stop":
-      return line.text === "" ? { prompt, wish: "stop" } : { prompt: freshPrompt(prompt.history), wish: "stop" };
+      return line.text === "" ? { prompt, action: "stop" } : { prompt: freshPrompt(prompt.history), action: "stop" };
     case "leave":
-      return line.text === "" ? { prompt, wish: "leave" } : withLine(prompt, editActions.delete(line));
+      return line.text === "" ? { prompt, action: "leave" } : withLine(prompt, editActions.delete(line));
     default: {
       const edit: Edit | undefined = (editActions as Record<string, Edit>)[key.name];
       return edit === undefined ? { prompt } : withLine(prompt, edit(line));

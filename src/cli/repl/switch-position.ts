@@ -18,11 +18,11 @@ export async function findPosition(repl: Repl, wanted: string): Promise<TreePosi
   if (node !== undefined) {
     const resting = view?.sessions.filter((candidate) => candidate.tip === node.id) ?? [];
     const own = resting.find((candidate) => candidate.id === session?.id);
-    return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, saying: nodeExcerpt(node) };
+    return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, excerpt: nodeExcerpt(node) };
   }
   try {
     const found = await api.session.find({ wanted, directory });
-    return { node: found.tip, session: found, isOurs: found.id === session?.id, saying: null };
+    return { node: found.tip, session: found, isOurs: found.id === session?.id, excerpt: null };
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
     throw new Fault("node-unknown", `no node of this tree and no session is named "${wanted}"`, {

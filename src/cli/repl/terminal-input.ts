@@ -108,7 +108,7 @@ export class TerminalInput implements Input {
 
   async #take(reading: OpenPrompt, key: Key): Promise<void> {
     const hadText = reading.prompt.line.text !== "";
-    const { prompt, entered, wish } = press(reading.prompt, key);
+    const { prompt, entered, action: wish } = press(reading.prompt, key);
     if (entered !== undefined) return this.#finish(reading, entered);
     if (wish === "leave" || (wish === "stop" && !hadText && reading.warned)) return this.#finish(reading, null);
     reading.warned = reading.isAnswer || (wish === "stop" && !hadText);

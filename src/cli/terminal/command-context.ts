@@ -12,11 +12,11 @@ export type CommandContextDeps = {
   project: string;
   projectOf: (directory: string) => string;
   state: string;
-  self: readonly string[];
+  selfCommand: readonly string[];
   api: (overrides: AppOverrides) => Promise<Api>;
-  around: () => EnclosingSession | null;
+  enclosingSession: () => EnclosingSession | null;
   /** Leaves now: the second Ctrl-C. */
-  leave: (code: number) => never;
+  exit: (code: number) => never;
 };
 
 export function createCommandContext(parts: CommandContextDeps): CommandContext {
@@ -25,7 +25,7 @@ export function createCommandContext(parts: CommandContextDeps): CommandContext 
   let stops = 0;
   let lent = 0;
   const stopBy = (signal: "SIGINT" | "SIGTERM") => {
-    if (stop === null || stops++ > 0) parts.leave(signal === "SIGINT" ? 130 : 143);
+    if (stop === null || stops++ > 0) parts.exit(signal === "SIGINT" ? 130 : 143);
     stop(signal);
   };
   process.on("SIGINT", () => (lent > 0 ? undefined : stopBy("SIGINT")));
@@ -37,10 +37,10 @@ export function createCommandContext(parts: CommandContextDeps): CommandContext 
     project: parts.project,
     projectOf: parts.projectOf,
     state: parts.state,
-    self: parts.self,
+    selfCommand: parts.selfCommand,
     env,
     version: parts.version,
-    around: parts.around,
+    enclosingSession: parts.enclosingSession,
     stdin: {
       isTty: isTerminal(0),
       text: readStdin,
@@ -49,7 +49,7 @@ export function createCommandContext(parts: CommandContextDeps): CommandContext 
       },
       raw: async (watch) => (await import("./raw-terminal.ts")).rawTerminal(watch),
     },
-    async lend(act) {
+    async lendTerminal(act) {
       lent += 1;
       try {
         return await act();
@@ -57,7 +57,7 @@ export function createCommandContext(parts: CommandContextDeps): CommandContext 
         lent -= 1;
       }
     },
-    async toShell() {
+    async suspend() {
       process.kill(0, "SIGTSTP");
       await Bun.sleep(stopTakesMs);
     },

@@ -67,11 +67,11 @@ describe("a turn that waits", () => {
     const { api, session, store } = await createTestEngine(async function* (_input, context) {
       const [a, b] = [context.ask(wish("a")), context.ask(wish("b"))];
       await a;
-      states.push((await store.turnRows(null))[0]?.state);
+      states.push((await store.listTurns(null))[0]?.state);
       const [second] = await api.ask.list({ session: session.id });
       await api.ask.answer({ ask: second?.id as string, text: "yes" });
       await b;
-      states.push((await store.turnRows(null))[0]?.state);
+      states.push((await store.listTurns(null))[0]?.state);
       yield node(text("done"));
       yield ok;
     });

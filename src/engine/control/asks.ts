@@ -17,13 +17,13 @@ export async function askPerson(turn: RunningTurn, wish: AskRequest): Promise<As
     return { type: "later", ask: (await turn.recorder.openAsk({ ...wish, expiresAt: null })).id };
   const expiresAt = asks.limitMs === null ? null : Date.now() + asks.limitMs;
   const ask = await turn.recorder.openAsk({ ...wish, expiresAt });
-  const release = turn.deadline.hold();
+  const release = turn.deadline.holdIdle();
   try {
     const answer = (await waitForAnswer(turn, ask.id, asks.limitMs)) ?? (await expireAsk(turn, ask.id));
     return answer === null ? { type: "expired" } : { type: "answered", text: answer };
   } finally {
     release();
-    if (turn.asking.size === 0 && !turn.gate.isShut) await turn.recorder.setState("running");
+    if (turn.asking.size === 0 && !turn.gate.isPaused) await turn.recorder.setState("running");
   }
 }
 
@@ -49,7 +49,7 @@ async function waitForAnswer(turn: RunningTurn, ask: string, limitMs: number | n
   if (deadline.signal.aborted) stop();
   asking.set(ask, resolve);
   try {
-    if (!turn.gate.isShut) await recorder.setState("asking");
+    if (!turn.gate.isPaused) await recorder.setState("asking");
     // Whoever saw the question may have answered before anyone waited here.
     const { answer } = await store.findAsk(ask);
     return answer ?? (await promise);
@@ -73,13 +73,13 @@ export async function answerAsk(parts: EngineDeps, params: Parameters<Api["ask"]
   if (ask.closedAt !== null) throw new Fault("ask-closed", `the question ${params.ask} was closed before`);
   const answer = chosenOption(ask, params.text);
   return callOwner(parts, ask.session, {
-    here: async (turn) => {
+    local: async (turn) => {
       const closed = await turn.recorder.closeAsk(ask.id, { outcome: "answered", answer });
       turn.asking.get(ask.id)?.(answer);
       return closed;
     },
-    there: (api) => api.ask.answer({ ask: ask.id, text: answer }),
-    nowhere: () => withLease(parts, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
+    remote: (api) => api.ask.answer({ ask: ask.id, text: answer }),
+    idle: () => withLease(parts, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
   });
 }
 

@@ -38,7 +38,7 @@ async function heldBy(script: string, seenFrom: { namespace?: string } = {}) {
 
 function partsOf(store: Store): EngineDeps {
   const reach = () => Promise.reject(new Error("nobody listens"));
-  return { store: async () => store, live: new RunningTurns(), reach } as Partial<EngineDeps> as EngineDeps;
+  return { store: async () => store, running: new RunningTurns(), connect: reach } as Partial<EngineDeps> as EngineDeps;
 }
 
 async function faultOf(work: Promise<unknown>): Promise<Fault> {

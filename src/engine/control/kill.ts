@@ -52,7 +52,7 @@ async function turnHolder(store: Store, session: string, limits: KillTimeouts): 
 async function stoppedThere(parts: EngineDeps, session: string, holder: ActiveHolder, limits: KillTimeouts): Promise<boolean> {
   if (holder.socket === null) return false;
   try {
-    const api = await parts.reach(holder.socket);
+    const api = await parts.connect(holder.socket);
     try {
       await withTimeout(api.turn.cancel({ session }), holder, session, limits.askedMs);
       return await within(limits.askedMs, async () => (await (await parts.store()).holder(session)) === null);
@@ -66,7 +66,7 @@ async function stoppedThere(parts: EngineDeps, session: string, holder: ActiveHo
 
 /** Sessions that would end with it; those below the one that is meant don't count. */
 export async function otherSessionsOf(store: Store, { pid }: ActiveHolder, session: string): Promise<string[]> {
-  const rows = (await store.turnRows(null)).filter((row) => row.pid !== null && row.pid === pid);
+  const rows = (await store.listTurns(null)).filter((row) => row.pid !== null && row.pid === pid);
   const isBelow = (id: string | null): boolean =>
     id !== null && (id === session || isBelow(rows.find((row) => row.session.id === id)?.session.parentSession ?? null));
   return rows.map((row) => row.session.id).filter((id) => !isBelow(id));
@@ -80,7 +80,7 @@ function notAlone({ namedPid }: ActiveHolder, others: string[]): Fault {
 
 async function cancelled(parts: EngineDeps, session: string, limits: KillTimeouts): Promise<void> {
   const store = await parts.store();
-  parts.live.stop(session);
+  parts.running.stop(session);
   if (await within(limits.askedMs, async () => (await store.holder(session)) === null)) return;
   throw new Fault("session-busy", "the turn was told to stop and still runs");
 }

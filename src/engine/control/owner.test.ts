@@ -29,7 +29,7 @@ async function heldElsewhere() {
   const store = await openStore(at);
   onTestFinished(() => store.close());
   const silent = () => Promise.reject(new Fault("connection-lost", "nobody listens"));
-  const parts = { store: async () => store, live: new RunningTurns(), reach: silent } as Partial<EngineDeps> as EngineDeps;
+  const parts = { store: async () => store, running: new RunningTurns(), connect: silent } as Partial<EngineDeps> as EngineDeps;
   return { child, session: session.id, parts, holder: (await store.holder(session.id))!, held, lease };
 }
 
@@ -37,7 +37,7 @@ test("an owner that is stopped is said to be, at once, with what lets it go on",
   const { child, session, parts, holder } = await heldElsewhere();
   child.kill("SIGSTOP");
   while (!isStopped(child.pid)) await Bun.sleep(5);
-  const asked = connectToHolder({ ...parts, reach: () => Promise.reject(new Error("it was asked all the same")) }, session, holder);
+  const asked = connectToHolder({ ...parts, connect: () => Promise.reject(new Error("it was asked all the same")) }, session, holder);
   await expect(asked).rejects.toMatchObject({
     code: "owner-unreachable",
     message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be asked: it is stopped`),
@@ -62,30 +62,30 @@ test("an owner that takes a request and never answers is waited for only so long
 test("a turn that ends under whoever asks it is nobody's any more, not a lost lease", async () => {
   const { session, parts, held, lease } = await heldElsewhere();
   await held.release(lease);
-  const ended = parts.live.begin({ lease } as Partial<RunningTurn> as RunningTurn);
+  const ended = parts.running.begin({ lease } as Partial<RunningTurn> as RunningTurn);
   const asked = callOwner(parts, session, {
-    here: () => {
+    local: () => {
       setTimeout(ended, 20);
       throw new Fault("lease-lost", "it was given up");
     },
-    there: async () => "there",
-    nowhere: () => "nowhere",
+    remote: async () => "there",
+    idle: () => "nowhere",
   });
   expect(await asked).toBe("nowhere");
 });
 
 test("an owner that ends before it is asked, or before it answers what may be asked again, is nobody", async () => {
   const { session, parts, held, lease } = await heldElsewhere();
-  const ways = { here: () => "here", there: async () => "there", nowhere: () => "nowhere" };
+  const ways = { local: () => "here", remote: async () => "there", idle: () => "nowhere" };
   const givenUp = async () => {
     await held.release(lease);
     throw new Fault("connection-lost", "it ends");
   };
   const deaf = { ...parts, reach: async () => ({ close: async () => {} }) as Partial<Api> as Api };
   await expect(
-    callOwner(deaf, session, { ...ways, there: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
+    callOwner(deaf, session, { ...ways, remote: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
   ).rejects.toMatchObject({ code: "owner-unreachable" });
-  expect(await callOwner(deaf, session, { ...ways, there: givenUp, mayRepeat: true })).toBe("nowhere");
+  expect(await callOwner(deaf, session, { ...ways, remote: givenUp, mayRepeat: true })).toBe("nowhere");
   const again = await heldElsewhere();
   const ending = { ...again.parts, reach: () => again.held.release(again.lease).then(() => Promise.reject(new Error("nobody listens"))) };
   expect(await callOwner(ending, again.session, ways)).toBe("nowhere");
@@ -133,5 +133,5 @@ test("a turn that could not begin takes nothing from the one that runs", () => {
   const turns = [1, 2].map((epoch) => ({ lease: { session: "s", epoch } }) as Partial<RunningTurn> as RunningTurn);
   const [earlier] = turns.map((each) => live.begin(each));
   earlier!();
-  expect(live.of("s")).toBe(turns[1]);
+  expect(live.get("s")).toBe(turns[1]);
 });

@@ -8,9 +8,9 @@ import type { EngineDeps } from "../engine.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
 
 export type OwnerActions<T> = {
-  here: (turn: RunningTurn) => T | Promise<T>;
-  there: (api: Api, holder: ActiveHolder) => Promise<T>;
-  nowhere: () => T | Promise<T>;
+  local: (turn: RunningTurn) => T | Promise<T>;
+  remote: (api: Api, holder: ActiveHolder) => Promise<T>;
+  idle: () => T | Promise<T>;
   /** Whether asking a second time does no harm, where it is not known if the first was heard. */
   mayRepeat?: boolean;
 };
@@ -19,7 +19,7 @@ export async function callOwner<T>(parts: EngineDeps, session: string, ways: Own
   const turn = await turnHere(parts, session);
   if (turn !== undefined) {
     try {
-      return await ways.here(turn);
+      return await ways.local(turn);
     } catch (error) {
       // It has just ended: whoever comes after it is asked, or nobody.
       if (!(error instanceof Fault && error.code === "lease-lost") || !(await isOver(parts, turn))) throw error;
@@ -27,11 +27,11 @@ export async function callOwner<T>(parts: EngineDeps, session: string, ways: Own
     }
   }
   const holder = await (await parts.store()).holder(session);
-  if (holder === null || holder.pid === process.pid) return ways.nowhere();
+  if (holder === null || holder.pid === process.pid) return ways.idle();
   let api: Api | null = null;
   try {
     api = await connectToHolder(parts, session, holder);
-    return await withTimeout(ways.there(api, holder), holder, session);
+    return await withTimeout(ways.remote(api, holder), holder, session);
   } catch (error) {
     const isUnreachable = error instanceof Fault && error.code === "owner-unreachable";
     if (!isUnreachable || (api !== null && ways.mayRepeat !== true) || !(await isGone(parts, session, holder))) throw error;
@@ -51,8 +51,8 @@ const endMs = 1_000;
 /** A turn gives its session up a moment before it is gone. */
 async function isOver(parts: EngineDeps, turn: RunningTurn): Promise<boolean> {
   const giveUpAt = performance.now() + endMs;
-  while (parts.live.of(turn.lease.session) === turn && performance.now() < giveUpAt) await Bun.sleep(5);
-  return parts.live.of(turn.lease.session) !== turn;
+  while (parts.running.get(turn.lease.session) === turn && performance.now() < giveUpAt) await Bun.sleep(5);
+  return parts.running.get(turn.lease.session) !== turn;
 }
 
 /**
@@ -62,9 +62,9 @@ async function isOver(parts: EngineDeps, turn: RunningTurn): Promise<boolean> {
 async function turnHere(parts: EngineDeps, session: string): Promise<RunningTurn | undefined> {
   const giveUpAt = performance.now() + beginMs;
   for (;;) {
-    const turn = parts.live.of(session);
+    const turn = parts.running.get(session);
     if (turn !== undefined || performance.now() >= giveUpAt) return turn;
-    if (!parts.live.isExpected(session) && (await (await parts.store()).holder(session))?.pid !== process.pid) return undefined;
+    if (!parts.running.isExpected(session) && (await (await parts.store()).holder(session))?.pid !== process.pid) return undefined;
     await Bun.sleep(5);
   }
 }
@@ -81,7 +81,7 @@ export async function connectToHolder(parts: EngineDeps, session: string, holder
   const giveUpAt = performance.now() + patienceMs;
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
     try {
-      return await parts.reach(socket);
+      return await parts.connect(socket);
     } catch (error) {
       if ((await isGone(parts, session, holder)) || performance.now() >= giveUpAt) throw unreachable(holder, session, messageOf(error));
     }

@@ -43,7 +43,7 @@ test("an agent that stands still is asked for nothing more, and goes on where it
 test("no limit of time passes while a turn stands still, and a stop ends it all the same", async () => {
   const seen: string[] = [];
   const { api, session, run } = await createTestEngine(async function* (_input, context: TurnContext) {
-    context.pausable({ stop: () => void seen.push("stop"), go: () => void seen.push("go") });
+    context.registerPausable({ pause: () => void seen.push("stop"), resume: () => void seen.push("go") });
     yield delta("begun");
     if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
     yield { type: "end", end: { status: "cancelled" } };

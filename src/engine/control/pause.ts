@@ -16,13 +16,13 @@ export async function pauseTurn(parts: EngineDeps, session: string, { force }: {
   if (holder !== null && isHolderStopped(holder)) return { session, state: "paused", pid: holder.pid };
   if (holder !== null && force) return stopProcess(parts, session, holder);
   return callOwner(parts, session, {
-    here: async (turn) => {
-      turn.gate.shut();
+    local: async (turn) => {
+      turn.gate.pause();
       await tellStates(parts);
       return reportOf(parts, turn);
     },
-    there: (api) => api.turn.pause({ session, force: false }),
-    nowhere: () => ({ session, state: "not-running", pid: null }),
+    remote: (api) => api.turn.pause({ session, force: false }),
+    idle: () => ({ session, state: "not-running", pid: null }),
     mayRepeat: true,
   });
 }
@@ -34,13 +34,13 @@ export async function resumeTurn(parts: EngineDeps, session: string): Promise<Pa
     if (!(await isPaused(parts, session))) return { session, state: "running", pid: holder.pid };
   }
   return callOwner(parts, session, {
-    here: async (turn) => {
-      turn.gate.open();
+    local: async (turn) => {
+      turn.gate.resume();
       await tellStates(parts);
       return reportOf(parts, turn);
     },
-    there: (api) => api.turn.resume({ session }),
-    nowhere: () => ({ session, state: "not-running", pid: null }),
+    remote: (api) => api.turn.resume({ session }),
+    idle: () => ({ session, state: "not-running", pid: null }),
     mayRepeat: true,
   });
 }
@@ -50,14 +50,14 @@ const told = new WeakSet<RunningTurn>();
 
 /** Turns below one that stands still do so too, and whoever lists or watches them is told. */
 async function tellStates(parts: EngineDeps): Promise<void> {
-  for (const turn of parts.live.all()) {
+  for (const turn of parts.running.all()) {
     const { gate, recorder, asking } = turn;
-    if (gate.isShut === told.has(turn)) continue;
-    if (gate.isShut) told.add(turn);
+    if (gate.isPaused === told.has(turn)) continue;
+    if (gate.isPaused) told.add(turn);
     else told.delete(turn);
-    recorder.pass({ type: gate.isShut ? "turn.paused" : "turn.resumed" });
+    recorder.publishTransient({ type: gate.isPaused ? "turn.paused" : "turn.resumed" });
     try {
-      await recorder.setState(gate.isShut ? "paused" : asking.size > 0 ? "asking" : "running");
+      await recorder.setState(gate.isPaused ? "paused" : asking.size > 0 ? "asking" : "running");
     } catch (error) {
       if (!(error instanceof Fault && error.code === "lease-lost")) throw error; // it has just ended
     }
@@ -66,17 +66,17 @@ async function tellStates(parts: EngineDeps): Promise<void> {
 
 /** It may have ended or been stopped meanwhile. */
 function reportOf(parts: EngineDeps, { lease: { session }, gate, deadline }: RunningTurn): PauseReport {
-  if (parts.live.of(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
-  return { session, state: gate.isShut ? "paused" : "running", pid: process.pid };
+  if (parts.running.get(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
+  return { session, state: gate.isPaused ? "paused" : "running", pid: process.pid };
 }
 
 /** Null when this process runs the session, or nobody does. */
 async function otherHolder(parts: EngineDeps, session: string): Promise<ActiveHolder | null> {
-  return parts.live.of(session) === undefined ? (await parts.store()).holder(session) : null;
+  return parts.running.get(session) === undefined ? (await parts.store()).holder(session) : null;
 }
 
 async function isPaused(parts: EngineDeps, session: string): Promise<boolean> {
-  const rows = await (await parts.store()).turnRows(null);
+  const rows = await (await parts.store()).listTurns(null);
   return rows.some((row) => row.session.id === session && row.state === "paused");
 }
 

@@ -8,14 +8,14 @@ import { withLease } from "../tree/tree-ops.ts";
 export async function steer(parts: EngineDeps, { session, text }: { session: string; text: string }): Promise<QueuedInput> {
   if (text.trim() === "") throw new Fault("usage", "the message is empty");
   return callOwner(parts, session, {
-    here: (turn) => {
+    local: (turn) => {
       if (turn.params.steerable) return turn.recorder.queueInput(text);
       throw new Fault("usage", "this session takes no messages while it runs", {
         hint: "a sub-session does when it is spawned attachable",
       });
     },
-    there: (api) => api.turn.steer({ session, text }),
-    nowhere: () => {
+    remote: (api) => api.turn.steer({ session, text }),
+    idle: () => {
       throw new Fault("usage", "nothing runs in this session", { hint: `skein run --resume ${session} "message"` });
     },
   });
@@ -24,8 +24,8 @@ export async function steer(parts: EngineDeps, { session, text }: { session: str
 /** Null when it does not wait any more. What a turn left behind waits for the next one. */
 export async function takeBack(parts: EngineDeps, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
   return callOwner(parts, session, {
-    here: (turn) => turn.recorder.dropInput(input),
-    there: (api) => api.turn.takeBack({ session, input }),
-    nowhere: () => withLease(parts, session, async (_store, recorder) => recorder.dropInput(input)),
+    local: (turn) => turn.recorder.dropInput(input),
+    remote: (api) => api.turn.takeBack({ session, input }),
+    idle: () => withLease(parts, session, async (_store, recorder) => recorder.dropInput(input)),
   });
 }

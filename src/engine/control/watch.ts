@@ -22,12 +22,12 @@ async function* watching(parts: EngineDeps, { session, afterSeq, until }: Watch,
   let leave = (): void => {};
   left.addEventListener("abort", () => leave(), { once: true });
   while (!left.aborted) {
-    const { tail, ...watch } = parts.live.watch(session);
+    const { tail, ...watch } = parts.running.watch(session);
     ({ leave } = watch);
     try {
       for (const event of await store.events(session, told.seq)) yield markSent(told, event);
       if (until === "now") return;
-      if (parts.live.of(session) !== undefined) {
+      if (parts.running.get(session) !== undefined) {
         yield* draftsOf(parts, session, told);
         // Until the turn ends, or the reader was too slow: then the store knows what it missed.
         for (let isOver = false; !isOver;) {
@@ -39,7 +39,7 @@ async function* watching(parts: EngineDeps, { session, afterSeq, until }: Watch,
       }
       const holder = await store.holder(session);
       if (holder !== null && holder.pid !== process.pid) yield* watchThere(parts, session, holder, told, left);
-      const isResting = holder === null && !parts.live.isExpected(session);
+      const isResting = holder === null && !parts.running.isExpected(session);
       if (isResting && until === "idle" && (await store.events(session, told.seq)).length === 0) return;
       await Promise.race([Bun.sleep(isResting ? idleMs : 10), tail.arrived()]);
     } finally {
@@ -90,13 +90,13 @@ async function* watchThere(
 
 /** Whoever comes late is told once what is streaming, and that the turn stands still. */
 function* draftsOf(parts: EngineDeps, session: string, told: SentPosition): Generator<TransientEvent> {
-  const turn = parts.live.of(session);
+  const turn = parts.running.get(session);
   const { seq, n, drafts } = turn?.recorder.drafts() ?? { ...told, drafts: [] };
   // Something lasting came meanwhile: the tail has it, and all that followed.
   if (turn === undefined || seq !== told.seq) return;
   told.n = n;
   const head = { seq, n, sessionId: session, turnId: turn.recorder.turn, at: Date.now() };
-  const isShut = turn.gate.isShut;
+  const isShut = turn.gate.isPaused;
   for (const { key, text } of drafts) yield { ...head, type: "draft.shown", key, text };
   if (isShut) yield { ...head, type: "turn.paused" };
 }

@@ -19,7 +19,7 @@ export async function describeSession(parts: EngineDeps, turns: TurnStarter, par
   const wish = JSON.stringify([params.model, params.instructions]);
   const kept = params.anew ? null : await store.description(session.id, wish);
   if (kept !== null) return JSON.parse(kept) as Description;
-  const stamp = await store.stampOf(session.id);
+  const stamp = await store.sessionStamp(session.id);
   const path = session.tip === null ? [] : await store.path(session.tip);
   const facts = await readSessionFacts(parts, store, session, path);
   const written = path.length === 0 ? "nothing was said in it yet" : await proseOf(parts, turns, session, path, facts.sessionType, params);
@@ -47,7 +47,7 @@ async function proseOf(
   }
   try {
     const prompt = await parts.history.briefed(path, taskOf(type, params.instructions));
-    params.signal?.addEventListener("abort", () => parts.live.stop(child.id), { once: true });
+    params.signal?.addEventListener("abort", () => parts.running.stop(child.id), { once: true });
     const answer = await answerOf(turns, child.id, { prompt, schema: schemaOf(type, params.instructions), limitMs: params.limitMs });
     return typeof answer === "string" ? answer : readProse(answer.json, parts.history.redact);
   } catch (error) {

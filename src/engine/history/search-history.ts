@@ -87,12 +87,12 @@ async function notShownBefore(
   ranked: [string, HistoryMatch][],
 ): Promise<{ shown: HistoryMatch[]; hidden: number }> {
   const since = Date.now() - hiddenForMs;
-  const told = asker === null || !parts.hasStore() ? new Set<string>() : await (await parts.store()).toldTo(asker, since);
+  const told = asker === null || !parts.hasStore() ? new Set<string>() : await (await parts.store()).shownHits(asker, since);
   const fresh = ranked.filter(([key]) => !told.has(key));
   const shown = fresh.slice(0, limit);
   if (asker !== null && shown.length > 0) {
     const store = await parts.store();
-    await store.noteTold(
+    await store.recordShownHits(
       asker,
       shown.map(([key]) => key),
       since,

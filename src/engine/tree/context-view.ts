@@ -8,7 +8,7 @@ export async function renderContext(parts: EngineDeps, params: { session: string
   const session = await store.findSession(params.session, null);
   const node = params.node ?? session.tip;
   const path = node === null ? [] : await store.path(node);
-  const settings = await parts.rows.config.values();
+  const settings = await parts.methods.config.values();
   const preview = await findAgent(parts, session.agent).preview({
     session: session.id,
     path,

@@ -15,7 +15,7 @@ import { openTranscript } from "../turn/transcripts.ts";
 export async function importTranscript(parts: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
   const read = await parts.readTranscript(params.from, params.format);
   const store = await parts.store();
-  const { known, tree } = await store.knownNodes(read.nodes.map((node) => node.id));
+  const { known, tree } = await store.storedNodes(read.nodes.map((node) => node.id));
   await refuseLoose(store, read, known);
   const fresh = read.nodes.filter((node) => !known.has(node.id));
   const sessions = await sessionsFor(parts, store, read, params, tree);

@@ -101,7 +101,7 @@ export async function withLease<T>(parts: EngineDeps, id: string, act: (store: S
   let transcript = null;
   try {
     transcript = await openTranscript(parts, store, session);
-    const recorder = new Recorder(store, lease, transcript, (event) => parts.live.publish(event));
+    const recorder = new Recorder(store, lease, transcript, (event) => parts.running.publish(event));
     await recover(store, recorder, id);
     return await act(store, recorder);
   } finally {

@@ -116,7 +116,7 @@ describe("many at once", () => {
       const turn = root({ maxTokens: 1000 });
       let total = 0;
       const work = async (): Promise<void> => {
-        const own = turn.below(drawer());
+        const own = turn.openSubAccount(drawer());
         for (;;) {
           const tokens = random(200);
           const room = await own.reserve({ tokens, costUsd: 0 });
@@ -147,7 +147,7 @@ describe("many at once", () => {
     const turn = root({ maxTokens: 100 });
     const running = await granted(turn, 90);
     const leaving = drawer();
-    const child = turn.below(leaving);
+    const child = turn.openSubAccount(leaving);
     const waiting = child.reserve({ tokens: 90, costUsd: 0 });
     const next = turn.reserve({ tokens: 20, costUsd: 0 });
     leaving.abort();
@@ -163,7 +163,7 @@ describe("when it is used up", () => {
   test("what runs below is stopped, but not before its last request is counted", async () => {
     const turn = root({ maxTokens: 100 });
     const [asking, working] = [drawer(), drawer()];
-    const [child, other] = [turn.below(asking), turn.below(working)];
+    const [child, other] = [turn.openSubAccount(asking), turn.openSubAccount(working)];
     const last = await granted(child, 40);
     (await granted(other, 40))(used(100));
     expect(await other.reserve({ tokens: 1, costUsd: 0 })).toMatchObject({ limit: "tokens" });
@@ -177,7 +177,7 @@ describe("when it is used up", () => {
   test("the turn above is stopped only when all below it have come back", async () => {
     const above = drawer();
     const turn = openBudgetAccount({ ...open, maxTokens: 10 }, above);
-    const child = turn.below(drawer());
+    const child = turn.openSubAccount(drawer());
     (await granted(child))(used(10));
     await child.reserve({ tokens: 1, costUsd: 0 });
     await Bun.sleep(1100);
@@ -189,18 +189,18 @@ describe("when it is used up", () => {
 
   test("no sub-session begins any more", async () => {
     const turn = root({ maxTokens: 10 });
-    expect(turn.takeChild()).toBeNull();
+    expect(turn.takeSubSession()).toBeNull();
     (await granted(turn))(used(10));
-    expect(turn.takeChild()).toMatchObject({ limit: "tokens" });
+    expect(turn.takeSubSession()).toMatchObject({ limit: "tokens" });
     turn.leave();
   });
 });
 
 test("sub-sessions are counted over the whole run, and a refused one ends nothing", async () => {
   const turn = root({ maxChildren: 2 });
-  expect([turn.takeChild(), turn.left().children]).toEqual([null, 1]);
-  expect([turn.takeChild(), turn.left().children]).toEqual([null, 0]);
-  expect(turn.takeChild()).toMatchObject({ limit: "children", message: "the budget of 2 sub-sessions is used up" });
+  expect([turn.takeSubSession(), turn.left().children]).toEqual([null, 1]);
+  expect([turn.takeSubSession(), turn.left().children]).toEqual([null, 0]);
+  expect(turn.takeSubSession()).toMatchObject({ limit: "children", message: "the budget of 2 sub-sessions is used up" });
   expect(await turn.reserve({ tokens: 1, costUsd: 0 })).toBeFunction();
   turn.leave();
 });

@@ -49,7 +49,7 @@ class Budget {
     this.#used.costUsd += spent.costUsd ?? 0;
   }
 
-  takeChild(): TurnError | null {
+  takeSubSession(): TurnError | null {
     const { maxChildren } = this.#limits;
     const over = this.over ?? this.reached();
     if (over !== null) return over;
@@ -60,7 +60,7 @@ class Budget {
   }
 
   /** One that was taken and did not begin. */
-  giveChildBack(): void {
+  returnSubSession(): void {
     this.#used.children -= 1;
   }
 
@@ -136,7 +136,7 @@ export class BudgetAccount {
     above?.begin();
   }
 
-  below(drawer: BudgetUser): BudgetAccount {
+  openSubAccount(drawer: BudgetUser): BudgetAccount {
     return new BudgetAccount(this.#budget, this, drawer);
   }
 
@@ -150,12 +150,12 @@ export class BudgetAccount {
     return this.#budget.over ?? this.#budget.reached();
   }
 
-  takeChild(): TurnError | null {
-    return this.#budget.takeChild();
+  takeSubSession(): TurnError | null {
+    return this.#budget.takeSubSession();
   }
 
-  giveChildBack(): void {
-    this.#budget.giveChildBack();
+  returnSubSession(): void {
+    this.#budget.returnSubSession();
   }
 
   left(): RemainingBudget {

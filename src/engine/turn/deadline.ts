@@ -8,10 +8,10 @@ export type Deadline = {
   /** Something happened: the idle clock starts again. */
   touch: () => void;
   /** The idle clock stands still until what this gives back is called: a sub-session has a clock of its own. */
-  hold: () => () => void;
+  holdIdle: () => () => void;
   /** Both clocks stand still. */
-  stop: () => void;
-  go: () => void;
+  pause: () => void;
+  resume: () => void;
   cancel: () => void;
   /** Something else than time or a person ends it. */
   end: (why: TurnError) => void;
@@ -53,17 +53,17 @@ export function createDeadline(limits: { timeoutMs: number | null; idleMs: numbe
   return {
     signal: controller.signal,
     touch: idle.touch,
-    hold: idle.hold,
-    stop() {
+    holdIdle: idle.hold,
+    pause() {
       if (release !== null) return;
       release = idle.hold();
-      total.stop();
+      total.pause();
     },
-    go() {
+    resume() {
       if (release === null) return;
       release();
       release = null;
-      total.go();
+      total.resume();
     },
     cancel,
     end,

@@ -25,16 +25,16 @@ export function createDelegate(parent: TurnExecution): {
   let all = zeroSpent;
 
   async function delegate(request: DelegateRequest): Promise<DelegateResult> {
-    const { account, deadline, place, session, recorder } = parent;
+    const { account, deadline, scope: place, session, recorder } = parent;
     const policy = withWorkspace(narrowPolicy(parent.params.policy, request.sandbox, session), request);
     const role = request.role === null ? null : await findRole(parent.parts, request.role, session.directory);
-    const over = account.takeChild();
+    const over = account.takeSubSession();
     if (over !== null) throw new Fault("usage", over.message, { cause: over });
     const child = await subSessionFor(parent, request, policy, role).catch((error: unknown) => {
-      account.giveChildBack();
+      account.returnSubSession();
       throw error;
     });
-    recorder.pass({
+    recorder.publishTransient({
       type: "session.spawned",
       call: request.call,
       session: child.id,
@@ -48,17 +48,17 @@ export function createDelegate(parent: TurnExecution): {
       if (event.type === "node.added" && request.command !== undefined) exit = exitOf(event.node);
       if ("n" in event) request.onEvent(event);
     };
-    const release = deadline.hold();
+    const release = deadline.holdIdle();
     try {
       const below = {
-        outer: request.signal,
-        above: account,
+        parentSignal: request.signal,
+        parentAccount: account,
         root: place.root ?? session.id,
         gate: parent.live.gate,
-        told: place.told,
+        shownWarnings: place.shownWarnings,
         ...(request.team === undefined ? {} : { team: request.team }),
       };
-      const { turn, answer, session: ended } = await parent.runBelow(startOf(parent, request, child, policy, role), watch, below);
+      const { turn, answer, session: ended } = await parent.runSubTurn(startOf(parent, request, child, policy, role), watch, below);
       return {
         session: child.id,
         status: turn.status ?? "broken",
@@ -136,7 +136,7 @@ function startOf(
   policy: Policy,
   role: Role | null,
 ): TurnRequest {
-  const { as: _parents, role: _wish, fromQueue: _waited, ...own } = params;
+  const { appliedRole: _parents, role: _wish, fromQueue: _waited, ...own } = params;
   const said = request.role === null || role !== null ? null : freeTextRolePrompt(request.role);
   const start: TurnRequest = {
     ...own,

@@ -39,8 +39,8 @@ export class Recorder {
     return { turn: this.#show(written), native: written.native };
   }
 
-  async noteNative(nativeId: string): Promise<void> {
-    await this.#store.noteNative(this.#lease, this.turn, nativeId);
+  async recordNativeId(nativeId: string): Promise<void> {
+    await this.#store.recordNativeId(this.#lease, this.turn, nativeId);
   }
 
   async openAsk(wish: AskRequest & { expiresAt: number | null }): Promise<Ask> {
@@ -80,7 +80,7 @@ export class Recorder {
     return this.#show(written);
   }
 
-  pass(body: TransientEventBody): void {
+  publishTransient(body: TransientEventBody): void {
     this.#drafts?.note(body);
     this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.turn, at: Date.now(), ...body });
   }
@@ -113,7 +113,7 @@ export class Recorder {
         this.#unwritten.shift();
       }
     } catch (error) {
-      if (!isTold) this.pass({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
+      if (!isTold) this.publishTransient({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
     }
   }
 }

@@ -82,7 +82,7 @@ export function roleModel(role: Role, agent: string | null): string | null {
  * What the agent is told besides what the turn says. A sub-session is told its own role, never that of its parent. Only a
  * member of a team has an environment of its own, which names the places to share.
  */
-export function roleInstructions({ appendSystem, as: role, env }: Pick<TurnRequest, "appendSystem" | "as" | "env">): string | null {
+export function roleInstructions({ appendSystem, appliedRole: role, env }: Pick<TurnRequest, "appendSystem" | "appliedRole" | "env">): string | null {
   return role === undefined ? appendSystem : joinInstructions(appendSystem, rolePrompt(role, env === undefined ? "alone" : "in-team"));
 }
 

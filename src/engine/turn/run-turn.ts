@@ -27,20 +27,20 @@ import { settleAsks } from "./settle-asks.ts";
 import { openTranscript } from "./transcripts.ts";
 
 /** The prompt may be the oldest message that waits for the session; a role has been put on it. */
-export type TurnRequest = TurnStartParams & { fromQueue?: string; as?: Role; env?: Readonly<Record<string, string>> };
+export type TurnRequest = TurnStartParams & { fromQueue?: string; appliedRole?: Role; env?: Readonly<Record<string, string>> };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
 /** Where a turn stands: what stops it, and what it draws on, when it is a sub-session's. */
 export type TurnScope = {
-  outer: AbortSignal;
+  parentSignal: AbortSignal;
   /** The account of the turn above; null at the top. */
-  above: BudgetAccount | null;
+  parentAccount: BudgetAccount | null;
   /** The topmost session of the run; null when this turn is its own. */
   root: string | null;
   /** Shut when the turn above stands still; null at the top. */
   gate: PauseGate | null;
-  told: ShownWarnings;
+  shownWarnings: ShownWarnings;
   /** For a member of a team. */
   team?: TeamMailPort;
 };
@@ -70,7 +70,7 @@ export async function runTurnAndQueue(
 }
 
 async function runTurn(parts: EngineDeps, params: TurnRequest, publish: (event: Event) => void, place: TurnScope): Promise<EndedTurn> {
-  if (place.root === null) refuseNesting(parts.around());
+  if (place.root === null) refuseNesting(parts.enclosingSession());
   const store = await parts.store();
   const { session, agent, model } = await resolveAgent(parts, store, params);
   // One that was named was asked before; only the session or the turn knew this one.
@@ -79,24 +79,24 @@ async function runTurn(parts: EngineDeps, params: TurnRequest, publish: (event: 
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
-  const deadline = createDeadline(params, place.outer);
+  const deadline = createDeadline(params, place.parentSignal);
   const drawer = { signal: deadline.signal, stop: deadline.end };
-  const account = place.above?.below(drawer) ?? openBudgetAccount(params.limits, drawer);
+  const account = place.parentAccount?.openSubAccount(drawer) ?? openBudgetAccount(params.limits, drawer);
   const gate = new PauseGate();
   deadline.signal.addEventListener("abort", () => gate.release());
   const { gate: above } = place;
-  const leaveGate = [above?.add({ stop: () => gate.shut(above), go: () => gate.open(above) }), gate.add(deadline)];
+  const leaveGate = [above?.add({ pause: () => gate.pause(above), resume: () => gate.resume(above) }), gate.add(deadline)];
   let transcript = null;
   let leave = (): void => {};
   try {
     transcript = await openTranscript(parts, store, { ...session, model: session.model ?? model });
     const tell = (event: Event): void => {
-      parts.live.publish(event);
+      parts.running.publish(event);
       publish(event);
     };
     const recorder = new Recorder(store, lease, transcript, tell);
     const live: RunningTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
-    leave = parts.live.begin(live);
+    leave = parts.running.begin(live);
     await recover(store, recorder, session.id);
     const isGoingOn = params.prompt === null && !hasNoPrompt(params);
     const answers = await settleAsks(store, recorder, session.id, isGoingOn ? "on" : "anew");
@@ -104,22 +104,22 @@ async function runTurn(parts: EngineDeps, params: TurnRequest, publish: (event: 
     const { turn, native } = await recorder.startTurn({
       agent: agent.name,
       model,
-      ...(params.as === undefined ? {} : { role: params.as.name }),
+      ...(params.appliedRole === undefined ? {} : { role: params.appliedRole.name }),
       policy: params.policy,
       enforced,
-      ...(place.above === null ? budgetIn(params.limits) : {}),
+      ...(place.parentAccount === null ? budgetIn(params.limits) : {}),
       prompt: await firstNode(store, params, answers ?? []),
       ...(params.fromQueue === undefined ? {} : { fromQueue: params.fromQueue }),
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
-    warnOnce([missingSandboxText(turn), ignoredFieldsText(params.as)], place.told, (message) =>
-      recorder.pass({ type: "warning.raised", message }),
+    warnOnce([missingSandboxText(turn), ignoredFieldsText(params.appliedRole)], place.shownWarnings, (message) =>
+      recorder.publishTransient({ type: "warning.raised", message }),
     );
-    const runBelow: TurnExecution["runBelow"] = (below, watch, within) => runTurnAndQueue(parts, below, watch, within);
+    const runBelow: TurnExecution["runSubTurn"] = (below, watch, within) => runTurnAndQueue(parts, below, watch, within);
     return await executeTurn({
       parts,
-      runBelow,
-      place,
+      runSubTurn: runBelow,
+      scope: place,
       params,
       live,
       store,
@@ -163,7 +163,7 @@ async function resolveAgent(
 }
 
 export async function checkTurn(parts: EngineDeps, wish: TurnCheckParams): Promise<void> {
-  refuseNesting(parts.around());
+  refuseNesting(parts.enclosingSession());
   const params = await applyRoleToCheck(parts, wish);
   const gathered = multiAgentName(params);
   if (gathered !== null) return findAgent(parts, gathered).check({ ...params, project: parts.projectOf(params.directory) });
@@ -197,8 +197,8 @@ function missingSandboxText({ policy, enforced }: Turn): string | null {
 export type TurnExecution = {
   parts: EngineDeps;
   /** Runs a turn below this one. */
-  runBelow: (params: TurnRequest, publish: (event: Event) => void, place: TurnScope) => Promise<EndedTurn>;
-  place: TurnScope;
+  runSubTurn: (params: TurnRequest, publish: (event: Event) => void, place: TurnScope) => Promise<EndedTurn>;
+  scope: TurnScope;
   params: TurnRequest;
   live: RunningTurn;
   store: Store;
@@ -219,12 +219,12 @@ async function executeTurn(driven: TurnExecution): Promise<EndedTurn> {
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
   let answer: Node | null = null;
   let mayHaveChanged = params.command !== null || params.team?.work === "merge";
-  await driven.live.gate.passed();
+  await driven.live.gate.whenOpen();
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
-    await driven.live.gate.passed();
-    if (event.type === "passing") recorder.pass(event.event);
-    else if (event.type === "native") await recorder.noteNative(event.id);
+    await driven.live.gate.whenOpen();
+    if (event.type === "passing") recorder.publishTransient(event.event);
+    else if (event.type === "native") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
     else {
       const node = await recorder.addNode(event.node);
@@ -264,7 +264,7 @@ async function turnInput(
     ...params,
     appendSystem: roleInstructions(params),
     session: session.id,
-    root: driven.place.root ?? session.id,
+    root: driven.scope.root ?? session.id,
     turn: turn.id,
     path: params.fresh ? whole.slice(-1) : whole,
     model: turn.model,
@@ -280,17 +280,17 @@ async function turnInput(
     keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
     readOutput: (handle) => store.readOutput(storedIdentifier(handle)),
     delegate,
-    endedWell: (below, since) => findFinishedTask(driven, below, since),
+    findFinishedTask: (below, since) => findFinishedTask(driven, below, since),
     keepFiles,
-    alive: deadline.touch,
+    keepAlive: deadline.touch,
     reserve: (estimate) => account.reserve(estimate),
     count: (used) => account.count(used),
     ask: (wish) => askPerson(live, wish),
     canAsk: params.asks.how !== "none",
     takeInput: () => recorder.takeInputs(),
-    pausable: (part) => live.gate.add(part),
-    tell: async (to, { id, text }) => (await driven.parts.live.of(to)?.recorder.queueInput(text, id)) !== undefined,
-    ...(driven.place.team === undefined ? {} : { team: driven.place.team }),
+    registerPausable: (part) => live.gate.add(part),
+    sendMessage: async (to, { id, text }) => (await driven.parts.running.get(to)?.recorder.queueInput(text, id)) !== undefined,
+    ...(driven.scope.team === undefined ? {} : { team: driven.scope.team }),
   };
   return { input, context, spent };
 }

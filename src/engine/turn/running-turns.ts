@@ -32,7 +32,7 @@ export class RunningTurns {
     return new Set([...this.#turns.keys(), ...this.#starting.keys()]).size;
   }
 
-  of(session: string): RunningTurn | undefined {
+  get(session: string): RunningTurn | undefined {
     return this.#turns.get(session);
   }
 

@@ -19,8 +19,8 @@ export function createTurnStarter(parts: EngineDeps): TurnStarter {
   return {
     start(params) {
       const feed = createFeed<Event>();
-      const { signal, done: begun } = parts.live.announce(params.session);
-      const place = { outer: signal, above: null, root: null, gate: null, told };
+      const { signal, done: begun } = parts.running.announce(params.session);
+      const place = { parentSignal: signal, parentAccount: null, root: null, gate: null, shownWarnings: told };
       const done = applyRole(parts, params)
         .then((wish) => runTurnAndQueue(parts, wish, (event) => feed.push(event), place))
         .finally(begun)
@@ -33,7 +33,7 @@ export function createTurnStarter(parts: EngineDeps): TurnStarter {
       return feed;
     },
     async stopAll() {
-      for (const session of unfinished.values()) parts.live.stop(session);
+      for (const session of unfinished.values()) parts.running.stop(session);
       await Promise.all(unfinished.keys());
     },
     async finishAll() {

@@ -9,8 +9,8 @@ const run: ToolRun = {
   cwd: "/",
   home: "/",
   env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
-  mark: "",
-  bounds: null,
+  envTag: "",
+  sandbox: null,
   limits: null,
   signal: new AbortController().signal,
   onOutput: () => {},
@@ -18,7 +18,7 @@ const run: ToolRun = {
 const bash = (command: string, timeout?: number, options: Partial<ToolRun> = {}) =>
   bashTool.run(timeout === undefined ? { command } : { command, timeout }, {
     ...run,
-    mark: `TEST_BASH=${crypto.randomUUID()}`,
+    envTag: `TEST_BASH=${crypto.randomUUID()}`,
     ...options,
   });
 
@@ -96,18 +96,18 @@ const bounds: SandboxInfo = {
 
 test("what a wall stopped is told before how the command ended, and to the person", async () => {
   const command = "echo 'curl: (6) Could not resolve host: example.com' >&2; exit 6";
-  const denied = await bash(command, undefined, { bounds });
+  const denied = await bash(command, undefined, { sandbox: bounds });
   const text = "network is off (policy workspace): commands reach no host; only a person can allow it, with --net on";
   expect(denied.text).toBe(`curl: (6) Could not resolve host: example.com\n[${text}]\nexit code 6`);
   expect(denied.denied).toEqual([{ what: "net", text }]);
   for (const other of [null, { ...bounds, isEnforced: false }, { ...bounds, net: "on" as const }]) {
-    const plain = await bash(command, undefined, { bounds: other });
+    const plain = await bash(command, undefined, { sandbox: other });
     expect([plain.text, plain.denied]).toEqual(["curl: (6) Could not resolve host: example.com\nexit code 6", undefined]);
   }
 });
 
 test("with denials the text stays within 32 KB", async () => {
-  const { text } = await bash("seq 1 100000; echo 'touch: cannot touch /etc/x: Read-only file system'; exit 1", undefined, { bounds });
+  const { text } = await bash("seq 1 100000; echo 'touch: cannot touch /etc/x: Read-only file system'; exit 1", undefined, { sandbox: bounds });
   expect(byteLength(text)).toBeLessThanOrEqual(32 << 10);
   expect(text).toEndWith("and /tmp/private ($TMPDIR)]\nexit code 1");
 });

@@ -35,7 +35,7 @@ export const bashTool: Tool = {
         command: ["bash", "-c", command],
         cwd: run.cwd,
         env: run.env,
-        mark: run.mark,
+        envTag: run.envTag,
         ...(run.gate === undefined ? {} : { gate: run.gate }),
         timeoutMs: seconds === undefined ? null : seconds * 1000,
         signal: watch === null ? run.signal : AbortSignal.any([run.signal, watch.signal]),
@@ -49,7 +49,7 @@ export const bashTool: Tool = {
       return errorOutcome(startProblem(error, run));
     } finally {
       leaveGate?.();
-      watch?.stop();
+      watch?.pause();
     }
   },
 };
@@ -78,7 +78,7 @@ function withRoomFor(notes: string[], output: string): string {
   return cutText(output, headBytes + tailBytes - byteLength(notes.join("\n")), { keep: "both" }).text;
 }
 
-function denialsOf({ command, end, output, stopped }: FinishedCommand, { bounds, cwd, home }: ToolRun): Denial[] {
+function denialsOf({ command, end, output, stopped }: FinishedCommand, { sandbox: bounds, cwd, home }: ToolRun): Denial[] {
   if (!bounds?.isEnforced || end.aborted || stopped !== null) return [];
   return findDenials({ command, output, exitCode: end.exitCode, cwd, home }, bounds).slice(0, mostDenials);
 }

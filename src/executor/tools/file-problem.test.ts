@@ -76,8 +76,8 @@ test("a write that the walls stop says what may be written", () => {
     ["EACCES", join(project, "locked"), `can't write ${project}/locked: permission denied`],
     ["ENOSPC", "/etc/x", "can't write /etc/x: no space left on the device"],
   ];
-  for (const [code, path, text] of rows) expect(fileProblem({ code }, "write", path, { bounds, home }).text).toBe(text);
-  expect(fileProblem({ code: "EROFS" }, "write", "/etc/x", { bounds: null, home }).text).toBe(
+  for (const [code, path, text] of rows) expect(fileProblem({ code }, "write", path, { sandbox: bounds, home }).text).toBe(text);
+  expect(fileProblem({ code: "EROFS" }, "write", "/etc/x", { sandbox: null, home }).text).toBe(
     "can't write /etc/x: the file system is read-only",
   );
 });

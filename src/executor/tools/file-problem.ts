@@ -7,7 +7,7 @@ import type { ToolOutcome } from "../../protocol/api/ports.ts";
 import { isHidden, isUnwritable, secretDenial, writeDenial } from "../denial.ts";
 import { errorOutcome, deniedOutcome, type ToolRun } from "./tool.ts";
 
-export type PathContext = Pick<ToolRun, "bounds" | "home">;
+export type PathContext = Pick<ToolRun, "sandbox" | "home">;
 
 const words: Record<string, string> = {
   EACCES: "permission denied",
@@ -27,7 +27,7 @@ export function fileProblem(error: unknown, verb: "read" | "write", path: string
   const secret = secretProblem(path, verb, seen);
   if (secret !== null) return secret;
   const code = (error as { code?: string }).code ?? "";
-  const { bounds, home } = seen;
+  const { sandbox: bounds, home } = seen;
   if (verb === "write" && bounds?.isEnforced && ["EROFS", "EACCES", "EPERM"].includes(code)) {
     const target = realPath(path);
     if (isUnwritable(target, bounds)) return deniedOutcome("write", writeDenial(target, bounds, home));
@@ -37,7 +37,7 @@ export function fileProblem(error: unknown, verb: "read" | "write", path: string
 }
 
 /** For a path that seems absent, empty or closed: whether it is a secret. */
-export function secretProblem(path: string, verb: "read" | "write", { bounds, home }: PathContext): ToolOutcome | null {
+export function secretProblem(path: string, verb: "read" | "write", { sandbox: bounds, home }: PathContext): ToolOutcome | null {
   if (!bounds?.isEnforced || !(isHidden(path, bounds) || isHidden(realPath(path), bounds))) return null;
   return deniedOutcome("secret", secretDenial(path, verb, home));
 }

@@ -15,8 +15,8 @@ const read = (input: Record<string, unknown>, cwd = directory) =>
     cwd,
     home: directory,
     env: {},
-    mark: "",
-    bounds: null,
+    envTag: "",
+    sandbox: null,
     limits: null,
     signal: new AbortController().signal,
     onOutput: () => {},
@@ -143,7 +143,7 @@ test("what can't be read says why, and what is there instead", async () => {
   symlinkSync("loop", join(directory, "loop"));
   expect((await read({ path: "loop" })).text).toContain("symbolic links");
   expect((await read({ path: "a\0b" })).isError).toBe(true);
-  expect(fileProblem({ code: "EACCES" }, "read", "/x", { bounds: null, home: "/" }).text).toBe("can't read /x: permission denied");
+  expect(fileProblem({ code: "EACCES" }, "read", "/x", { sandbox: null, home: "/" }).text).toBe("can't read /x: permission denied");
 });
 
 test("pipes and devices are refused without waiting", async () => {

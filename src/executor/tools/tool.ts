@@ -16,9 +16,9 @@ export type ToolRun = {
   /** The whole environment of what the tool starts. */
   env: Record<string, string>;
   /** Entry of `env` by which processes of this call are found. */
-  mark: string;
+  envTag: string;
   /** The walls around this process, to be explained; null when there are none to speak of. */
-  bounds: SandboxInfo | null;
+  sandbox: SandboxInfo | null;
   limits: ResourceLimits | null;
   signal: AbortSignal;
   /** Shut while the call is to stand still. */

@@ -4,13 +4,13 @@ import { countdown } from "./countdown.ts";
 test("time that is stopped does not pass, and the rest of it passes afterwards", async () => {
   let isOver = false;
   const limit = countdown(100, () => (isOver = true));
-  limit.stop();
-  limit.stop();
+  limit.pause();
+  limit.pause();
   await Bun.sleep(200);
   expect(isOver).toBe(false);
   const goneAt = performance.now();
-  limit.go();
-  limit.go();
+  limit.resume();
+  limit.resume();
   while (!isOver) await Bun.sleep(5);
   expect(performance.now() - goneAt).toBeGreaterThan(20);
 });
@@ -21,11 +21,11 @@ test("what is cleared, or has no limit, never ends", async () => {
   const endless = countdown(null, () => ended.push("endless"));
   const longest = countdown(2 ** 40, () => ended.push("longest"));
   cleared.clear();
-  cleared.go();
+  cleared.resume();
   await Bun.sleep(30);
   for (const limit of [endless, longest]) {
-    limit.stop();
-    limit.go();
+    limit.pause();
+    limit.resume();
     limit.clear();
   }
   expect(ended).toEqual([]);

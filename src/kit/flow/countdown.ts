@@ -30,5 +30,5 @@ export function countdown(limitMs: number | null, onEnd: () => void): Pausable &
   }
 
   go();
-  return { stop, go, clear };
+  return { pause: stop, resume: go, clear };
 }

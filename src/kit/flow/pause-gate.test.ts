@@ -3,38 +3,38 @@ import { PauseGate, createGateBehind } from "./pause-gate.ts";
 
 function counted() {
   const calls: string[] = [];
-  return { calls, part: { stop: () => void calls.push("stop"), go: () => void calls.push("go") } };
+  return { calls, part: { pause: () => void calls.push("stop"), resume: () => void calls.push("go") } };
 }
 
 /** What has been let through by the time all that can run has run. */
 async function isPassed(gate: PauseGate): Promise<boolean> {
   let passed = false;
-  void Promise.resolve(gate.passed()).then(() => (passed = true));
+  void Promise.resolve(gate.whenOpen()).then(() => (passed = true));
   await Bun.sleep(0);
   return passed;
 }
 
 test("an open gate keeps nobody waiting, a shut one everybody until it opens", async () => {
   const gate = new PauseGate();
-  expect(gate.passed()).toBeNull();
-  gate.shut();
-  const waiting = gate.passed();
-  expect([gate.isShut, await isPassed(gate)]).toEqual([true, false]);
-  gate.open();
+  expect(gate.whenOpen()).toBeNull();
+  gate.pause();
+  const waiting = gate.whenOpen();
+  expect([gate.isPaused, await isPassed(gate)]).toEqual([true, false]);
+  gate.resume();
   await waiting;
-  expect([gate.isShut, gate.passed()]).toEqual([false, null]);
+  expect([gate.isPaused, gate.whenOpen()]).toEqual([false, null]);
 });
 
 test("who waits is not let through by a gate that was shut again meanwhile", async () => {
   const gate = new PauseGate();
-  gate.shut();
+  gate.pause();
   let passed = false;
-  void gate.passed()!.then(() => (passed = true));
-  gate.open();
-  gate.shut();
+  void gate.whenOpen()!.then(() => (passed = true));
+  gate.resume();
+  gate.pause();
   await Bun.sleep(0);
   expect(passed).toBe(false);
-  gate.open();
+  gate.resume();
   await Bun.sleep(0);
   expect(passed).toBe(true);
 });
@@ -43,11 +43,11 @@ test("what is behind it stops and goes once, however often it is shut and opened
   const gate = new PauseGate();
   const { calls, part } = counted();
   gate.add(part);
-  gate.open();
-  gate.shut();
-  gate.shut();
-  gate.open();
-  gate.open();
+  gate.resume();
+  gate.pause();
+  gate.pause();
+  gate.resume();
+  gate.resume();
   expect(calls).toEqual(["stop", "go"]);
 });
 
@@ -55,37 +55,37 @@ test("what comes to a shut gate stands still at once, and what left is not told"
   const gate = new PauseGate();
   const [early, late] = [counted(), counted()];
   const leave = gate.add(early.part);
-  gate.shut();
+  gate.pause();
   leave();
   gate.add(late.part);
-  gate.open();
+  gate.resume();
   expect([early.calls, late.calls]).toEqual([["stop"], ["stop", "go"]]);
 });
 
 test("a gate behind another is shut with it, and stays shut when it was shut for itself", () => {
   const outer = new PauseGate();
   const inner = createGateBehind((part) => outer.add(part));
-  outer.shut();
-  expect(inner.isShut).toBe(true);
-  outer.open();
-  expect(inner.isShut).toBe(false);
+  outer.pause();
+  expect(inner.isPaused).toBe(true);
+  outer.resume();
+  expect(inner.isPaused).toBe(false);
 
   const alone = {};
-  inner.shut(alone);
-  outer.shut();
-  outer.open();
-  expect(inner.isShut).toBe(true);
-  inner.open(alone);
-  expect(inner.isShut).toBe(false);
+  inner.pause(alone);
+  outer.pause();
+  outer.resume();
+  expect(inner.isPaused).toBe(true);
+  inner.resume(alone);
+  expect(inner.isPaused).toBe(false);
 });
 
 test("a released gate opens for everybody and can't be shut again", async () => {
   const gate = new PauseGate();
   const { calls, part } = counted();
   gate.add(part);
-  gate.shut();
-  gate.shut({});
+  gate.pause();
+  gate.pause({});
   gate.release();
-  gate.shut();
-  expect([gate.isShut, calls]).toEqual([false, ["stop", "go"]]);
+  gate.pause();
+  expect([gate.isPaused, calls]).toEqual([false, ["stop", "go"]]);
 });

@@ -1,31 +1,31 @@
 // A gate that work passes while nobody holds it shut. Shut, it also makes everything that was put behind it stand still.
 
 /** Both are called any number of times and never throw. */
-export type Pausable = { stop: () => void; go: () => void };
+export type Pausable = { pause: () => void; resume: () => void };
 
 export class PauseGate {
   readonly #parts = new Set<Pausable>();
   readonly #holders = new Set<object>();
   /** How often it has been shut so far. */
-  shuts = 0;
+  pauseCount = 0;
   #shut: PromiseWithResolvers<void> | null = null;
   #isReleased = false;
 
-  get isShut(): boolean {
+  get isPaused(): boolean {
     return this.#shut !== null;
   }
 
   /** It stays shut until everyone who shut it has opened it. */
-  shut(holder: object = this): void {
+  pause(holder: object = this): void {
     if (this.#isReleased) return;
     this.#holders.add(holder);
     if (this.#shut !== null) return;
     this.#shut = Promise.withResolvers();
-    this.shuts += 1;
-    for (const part of this.#parts) part.stop();
+    this.pauseCount += 1;
+    for (const part of this.#parts) part.pause();
   }
 
-  open(holder: object = this): void {
+  resume(holder: object = this): void {
     this.#holders.delete(holder);
     if (this.#holders.size === 0) this.#open();
   }
@@ -40,12 +40,12 @@ export class PauseGate {
   /** What comes while the gate is shut stands still at once. What is given back takes it away again. */
   add(part: Pausable): () => void {
     this.#parts.add(part);
-    if (this.isShut) part.stop();
+    if (this.isPaused) part.pause();
     return () => this.#parts.delete(part);
   }
 
   /** Null when nothing has to be waited for. */
-  passed(): Promise<void> | null {
+  whenOpen(): Promise<void> | null {
     return this.#shut === null ? null : this.#whenOpen();
   }
 
@@ -57,7 +57,7 @@ export class PauseGate {
     const shut = this.#shut;
     if (shut === null) return;
     this.#shut = null;
-    for (const part of this.#parts) part.go();
+    for (const part of this.#parts) part.resume();
     shut.resolve();
   }
 }
@@ -65,6 +65,6 @@ export class PauseGate {
 /** A gate that is shut while the one that `add` puts it behind is. */
 export function createGateBehind(add: (part: Pausable) => unknown): PauseGate {
   const gate = new PauseGate();
-  add({ stop: () => gate.shut(), go: () => gate.open() });
+  add({ pause: () => gate.pause(), resume: () => gate.resume() });
   return gate;
 }

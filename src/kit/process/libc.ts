@@ -10,7 +10,7 @@ export type Libc = {
    * Calls `start` while the soft limit of message queues, which programs leave alone, has a value that belongs to this
    * number: whatever it starts inherits the value, and so does all that comes from it. Null where that can't be.
    */
-  withSign: <T>(number: number, start: () => T) => { started: T; sign: number | null };
+  withRlimitTag: <T>(number: number, start: () => T) => { started: T; sign: number | null };
   /** Takes a dead child off the table. */
   reap: (pid: number) => void;
   /** Whether the open file is ours alone from now on, until it is closed or this process ends. */
@@ -69,7 +69,7 @@ async function open(): Promise<Libc | null> {
           return failed ? null : { read: ends[0]!, write: ends[1]! };
         },
         adoptOrphans: () => (isAdopting = linux?.prctl(setChildSubreaper, 1n, 0n, 0n, 0n) === 0),
-        withSign: (number, start) => {
+        withRlimitTag: (number, start) => {
           const old = new BigUint64Array(2);
           const limit = (soft: bigint) => linux?.prlimit(0, messageQueueLimit, ptr(new BigUint64Array([soft, old[1]!])), null) === 0;
           const isKnown = linux?.prlimit(0, messageQueueLimit, null, ptr(old)) === 0 && old[1]! >= BigInt(rlimitTags.end);

@@ -35,7 +35,7 @@ export class OutputReader {
     let silentMs = 0;
     while (this.bytes - bytesAtExit < mostBytesAfterExit && waitedMs < longestWaitMs) {
       const tick = 10;
-      if (limitMs === Infinity) await this.#gate?.passed();
+      if (limitMs === Infinity) await this.#gate?.whenOpen();
       const isOver = await Promise.race([this.#ended.then(() => true), sleep(tick).then(() => false)]);
       if (isOver || performance.now() >= giveUpAt) return;
       // Time in which the listener is busy is not silence of the program.
@@ -65,7 +65,7 @@ export class OutputReader {
       if (done) return;
       if (!this.#isListening) continue;
       this.bytes += value.length;
-      await this.#gate?.passed();
+      await this.#gate?.whenOpen();
       try {
         await onOutput(value);
       } catch {

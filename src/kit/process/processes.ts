@@ -9,7 +9,7 @@ export type ProcessInfo = { pid: number; parent: number; group: number; session:
  * `mark` is a `NAME=value` (or a beginning of one) in the environment of every process of the family. `sign` is the limit
  * it was started with, which stays when the environment is gone; it counts only below this process.
  */
-export type ProcessFamily = { root: number | null; mark: string | null; sign?: number | null };
+export type ProcessFamily = { root: number | null; envTag: string | null; rlimitTag?: number | null };
 
 export function processTable(): ProcessInfo[] {
   return process.platform === "linux" ? fromProc() : fromPs();
@@ -22,8 +22,8 @@ export function descendantsOf(pid: number, table: ProcessInfo[] = processTable()
 }
 
 export function familyMembers(family: ProcessFamily, table: ProcessInfo[] = processTable()): number[] {
-  const below = family.sign == null ? null : new Set(descendantsOf(process.pid, table));
-  const members = table.filter((row) => isInFamily(row, below?.has(row.pid) === true ? family : { ...family, sign: null }));
+  const below = family.rlimitTag == null ? null : new Set(descendantsOf(process.pid, table));
+  const members = table.filter((row) => isInFamily(row, below?.has(row.pid) === true ? family : { ...family, rlimitTag: null }));
   return closure(table, new Set(members.map((row) => row.pid)));
 }
 
@@ -150,7 +150,7 @@ function closure(table: ProcessInfo[], found: Set<number>): number[] {
   return table.filter((row) => found.has(row.pid) && !row.isZombie).map((row) => row.pid);
 }
 
-function isInFamily(row: ProcessInfo, { root, mark, sign = null }: ProcessFamily): boolean {
+function isInFamily(row: ProcessInfo, { root, envTag: mark, rlimitTag: sign = null }: ProcessFamily): boolean {
   const isInGroup = root !== null && (row.pid === root || row.group === root || row.session === root);
   return isInGroup || (mark !== null && hasMark(row, mark)) || (sign !== null && isSigned(row, sign));
 }

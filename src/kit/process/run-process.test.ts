@@ -69,7 +69,7 @@ test("a program that can't be started is an error, and leaves no descriptor open
 
 test("a background child does not hold up the call, and goes on", async () => {
   const { env, mark } = withMark();
-  const end = await bash("(while :; do echo tick; sleep 0.02; done) & echo $!; echo done", { env, mark });
+  const end = await bash("(while :; do echo tick; sleep 0.02; done) & echo $!; echo done", { env, envTag: mark });
   try {
     expect(end.exitCode).toBe(0);
     expect(end.text).toContain("done\n");
@@ -77,7 +77,7 @@ test("a background child does not hold up the call, and goes on", async () => {
     await Bun.sleep(100);
     expect(isAlive(pid)).toBe(true);
   } finally {
-    killAll(() => familyMembers({ root: null, mark }));
+    killAll(() => familyMembers({ root: null, envTag: mark }));
   }
 });
 
@@ -92,18 +92,18 @@ const escapes: [string, string][] = [
 for (const [what, command] of escapes) {
   test(`a time limit also ends ${what}`, async () => {
     const { env, mark } = withMark();
-    const end = await bash(`echo start; ${command}`, { env, mark, timeoutMs: 300 });
+    const end = await bash(`echo start; ${command}`, { env, envTag: mark, timeoutMs: 300 });
     expect(end).toMatchObject({ timedOut: true, aborted: false, text: "start\n" });
-    expect(familyMembers({ root: null, mark })).toEqual([]);
+    expect(familyMembers({ root: null, envTag: mark })).toEqual([]);
   });
 }
 
 test("an abort ends the family and keeps what was printed", async () => {
   const { env, mark } = withMark();
   const stop = new AbortController();
-  const end = await bash("echo before; sleep 300", { env, mark, signal: stop.signal, onOutput: () => stop.abort() });
+  const end = await bash("echo before; sleep 300", { env, envTag: mark, signal: stop.signal, onOutput: () => stop.abort() });
   expect(end).toMatchObject({ aborted: true, timedOut: false, exitCode: null, bytes: 7 });
-  expect(familyMembers({ root: null, mark })).toEqual([]);
+  expect(familyMembers({ root: null, envTag: mark })).toEqual([]);
 });
 
 test("nothing is started once the signal is aborted", async () => {

@@ -17,7 +17,7 @@ export type ProcessRequest = {
   onOutput: (chunk: Uint8Array) => void | Promise<void>;
   killGraceMs?: number;
   /** `NAME=value`: an entry of `env` by which members that left the group are found. */
-  mark?: string;
+  envTag?: string;
   /** Shut, it keeps the program from starting, its output unread and its time from passing. */
   gate?: PauseGate;
 };
@@ -36,17 +36,17 @@ export type ProcessEnd = {
 export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const startedAt = performance.now();
   const libc = await loadLibc();
-  await request.gate?.passed();
+  await request.gate?.whenOpen();
   if (request.signal.aborted) return notStarted();
   starts += 1;
-  const { started: child, sign } = libc?.withSign(starts, () => start(request, libc)) ?? { started: start(request, null), sign: null };
+  const { started: child, sign } = libc?.withRlimitTag(starts, () => start(request, libc)) ?? { started: start(request, null), sign: null };
   running.add(child.process.pid);
   const output = new OutputReader(child.output, request.onOutput, child.release, request.gate);
 
   const stop = stopCause(request);
   const stopped = await Promise.race([child.process.exited.then(() => null), stop.cause]);
   if (stopped) {
-    await endFamily({ root: child.process.pid, mark: request.mark ?? null, sign }, request.killGraceMs ?? 1500);
+    await endFamily({ root: child.process.pid, envTag: request.envTag ?? null, rlimitTag: sign }, request.killGraceMs ?? 1500);
   }
   await child.process.exited;
   if (stopped) await output.rest(longestRestMs);

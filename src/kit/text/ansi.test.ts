@@ -13,16 +13,16 @@ test("a line that was written over shows what was written last", () => {
 
 test("colours become runs", () => {
   expect(ansiRuns("a\x1b[1;31mred\x1b[22;39mb\x1b[92;41mc\x1b[md\x1b[2Je")).toEqual([
-    { text: "a", look: {} },
-    { text: "red", look: { bold: true, color: 1 } },
-    { text: "b", look: {} },
-    { text: "c", look: { color: 10, background: 1 } },
-    { text: "de", look: {} },
+    { text: "a", style: {} },
+    { text: "red", style: { bold: true, color: 1 } },
+    { text: "b", style: {} },
+    { text: "c", style: { color: 10, background: 1 } },
+    { text: "de", style: {} },
   ]);
 });
 
 test("wide palettes become colours by number", () => {
-  const looks = ansiRuns("\x1b[38;5;196ma\x1b[48;2;1;2;300mb\x1b[38;5;244mc\x1b[38;5;3md").map((run) => run.look);
+  const looks = ansiRuns("\x1b[38;5;196ma\x1b[48;2;1;2;300mb\x1b[38;5;244mc\x1b[38;5;3md").map((run) => run.style);
   expect(looks).toEqual([
     { color: "#ff0000" },
     { color: "#ff0000", background: "#0102ff" },

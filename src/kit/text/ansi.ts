@@ -12,7 +12,7 @@ export type TextStyle = {
   inverse?: boolean;
   strike?: boolean;
 };
-export type TextRun = { text: string; look: TextStyle };
+export type TextRun = { text: string; style: TextStyle };
 
 /** Without escape sequences and control characters; always well-formed. */
 export function stripAnsi(text: string): string {
@@ -22,17 +22,17 @@ export function stripAnsi(text: string): string {
 /** Runs of text that look the same; colours are kept, every other sequence is dropped. */
 export function ansiRuns(text: string): TextRun[] {
   const runs: TextRun[] = [];
-  let look: TextStyle = {};
+  let style: TextStyle = {};
   let from = 0;
   const source = overwritten(text);
   const push = (piece: string) => {
     const clean = cleaned(Bun.stripANSI(piece));
-    if (clean !== "") runs.push({ text: clean, look });
+    if (clean !== "") runs.push({ text: clean, style: style });
   };
   for (const found of source.matchAll(colorSequence)) {
     push(source.slice(from, found.index));
     from = found.index + found[0].length;
-    look = lookAfter(look, (found[1] ?? "").split(/[;:]/).map(Number));
+    style = lookAfter(style, (found[1] ?? "").split(/[;:]/).map(Number));
   }
   push(source.slice(from));
   return runs;
@@ -55,18 +55,18 @@ function cleaned(text: string): string {
 }
 
 function lookAfter(before: TextStyle, codes: number[]): TextStyle {
-  const look: TextStyle = { ...before };
+  const style: TextStyle = { ...before };
   for (let at = 0; at < codes.length; at += 1) {
     const code = codes[at] ?? 0;
     if (code === 38 || code === 48) {
       const wide = codes[at + 1] === 2;
       const color = wide ? trueColor(codes.slice(at + 2, at + 5)) : paletteColor(codes[at + 2] ?? 0);
-      look[code === 38 ? "color" : "background"] = color;
+      style[code === 38 ? "color" : "background"] = color;
       at += wide ? 4 : 2;
-    } else if (code === 0) for (const key of Object.keys(look)) delete look[key as keyof TextStyle];
-    else apply(look, code);
+    } else if (code === 0) for (const key of Object.keys(style)) delete style[key as keyof TextStyle];
+    else apply(style, code);
   }
-  return look;
+  return style;
 }
 
 const switches: Record<number, keyof TextStyle> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
@@ -80,14 +80,14 @@ const offs: Record<number, (keyof TextStyle)[]> = {
   49: ["background"],
 };
 
-function apply(look: TextStyle, code: number): void {
+function apply(style: TextStyle, code: number): void {
   const on = switches[code];
-  if (on !== undefined) Object.assign(look, { [on]: true });
-  for (const key of offs[code] ?? []) delete look[key];
-  if (code >= 30 && code <= 37) look.color = code - 30;
-  else if (code >= 90 && code <= 97) look.color = code - 82;
-  else if (code >= 40 && code <= 47) look.background = code - 40;
-  else if (code >= 100 && code <= 107) look.background = code - 92;
+  if (on !== undefined) Object.assign(style, { [on]: true });
+  for (const key of offs[code] ?? []) delete style[key];
+  if (code >= 30 && code <= 37) style.color = code - 30;
+  else if (code >= 90 && code <= 97) style.color = code - 82;
+  else if (code >= 40 && code <= 47) style.background = code - 40;
+  else if (code >= 100 && code <= 107) style.background = code - 92;
 }
 
 function paletteColor(code: number): number | string {

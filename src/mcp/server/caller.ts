@@ -29,8 +29,8 @@ export function createCaller(client: ClientInfo, context: ServerContext, handBac
   let told = 0;
   return {
     signal: mcpReq.signal,
-    isGone: () => isLost(mcpReq.signal.reason),
-    patienceMs: handBackAfterMs ?? usual,
+    isDisconnected: () => isLost(mcpReq.signal.reason),
+    timeoutMs: handBackAfterMs ?? usual,
     progress:
       token === undefined
         ? null
@@ -39,7 +39,7 @@ export function createCaller(client: ClientInfo, context: ServerContext, handBac
             // Whoever is gone needs no progress; the call itself notices that.
             mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
           },
-    asks,
+    elicitation: asks,
   };
 }
 

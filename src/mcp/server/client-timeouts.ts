@@ -7,14 +7,14 @@ export type ClientTimeout = {
   measured: string;
   /** How long it waited in silence, and while it was told of progress; null: to the end of a call of 700 s or more. */
   silentMs: number | null;
-  toldMs: number | null;
+  progressMs: number | null;
 };
 
 export const knownClients: readonly ClientTimeout[] = [
-  { client: /^claude/, measured: "2.1.197", silentMs: null, toldMs: null },
-  { client: /^opencode/, measured: "1.18.33", silentMs: 60_000, toldMs: null },
-  { client: /^codex/, measured: "0.166.0", silentMs: 300_000, toldMs: 300_000 },
-  { client: /^gemini/, measured: "0.61.0", silentMs: 600_000, toldMs: 600_000 },
+  { client: /^claude/, measured: "2.1.197", silentMs: null, progressMs: null },
+  { client: /^opencode/, measured: "1.18.33", silentMs: 60_000, progressMs: null },
+  { client: /^codex/, measured: "0.166.0", silentMs: 300_000, progressMs: 300_000 },
+  { client: /^gemini/, measured: "0.61.0", silentMs: 600_000, progressMs: 600_000 },
 ];
 
 /** Whoever is not known may give up after a minute. */
@@ -28,6 +28,6 @@ export type ClientTraits = { client: string | undefined; hearsProgress: boolean;
 export function callTimeout({ client, hearsProgress, overHttp }: ClientTraits): number | null {
   const known = overHttp ? undefined : knownClients.find((row) => row.client.test(client?.toLowerCase() ?? ""));
   if (known === undefined) return unknownMs;
-  const limitMs = hearsProgress ? known.toldMs : known.silentMs;
+  const limitMs = hearsProgress ? known.progressMs : known.silentMs;
   return limitMs === null ? null : limitMs - marginMs;
 }

@@ -86,7 +86,7 @@ export async function resumeRound(round: Round, { mcpReq }: ServerContext, place
   if (answer !== null) await answerOnce(place.api, round.ask, answer);
   const session = await place.api.session.find({ wanted: round.session, directory: place.directory });
   const caller = answer === null ? { ...place.caller, asks: null } : place.caller;
-  const limitMs = caller.patienceMs;
+  const limitMs = caller.timeoutMs;
   return collectTurn(session, { limitMs, afterSeq: round.seq, onCancel: "stop" }, { ...place, caller });
 }
 

@@ -51,7 +51,7 @@ export function createMcpServer(parts: McpServerDeps, era: Era): Server {
       const answer = await inPlace(parts, server, era, context, (place) =>
         round === null ? found.run(input, place) : resumeRound(round, context, place),
       );
-      return answer.asking === undefined ? resultOf(answer) : endCallWithQuestion(answer.asking);
+      return answer.pendingAsk === undefined ? resultOf(answer) : endCallWithQuestion(answer.pendingAsk);
     } catch (error) {
       return failure(error, parts.log);
     }

@@ -17,7 +17,7 @@ export type McpTool<In, Out> = {
 };
 
 /** What clients that read typed results get, and the same for those that read text. */
-export type ToolAnswer<Out> = { output: Out; text: string; isError?: boolean; asking?: PendingAsk };
+export type ToolAnswer<Out> = { output: Out; text: string; isError?: boolean; pendingAsk?: PendingAsk };
 
 /** A question that the caller is to be asked before the same call goes on. */
 export type PendingAsk = { ask: Ask; session: string; seq: number };
@@ -35,13 +35,13 @@ export type Caller = {
   /** Aborted when the call is cancelled, and when the caller is gone. */
   signal: AbortSignal;
   /** Which of the two it was. Who is gone has stopped nothing. */
-  isGone: () => boolean;
+  isDisconnected: () => boolean;
   /** How long it can be kept waiting; null is as long as it takes. */
-  patienceMs: number | null;
+  timeoutMs: number | null;
   /** Tells that something goes on; null when it does not listen. */
   progress: ((message: string) => void) | null;
   /** How the person in front of it can be asked; null when that can't be done. */
-  asks: Elicitation | null;
+  elicitation: Elicitation | null;
 };
 
 /** Within the call, where no answer is null; or by ending the call with the question, and being called again. */

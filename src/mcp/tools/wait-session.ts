@@ -15,7 +15,7 @@ export const waitSession = tool({
   async run({ session_id, timeout_s, after_seq }, place) {
     const session = await place.api.session.find({ wanted: session_id, directory: place.directory });
     const limitMs = timeout_s === undefined ? usualMs : timeout_s * 1000;
-    const { patienceMs } = place.caller;
+    const { timeoutMs: patienceMs } = place.caller;
     const bounded = patienceMs === null ? limitMs : Math.min(limitMs, patienceMs);
     return withGroupData(await collectTurn(session, { limitMs: bounded, afterSeq: after_seq ?? 0, onCancel: "leave" }, place), place);
   },

@@ -63,7 +63,7 @@ export async function followTurn({ api, caller, session, events, from, limitMs, 
       const came = await Promise.race([next, isStopping ? never : cancelled, impatient]);
       if (came === "patience") return leave("running");
       if (came === "caller") {
-        if (caller.isGone() || onCancel === "leave") return leave("gone");
+        if (caller.isDisconnected() || onCancel === "leave") return leave("gone");
         isStopping = true;
         await api.turn.cancel({ session: session.id });
         continue;

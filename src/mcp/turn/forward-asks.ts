@@ -14,7 +14,7 @@ export type AskForwarder = {
   leave: () => void;
 };
 
-export function createAskForwarder(api: Api, { asks }: Caller): AskForwarder {
+export function createAskForwarder(api: Api, { elicitation: asks }: Caller): AskForwarder {
   const open = new Map<string, AbortController>();
   return {
     async opened(ask) {

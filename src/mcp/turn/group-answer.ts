@@ -26,7 +26,7 @@ export async function groupAnswer(
   place: CallContext,
 ): Promise<ToolAnswer<GroupOutput>> {
   const { answer: words, ...told } = output;
-  const { said } = readGroup(await pathOf(output.session_id, place), objective);
+  const { statements: said } = readGroup(await pathOf(output.session_id, place), objective);
   const { deliverable } = groupOutcome(said);
   const written = deliverable === null ? {} : { deliverable: output.answer_file === undefined ? deliverable : (words ?? "") };
   return { ...rest, output: { ...told, ...dataOf(said), ...written } };
@@ -34,7 +34,7 @@ export async function groupAnswer(
 
 /** What was finished before, as it was; null when it was not. */
 export async function finishedGroup(session: Session, objective: string, { api }: CallContext): Promise<ToolAnswer<GroupOutput> | null> {
-  const { said, answer } = readGroup(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
+  const { statements: said, answer } = readGroup(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
   if (answer === null) return null;
   const { text, file } = await boundAnswer(textOf(answer), session, { id: answer.turn ?? answer.id });
   const deliverable = file === null ? (groupOutcome(said).deliverable ?? "") : text;

@@ -30,7 +30,7 @@ export async function takeTurn(wish: TakeTurnRequest, { api, directory, caller }
   const session = known ?? (await openSession(api, wish, directory, turn.toolLevel));
   await wish.prepare?.(session);
   const events = api.turn.start({ ...turn, session: session.id, agent: wish.agent, prompt: turn.team === null ? wish.prompt : null });
-  return turnAnswer(await followTurn({ api, caller, session, events, limitMs: caller.patienceMs, onCancel: "stop" }));
+  return turnAnswer(await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
 }
 
 /** Null when there is none yet. */
@@ -56,7 +56,7 @@ function openSession(api: Api, wish: TakeTurnRequest, directory: string, toolLev
   });
 }
 
-function asksOf({ asks }: Caller, { askTimeoutMs }: Settings): TurnStartParams["asks"] {
+function asksOf({ elicitation: asks }: Caller, { askTimeoutMs }: Settings): TurnStartParams["asks"] {
   return asks === null ? { how: "later" } : { how: "wait", limitMs: askTimeoutMs };
 }
 

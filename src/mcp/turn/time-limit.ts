@@ -13,7 +13,7 @@ export async function withTimeLimit<T>(
 ): Promise<T> {
   const beat = setInterval(() => caller.progress?.(wish.doing), beatMs);
   try {
-    return await work(Math.max(marginMs, Math.min(wish.mostMs, (caller.patienceMs ?? Infinity) - marginMs)));
+    return await work(Math.max(marginMs, Math.min(wish.mostMs, (caller.timeoutMs ?? Infinity) - marginMs)));
   } finally {
     clearInterval(beat);
   }

@@ -49,7 +49,7 @@ export type SandboxInfo = {
   maxMemoryBytes: number | null;
   /** False where the kernel holds nothing of this; then no failure is blamed on it. */
   isEnforced: boolean;
-  mark?: SessionTag;
+  sessionTag?: SessionTag;
 };
 
 export const denialKinds = ["net", "write", "secret", "socket", "process", "command"] as const;

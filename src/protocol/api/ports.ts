@@ -89,9 +89,9 @@ export type TurnContext = {
    */
   keepFiles: () => Promise<void>;
   /** What a sub-session did from then on, when its last turn ended well and nothing waits for it; else null. Runs nothing. */
-  endedWell: (session: string, since: number) => Promise<FinishedTask | null>;
+  findFinishedTask: (session: string, since: number) => Promise<FinishedTask | null>;
   /** Something happened that is no event (bytes of an answer that nobody is shown yet): the turn is not idle. */
-  alive: () => void;
+  keepAlive: () => void;
   /**
    * Room for one request in what the whole run may still use, or the error that says which limit is reached. Waits where
    * the requests that run may take all that is left.
@@ -106,9 +106,9 @@ export type TurnContext = {
   /** Messages that came for the agent since, recorded now as nodes of the user's; each is given once. */
   takeInput: () => Promise<Node[]>;
   /** Something that runs for this turn and can be made to stand still; what comes back ends that. */
-  pausable: (part: Pausable) => () => void;
+  registerPausable: (part: Pausable) => () => void;
   /** A message for a sub-session that runs: given to it once, however often it is told. False when nothing runs there. */
-  tell: (session: string, message: { id: string; text: string }) => Promise<boolean>;
+  sendMessage: (session: string, message: { id: string; text: string }) => Promise<boolean>;
   /** Set for a member of a team. */
   team?: TeamMailPort;
 };
@@ -131,7 +131,7 @@ export type AskRequest = { call: string | null; question: string; options: strin
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
 
 /** Both are called any number of times and never throw. */
-export type Pausable = { stop: () => void; go: () => void };
+export type Pausable = { pause: () => void; resume: () => void };
 
 export type DelegateRequest = {
   task: string;
@@ -261,7 +261,7 @@ export type ToolCallOptions = {
   env: Record<string, string>;
   signal: AbortSignal;
   /** Registers what the call runs as something that can stand still. */
-  pausable?: TurnContext["pausable"];
+  pausable?: TurnContext["registerPausable"];
   /** Raw output as it is printed (bash only). */
   onOutput: (chunk: Uint8Array) => void;
 };

@@ -69,23 +69,23 @@ export function objectiveText({ objective, outputFormat, userInput, context }: G
 /** What a path holds of the group's work on an objective. */
 export type GroupRecord = {
   /** The node that asks it; null when it was not asked yet. */
-  asked: string | null;
-  said: Statement[];
+  promptNode: string | null;
+  statements: Statement[];
   /** The node of the whole answer, once it is there. */
   answer: Node | null;
   /** All else on the path: the conversation around it. */
-  around: Node[];
+  conversation: Node[];
 };
 
 export function readGroup(path: Node[], objective: string): GroupRecord {
   const asked = path.findLast((node, at) => node.author === "user" && textOf(node) === objective && isTakenUp(path, at))?.id ?? null;
-  if (asked === null) return { asked, said: [], answer: null, around: path };
+  if (asked === null) return { promptNode: asked, statements: [], answer: null, conversation: path };
   const own = path.filter((node) => saidOn(node)?.asked === asked);
   const last = own.at(-1);
   const after = last === undefined ? undefined : path[path.indexOf(last) + 1];
   const answer = after?.author === "agent" ? after : null;
   const around = path.filter((node) => node.id !== asked && saidOn(node) === null && node !== answer);
-  return { asked, said: own.flatMap(statementOf), answer, around };
+  return { promptNode: asked, statements: own.flatMap(statementOf), answer, conversation: around };
 }
 
 /** The group's work that a session did last, whatever it was about. */

@@ -84,15 +84,15 @@ export function describeControl(store: () => Store): void {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("x"));
     const row = { state: "running", pid: process.pid, session: { id: session.id }, turn: { id: turn.id, steps: 1 } };
-    expect(await store().turnRows(null)).toMatchObject([row]);
+    expect(await store().listTurns(null)).toMatchObject([row]);
     await store().setState(lease, "paused");
-    expect(await store().turnRows(null)).toMatchObject([{ ...row, state: "paused" }]);
+    expect(await store().listTurns(null)).toMatchObject([{ ...row, state: "paused" }]);
     await store().release(lease);
-    expect(await store().turnRows(null)).toMatchObject([{ ...row, state: "interrupted", pid: null }]);
+    expect(await store().listTurns(null)).toMatchObject([{ ...row, state: "interrupted", pid: null }]);
     const again = await store().acquire(session.id);
     await store().endTurn(again, turn.id, okTurnEnd);
-    expect(await store().turnRows(null)).toEqual([]);
-    expect(await store().turnRows(0)).toMatchObject([{ state: "ended", pid: null, turn: { status: "ok" } }]);
+    expect(await store().listTurns(null)).toEqual([]);
+    expect(await store().listTurns(0)).toMatchObject([{ state: "ended", pid: null, turn: { status: "ok" } }]);
   });
 
   test("where a session stands is its path with all turns on it, what waits, and what a dead process left", async () => {
@@ -176,7 +176,7 @@ export function describeControl(store: () => Store): void {
     const budget = { maxTokens: 1000, maxBudgetUsd: 0.6 };
     const { value: limited } = await store().startTurn(lease, { ...newTurn(), budget });
     const child = await beginTurn(store(), { parentSession: session.id });
-    const left = async () => (await store().turnRows(0)).map((row) => [row.turn.id, row.left]);
+    const left = async () => (await store().listTurns(0)).map((row) => [row.turn.id, row.left]);
     expect(await left()).toEqual([
       [child.turn.id, undefined],
       [limited.id, { tokens: 1000, costUsd: 0.6 }],

@@ -7,13 +7,13 @@ import type { Store } from "../store.ts";
 export function describeHistory(store: () => Store): void {
   test("a description is given back for its wish until the session changes", async () => {
     const { session, lease, turn } = await beginTurn(store());
-    const stamp = await store().stampOf(session.id);
+    const stamp = await store().sessionStamp(session.id);
     await store().saveDescription(session.id, "a", { stamp, body: "one" });
     await store().saveDescription(session.id, "b", { stamp, body: "two" });
     await store().saveDescription(session.id, "a", { stamp, body: "three" });
     expect([await store().description(session.id, "a"), await store().description(session.id, "b")]).toEqual(["three", "two"]);
     await store().appendNode(lease, turn.id, agentNode("more"));
-    expect(await store().stampOf(session.id)).not.toBe(stamp);
+    expect(await store().sessionStamp(session.id)).not.toBe(stamp);
     expect(await store().description(session.id, "a")).toBeNull();
     await store().saveDescription(session.id, "a", { stamp, body: "late" });
     expect(await store().description(session.id, "a")).toBeNull();
@@ -21,22 +21,22 @@ export function describeHistory(store: () => Store): void {
 
   test("a moved tip is a change too, and only sessions can be described", async () => {
     const { session } = await beginTurn(store());
-    const stamp = await store().stampOf(session.id);
+    const stamp = await store().sessionStamp(session.id);
     await store().updateSession(session.id, { tip: null });
-    expect(await store().stampOf(session.id)).not.toBe(stamp);
+    expect(await store().sessionStamp(session.id)).not.toBe(stamp);
     expect(await faultCode(store().saveDescription("nobody", "a", { stamp, body: "x" }))).toBe("session-unknown");
   });
 
   test("what was told is known for each asker, until it is old", async () => {
     const before = Date.now();
-    await store().noteTold("one", ["a", "b"], 0);
-    await store().noteTold("one", ["b", "c"], 0);
-    await store().noteTold("two", ["a"], 0);
-    expect([...(await store().toldTo("one", before))].toSorted()).toEqual(["a", "b", "c"]);
-    expect([...(await store().toldTo("two", before))]).toEqual(["a"]);
-    expect((await store().toldTo("one", Date.now() + 1_000)).size).toBe(0);
-    await store().noteTold("two", ["d"], Date.now() + 1_000);
-    expect((await store().toldTo("one", 0)).size).toBe(0);
-    expect([...(await store().toldTo("two", 0))]).toEqual(["d"]);
+    await store().recordShownHits("one", ["a", "b"], 0);
+    await store().recordShownHits("one", ["b", "c"], 0);
+    await store().recordShownHits("two", ["a"], 0);
+    expect([...(await store().shownHits("one", before))].toSorted()).toEqual(["a", "b", "c"]);
+    expect([...(await store().shownHits("two", before))]).toEqual(["a"]);
+    expect((await store().shownHits("one", Date.now() + 1_000)).size).toBe(0);
+    await store().recordShownHits("two", ["d"], Date.now() + 1_000);
+    expect((await store().shownHits("one", 0)).size).toBe(0);
+    expect([...(await store().shownHits("two", 0))]).toEqual(["d"]);
   });
 }

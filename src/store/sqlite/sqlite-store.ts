@@ -71,7 +71,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     }),
     holder: on((_, wanted: string) => activeHolder(db, wanted, holder())),
     startTurn: on(startTurn),
-    noteNative: on(recordNativeId),
+    recordNativeId: on(recordNativeId),
     appendNode: on(appendNode),
     endTurn: on((_, ...params: Parameters<Store["endTurn"]>) => {
       const written = endTurn(db, ...params);
@@ -83,7 +83,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     openOutput: (lease, call, source) => new StoredOutput(db, files, lease, call, source, bounds),
     importSession: on(importSession),
     importedSession: on(importedSession),
-    knownNodes: on(storedNodes),
+    storedNodes: on(storedNodes),
     importNodes: on((_, ...params: Parameters<Store["importNodes"]>) => {
       const added = importNodes(db, ...params);
       upkeep.add(params[0].session);
@@ -104,9 +104,9 @@ function storeOn(db: Db, options: StoreOptions): Store {
     events: on(events),
     readOutput: on((_, identifier: string) => readOutput(db, files, identifier)),
     search: on(search),
-    toldTo: on(shownHits),
-    noteTold: on(recordShownHits),
-    stampOf: on(sessionStamp),
+    shownHits: on(shownHits),
+    recordShownHits: on(recordShownHits),
+    sessionStamp: on(sessionStamp),
     description: on(description),
     saveDescription: on(saveDescription),
     usage: on(usage),
@@ -124,7 +124,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
 /** What is said to running turns, and by them. */
 function controlOn(on: ReturnType<typeof withFaults>, holder: () => LeaseHolder) {
   return {
-    turnRows: on((db, endedSince: number | null) => listTurns(db, holder(), endedSince)),
+    listTurns: on((db, endedSince: number | null) => listTurns(db, holder(), endedSince)),
     latestTurnsBy: on((db, ...params: Parameters<Store["latestTurnsBy"]>) => latestTurnsBy(db, holder(), ...params)),
     subSessions: on(subSessions),
     setState: on(setState),

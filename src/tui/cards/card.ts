@@ -33,23 +33,23 @@ export function opensByDefault(block: Block): boolean {
   return !["tool", "thinking", "session"].includes(block.kind);
 }
 
-const said = prefixedText({ text: "▌ ", look: accent }, {}, proseColumns);
-const thought = prefixedText({ text: "~ ", look: faint }, { ...faint, italic: true }, proseColumns);
-const noted = prefixedText({ text: "· ", look: faint }, faint, proseColumns);
-const failed = prefixedText({ text: "✗ ", look: { ...bad, bold: true } }, bad, proseColumns);
-const hinted = prefixedText({ text: "  ", look: {} }, faint, proseColumns);
-const delegated = prefixedText({ text: "◆ ", look: accent }, {}, proseColumns);
+const said = prefixedText({ text: "▌ ", style: accent }, {}, proseColumns);
+const thought = prefixedText({ text: "~ ", style: faint }, { ...faint, italic: true }, proseColumns);
+const noted = prefixedText({ text: "· ", style: faint }, faint, proseColumns);
+const failed = prefixedText({ text: "✗ ", style: { ...bad, bold: true } }, bad, proseColumns);
+const hinted = prefixedText({ text: "  ", style: {} }, faint, proseColumns);
+const delegated = prefixedText({ text: "◆ ", style: accent }, {}, proseColumns);
 
 function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[] {
   switch (block.kind) {
     case "user":
-      return isOpen ? stripsOf(said, block.text.trimEnd(), columns) : row(columns, { text: "▌ ", look: accent }, first(block.text));
+      return isOpen ? stripsOf(said, block.text.trimEnd(), columns) : row(columns, { text: "▌ ", style: accent }, first(block.text));
     case "text":
       return isOpen ? stripsOf(markdown, block.text.trimEnd(), columns) : row(columns, first(block.text));
     case "thinking":
       return isOpen
         ? stripsOf(thought, block.text.trimEnd(), columns)
-        : row(columns, { text: `~ ${shortText(block.text, block.isLive === true ? "last line" : "beginning")}`, look: faint });
+        : row(columns, { text: `~ ${shortText(block.text, block.isLive === true ? "last line" : "beginning")}`, style: faint });
     case "tool":
       return toolStrips(block, columns, isOpen);
     case "diff":
@@ -57,18 +57,18 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "session":
       return sessionStrips(block, columns, isOpen);
     case "image":
-      return row(columns, { text: "▣ ", look: accent }, { text: imageText(block), look: faint });
+      return row(columns, { text: "▣ ", style: accent }, { text: imageText(block), style: faint });
     case "turn":
-      return row(columns, { text: `── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), look: faint });
+      return row(columns, { text: `── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), style: faint });
     case "note":
-      return isOpen ? stripsOf(noted, block.text.trimEnd(), columns) : row(columns, { text: `· ${shortText(block.text)}`, look: faint });
+      return isOpen ? stripsOf(noted, block.text.trimEnd(), columns) : row(columns, { text: `· ${shortText(block.text)}`, style: faint });
     case "error":
       return [...stripsOf(failed, block.text, columns), ...(block.hint === null ? [] : stripsOf(hinted, block.hint, columns))];
   }
 }
 
 function first(text: string): TextRun {
-  return { text: shortText(text), look: {} };
+  return { text: shortText(text), style: {} };
 }
 
 function diffStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
@@ -76,10 +76,10 @@ function diffStrips(text: string, columns: number, isOpen: boolean): readonly St
   if (counts === null) return stripsOf(noted, text.trimEnd(), columns);
   const head = row(
     columns,
-    { text: "± ", look: faint },
-    { text: counts.name, look: { bold: true } },
-    { text: ` +${counts.added}`, look: good },
-    { text: ` -${counts.gone}`, look: bad },
+    { text: "± ", style: faint },
+    { text: counts.name, style: { bold: true } },
+    { text: ` +${counts.added}`, style: good },
+    { text: ` -${counts.gone}`, style: bad },
   );
   // Its first strip would be the name of the file.
   return isOpen ? [...head, ...stripsOf(diff, text.trimEnd(), columns).slice(1)] : head;
@@ -95,13 +95,13 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
   const used = Object.values(spent.usage).every((count) => count === 0) ? [] : [tokensText(spent.usage, shortCount), cost];
   const rest = [...used, ...(doing === "" ? [] : [doing])].map((each) => ` · ${each}`).join("");
   const told: TextRun[] = [
-    { text: "  ", look: {} },
-    { text: state, look: lookOfState[state] ?? bad },
-    { text: rest, look: faint },
+    { text: "  ", style: {} },
+    { text: state, style: lookOfState[state] ?? bad },
+    { text: rest, style: faint },
   ];
   const head = isOpen
     ? stripsOf(delegated, `${agent}: ${task.trimEnd()}`, columns)
-    : row(columns, { text: `◆ ${oneLine(agent, 60)}: `, look: accent }, first(task));
+    : row(columns, { text: `◆ ${oneLine(agent, 60)}: `, style: accent }, first(task));
   return [...head, ...row(columns, ...told)];
 }
 

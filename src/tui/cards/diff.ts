@@ -18,7 +18,7 @@ export const diff: BlockReader<State> = {
     const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/.exec(line);
     if (hunk !== null) {
       const [, old = "", now = "", rest = ""] = hunk;
-      const shown = [blanks(numberColumns + 1), { text: `@@${rest}`, look: code }];
+      const shown = [blanks(numberColumns + 1), { text: `@@${rest}`, style: code }];
       const next = { ...state, old: Number(old) || 1, now: Number(now) || 1, painting: { ...state.painting, until: null } };
       const saysNothing = state.old === 0 && rest.trim() === "";
       return { strips: saysNothing ? [] : [strip(() => wrapRuns(shown, columns))], state: next };
@@ -35,7 +35,7 @@ function nameLine(isOld: boolean, name: string, state: State, columns: number): 
   const shown = shownName(state.before, name);
   const language = findLanguage(/\.(\w+)$/.exec(name)?.[1] ?? "");
   return {
-    strips: [strip(() => wrapRuns([{ text: shown, look: { bold: true } }], columns))],
+    strips: [strip(() => wrapRuns([{ text: shown, style: { bold: true } }], columns))],
     state: { ...state, painting: { language: language === "diff" ? null : language, until: null } },
   };
 }
@@ -45,19 +45,19 @@ function changedLine(line: string, state: State, columns: number): { strips: Str
   const text = line.slice(1);
   const hang = blanks(numberColumns + 2);
   const rows = (number: number | null, mark: TextRun, runs: TextRun[]) =>
-    strip(() => wrapRuns([{ text: `${number ?? ""} `.padStart(numberColumns), look: faint }, mark, ...runs], columns, hang));
+    strip(() => wrapRuns([{ text: `${number ?? ""} `.padStart(numberColumns), style: faint }, mark, ...runs], columns, hang));
   if (sign === "+")
-    return { strips: [rows(state.now, { text: "+ ", look: good }, [{ text, look: good }])], state: { ...state, now: state.now + 1 } };
+    return { strips: [rows(state.now, { text: "+ ", style: good }, [{ text, style: good }])], state: { ...state, now: state.now + 1 } };
   if (sign === "-")
-    return { strips: [rows(state.old, { text: "- ", look: bad }, [{ text, look: bad }])], state: { ...state, old: state.old + 1 } };
-  if (sign === "\\") return { strips: [rows(null, { text: "  ", look: faint }, [{ text: line, look: faint }])], state };
+    return { strips: [rows(state.old, { text: "- ", style: bad }, [{ text, style: bad }])], state: { ...state, old: state.old + 1 } };
+  if (sign === "\\") return { strips: [rows(null, { text: "  ", style: faint }, [{ text: line, style: faint }])], state };
   const painted = colorLine(text, state.painting);
   const next = { ...state, old: state.old + 1, now: state.now + 1, painting: painted.painting };
-  return { strips: [rows(state.now, { text: "  ", look: faint }, painted.runs)], state: next };
+  return { strips: [rows(state.now, { text: "  ", style: faint }, painted.runs)], state: next };
 }
 
 function plainStrip(line: string, columns: number): Strip {
-  return strip(() => wrapRuns([{ text: line, look: faint }], columns));
+  return strip(() => wrapRuns([{ text: line, style: faint }], columns));
 }
 
 /** What it is about, and how many lines came and went; null for what is no diff of files. */

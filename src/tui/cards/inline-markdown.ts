@@ -17,32 +17,32 @@ const marks = new RegExp(
   "g",
 );
 
-export function inlineRuns(text: string, look: TextStyle): TextRun[] {
+export function inlineRuns(text: string, style: TextStyle): TextRun[] {
   const runs: TextRun[] = [];
   let from = 0;
   const push = (piece: string, style: TextStyle) => {
-    if (piece !== "") runs.push({ text: piece, look: style });
+    if (piece !== "") runs.push({ text: piece, style: style });
   };
   for (const found of text.matchAll(marks)) {
-    push(text.slice(from, found.index), look);
+    push(text.slice(from, found.index), style);
     from = found.index + found[0].length;
-    push(found[1] ?? "", look);
-    runs.push(...marked(found.groups ?? {}, look));
+    push(found[1] ?? "", style);
+    runs.push(...marked(found.groups ?? {}, style));
   }
-  push(text.slice(from), look);
+  push(text.slice(from), style);
   return runs;
 }
 
-function marked(found: Record<string, string | undefined>, look: TextStyle): TextRun[] {
+function marked(found: Record<string, string | undefined>, style: TextStyle): TextRun[] {
   const strong = found["strong"] ?? found["strongToo"];
   const emphasis = found["emphasis"] ?? found["emphasisToo"];
   const { code: quoted, both, struck, label, target, image } = found;
-  if (quoted !== undefined) return [{ text: quoted.replace(/^ (.*\S.*) $/, "$1"), look: { ...look, ...code } }];
-  if (both !== undefined) return inlineRuns(both, { ...look, bold: true, italic: true });
-  if (strong !== undefined) return inlineRuns(strong, { ...look, bold: true });
-  if (emphasis !== undefined) return inlineRuns(emphasis, { ...look, italic: true });
-  if (struck !== undefined) return inlineRuns(struck, { ...look, strike: true });
+  if (quoted !== undefined) return [{ text: quoted.replace(/^ (.*\S.*) $/, "$1"), style: { ...style, ...code } }];
+  if (both !== undefined) return inlineRuns(both, { ...style, bold: true, italic: true });
+  if (strong !== undefined) return inlineRuns(strong, { ...style, bold: true });
+  if (emphasis !== undefined) return inlineRuns(emphasis, { ...style, italic: true });
+  if (struck !== undefined) return inlineRuns(struck, { ...style, strike: true });
   if (label === undefined || target === undefined) return [];
-  const shown = inlineRuns(image === "!" ? `image: ${label}` : label, { ...look, underline: true });
-  return target === label ? shown : [...shown, { text: ` (${target})`, look: { ...look, ...faint } }];
+  const shown = inlineRuns(image === "!" ? `image: ${label}` : label, { ...style, underline: true });
+  return target === label ? shown : [...shown, { text: ` (${target})`, style: { ...style, ...faint } }];
 }

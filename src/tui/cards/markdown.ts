@@ -41,13 +41,13 @@ function fencedLine(line: string, { mark, painting }: Fence, columns: number): {
   if (closing.startsWith(mark) && closing === mark.charAt(0).repeat(closing.length))
     return { strips: [strip(() => edge("╰─", columns))], state: outside };
   const painted = colorLine(line, painting);
-  const bar = { text: "│ ", look: faint };
+  const bar = { text: "│ ", style: faint };
   const rows = strip(() => wrapRuns([bar, ...painted.runs], columns, bar));
   return { strips: [rows], state: { fence: { mark, painting: painted.painting }, table: null } };
 }
 
 function edge(text: string, columns: number): Row[] {
-  return wrapRuns([{ text, look: faint }], columns);
+  return wrapRuns([{ text, style: faint }], columns);
 }
 
 function tableLine(line: string, table: Table, columns: number): { strips: Strip[]; state: State } {
@@ -74,24 +74,24 @@ function lineRows(line: string, columns: number): Row[] {
     const [, level = "", text = ""] = title;
     return wrapRuns(inlineRuns(text, level.length === 1 ? { ...heading, underline: true } : heading), prose);
   }
-  if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(prose), look: faint }]];
+  if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(prose), style: faint }]];
   return textRows(line, prose, {});
 }
 
 /** A quote, an item of a list, or neither; a quote may hold either, and an item a box to be ticked. */
-function textRows(line: string, columns: number, look: TextStyle): Row[] {
+function textRows(line: string, columns: number, style: TextStyle): Row[] {
   const quote = /^\s{0,3}>\s?(.*)$/.exec(line);
   if (quote !== null && columns > 8) {
-    const bar = { text: "│ ", look: marker };
-    return textRows(quote[1] ?? "", columns - 2, { ...look, italic: true }).map((row) => [bar, ...row]);
+    const bar = { text: "│ ", style: marker };
+    return textRows(quote[1] ?? "", columns - 2, { ...style, italic: true }).map((row) => [bar, ...row]);
   }
   const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
-  if (item === null) return wrapRuns(inlineRuns(line, look), columns);
+  if (item === null) return wrapRuns(inlineRuns(line, style), columns);
   const [, indent = "", sign = "", tick, rest = ""] = item;
   const box = tick === undefined ? "" : tick === " " ? "[ ] " : "[x] ";
-  const head = { text: `${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, look: marker };
+  const head = { text: `${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, style: marker };
   return wrapRuns(
-    [head, ...inlineRuns(rest, tick === "x" || tick === "X" ? { ...look, ...faint } : look)],
+    [head, ...inlineRuns(rest, tick === "x" || tick === "X" ? { ...style, ...faint } : style)],
     columns,
     blanks(cellsOf(head.text)),
   );

@@ -62,12 +62,12 @@ export function strip(layOut: () => readonly Row[]): Strip {
 }
 
 /** Text of one look behind a mark on every row. */
-export function prefixedText(mark: TextRun, look: TextStyle, most = Number.POSITIVE_INFINITY): BlockReader<null> {
+export function prefixedText(mark: TextRun, style: TextStyle, most = Number.POSITIVE_INFINITY): BlockReader<null> {
   const markCells = cellsOf(mark.text);
   const rows = (text: string, columns: number): Row[] => {
     const room = Math.min(columns, most) - markCells;
     // Where there is no room for both, the text is what matters.
-    return room < 2 ? wrapRuns([{ text, look }], columns) : wrapRuns([{ text, look }], room).map((row) => [mark, ...row]);
+    return room < 2 ? wrapRuns([{ text, style: style }], columns) : wrapRuns([{ text, style: style }], room).map((row) => [mark, ...row]);
   };
   return { start: null, line: (text, state, columns) => ({ strips: [strip(() => rows(text, columns))], state }) };
 }

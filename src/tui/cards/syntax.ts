@@ -9,7 +9,7 @@ type Language = {
   /** What a comment to the end of the line begins with. */
   comment?: string;
   /** What lasts over lines: how it begins, how it ends, how it looks. */
-  spans?: readonly (readonly [begin: string, end: string, look: TextStyle])[];
+  spans?: readonly (readonly [begin: string, end: string, style: TextStyle])[];
   quotes?: string;
   /** More of a language's own, where a word is not one: tags, keys. */
   also?: RegExp;
@@ -95,7 +95,7 @@ const languages: readonly Language[] = [
 ];
 
 /** What has been found out so far: the language, and what a line leaves open for the next. */
-export type SyntaxState = { language: Painter | null; until: { end: string; look: TextStyle } | null };
+export type SyntaxState = { language: Painter | null; until: { end: string; style: TextStyle } | null };
 type Painter = "diff" | { tokens: RegExp; words: ReadonlySet<string>; spans: NonNullable<Language["spans"]>; isCaseless: boolean };
 
 const painters = new Map<string, Painter>([
@@ -114,19 +114,19 @@ export function findLanguage(name: string): Painter | null {
 
 export function colorLine(line: string, painting: SyntaxState): { runs: TextRun[]; painting: SyntaxState } {
   const { language } = painting;
-  if (language === null) return { runs: [{ text: line, look: plain }], painting };
-  if (language === "diff") return { runs: [{ text: line, look: diffLineStyle(line) }], painting };
+  if (language === null) return { runs: [{ text: line, style: plain }], painting };
+  if (language === "diff") return { runs: [{ text: line, style: diffLineStyle(line) }], painting };
   const runs: TextRun[] = [];
   let { until } = painting;
   let at = 0;
-  const push = (end: number, look: TextStyle) => {
-    if (end > at) runs.push({ text: line.slice(at, end), look });
+  const push = (end: number, style: TextStyle) => {
+    if (end > at) runs.push({ text: line.slice(at, end), style: style });
     at = end;
   };
   while (at < line.length) {
     if (until !== null) {
       const end = line.indexOf(until.end, at);
-      push(end < 0 ? line.length : end + until.end.length, until.look);
+      push(end < 0 ? line.length : end + until.end.length, until.style);
       if (end >= 0) until = null;
       continue;
     }
@@ -137,9 +137,9 @@ export function colorLine(line: string, painting: SyntaxState): { runs: TextRun[
     const span = found.groups?.["span"];
     if (span === undefined) push(found.index + found[0].length, lookOf(found.groups ?? {}, language));
     else {
-      const [, end = "", look = plain] = language.spans.find(([begin]) => begin === span) ?? [];
-      push(found.index + span.length, look);
-      until = { end, look };
+      const [, end = "", style = plain] = language.spans.find(([begin]) => begin === span) ?? [];
+      push(found.index + span.length, style);
+      until = { end, style };
     }
   }
   push(line.length, plain);

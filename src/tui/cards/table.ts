@@ -37,8 +37,8 @@ export function readTable({ lines, shape }: Table, columns: number): ReadTable |
 
 export function tableStrip({ shape, head, body }: ReadTable): Strip {
   return strip(() => {
-    const rule: Row = [{ text: shape.widths.map((width) => "─".repeat(width)).join("─┼─"), look: faint }];
-    const bold = (head ?? []).map((cell) => cell.map((run) => ({ ...run, look: { ...run.look, bold: true } })));
+    const rule: Row = [{ text: shape.widths.map((width) => "─".repeat(width)).join("─┼─"), style: faint }];
+    const bold = (head ?? []).map((cell) => cell.map((run) => ({ ...run, style: { ...run.style, bold: true } })));
     return [...(head === null ? [] : [...tableRow(bold, shape), rule]), ...body.flatMap((cells) => tableRow(cells, shape))];
   });
 }
@@ -52,7 +52,7 @@ function tableRow(cells: readonly TextRun[][], { widths, aligns }: Shape): Row[]
       const free = Math.max(0, width - widthOf(text));
       const before = aligns[at] === "right" ? free : aligns[at] === "center" ? Math.floor(free / 2) : 0;
       const padded = [blanks(before), ...text, blanks(free - before)];
-      return at === 0 ? padded : [{ text: between, look: faint }, ...padded];
+      return at === 0 ? padded : [{ text: between, style: faint }, ...padded];
     }),
   );
 }

@@ -8,14 +8,14 @@ import { bad, busy, faint, good } from "../layout/styles.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
 import { fit, oneRow, shortText } from "../layout/wrap.ts";
 
-const given = prefixedText({ text: "  ", look: {} }, faint);
-const gave = prefixedText({ text: "  │ ", look: faint }, {});
-const gaveError = prefixedText({ text: "  │ ", look: faint }, bad);
+const given = prefixedText({ text: "  ", style: {} }, faint);
+const gave = prefixedText({ text: "  │ ", style: faint }, {});
+const gaveError = prefixedText({ text: "  │ ", style: faint }, bad);
 const tailRows = 5;
 
 export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): readonly Strip[] {
   const { result, input, output, span } = block;
-  const look: TextStyle = result === null ? busy : result.isError ? bad : good;
+  const style: TextStyle = result === null ? busy : result.isError ? bad : good;
   const took = span.tookMs !== null && span.tookMs >= 1000 ? ` · ${formatDuration(span.tookMs)}` : "";
   const name = oneLine(block.name, 60);
   const ending = result === null ? "…" : endingOf(result);
@@ -23,10 +23,10 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
   const head = strip(() => {
     const argument = fit(mainArgument(input), isOpen ? room : Math.max(8, Math.floor((room - 4) * 0.6)));
     const rest = isOpen ? "" : ` -- ${fit(ending, Math.max(1, room - 4 - Bun.stringWidth(argument)))}`;
-    const told = { text: rest, look: result?.isError === true ? bad : faint };
+    const told = { text: rest, style: result?.isError === true ? bad : faint };
     return [
       oneRow(
-        [{ text: `${isOpen ? "v" : ">"} ${name}`, look }, { text: `(${argument})`, look: {} }, told, { text: took, look: faint }],
+        [{ text: `${isOpen ? "v" : ">"} ${name}`, style: style }, { text: `(${argument})`, style: {} }, told, { text: took, style: faint }],
         columns,
       ),
     ];

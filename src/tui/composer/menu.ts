@@ -98,7 +98,7 @@ export function menuView({ composer: { menu }, mode, size }: State, height: numb
   const wide = Math.max(0, ...shown.map(({ text }) => Bun.stringWidth(text)));
   const lines = shown.map(({ text, detail }, row) => {
     const line = detail === "" ? text : `${text}${" ".repeat(wide - Bun.stringWidth(text))}  ${detail}`;
-    return first + row === at ? { text: line.padEnd(inner), look: selectedStyle } : line;
+    return first + row === at ? { text: line.padEnd(inner), style: selectedStyle } : line;
   });
   const told = choices === null ? ["looking…"] : lines.length === 0 ? [menu.problem ?? `no such ${menu.kind}`] : lines;
   const title = menu.kind === "file" ? "files: Tab or Enter takes one" : "commands: Enter runs one, Tab completes it";

@@ -26,7 +26,7 @@ export type EffectContext = {
   turn: Omit<TurnStartParams, "session" | "prompt">;
   open: SessionOpenParams;
   session: Session | null;
-  own: LocalResources;
+  local: LocalResources;
   /** Images that were pasted, by path: a screenshot may be gone before it is sent. */
   pasted: Map<string, ImageData>;
   /** The files that are asked for next, while others are being looked for. */
@@ -34,12 +34,12 @@ export type EffectContext = {
   /** How turns are taken that act, and those that plan. */
   policies: { act: Policy; plan: Policy };
   /** What was shown before planning began; undefined where it did not begin here. */
-  left?: Session | null;
+  sessionBeforePlanning?: Session | null;
   editor: { command: () => string; edit: (command: string, file: string) => Promise<number | string> };
   /** Gives the terminal back while something else has it. */
-  away: <T>(act: () => Promise<T>) => Promise<T>;
+  lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
   /** Stops until the shell lets us go on. */
-  toShell: () => Promise<void>;
+  suspend: () => Promise<void>;
   /** Told of each session that is shown, for whoever wants to resume it. */
   onSession: (session: Session) => void;
   /** The feed of what is shown. */
@@ -47,7 +47,7 @@ export type EffectContext = {
   /** Sessions in which this screen runs a turn, by id. */
   running: Map<string, Session>;
   /** Another way to the hub; null when turns run in this process. */
-  reach: ((how: { start: boolean }) => Promise<Api>) | null;
+  connectHub: ((how: { start: boolean }) => Promise<Api>) | null;
   isLost: boolean;
   send: (message: UpdateMessage) => void;
   /** Into the terminal's clipboard, where it has one; whether it was sent. */

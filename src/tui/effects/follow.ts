@@ -98,7 +98,7 @@ async function followShown(doing: EffectContext, following: SessionFollow, from:
     } catch (error) {
       flush();
       if (following.isLeft) return;
-      if (isConnectionLost(error) && doing.reach !== null) return void reconnect(doing);
+      if (isConnectionLost(error) && doing.connectHub !== null) return void reconnect(doing);
       doing.send({ type: "told", text: describeError(error).text, isError: true });
     }
   }
@@ -191,12 +191,12 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Looks for the hub until it is there again, and shows what happened meanwhile. Nothing is started unasked. */
 export async function reconnect(doing: EffectContext): Promise<void> {
-  if (doing.reach === null || doing.isLost) return;
+  if (doing.connectHub === null || doing.isLost) return;
   lose(doing);
   for (let waitMs = 50; doing.isLost; waitMs = Math.min(againMs, waitMs * 2)) {
     await Bun.sleep(waitMs);
     try {
-      if (doing.isLost) await onReconnected(doing, await doing.reach({ start: false }));
+      if (doing.isLost) await onReconnected(doing, await doing.connectHub({ start: false }));
     } catch (error) {
       if (!doing.isLost) lose(doing); // it went away again
       if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) continue;

@@ -155,7 +155,7 @@ describe("what is asked of the Api", () => {
     const { doing, sent } = house({ session, plan: "one\ntwo\n" });
     await runEffect(doing, { type: "edit plan" });
     expect(sent.at(-1)).toEqual({ type: "told", text: "ed ended with 3; the plan has 2 lines" });
-    doing.away = () => Promise.reject(new Error("must not be left"));
+    doing.lendTerminal = () => Promise.reject(new Error("must not be left"));
     doing.editor.command = () => {
       throw new Error("no editor");
     };

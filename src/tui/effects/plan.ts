@@ -14,7 +14,7 @@ export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" |
   "edit plan": editPlan,
   "read plan": (doing) => readPlan(doing, doing.session),
   "show plan": showPlan,
-  suspend: ({ toShell }) => toShell(),
+  suspend: ({ suspend: toShell }) => toShell(),
 };
 
 const noPlan = "there is no plan yet: Space p plans one, Space e writes it";
@@ -24,15 +24,15 @@ async function beginPlanning(doing: EffectContext): Promise<void> {
   const { api, turn, policies, directory } = doing;
   const taker = nextAgent(doing);
   await api.turn.check({ ...turn, ...taker, policy: policies.plan, isNew: false, directory });
-  doing.left = doing.session;
+  doing.sessionBeforePlanning = doing.session;
   doing.open = { ...doing.open, ...taker };
   setPlanning(doing, true);
   await enterSession(doing, null);
 }
 
 async function leavePlanning(doing: EffectContext): Promise<void> {
-  const { api, directory, left = null } = doing;
-  delete doing.left;
+  const { api, directory, sessionBeforePlanning: left = null } = doing;
+  delete doing.sessionBeforePlanning;
   setPlanning(doing, false);
   await enterSession(doing, left === null ? null : await api.session.find({ wanted: left.id, directory }));
 }
@@ -59,7 +59,7 @@ function taskOf(text: string, file: string): string {
 const notFound = 127;
 
 async function editPlan(doing: EffectContext): Promise<void> {
-  const { api, directory, away, editor, send } = doing;
+  const { api, directory, lendTerminal: away, editor, send } = doing;
   const command = editor.command();
   const { file } = await api.plan.make({ directory });
   const ended = await away(() => editor.edit(command, file));

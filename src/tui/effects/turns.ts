@@ -88,7 +88,7 @@ function note(doing: EffectContext, session: Session): void {
 }
 
 /** What the hub runs goes on without the screen. */
-function tellRunning({ running, reach, send }: EffectContext): void {
+function tellRunning({ running, connectHub: reach, send }: EffectContext): void {
   send({ type: "running", sessions: reach === null ? [...running.keys()] : [] });
 }
 
@@ -130,7 +130,7 @@ async function clear(doing: EffectContext): Promise<void> {
 }
 
 async function startHub(doing: EffectContext): Promise<void> {
-  if (doing.reach === null) throw new Fault("usage", "this screen runs its turns itself", { hint: "`skein tui --hub auto` uses the hub" });
+  if (doing.connectHub === null) throw new Fault("usage", "this screen runs its turns itself", { hint: "`skein tui --hub auto` uses the hub" });
   if (!doing.isLost) return doing.send({ type: "told", text: "the hub is there" });
-  await onReconnected(doing, await doing.reach({ start: true }));
+  await onReconnected(doing, await doing.connectHub({ start: true }));
 }

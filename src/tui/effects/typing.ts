@@ -8,7 +8,7 @@ const mostFiles = 50;
 const longestKept = 20_000;
 
 export const typingEffects: EffectHandlers<"remember" | "take back" | "attach" | "find files"> = {
-  remember: ({ own }, { text }) => (text.length > longestKept ? undefined : own.history.add(text)),
+  remember: ({ local: own }, { text }) => (text.length > longestKept ? undefined : own.history.add(text)),
   attach,
   "take back": async ({ api, send }, { session, input }) => {
     const taken = await api.turn.takeBack({ session, input });
@@ -23,14 +23,14 @@ function attach(doing: EffectContext, { path, text }: { path: string; text: stri
   const asText = (problem: string | null) => doing.send({ type: "attached", path: null, text, problem });
   if (agent !== "native") return asText(`${agent} is sent text: the path of the image stays text`);
   try {
-    doing.pasted.set(path, doing.own.readImage(path));
+    doing.pasted.set(path, doing.local.readImage(path));
   } catch (error) {
     return asText(`the path stays text: ${describeError(error).text}`);
   }
   doing.send({ type: "attached", path, text, problem: null });
 }
 
-export function readPastedImage({ own, pasted }: EffectContext, path: string): ImageData {
+export function readPastedImage({ local: own, pasted }: EffectContext, path: string): ImageData {
   return pasted.get(path) ?? own.readImage(path);
 }
 

@@ -70,7 +70,7 @@ function firstToPrint(state: State, upTo: number): number {
 }
 
 function headOf({ session }: State, earlier: number): Row[] {
-  const remark = (text: string): Row => [{ text: `── ${text}`, look: faint }];
+  const remark = (text: string): Row => [{ text: `── ${text}`, style: faint }];
   const name = oneLine(stripAnsi(session?.name ?? session?.id.slice(-8) ?? "new session"), 60);
   return [[], remark(name), ...(earlier === 0 ? [] : [remark(`${earlier} earlier blocks; Esc and k look back`)])];
 }
@@ -80,7 +80,7 @@ function blockRows(state: State, from: number, to: number, most = Number.POSITIV
   const rows: Row[] = [];
   for (let at = from; at < to && rows.length < most; at += 1)
     for (const strip of stripsAt(state, at))
-      for (const row of strip()) rows.push(row.length === 0 ? [] : [{ text: "  ", look: {} }, ...row]);
+      for (const row of strip()) rows.push(row.length === 0 ? [] : [{ text: "  ", style: {} }, ...row]);
   return rows;
 }
 

@@ -74,7 +74,7 @@ function cellsOfRow(row: Row): number {
 }
 
 export function rowText(row: Row, color: boolean): string {
-  return row.map(({ text, look }) => styled(text, codesOf(look, color))).join("");
+  return row.map(({ text, style: style }) => styled(text, codesOf(style, color))).join("");
 }
 
 function styled(text: string, codes: number[]): string {

@@ -8,7 +8,7 @@ const magenta = 5;
 const cyan = 6;
 
 test("no colour is used that a light or a dark background swallows, also where bold means bright", () => {
-  const looks = Object.values(all).filter((look): look is TextStyle => typeof look === "object");
+  const looks = Object.values(all).filter((style): style is TextStyle => typeof style === "object");
   expect(looks.length).toBeGreaterThan(5);
   for (const { color, bold = false } of looks)
     expect([undefined, ...(bold ? [red, magenta] : [red, green, magenta, cyan])]).toContain(color as number | undefined);

@@ -5,7 +5,7 @@ import { cellsOf, clustersOf, printableText } from "./cells.ts";
 
 export type Row = readonly TextRun[];
 
-type Piece = { text: string; cells: number; look: TextStyle };
+type Piece = { text: string; cells: number; style: TextStyle };
 /** What is not broken if it fits in a row: letters without a blank between them, of whatever looks, or blanks. */
 type Word = { pieces: Piece[]; cells: number; kind: "letters" | "blank" | "break" };
 
@@ -27,10 +27,10 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
     row = [];
     used = 0;
   };
-  const put = ({ text, cells, look }: Piece) => {
+  const put = ({ text, cells, style }: Piece) => {
     const last = row.at(-1);
-    if (last !== undefined && last.look === look) row[row.length - 1] = { text: last.text + text, look };
-    else row.push({ text, look });
+    if (last !== undefined && last.style === style) row[row.length - 1] = { text: last.text + text, style: style };
+    else row.push({ text, style: style });
     used += cells;
   };
   for (const word of wordsOf(runs)) {
@@ -48,18 +48,18 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
   return [...rows, row];
 }
 
-const noHang: TextRun = { text: "", look: {} };
+const noHang: TextRun = { text: "", style: {} };
 
 export function blanks(count: number): TextRun {
-  return { text: " ".repeat(count), look: noHang.look };
+  return { text: " ".repeat(count), style: noHang.style };
 }
 
 function wordsOf(runs: Row): Word[] {
   const words: Word[] = [];
-  for (const { text, look } of runs)
+  for (const { text, style: style } of runs)
     for (const found of printableText(text).match(/\n|[^\S\n]+|\S+/g) ?? []) {
       const kind = found === "\n" ? "break" : /^\s/.test(found) ? "blank" : "letters";
-      const piece = { text: found, cells: cellsOf(found), look };
+      const piece = { text: found, cells: cellsOf(found), style };
       const last = words.at(-1);
       if (kind === "letters" && last?.kind === kind) {
         last.pieces.push(piece);
@@ -69,8 +69,8 @@ function wordsOf(runs: Row): Word[] {
   return words;
 }
 
-function lettersOf({ text, look }: Piece): Piece[] {
-  return clustersOf(text).map((cluster) => ({ ...cluster, look }));
+function lettersOf({ text, style }: Piece): Piece[] {
+  return clustersOf(text).map((cluster) => ({ ...cluster, style }));
 }
 
 /** At most so many cells; what is longer ends with an ellipsis. */
@@ -101,9 +101,9 @@ export function shortText(text: string, where: "beginning" | "last line" = "begi
 export function oneRow(runs: Row, columns: number): Row {
   const row: TextRun[] = [];
   let room = columns;
-  for (const { text, look } of runs) {
+  for (const { text, style: style } of runs) {
     const shown = room > 0 ? fit(text, room) : "";
-    if (shown !== "") row.push({ text: shown, look });
+    if (shown !== "") row.push({ text: shown, style: style });
     room -= cellsOf(shown);
   }
   return row;

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { progressText, parseSteps, tickedSteps } from "./plan-steps.ts";
 
-const plan = "# Birds\n\n- [ ] count them\n  - [ ] the small ones\n- [x] look\n```md\n- [ ] no step\n```\n1. and no box\n";
+const plan = "# Birds\n\n- [ ] count them\n  - [ ] the small ones\n- [x] style\n```md\n- [ ] no step\n```\n1. and no box\n";
 
 describe("the steps of a plan", () => {
   test("are its boxes, wherever they stand but in code", () => {
     expect(parseSteps(plan)).toEqual([
       { text: "count them", isDone: false },
       { text: "the small ones", isDone: false },
-      { text: "look", isDone: true },
+      { text: "style", isDone: true },
     ]);
   });
   test("are its numbered lines where there is no box", () => {

@@ -64,7 +64,7 @@ export type State = {
   /** What the next turn's tools are to have. */
   net: "on" | "off";
   /** What the latest turn's were to have, and what they really had. */
-  held: { asked: "on" | "off"; net: EnforcedPolicy["net"] } | null;
+  turnNet: { asked: "on" | "off"; net: EnforcedPolicy["net"] } | null;
   sandbox: "on" | "off" | "partly";
   asks: readonly Ask[];
   answer: EditLine;
@@ -245,7 +245,7 @@ export function firstState(
     usage: zeroUsage,
     total: zeroSpent,
     steps: [],
-    held: null,
+    turnNet: null,
     asks: [],
     answer: emptyEditLine,
     asking: noAskFocus,

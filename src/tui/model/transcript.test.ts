@@ -72,7 +72,7 @@ test("what is written stands behind all else, until its node is there", () => {
 });
 
 test("a sub-session's block lives with it", () => {
-  const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "look", call: "c" } as const;
+  const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "style", call: "c" } as const;
   const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0 };
   let transcript = withSpawned(noBlocks, { ...head, ...spawned });
   const tell = (body: object) => {
@@ -100,7 +100,7 @@ test("a sub-session's block lives with it", () => {
     spent: { usage, costUsd: 1 },
     current: zeroSpent,
   });
-  transcript = withSpawned(transcript, { ...head, ...spawned, task: "look again" });
+  transcript = withSpawned(transcript, { ...head, ...spawned, task: "style again" });
   expect([blockCount(transcript), blockAt(transcript, 0)]).toMatchObject([1, { state: "running", spent: { costUsd: 1 } }]);
   expect(tell({ type: "turn.ended", turn: { status: "network", usage, costUsd: 2 } })).toMatchObject({
     state: "network",

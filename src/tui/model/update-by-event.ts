@@ -129,12 +129,12 @@ function asking(state: State, { type, ask }: Extract<Event, { type: "ask.opened"
   return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
 }
 
-export function netOfTurn({ policy, enforced }: Turn): State["held"] {
+export function netOfTurn({ policy, enforced }: Turn): State["turnNet"] {
   return enforced === null ? null : { asked: policy.net, net: enforced.net };
 }
 
-function held(state: State, turn: Turn): Pick<State, "sandbox" | "held"> {
-  return { sandbox: turn.enforced === null ? state.sandbox : sandboxState(turn.enforced), held: netOfTurn(turn) ?? state.held };
+function held(state: State, turn: Turn): Pick<State, "sandbox" | "turnNet"> {
+  return { sandbox: turn.enforced === null ? state.sandbox : sandboxState(turn.enforced), turnNet: netOfTurn(turn) ?? state.turnNet };
 }
 
 /** What the kernel really holds in that turn. */

@@ -139,7 +139,7 @@ function opened(state: State, message: SessionOpened): State {
     activity: isRunning ? (open.state === "paused" ? "paused" : "working") : isSame && state.activity === "starting" ? "starting" : null,
     runner: message.runner ?? null,
     isInterrupted,
-    held: (last === undefined ? null : netOfTurn(last)) ?? state.held,
+    turnNet: (last === undefined ? null : netOfTurn(last)) ?? state.turnNet,
     sandbox: last?.enforced == null ? state.sandbox : sandboxState(last.enforced),
     queue,
     ...withAsks(state, asks),

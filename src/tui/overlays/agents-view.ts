@@ -25,7 +25,7 @@ export function agentsView(panel: AgentsPanel, room: OverlayArea): OverlayView {
       title: titleOf(panel),
       count: rows.length,
       at: panel.at,
-      head: () => (rows.length === 0 ? [] : [[{ text: shown.map(({ title, width }) => title.padEnd(width)).join("  "), look: faint }]]),
+      head: () => (rows.length === 0 ? [] : [[{ text: shown.map(({ title, width }) => title.padEnd(width)).join("  "), style: faint }]]),
       line: (at, columns) => lineOf(panel, rows[at]!, shown, columns),
       empty:
         panel.rows !== null
@@ -93,14 +93,14 @@ const looks: Record<string, TextStyle> = {
 };
 
 function lineOf(panel: AgentsPanel, turn: IndentedTurn, shown: readonly Shown[], columns: number): Row {
-  const look = (title: string): TextStyle =>
+  const style = (title: string): TextStyle =>
     title === "STATE" ? (looks[turn.row.state] ?? faint) : turn.row.state === "ended" ? faint : {};
   let left = columns;
   return shown.map(({ title, cell, width }) => {
     const text = fit(cell(panel, turn), left);
     const padded = `${text}${" ".repeat(Math.max(0, width - cellsOf(text)))}  `;
     left = Math.max(0, left - cellsOf(padded));
-    return { text: padded, look: look(title) };
+    return { text: padded, style: style(title) };
   });
 }
 
@@ -127,10 +127,10 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
   const where = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), walls];
   const used = [tokensText(turn.usage), costText(turn.costUsd), pluralize(turn.steps, "step")];
   const lines = [
-    { text: oneLine(stripAnsi(where.join(" · ")), 400), look: faint },
-    { text: used.join(" · "), look: faint },
-    ...(turn.error === null ? [] : [{ text: stripAnsi(turn.error.message), look: bad }]),
-    { text: stripAnsi((session.task ?? "").slice(0, 4000)), look: {} },
+    { text: oneLine(stripAnsi(where.join(" · ")), 400), style: faint },
+    { text: used.join(" · "), style: faint },
+    ...(turn.error === null ? [] : [{ text: stripAnsi(turn.error.message), style: bad }]),
+    { text: stripAnsi((session.task ?? "").slice(0, 4000)), style: {} },
   ];
   return lines.flatMap((run) => wrapRuns([run], columns));
 }

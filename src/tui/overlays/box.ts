@@ -23,16 +23,16 @@ export const selectedStyle: TextStyle = { inverse: true };
 export function drawBox(title: string, lines: readonly BoxLine[], columns: number): Row[] {
   const inner = Math.max(1, columns - 4);
   const head = fit(` ${title} `, inner);
-  const row = (line: BoxLine): Row => [{ text: "│ ", look: frame }, ...padRow(runsOf(line), inner), { text: " │", look: frame }];
+  const row = (line: BoxLine): Row => [{ text: "│ ", style: frame }, ...padRow(runsOf(line), inner), { text: " │", style: frame }];
   return [
-    [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, look: frame }],
+    [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, style: frame }],
     ...lines.map(row),
-    [{ text: `└${"─".repeat(Math.max(0, columns - 2))}┘`, look: frame }],
+    [{ text: `└${"─".repeat(Math.max(0, columns - 2))}┘`, style: frame }],
   ];
 }
 
 function runsOf(line: BoxLine): Row {
-  if (typeof line === "string") return [{ text: line, look: {} }];
+  if (typeof line === "string") return [{ text: line, style: {} }];
   return "text" in line ? [line] : line;
 }
 
@@ -40,13 +40,13 @@ function runsOf(line: BoxLine): Row {
 export function padRow(row: Row, columns: number): Row {
   const runs: TextRun[] = [];
   let left = columns;
-  for (const { text, look } of row) {
+  for (const { text, style: style } of row) {
     if (left === 0) break;
     const shown = fit(text, left);
-    runs.push({ text: shown, look });
+    runs.push({ text: shown, style: style });
     left -= cellsOf(shown);
   }
-  return left > 0 ? [...runs, { text: " ".repeat(left), look: runs.at(-1)?.look.inverse === true ? selectedStyle : {} }] : runs;
+  return left > 0 ? [...runs, { text: " ".repeat(left), style: runs.at(-1)?.style.inverse === true ? selectedStyle : {} }] : runs;
 }
 
 /** The first of so many lines around the one that is chosen. */

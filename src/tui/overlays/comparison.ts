@@ -20,24 +20,24 @@ export function showComparison(state: State, comparison: BranchComparison): Stat
 
 function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
   const figures = branchStats.map(([figure, tell]): BoxLine => [
-    { text: figure.padEnd(nameColumns), look: faint },
-    { text: tell(a).padEnd(sideColumns), look: {} },
-    { text: tell(b), look: {} },
+    { text: figure.padEnd(nameColumns), style: faint },
+    { text: tell(a).padEnd(sideColumns), style: {} },
+    { text: tell(b), style: {} },
   ]);
   const titles = [a, b].map((side) => oneLine(stripAnsi(branchName(side)), sideColumns - 2).padEnd(sideColumns));
   return [
     ...(fork === null
       ? ["the two share nothing"]
-      : [`they part after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: said(textOf(fork)), look: faint }]),
+      : [`they part after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: said(textOf(fork)), style: faint }]),
     "",
-    { text: `${" ".repeat(nameColumns)}${titles.join("")}`, look: name },
+    { text: `${" ".repeat(nameColumns)}${titles.join("")}`, style: name },
     ...figures,
     ...[a, b].flatMap(sideLines),
   ];
 }
 
 function sideLines(side: BranchSide): BoxLine[] {
-  const head: BoxLine[] = ["", { text: oneLine(stripAnsi(branchName(side)), 60), look: name }];
+  const head: BoxLine[] = ["", { text: oneLine(stripAnsi(branchName(side)), 60), style: name }];
   if (side.nodes === 0) return [...head, "nothing after that"];
   return [
     ...head,

@@ -49,7 +49,7 @@ export function panelView(parts: PanelOptions, { columns, height }: OverlayArea)
   const room = Math.max(3, height - 3);
   const foot = parts.typing === null ? null : visiblePart(layOutText(`${parts.typing.label} > `, parts.typing.line, inner), 1);
   const body = columns >= wide && parts.isStacked !== true ? besides(parts, inner, room) : stacked(parts, inner, room);
-  const last: Row = foot === null ? [{ text: parts.keys, look: faint }] : [{ text: foot.rows[0] ?? "", look: {} }];
+  const last: Row = foot === null ? [{ text: parts.keys, style: faint }] : [{ text: foot.rows[0] ?? "", style: {} }];
   const rows = drawBox(parts.title, [...body, last], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
@@ -60,7 +60,7 @@ function besides(parts: PanelOptions, inner: number, room: number): Row[] {
   const preview = parts.preview(right, room);
   const rows = Math.min(room, Math.max(fewestRows, parts.count + 1, preview.length));
   const list = listRows(parts, left, rows);
-  const line: Row = [{ text: " │ ", look: faint }];
+  const line: Row = [{ text: " │ ", style: faint }];
   return Array.from({ length: rows }, (_, at) => [...padRow(list[at] ?? [], left), ...line, ...padRow(preview[at] ?? [], right)]);
 }
 
@@ -72,19 +72,19 @@ function stacked(parts: PanelOptions, inner: number, room: number): Row[] {
   const list = listRows(parts, inner, rows);
   if (forPreview === 0) return list;
   const preview = parts.preview(inner, forPreview);
-  const rule: Row = [{ text: "─".repeat(inner), look: faint }];
+  const rule: Row = [{ text: "─".repeat(inner), style: faint }];
   return [...list, rule, ...Array.from({ length: forPreview }, (_, at) => preview[at] ?? [])];
 }
 
 function listRows(parts: PanelOptions, columns: number, rows: number): Row[] {
   const head = parts.head?.(columns) ?? [];
-  if (parts.count === 0) return [...head, [{ text: parts.empty, look: faint }]];
+  if (parts.count === 0) return [...head, [{ text: parts.empty, style: faint }]];
   const room = Math.max(1, rows - head.length);
   const first = firstInView(parts.count, parts.at, room);
   const lines = Array.from({ length: Math.min(room, parts.count - first) }, (_, offset): Row => {
     const line = padRow(parts.line(first + offset, columns), columns);
     // Without its colours, which turned around are patches of a background.
-    return first + offset === parts.at ? line.map(({ text }) => ({ text, look: selectedStyle })) : line;
+    return first + offset === parts.at ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
   });
   return [...head, ...lines];
 }

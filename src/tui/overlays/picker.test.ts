@@ -68,7 +68,7 @@ describe("costs", () => {
     expect(text).toMatch(/1 {2}claude-sonnet +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
     expect(text).toMatch(/2 {2}claude-sonnet \(cancelled\) +0 +- +0 +\$0\.00 +\d+ ms/);
     expect(text).toMatch(/this branch +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
-    expect(text).toMatch(/◆ {2}native: look around +2\.0k +90 %/);
+    expect(text).toMatch(/◆ {2}native: style around +2\.0k +90 %/);
     expect(text).toContain("a turn and all below it may cost $0.50; :budget off takes the limit away");
   });
   test("can be limited, and a limit that is none is told", () => {
@@ -99,7 +99,7 @@ const stopped: Turn = {
   endedAt: 0,
   status: "cancelled",
 };
-const below = { ...session, id: "s-2", name: null, task: "look around", parentSession: "s-1" };
+const below = { ...session, id: "s-2", name: null, task: "style around", parentSession: "s-1" };
 
 const api = {
   models: {

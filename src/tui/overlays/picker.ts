@@ -91,7 +91,7 @@ export function pickerView(picker: Picker, { columns, height, bindings }: Overla
   const lines = shown.map(({ label: whole, detail }, at): BoxLine => {
     const label = fit(whole, labels);
     const text = `${label}${" ".repeat(Math.max(0, labels - Bun.stringWidth(label)))}  ${detail}`;
-    return first + at === picker.at ? { text: text.padEnd(inner), look: selectedStyle } : text;
+    return first + at === picker.at ? { text: text.padEnd(inner), style: selectedStyle } : text;
   });
   const told = itemsOf(picker, bindings) === null ? ["looking…"] : lines.length === 0 ? ["nothing like that"] : lines;
   const below = forPreview === 0 ? [] : ["─".repeat(inner), ...preview.slice(0, forPreview)];

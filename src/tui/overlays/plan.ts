@@ -24,8 +24,8 @@ function asReader({ text, top }: PlanOverlay, columns: number): TextOverlay {
 }
 
 function linesOf(line: string, columns: number): BoxLine[] {
-  const look: TextStyle = /\[[xX]\] /.test(line) ? good : /^#+ /.test(line) ? { bold: true } : {};
+  const style: TextStyle = /\[[xX]\] /.test(line) ? good : /^#+ /.test(line) ? { bold: true } : {};
   const [mark = ""] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/.exec(line) ?? [];
-  const hang = { text: " ".repeat(mark.length), look: {} };
-  return wrapRuns([{ text: line, look }], columns, hang).map((row) => ({ text: row.map((run) => run.text).join(""), look }));
+  const hang = { text: " ".repeat(mark.length), style: {} };
+  return wrapRuns([{ text: line, style: style }], columns, hang).map((row) => ({ text: row.map((run) => run.text).join(""), style }));
 }

@@ -43,7 +43,7 @@ function roomIn(height: number): number {
 
 function linesOf({ lines }: TextOverlay, bindings: Bindings): readonly BoxLine[] {
   if (lines !== null) return lines;
-  const panels = panelHelp.flatMap(({ title, lines: keys }): BoxLine[] => ["", { text: title, look: { bold: true } }, ...inColumns(keys)]);
+  const panels = panelHelp.flatMap(({ title, lines: keys }): BoxLine[] => ["", { text: title, style: { bold: true } }, ...inColumns(keys)]);
   return [...inColumns(helpLines(bindings)), ...panels];
 }
 

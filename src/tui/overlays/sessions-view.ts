@@ -48,18 +48,18 @@ function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: 
   const mark = session.id === panel.here ? "← " : session.archivedAt === null ? "  " : "× ";
   const name = fit(oneLine(stripAnsi(session.name ?? shortId(session.id)), nameColumns), nameColumns);
   const used = ago(panel.now - session.updatedAt).padEnd(14);
-  const about: Row = hit === null ? [{ text: oneLine(stripAnsi(session.task ?? ""), 300), look: {} }] : snippetOf(hit);
+  const about: Row = hit === null ? [{ text: oneLine(stripAnsi(session.task ?? ""), 300), style: {} }] : snippetOf(hit);
   const where =
     panel.everywhere && session.project !== panel.project
-      ? [{ text: `${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, look: frame }]
+      ? [{ text: `${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, style: frame }]
       : [];
   return [
-    { text: mark, look: waiting },
+    { text: mark, style: waiting },
     {
       text: name + " ".repeat(Math.max(0, Math.min(nameColumns, columns) - cellsOf(name)) + 2),
-      look: session.archivedAt === null ? { bold: true } : faint,
+      style: session.archivedAt === null ? { bold: true } : faint,
     },
-    { text: used, look: faint },
+    { text: used, style: faint },
     ...where,
     ...about,
   ];
@@ -71,10 +71,10 @@ function snippetOf({ snippet, marks }: FoundNode): TextRun[] {
   const runs: TextRun[] = [];
   let from = 0;
   for (const [start, end] of marks) {
-    runs.push({ text: flat(snippet.slice(from, start)), look: faint }, { text: flat(snippet.slice(start, end)), look: busy });
+    runs.push({ text: flat(snippet.slice(from, start)), style: faint }, { text: flat(snippet.slice(start, end)), style: busy });
     from = end;
   }
-  return [...runs, { text: flat(snippet.slice(from)), look: faint }].filter(({ text }) => text !== "");
+  return [...runs, { text: flat(snippet.slice(from)), style: faint }].filter(({ text }) => text !== "");
 }
 
 /** Of what was said the end, as far as there is room. */
@@ -82,9 +82,9 @@ function previewOf(panel: SessionsPanel, { session }: SessionChoice, columns: nu
   const last = panel.previews[previewKey(session)] ?? [];
   const who = [shortId(session.id), session.agent, ...(session.model === null ? [] : [session.model])];
   const when = [`used ${ago(panel.now - session.updatedAt)}`, ...(session.archivedAt === null ? [] : ["archived"])];
-  const head = wrapRuns([{ text: oneLine(stripAnsi([...who, ...when].join(" · ")), 400), look: faint }], columns);
+  const head = wrapRuns([{ text: oneLine(stripAnsi([...who, ...when].join(" · ")), 400), style: faint }], columns);
   const said = last.flatMap((node) => saidRows(node, columns));
-  if (session.tip === null) return [...head, [{ text: "nothing was said in it yet", look: faint }]];
+  if (session.tip === null) return [...head, [{ text: "nothing was said in it yet", style: faint }]];
   return [...head, ...said.slice(-Math.max(1, rows - head.length))];
 }
 
@@ -93,11 +93,11 @@ const rowsOfEach = 3;
 function saidRows(node: Node, columns: number): Row[] {
   const isUser = node.author === "user";
   const text = oneLine(stripAnsi(textOf(node).slice(0, 2000)), 3 * columns);
-  const hang = { text: "  ", look: {} };
+  const hang = { text: "  ", style: {} };
   return wrapRuns(
     [
-      { text: isUser ? "▌ " : "● ", look: isUser ? accent : faint },
-      { text, look: {} },
+      { text: isUser ? "▌ " : "● ", style: isUser ? accent : faint },
+      { text, style: {} },
     ],
     columns,
     hang,

@@ -51,23 +51,23 @@ function lineOf(panel: TreePanel, at: number, columns: number): Row {
   const tail = tailOf(panel, row, at);
   const lead = panel.filter === "" ? row.lead : "";
   const room = columns - cellsOf(lead) - 2 - tail.reduce((sum, run) => sum + cellsOf(run.text), 0);
-  const look = row.node?.author === "user" ? { bold: true } : row.node?.author === "agent" ? {} : faint;
+  const style = row.node?.author === "user" ? { bold: true } : row.node?.author === "agent" ? {} : faint;
   const text = fit(rowText(row), Math.max(12, room));
-  return [{ text: lead, look: faint }, { text: `${row.node === null ? "◌" : marks[row.node.author]} ${text}`, look }, ...tail];
+  return [{ text: lead, style: faint }, { text: `${row.node === null ? "◌" : marks[row.node.author]} ${text}`, style: style }, ...tail];
 }
 
 /** What stands behind a line's words: what is folded, the calls, the sessions at their tips. */
 function tailOf(panel: TreePanel, row: TreeRow, at: number): TextRun[] {
   const branch = panel.outline!.branches[row.branch]!;
   const isFolded = panel.filter === "" && branch.head === at && panel.folded.has(rowKey(row));
-  const calls = row.calls === 0 ? [] : [{ text: ` ${pluralize(row.calls, "call")}`, look: faint }];
+  const calls = row.calls === 0 ? [] : [{ text: ` ${pluralize(row.calls, "call")}`, style: faint }];
   return [
-    ...(isFolded ? [{ text: ` +${branch.end - at - 1} folded`, look: frame }] : calls),
+    ...(isFolded ? [{ text: ` +${branch.end - at - 1} folded`, style: frame }] : calls),
     ...row.sessions.map((session) => ({
       text: ` ${labelOf(panel, session)}`,
-      look: panel.states[session.id] === undefined ? good : waiting,
+      style: panel.states[session.id] === undefined ? good : waiting,
     })),
-    ...(panel.compared?.key === rowKey(row) ? [{ text: " ≠ with?", look: heading }] : []),
+    ...(panel.compared?.key === rowKey(row) ? [{ text: " ≠ with?", style: heading }] : []),
   ];
 }
 
@@ -81,13 +81,13 @@ function previewOf(panel: TreePanel, columns: number): Row[] {
   const row = chosenRow(panel);
   if (row === undefined) return [];
   if (row.node === null)
-    return wrapRuns([{ text: "Before the first message. Going there begins a branch of its own.", look: faint }], columns);
+    return wrapRuns([{ text: "Before the first message. Going there begins a branch of its own.", style: faint }], columns);
   const { node } = row;
   const turn = node.turn === null ? undefined : panel.outline?.turns.get(node.turn);
   const by = node.author === "user" ? "you" : node.author === "agent" ? (turn?.agent ?? "agent") : node.author;
   const figures = node.usage === undefined ? [] : [tokensText(node.usage), costText(node.costUsd ?? null)];
   const head = [shortId(node.id), by, ...(node.model === undefined ? [] : [node.model]), ago(panel.now - node.at), ...figures];
   const text = textOf(node);
-  const body = text.trim() === "" ? wrapRuns([{ text: rowText(row), look: faint }], columns) : proseRows(text, columns);
-  return [...wrapRuns([{ text: head.join(" · "), look: faint }], columns), ...body];
+  const body = text.trim() === "" ? wrapRuns([{ text: rowText(row), style: faint }], columns) : proseRows(text, columns);
+  return [...wrapRuns([{ text: head.join(" · "), style: faint }], columns), ...body];
 }

@@ -70,14 +70,14 @@ export function highlightRow(row: Row, pattern: RegExp): Row {
   const found = [...whole.matchAll(pattern)].map(({ index, 0: text }) => ({ from: index, to: index + text.length }));
   if (found.length === 0) return row;
   let at = 0;
-  return row.flatMap(({ text, look }) => {
+  return row.flatMap(({ text, style: style }) => {
     const start = at;
     at += text.length;
     const edges = found.flatMap(({ from, to }) => [from, to]).filter((edge) => edge > start && edge < at);
     const cuts = [start, ...edges, at];
     return cuts.slice(0, -1).map((from, piece) => {
       const isFound = found.some((match) => match.from <= from && from < match.to);
-      return { text: text.slice(from - start, cuts[piece + 1]! - start), look: isFound ? { ...look, inverse: true } : look };
+      return { text: text.slice(from - start, cuts[piece + 1]! - start), style: isFound ? { ...style, inverse: true } : style };
     });
   });
 }

@@ -70,14 +70,14 @@ describe("a search", () => {
 
 test("what was found stands out across runs, and nothing else changes", () => {
   const row = [
-    { text: "a nee", look: { bold: true } },
-    { text: "dle b", look: {} },
+    { text: "a nee", style: { bold: true } },
+    { text: "dle b", style: {} },
   ];
   expect(highlightRow(row, /needle/gi)).toEqual([
-    { text: "a ", look: { bold: true } },
-    { text: "nee", look: { bold: true, inverse: true } },
-    { text: "dle", look: { inverse: true } },
-    { text: " b", look: {} },
+    { text: "a ", style: { bold: true } },
+    { text: "nee", style: { bold: true, inverse: true } },
+    { text: "dle", style: { inverse: true } },
+    { text: " b", style: {} },
   ]);
 });
 
@@ -109,5 +109,5 @@ function lines(state: State): string {
 function marked(state: State): string[] {
   return renderFrame(state)
     .rows.slice(0, -1)
-    .flatMap((row) => row.filter((run) => run.look.inverse === true).map((run) => run.text));
+    .flatMap((row) => row.filter((run) => run.style.inverse === true).map((run) => run.text));
 }

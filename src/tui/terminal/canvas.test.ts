@@ -23,9 +23,9 @@ const hard = [
 
 test("every row ends in the cell where the picture has its end, and none goes on below", async () => {
   const rows = hard.map((text): Row => [
-    { text: printableText(text), look: {} },
-    { text: "|", look: { bold: true } },
-    { text: "x".repeat(columns), look: { strike: true } },
+    { text: printableText(text), style: {} },
+    { text: "|", style: { bold: true } },
+    { text: "x".repeat(columns), style: { strike: true } },
   ]);
   await using setup = await createTestRenderer({ width: columns, height: hard.length + 1 });
   const { renderer } = setup;

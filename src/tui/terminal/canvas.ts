@@ -111,7 +111,7 @@ export class Canvas extends Renderable {
       sheet.drawText(text, x, y, color, background, attributes);
       x += cellsOf(text);
     };
-    for (const { text, look } of row) put(this.drawable(sheet, text), ink.of(look), attributesOf(look));
+    for (const { text, style: style } of row) put(this.drawable(sheet, text), ink.of(style), attributesOf(style));
     put(" ".repeat(Math.max(0, ink.restFrom - x)), ink.of({}));
     put(" ".repeat(Math.max(0, this.width - x)), emptyInk);
   }
@@ -135,7 +135,7 @@ export class Canvas extends Renderable {
 
 function isSame(before: Row | undefined, row: Row): boolean {
   if (before === undefined || before.length !== row.length) return false;
-  return row.every(({ text, look }, at) => before[at]?.text === text && before[at].look === look);
+  return row.every(({ text, style: style }, at) => before[at]?.text === text && before[at].style === style);
 }
 
 function cellsTaken(buffer: OptimizedBuffer, text: string): number {

@@ -81,7 +81,7 @@ test.each([
 
 function shown(base64: string, after = "after it"): UpdateMessage {
   const image = nodeOf("n-1", null, "user", [
-    { kind: "text", text: "look" },
+    { kind: "text", text: "style" },
     { kind: "image", mime: "image/png", base64 },
   ]);
   return { type: "opened", session: sampleSession("s-1"), blocks: blocksOf([image, nodeOf("n-2", "n-1", "agent", after)]), turns: [] };

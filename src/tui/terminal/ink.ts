@@ -5,7 +5,7 @@ import { RGBA } from "@opentui/core";
 import type { TextStyle } from "../../kit/text/ansi.ts";
 
 /** Cells from `restFrom` on have always been empty. */
-export type Ink = { of: (look: TextStyle) => RGBA; restFrom: number };
+export type Ink = { of: (style: TextStyle) => RGBA; restFrom: number };
 
 /** A frame may be drawn and never written: the next but one must not look like the one that was. */
 const shadeCount = 4;

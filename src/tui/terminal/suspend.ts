@@ -5,9 +5,9 @@ import type { Surface } from "./surface.ts";
 
 export type Suspender = {
   /** Gives the terminal back while this runs. */
-  away: <T>(act: () => Promise<T>) => Promise<T>;
+  lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
   /** Stops until the shell lets us go on. */
-  toShell: () => Promise<void>;
+  suspend: () => Promise<void>;
   close: () => void;
 };
 
@@ -21,7 +21,7 @@ export type SuspenderOptions = {
 export function createSuspender({ renderer, surface, stop, onFault }: SuspenderOptions): Suspender {
   let isAway = false;
 
-  async function away<T>(act: () => Promise<T>): Promise<T> {
+  async function lendTerminal<T>(act: () => Promise<T>): Promise<T> {
     if (isAway) return act();
     isAway = true;
     surface.away();
@@ -38,18 +38,18 @@ export function createSuspender({ renderer, surface, stop, onFault }: SuspenderO
     }
   }
   /** Without us listening, the signal does what it does to everyone. */
-  async function toShell(): Promise<void> {
+  async function suspend(): Promise<void> {
     process.off("SIGTSTP", stopped);
     try {
-      await away(stop);
+      await lendTerminal(stop);
     } finally {
       process.on("SIGTSTP", stopped);
     }
   }
-  const stopped = () => void toShell().catch(onFault);
+  const stopped = () => void suspend().catch(onFault);
   /** Who was stopped without a word finds a terminal that is not as it was. */
-  const continued = () => void (isAway ? undefined : away(async () => {}).catch(onFault));
+  const continued = () => void (isAway ? undefined : lendTerminal(async () => {}).catch(onFault));
 
   process.on("SIGTSTP", stopped).on("SIGCONT", continued);
-  return { away, toShell, close: () => void process.off("SIGTSTP", stopped).off("SIGCONT", continued) };
+  return { lendTerminal, suspend, close: () => void process.off("SIGTSTP", stopped).off("SIGCONT", continued) };
 }

@@ -8,7 +8,7 @@ import { inlineSurface } from "../inline/surface.ts";
 import { notification } from "./notification.ts";
 import type { CreateSurface } from "./surface.ts";
 
-export type TerminalOptions = { how: Settings["notify"]; env: Record<string, string | undefined>; isInline: boolean };
+export type TerminalOptions = { notify: Settings["notify"]; env: Record<string, string | undefined>; isInline: boolean };
 export type Terminal = {
   /** Reads the keys; whether it also paints is the surface's affair. */
   renderer: CliRenderer;
@@ -19,7 +19,7 @@ export type Terminal = {
   /** Into the terminal's clipboard, where it has one; whether it was sent. */
   copy: (text: string) => boolean;
   /** With `isGone` there may be nobody to give it to. */
-  giveBack: (how: { isGone: boolean }) => Promise<void>;
+  restore: (how: { isGone: boolean }) => Promise<void>;
 };
 
 const keepTitle = "\x1b[22;0t";
@@ -42,7 +42,7 @@ export async function openTerminal(parts: TerminalOptions): Promise<Terminal> {
   return {
     ...terminal,
     renderer,
-    async giveBack({ isGone }) {
+    async restore({ isGone }) {
       process.off("exit", leave);
       renderer.destroy();
       try {
@@ -55,9 +55,9 @@ export async function openTerminal(parts: TerminalOptions): Promise<Terminal> {
   };
 }
 
-type TerminalOutput = Omit<Terminal, "renderer" | "giveBack">;
+type TerminalOutput = Omit<Terminal, "renderer" | "restore">;
 
-function wholeTerminal(renderer: CliRenderer, output: NativeSession, { how, env }: TerminalOptions): TerminalOutput {
+function wholeTerminal(renderer: CliRenderer, output: NativeSession, { notify: how, env }: TerminalOptions): TerminalOutput {
   /** While someone else has the terminal, nothing is written to it. */
   const isOurs = () => !renderer.isDestroyed && renderer.controlState !== RendererControlState.EXPLICIT_SUSPENDED;
   return {
@@ -76,7 +76,7 @@ const inlineOn = "\x1b[?2004h\x1b[?1004h";
 const inlineOff = "\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h";
 
 /** Whoever reads the keys paints nothing, so all that is written is ours: no mouse, so that the terminal scrolls by itself. */
-function inlineTerminal(renderer: CliRenderer, { how, env }: TerminalOptions): TerminalOutput {
+function inlineTerminal(renderer: CliRenderer, { notify: how, env }: TerminalOptions): TerminalOutput {
   const write = (bytes: string) => void process.stdout.write(bytes);
   const tell = (bytes: string) => (renderer.controlState === RendererControlState.EXPLICIT_SUSPENDED ? undefined : write(bytes));
   write(inlineOn);

@@ -23,7 +23,7 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const options = ask.options.flatMap((option, index) => optionRows(option, index, at, inner));
   const room = Math.max(1, height - edges - hintRows - input.rows.length);
   const forOptions = Math.min(options.length, Math.max(1, room - Math.min(4, room - 1)));
-  const question = cut(wrapRuns([{ text: stripAnsi(ask.question).trimEnd(), look: { bold: true } }], inner), room - forOptions);
+  const question = cut(wrapRuns([{ text: stripAnsi(ask.question).trimEnd(), style: { bold: true } }], inner), room - forOptions);
   const left = Math.max(1, room - question.length);
   const first = firstInView(
     options.length,
@@ -31,24 +31,24 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
     left,
   );
   const shown = options.slice(Math.max(0, first), Math.max(0, first) + left).map(({ row }) => row);
-  const typed = input.rows.map((text): Row => [{ text, look: isTyping ? {} : faint }]);
-  const hint: Row = [{ text: hintOf(state, ask), look: faint }];
+  const typed = input.rows.map((text): Row => [{ text, style: isTyping ? {} : faint }]);
+  const hint: Row = [{ text: hintOf(state, ask), style: faint }];
   const above = [...question, ...shown];
   const cursor = isTyping ? { row: 1 + above.length + input.cursor.row, column: 2 + input.cursor.column } : null;
   return { rows: drawBox(titleOf(state, ask), [...above, ...typed, hint], columns), cursor };
 }
 
 function optionRows(option: string, index: number, at: number, columns: number): { index: number; row: Row }[] {
-  const look: TextStyle = index === at ? selectedStyle : {};
+  const style: TextStyle = index === at ? selectedStyle : {};
   const mark = `${index + 1}. `;
-  const hang = { text: " ".repeat(mark.length), look };
-  return wrapRuns([{ text: mark + stripAnsi(option), look }], columns, hang).map((row) => ({ index, row }));
+  const hang = { text: " ".repeat(mark.length), style };
+  return wrapRuns([{ text: mark + stripAnsi(option), style: style }], columns, hang).map((row) => ({ index, row }));
 }
 
 /** What does not fit is in the transcript. */
 function cut(rows: Row[], room: number): Row[] {
   if (rows.length <= Math.max(1, room)) return rows;
-  return [...rows.slice(0, Math.max(0, room - 1)), [{ text: "… the rest is in the transcript, at ask_user", look: faint }]];
+  return [...rows.slice(0, Math.max(0, room - 1)), [{ text: "… the rest is in the transcript, at ask_user", style: faint }]];
 }
 
 function titleOf(state: State, ask: Ask): string {

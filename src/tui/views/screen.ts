@@ -32,11 +32,11 @@ export function renderFrame(state: State): ScreenFrameWithImages {
   const behind = inSight.map(({ row }) => row);
   const transcript = [...padded(behind, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
   const queue = visibleQueue(state).map(({ text }): Row => [
-    { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), look: marker },
+    { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), style: marker },
   ]);
   const composer = composerOf(state);
   const above = [...transcript, ...queue, ruleRow(state)];
-  const rows = [...above, ...composer.rows.map((text): Row => [{ text, look: {} }]), statusRow(state)];
+  const rows = [...above, ...composer.rows.map((text): Row => [{ text, style: {} }]), statusRow(state)];
   if (overlay !== null && overlay.isBeside !== true)
     return { rows, images, cursor: overlay.cursor === null ? null : shifted(overlay.cursor, height - covered) };
   return { rows, images, cursor: state.mode === "normal" ? null : shifted(composer.cursor, above.length) };
@@ -52,13 +52,13 @@ function aboveOverlay<T>(state: State, rows: readonly T[], height: number): read
 }
 
 function transcriptRows(state: State): TranscriptRow[] {
-  if (blockCount(state.transcript) === 0) return [{ row: [{ text: fit(`  ${hintOf(state)}`, state.size.columns), look: faint }] }];
+  if (blockCount(state.transcript) === 0) return [{ row: [{ text: fit(`  ${hintOf(state)}`, state.size.columns), style: faint }] }];
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
   return rowsInView(state).map((shown) => {
     const { block, row: plain, drawn } = shown;
     if (plain.length === 0 && drawn === null) return shown;
     const row = pattern === null ? plain : highlightRow(plain, pattern);
-    return { ...shown, row: [block.id === state.focus ? { text: "┃ ", look: waiting } : { text: "  ", look: {} }, ...row] };
+    return { ...shown, row: [block.id === state.focus ? { text: "┃ ", style: waiting } : { text: "  ", style: {} }, ...row] };
   });
 }
 
@@ -80,8 +80,8 @@ function ruleRow(state: State): Row {
   const more = state.top === "end" ? "" : " more below ──";
   const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
   return [
-    { text, look: notice?.isError === true ? bad : notice === null ? faint : {} },
-    { text: `${"─".repeat(rest)}${rest > 0 ? more : ""}`, look: faint },
+    { text, style: notice?.isError === true ? bad : notice === null ? faint : {} },
+    { text: `${"─".repeat(rest)}${rest > 0 ? more : ""}`, style: faint },
   ];
 }
 

@@ -23,7 +23,7 @@ function activityText({ asks, activity, isPlanning, session, runner, isLost }: S
 }
 
 /** While a turn runs what it really has, then what the next one is to have; what could not be held the last time can't be held now. */
-function netText({ activity, held, net }: State): string {
+function netText({ activity, turnNet: held, net }: State): string {
   if (held === null) return net;
   if (held.asked === net) return held.net;
   return activity === null ? net : `${held.net}, next ${net}`;
@@ -39,5 +39,5 @@ function spentTexts({ usage, total }: State): string[] {
 
 export function statusRow(state: State): Row {
   const { columns } = state.size;
-  return [{ text: fit(statusText(state), columns).padEnd(columns), look: { inverse: true } }];
+  return [{ text: fit(statusText(state), columns).padEnd(columns), style: { inverse: true } }];
 }

@@ -246,7 +246,7 @@ test("a hub that was started on the way has no keys in its environment, and take
   await using house = houseWithHub();
   try {
     const env = { ...house.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
-    const seeker = { state: house.state, home: house.home, self: skeinCommand(), version: "0.0.0", env };
+    const seeker = { state: house.state, home: house.home, selfCommand: skeinCommand(), version: "0.0.0", env };
     await expect(connectHubApi(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
     const api = await connectHubApi(seeker, { directory: house.project }, { start: true });
     const own = readFileSync(`/proc/${house.file().pid}/environ`, "utf8");

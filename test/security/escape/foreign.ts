@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   const order = JSON.parse(process.argv[2]!) as ForeignRequest;
   const { policy, project, home, own } = order;
   const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "../../../src/main.ts")];
-  const machine = await probeSandbox({ self, path: process.env["PATH"] ?? "", best: order.best });
+  const machine = await probeSandbox({ selfCommand: self, path: process.env["PATH"] ?? "", best: order.best });
   if (machine.tier !== order.best) throw new Error(`asked for ${order.best}, found ${machine.tier}: ${machine.why}`);
   const [temp, copies] = ["files", "copies"].map((name) => join(own.data, "tmp/foreign", name)) as [string, string];
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   };
   const found = createSandboxRules(policy, places);
   const walls = { ...found, maxProcesses: order.maxProcesses ?? found.maxProcesses };
-  const words = sandboxCommand({ command: order.command, cwd: project, walls, machine, self });
+  const words = sandboxCommand({ command: order.command, cwd: project, rules: walls, support: machine, selfCommand: self });
   const child = Bun.spawn(["/bin/bash", "-c", 'exec 9<>"$0"; exec "$@"', order.held, ...words], {
     cwd: project,
     env: { ...process.env, TMPDIR: temp },

@@ -48,7 +48,7 @@ export type Adapter = {
   /** Throws a fault for what it can't be told. */
   check?: (turn: TurnCheckInput) => void;
   /** Of one that is talked to while it runs: it takes the place of the reader, and of anything on stdin. */
-  talk?: (launch: CliLaunch, out: DialogueOutput) => CliDialogue;
+  openDialogue?: (launch: CliLaunch, out: DialogueOutput) => CliDialogue;
   /** For one that has no last event: an exit with 0 after an answer is a good end. */
   endsByExit?: boolean;
   /** What stands on its stdin when the prompt is too long to be an argument (one may have 128 KB on Linux); else null. */
@@ -64,7 +64,7 @@ export type Adapter = {
   /** Where its own transcript of a session lies: a glob below its configuration directory. */
   transcript: (nativeId: string, directory: string) => string;
   /** Of one that can't go on from its own transcript as it wrote it: what it must be. */
-  mendTranscript?: (text: string) => string;
+  repairTranscript?: (text: string) => string;
 };
 
 /** How a CLI keeps the sign-in of a person, and what of it may be used for a child. */
@@ -112,7 +112,7 @@ export type CliLaunch = {
   /** Where its requests go (scheme, host and port) and the token it sends; null uses its own sign-in. */
   endpoint: { url: string; token: string; wires?: readonly WireName[] } | null;
   /** Whether our walls stand around it, so that its own sandbox is off and nothing is asked. */
-  isWalled: boolean;
+  isSandboxed: boolean;
   isRoot: boolean;
   extraArgs: readonly string[];
 };

@@ -58,7 +58,7 @@ test.each(Object.values(adapters))("$name refuses the flags that it is started w
     addDirs: ["/more"],
     configDir: "/config",
     endpoint: { url: "http://127.0.0.1:1", token: "t" },
-    isWalled: true,
+    isSandboxed: true,
     isRoot: false,
     extraArgs: [],
   };

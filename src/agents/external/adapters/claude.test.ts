@@ -13,7 +13,7 @@ const launch: CliLaunch = {
   configDir: "/data/agents/t/claude",
   start: { how: "new", id: "id-1" },
   endpoint: { url: "http://127.0.0.1:4", token: "throw-away" },
-  isWalled: true,
+  isSandboxed: true,
   isRoot: false,
   extraArgs: ["--max-budget-usd=2"],
 };
@@ -56,7 +56,7 @@ describe("what Claude Code is told", () => {
 
   test("behind our walls nothing is asked; without them its own sandbox is on or it does not start", () => {
     expect(args()).toContain("--dangerously-skip-permissions");
-    const open = args({ isWalled: false });
+    const open = args({ isSandboxed: false });
     expect(open).not.toContain("--dangerously-skip-permissions");
     expect(open).toContain("--permission-prompts=none");
     expect(open.find((arg) => arg.startsWith("--settings="))).toContain('"enabled":true,"failIfUnavailable":true');
@@ -65,7 +65,7 @@ describe("what Claude Code is told", () => {
   test("it is told that it is sandboxed only as root and behind our walls", () => {
     expect(env()["IS_SANDBOX"]).toBeUndefined();
     expect(env({ isRoot: true })["IS_SANDBOX"]).toBe("1");
-    expect(env({ isRoot: true, isWalled: false })["IS_SANDBOX"]).toBeUndefined();
+    expect(env({ isRoot: true, isSandboxed: false })["IS_SANDBOX"]).toBeUndefined();
   });
 
   test("no tool of it can start an agent, and neither settings nor servers of anyone are read", () => {

@@ -72,7 +72,7 @@ const tools =
 
 /** Without our walls its own sandbox is on, and where that can't be it refuses to start instead of going without. */
 function permissions(launch: CliLaunch): string[] {
-  if (launch.isWalled) return ["--dangerously-skip-permissions"];
+  if (launch.isSandboxed) return ["--dangerously-skip-permissions"];
   const sandbox = { enabled: true, failIfUnavailable: true, autoAllowBashIfSandboxed: true, allowUnsandboxedCommands: false };
   return ["--permission-mode=acceptEdits", "--permission-prompts=none", `--settings=${JSON.stringify({ sandbox })}`];
 }
@@ -90,7 +90,7 @@ function env(launch: CliLaunch): Record<string, string> {
     DISABLE_AUTOUPDATER: "1",
     DISABLE_ERROR_REPORTING: "1",
     DISABLE_TELEMETRY: "1",
-    ...(launch.isWalled && launch.isRoot ? { IS_SANDBOX: "1" } : {}),
+    ...(launch.isSandboxed && launch.isRoot ? { IS_SANDBOX: "1" } : {}),
     ...(thinking === undefined ? {} : { MAX_THINKING_TOKENS: thinking }),
     ...(endpoint === null ? {} : { ANTHROPIC_BASE_URL: endpoint.url, ANTHROPIC_API_KEY: endpoint.token }),
   };

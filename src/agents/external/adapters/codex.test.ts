@@ -15,7 +15,7 @@ const launch: CliLaunch = {
   configDir: "/data/agents/t/codex",
   start: { how: "new", id: "unused" },
   endpoint: { url: "http://127.0.0.1:4", token: "throw-away" },
-  isWalled: true,
+  isSandboxed: true,
   isRoot: true,
   extraArgs: ["--output-schema=x.json"],
 };
@@ -56,9 +56,9 @@ describe("what Codex is told", () => {
 
   test("behind our walls its own sandbox is off, which would fail there without a word; without them it is on", () => {
     expect(args()).toContain("--dangerously-bypass-approvals-and-sandbox");
-    expect(args({ isWalled: false })).not.toContain("--dangerously-bypass-approvals-and-sandbox");
-    expect(args({ isWalled: false })).toContain("--sandbox=workspace-write");
-    expect(settings({ isWalled: false })).toContain('approval_policy="never"');
+    expect(args({ isSandboxed: false })).not.toContain("--dangerously-bypass-approvals-and-sandbox");
+    expect(args({ isSandboxed: false })).toContain("--sandbox=workspace-write");
+    expect(settings({ isSandboxed: false })).toContain('approval_policy="never"');
   });
 
   test("its sub-agents, hooks, memories and rules are off, and its user's configuration is not read", () => {

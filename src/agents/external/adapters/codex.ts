@@ -50,7 +50,7 @@ function args(launch: CliLaunch): string[] {
     "--ignore-user-config",
     "--ignore-rules",
     ...launch.addDirs.map((directory) => `--add-dir=${directory}`),
-    ...(launch.isWalled ? ["--dangerously-bypass-approvals-and-sandbox"] : ["--sandbox=workspace-write"]),
+    ...(launch.isSandboxed ? ["--dangerously-bypass-approvals-and-sandbox"] : ["--sandbox=workspace-write"]),
     ...(model === null ? [] : [`--model=${model}`]),
     ...settings(launch).map((setting) => `--config=${setting}`),
     ...launch.extraArgs,
@@ -71,7 +71,7 @@ function settings(launch: CliLaunch): string[] {
     // The newest models get tools for sub-agents whatever `features.multi_agent` says.
     "agents.enabled=false",
     ...featuresOff.map((name) => `features.${name}=false`),
-    ...(launch.isWalled ? [] : ['approval_policy="never"']),
+    ...(launch.isSandboxed ? [] : ['approval_policy="never"']),
     ...(effort === null ? [] : [`model_reasoning_effort=${quote(effort)}`]),
     ...(role !== null && start.how === "new" ? [`developer_instructions=${quote(role)}`] : []),
     ...(endpoint === null ? [] : gateway(endpoint.url)),

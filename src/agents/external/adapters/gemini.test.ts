@@ -13,7 +13,7 @@ const launch: CliLaunch = {
   configDir: "/own",
   start: { how: "new", id: "id-1" },
   endpoint: { url: "http://127.0.0.1:1", token: "token-1" },
-  isWalled: true,
+  isSandboxed: true,
   isRoot: false,
   extraArgs: [],
 };

@@ -70,7 +70,7 @@ export const gemini: Adapter = {
   failureOf: (message) => matchFailure(message, ownWords),
   isSessionLost: (message) => /Error resuming session|Invalid session identifier|number of function response parts/.test(message),
   transcript: (nativeId) => `.gemini/tmp/*/chats/session-*-${nativeId.slice(0, 8)}.jsonl`,
-  mendTranscript: repairGeminiTranscript,
+  repairTranscript: repairGeminiTranscript,
 };
 
 const ownWords: FailurePattern[] = [

@@ -15,7 +15,7 @@ const launch: CliLaunch = {
   configDir: "/config",
   start: { how: "new", id: "unused" },
   endpoint: null,
-  isWalled: true,
+  isSandboxed: true,
   isRoot: false,
   extraArgs: [],
 };
@@ -261,7 +261,7 @@ describe("permissions", () => {
   ])(
     "with walls %j and the kind %s are answered with %s, and that is recorded beside the call",
     async (isWalled, kind, optionId, words) => {
-      const played = await play({ "session/prompt": asking(kind) }, { isWalled });
+      const played = await play({ "session/prompt": asking(kind) }, { isSandboxed: isWalled });
       expect(played.replies).toEqual([{ jsonrpc: "2.0", id: 77, result: { outcome: { outcome: "selected", optionId } } }]);
       expect(said(played).slice(1, 3)).toMatchObject([
         { type: "answer", parts: [{ kind: "call", id: "c1", name: kind, input: { title: "rm -rf build" } }] },

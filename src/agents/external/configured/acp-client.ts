@@ -208,7 +208,7 @@ class AcpDialogue {
     if (method !== "session/request_permission" || !isJson(params)) return noMethod(method);
     const call = objectAt(params, "toolCall") ?? {};
     const options = listAt(params, "options");
-    const isAllowed = this.#launch.isWalled || ["read", "search", "think"].includes(textAt(call, "kind"));
+    const isAllowed = this.#launch.isSandboxed || ["read", "search", "think"].includes(textAt(call, "kind"));
     const wanted = isAllowed ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"];
     const option = wanted.map((kind) => options.find((row) => textAt(row, "kind") === kind)).find((row) => row !== undefined);
     this.#events.push(...this.#updates.permission(call, option !== undefined && isAllowed));

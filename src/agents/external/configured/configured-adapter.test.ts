@@ -17,7 +17,7 @@ const launch: CliLaunch = {
   configDir: "/data/agents/tree/mine",
   start: { how: "new", id: "chosen" },
   endpoint: { url: "http://127.0.0.1:8787", token: "throw-away" },
-  isWalled: true,
+  isSandboxed: true,
   isRoot: false,
   extraArgs: [],
 };

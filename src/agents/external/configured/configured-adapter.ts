@@ -38,7 +38,7 @@ export function configuredAdapter(name: string, recipe: Recipe): Adapter {
     reader: (start) => readerOf(recipe, start),
     // Of these only the exit says whether the turn is over.
     endsByExit: recipe.output === "text" || recipe.output === "json",
-    ...(isAcp ? { talk: (launch, out) => createAcpDialogue(untold(recipe, withPlaces(launch)), out) } : {}),
+    ...(isAcp ? { openDialogue: (launch, out) => createAcpDialogue(untold(recipe, withPlaces(launch)), out) } : {}),
     isSessionLost: isAcp ? isAcpSessionLost : (message) => lostWords.test(message),
     failureOf: (message) => matchFailure(message),
     transcript: () => "home/**/*",

@@ -16,13 +16,13 @@ const leaveMs = 1_000;
 
 /** Null for an adapter that is not talked to. */
 export function startDialogue(adapter: Adapter, launch: CliLaunch, signal: AbortSignal): RunningDialogue | null {
-  if (adapter.talk === undefined) return null;
+  if (adapter.openDialogue === undefined) return null;
   const ending = new AbortController();
   const later = (ms: number) => void setTimeout(() => ending.abort(), ms).unref();
   const said: string[] = [];
   let input: CliStdin | null = null;
   let isOver = false;
-  const talk = adapter.talk(launch, {
+  const talk = adapter.openDialogue(launch, {
     write: (text) => void (input === null ? said.push(text) : input.write(text)),
     end: () => {
       isOver = true;

@@ -11,9 +11,9 @@ export type ReportedUsageDeps = {
   /** Null when the price is not known. */
   price: (model: string, usage: Usage) => Promise<number | null>;
   /** The configuration directory, which is the same for every turn of the CLI's session. */
-  folder: string;
+  configDir: string;
   /** The session that is resumed or forked. */
-  from: string | null;
+  nativeSession: string | null;
 };
 
 const file = "skein-totals.json";
@@ -45,13 +45,13 @@ export class ReportedUsage {
 
   #ofThisTurn(total: Usage): Usage {
     const totals = this.#totals();
-    const before = totals[this.#parts.from ?? ""] ?? zeroUsage;
-    if (this.#session !== null) writeConfigFile(this.#parts.folder, file, JSON.stringify({ ...totals, [this.#session]: total }));
+    const before = totals[this.#parts.nativeSession ?? ""] ?? zeroUsage;
+    if (this.#session !== null) writeConfigFile(this.#parts.configDir, file, JSON.stringify({ ...totals, [this.#session]: total }));
     // A count that began anew holds nothing of what was before.
     return total.input < before.input || total.output < before.output ? total : subtractUsage(total, before);
   }
 
   #totals(): Record<string, Usage> {
-    return (parseJson(readConfigFile(this.#parts.folder, file) ?? "{}") ?? {}) as Record<string, Usage>;
+    return (parseJson(readConfigFile(this.#parts.configDir, file) ?? "{}") ?? {}) as Record<string, Usage>;
   }
 }

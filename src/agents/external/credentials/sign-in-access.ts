@@ -37,7 +37,7 @@ export async function openSignInAccess({
   parts,
   innerPort,
 }: SignInAccessOptions): Promise<VendorAccess> {
-  const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
+  const { isWalled, hasOwnNetwork } = parts.sandboxStatus(input);
   const isHeld = input.policy.net === "off" && input.policy.name !== "full";
   if (isHeld && !isWalled) throw unsandboxedSignIn(adapter);
   const release = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, watch) : () => {};
@@ -48,20 +48,20 @@ export async function openSignInAccess({
       endpoint: null,
       port: way?.port ?? null,
       offer: way?.offer ?? null,
-      isWalled: isWalled || input.policy.name === "full",
+      isSandboxed: isWalled || input.policy.name === "full",
       warmUp: () => {},
       env: { ...proxy, ...use.env },
       file: use.file,
-      told: async (event, model) => {
+      report: async (event, model) => {
         const before = usage.spent;
         await usage.take(event, model);
         const over = watch.budget.count(subtractSpent(usage.spent, before)) ?? stepLimitError(usage.answers, input.limits);
         // Only where a further request would follow.
-        if (over !== null && event.type === "answer" && callsOf(event).length > 0) watch.onOver(over);
+        if (over !== null && event.type === "answer" && callsOf(event).length > 0) watch.onBudgetUsedUp(over);
       },
-      asked: () => null,
+      requestStats: () => null,
       spent: () => usage.spent,
-      trouble: () => null,
+      lastError: () => null,
       close: async () => {
         way?.close();
         release();
@@ -112,7 +112,7 @@ async function openProxyRoute(adapter: Adapter, parts: VendorAccessDeps, hasOwnN
 }
 
 /** The file itself is what is locked: so every skein on this machine waits, and nothing is left when one is killed. */
-async function lockSignInFile(path: string, adapter: Adapter, { signal, barrier, onWait }: VendorAccessHooks): Promise<() => void> {
+async function lockSignInFile(path: string, adapter: Adapter, { signal, pauseGate: barrier, onWait }: VendorAccessHooks): Promise<() => void> {
   const libc = await loadLibc();
   if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked here: the C library can't be loaded`);
   const file = openSync(path, "r");
@@ -124,7 +124,7 @@ async function lockSignInFile(path: string, adapter: Adapter, { signal, barrier,
       toldAt = performance.now();
     }
     await Bun.sleep(askEveryMs);
-    await barrier.passed();
+    await barrier.whenOpen();
     if (!signal.aborted) continue;
     closeSync(file);
     throw new Fault("auth", `the sign-in of ${adapter.name} was in use by another turn all the time`, {

@@ -25,7 +25,7 @@ export type VendorAccess = {
   port: number | null;
   /** How the port inside of its namespace gets to us; null where there is no namespace. */
   offer: PortOffer | null;
-  isWalled: boolean;
+  isSandboxed: boolean;
   /** Called once the CLI has been started: what its first request needs is made ready meanwhile. */
   warmUp: () => void;
   /** What its environment gains: the way out, and a sign-in that is a variable. */
@@ -33,12 +33,12 @@ export type VendorAccess = {
   /** The file of the person's that it may read and write, and what it is called below its configuration directory. */
   file: { path: string; place: string } | null;
   /** What it says of its session, its answers and its usage. */
-  told: (event: ReportedEvent, model: string | null) => Promise<void>;
+  report: (event: ReportedEvent, model: string | null) => Promise<void>;
   /** How many requests have begun, and the models that were named in those that are over; null where nobody counts. */
-  asked: () => { begun: number; models: string[] } | null;
+  requestStats: () => { begun: number; models: string[] } | null;
   spent: () => Spent;
   /** What the vendor did at the last request, when that went wrong; a CLI may tell it in other words. */
-  trouble: () => TurnError | null;
+  lastError: () => TurnError | null;
   close: () => Promise<void>;
 };
 
@@ -51,22 +51,22 @@ export type VendorAccessDeps = {
   endpoint: (vendor: string, apiKey: string | null) => Endpoint;
   price: (vendor: string, model: string, usage: Usage) => Promise<number | null>;
   /** What stands around such a turn. */
-  wallsOf: (input: TurnInput) => { isWalled: boolean; hasOwnNetwork: boolean };
+  sandboxStatus: (input: TurnInput) => { isWalled: boolean; hasOwnNetwork: boolean };
 };
 
 export type VendorAccessHooks = {
   signal: AbortSignal;
   /** Nothing passes while it is shut. */
-  barrier: Barrier;
+  pauseGate: Barrier;
   /** No answer reaches the CLI before: until then it has nothing to change a file for. */
   ready: Promise<void>;
   /** The CLI's configuration directory, and its session that is resumed or forked. */
-  folder: string;
-  from: string | null;
+  configDir: string;
+  nativeSession: string | null;
   /** What the whole run may use. */
   budget: Pick<TurnContext, "reserve" | "count">;
   /** The budget is used up: no further request is let through. */
-  onOver: (error: TurnError) => void;
+  onBudgetUsedUp: (error: TurnError) => void;
   /** An answer is on its way, whatever the CLI shows of it. */
   onBytes: () => void;
   /** It can't begin yet, and why. */
@@ -85,7 +85,7 @@ export async function openVendorAccess(
 ): Promise<VendorAccess> {
   const found = findCredential(adapter, parts.env, parts.home, { model: input.model, config: parts.config });
   const { vendor } = adapterVendor(adapter, input.model);
-  const usage = new ReportedUsage({ price: (model, used) => parts.price(vendor, model, used), folder: watch.folder, from: watch.from });
+  const usage = new ReportedUsage({ price: (model, used) => parts.price(vendor, model, used), configDir: watch.configDir, nativeSession: watch.nativeSession });
   if (found.kind === "none") throw new Fault("auth", `no key for ${vendor}, and no sign-in of ${adapter.name}`, { hint: found.note });
   if (found.kind === "sign-in") await watch.ready;
   if (found.kind === "sign-in") return openSignInAccess({ adapter, use: found.use, input, watch, usage, parts, innerPort });
@@ -117,21 +117,21 @@ function openKeyAccess(
   watch: VendorAccessHooks,
   usage: ReportedUsage,
 ): VendorAccess {
-  const { isWalled, hasOwnNetwork } = parts.wallsOf(input);
+  const { isWalled, hasOwnNetwork } = parts.sandboxStatus(input);
   let requests = 0;
   const gateway = startGateway({
     listen: { port: 0 },
     vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
     price: parts.price,
     ready: watch.ready,
-    barrier: watch.barrier,
+    pauseGate: watch.pauseGate,
     reserve: async (request, last) => {
       const over = stepLimitError(requests, input.limits);
       if (over === null) requests += 1;
       const room = over ?? (await watch.budget.reserve(await estimateOf(parts, input, request, last)));
       if (typeof room === "function") return room;
       await Bun.sleep(lastWordsMs);
-      watch.onOver(room);
+      watch.onBudgetUsedUp(room);
       return room;
     },
     onRequest: () => {},
@@ -149,18 +149,18 @@ function openKeyAccess(
     port: isWalled && input.policy.net === "off" ? port : null,
     offer,
     // Who asked for no walls is asked nothing either.
-    isWalled: isWalled || input.policy.name === "full",
+    isSandboxed: isWalled || input.policy.name === "full",
     warmUp,
     env: {},
     file: null,
     // The gateway counts; only what its session has used by now is remembered.
-    told: (event, model) => (event.type === "answer" ? Promise.resolve() : usage.take(event, model)),
-    asked: () => ({
+    report: (event, model) => (event.type === "answer" ? Promise.resolve() : usage.take(event, model)),
+    requestStats: () => ({
       begun: requests,
       models: gateway.requests().flatMap(({ kind, model }) => (kind === "answer" && model !== null ? [model] : [])),
     }),
     spent: gateway.spent,
-    trouble: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
+    lastError: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
     close: async () => {
       stop.abort();
       offer?.close();

@@ -34,7 +34,7 @@ export type GatewayOptions = {
   /** No request is passed on before. */
   ready?: Promise<void>;
   /** While it is shut no request and no byte of an answer is passed on. */
-  barrier?: PauseGate;
+  pauseGate?: PauseGate;
   /** Asked before every request; an error refuses it for good. */
   reserve: (request: LedgerEntry, last: LastAnswer | null) => Promise<TurnError | SettleReservation>;
   /** Once for each request that was for a vendor, when it is over. */
@@ -157,7 +157,7 @@ class RunningGateway {
     request.signal.addEventListener("abort", leave);
     try {
       await this.#options.ready;
-      await this.#options.barrier?.passed();
+      await this.#options.pauseGate?.whenOpen();
       const room = await this.#options.reserve(entry, this.ledger.lastAnswer);
       if (typeof room !== "function") {
         await this.ledger.end(entry, room);
@@ -214,9 +214,9 @@ class RunningGateway {
     stop.signal.addEventListener("abort", () => void this.#settle(passing));
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
       try {
-        await this.#options.barrier?.passed();
+        await this.#options.pauseGate?.whenOpen();
         const { value, done } = await reader.read();
-        await this.#options.barrier?.passed();
+        await this.#options.pauseGate?.whenOpen();
         if (done) {
           await this.#settle(passing);
           return controller.close();

@@ -18,14 +18,14 @@ import {
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 
 /** Makes the directory and what must stand in it before the agent starts. */
-export function prepareConfigDir(adapter: Pick<Adapter, "files" | "transcript" | "mendTranscript">, launch: CliLaunch): void {
+export function prepareConfigDir(adapter: Pick<Adapter, "files" | "transcript" | "repairTranscript">, launch: CliLaunch): void {
   const { configDir, directory, start } = launch;
   mkdirSync(configDir, { recursive: true, mode: 0o700 });
   for (const [path, text] of Object.entries(adapter.files(launch))) writeConfigFile(configDir, path, text);
-  if (adapter.mendTranscript === undefined || start.how === "new") return;
+  if (adapter.repairTranscript === undefined || start.how === "new") return;
   for (const path of new Bun.Glob(adapter.transcript(start.id, directory)).scanSync({ cwd: configDir, dot: true })) {
     const text = readConfigFile(configDir, path);
-    const mended = text === null ? null : adapter.mendTranscript(text);
+    const mended = text === null ? null : adapter.repairTranscript(text);
     if (mended !== null && mended !== text) writeConfigFile(configDir, path, mended);
   }
 }

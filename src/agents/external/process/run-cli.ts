@@ -55,18 +55,18 @@ const restMs = 10_000;
 
 /** Rejects when it can't be started, and when a line can't be dealt with: what was not recorded must not go on. */
 export async function runCli(run: RunCliOptions): Promise<CliExit> {
-  await run.gate?.passed();
+  await run.gate?.whenOpen();
   const startedAt = performance.now();
   const mark = callTag(newExecutorTag(), 1);
-  const child = run.libc?.withSign(0, () => start(run, mark.env)).started ?? start(run, mark.env);
-  const family: ProcessFamily = { root: child.pid, mark: mark.entry };
+  const child = run.libc?.withRlimitTag(0, () => start(run, mark.env)).started ?? start(run, mark.env);
+  const family: ProcessFamily = { root: child.pid, envTag: mark.entry };
   const stop = () => void endFamily(family, graceMs);
   let frozen: number[] = [];
   const leaveGate = run.gate?.add({
-    stop: () => {
+    pause: () => {
       frozen = freeze(() => familyMembers(family));
     },
-    go: () => thaw(frozen.splice(0)),
+    resume: () => thaw(frozen.splice(0)),
   });
   const printed = new StdoutLines(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);

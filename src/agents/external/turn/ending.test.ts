@@ -20,7 +20,7 @@ const quiet: CliEvidence = {
   lines: 0,
   garbage: 0,
   stopped: null,
-  trouble: null,
+  vendorError: null,
 };
 
 const fine = { answer: "the answer", done: { isError: false }, lines: 5 };
@@ -55,13 +55,13 @@ const rows: [string, Partial<CliEvidence>, TurnStatus, RegExp?][] = [
   ],
   [
     "what the vendor did is believed before what the CLI makes of it",
-    { failed: { message: "API Error: 502", kind: "overloaded" }, trouble: { kind: "network", message: "vendor: refused", hint: "look" } },
+    { failed: { message: "API Error: 502", kind: "overloaded" }, vendorError: { kind: "network", message: "vendor: refused", hint: "look" } },
     "network",
     /^agent: vendor: refused$/,
   ],
-  ["what the vendor did explains an end without a word", { trouble: { kind: "auth", message: "bad key", hint: "see" } }, "auth"],
-  ["a kill is a kill, whatever the vendor did", { signal: "SIGKILL", trouble: { kind: "auth", message: "bad key" } }, "killed"],
-  ["what the vendor did does not spoil a good end", { ...fine, trouble: { kind: "overloaded", message: "503" } }, "ok"],
+  ["what the vendor did explains an end without a word", { vendorError: { kind: "auth", message: "bad key", hint: "see" } }, "auth"],
+  ["a kill is a kill, whatever the vendor did", { signal: "SIGKILL", vendorError: { kind: "auth", message: "bad key" } }, "killed"],
+  ["what the vendor did does not spoil a good end", { ...fine, vendorError: { kind: "overloaded", message: "503" } }, "ok"],
   ["a person's stop is cancelled, whatever else was seen", { ...fine, stopped: "cancelled" }, "cancelled"],
   ["a budget is told as such", { answer: "half", stopped: { kind: "budget", message: "used up", limit: "tokens" } }, "budget", /used up/],
 ];

@@ -22,7 +22,7 @@ export type CliEvidence = {
   /** Who stopped it: a person or a limit outside of it, or its budget. */
   stopped: "cancelled" | TurnError | null;
   /** How the vendor failed the last request, as the gateway saw it. */
-  trouble: TurnError | null;
+  vendorError: TurnError | null;
 };
 
 export function judgeEnding(seen: CliEvidence): TurnEnd {
@@ -35,7 +35,7 @@ export function judgeEnding(seen: CliEvidence): TurnEnd {
 }
 
 /** What the vendor did is known better by us than by a CLI, which may take our gateway's words for the vendor's. */
-function withVendorError(problem: TurnError | null, { adapter, trouble }: CliEvidence): TurnError | null {
+function withVendorError(problem: TurnError | null, { adapter, vendorError: trouble }: CliEvidence): TurnError | null {
   if (problem === null || trouble === null || problem.kind === "killed" || problem.kind === trouble.kind) return problem;
   return { hint: goOn, ...trouble, message: `${adapter.name}: ${trouble.message}` };
 }

@@ -36,9 +36,9 @@ export type ExternalAgentDeps = {
   /** Below it each tree has a configuration directory of its own. */
   configRoot: string;
   /** The words that start a command behind the walls of this turn, and what its environment gains. */
-  wall: (turn: TurnInput, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
+  sandboxCommand: (turn: TurnInput, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
-  gate: VendorAccessDeps;
+  vendorAccess: VendorAccessDeps;
 };
 
 export type SandboxRequest = {
@@ -59,7 +59,7 @@ export function externalAgent(parts: ExternalAgentDeps): Agent {
     check: async (turn) => checkTurn(parts, turn),
     preview: async (input) => preview(input),
     takeTurn: (input, context) => takeTurn(parts, input, context),
-    enforced: async (policy, model) => enforcedWithAccess(parts.gate, adapter, policy, model, await parts.enforced(policy)),
+    enforced: async (policy, model) => enforcedWithAccess(parts.vendorAccess, adapter, policy, model, await parts.enforced(policy)),
   };
 }
 
@@ -152,16 +152,16 @@ async function runOnce(
     asking ??= openAsksForLater(context, questions);
     stop.abort();
   };
-  const barrier = createGateBehind(context.pausable);
-  const gate = await openVendorAccess(parts.gate, adapter, input, {
+  const barrier = createGateBehind(context.registerPausable);
+  const gate = await openVendorAccess(parts.vendorAccess, adapter, input, {
     signal,
-    barrier,
+    pauseGate: barrier,
     ready: context.keepFiles(),
-    folder: agentConfigDir(parts, input),
-    from: native?.id ?? null,
+    configDir: agentConfigDir(parts, input),
+    nativeSession: native?.id ?? null,
     budget: context,
-    onOver: stopFor,
-    onBytes: context.alive,
+    onBudgetUsedUp: stopFor,
+    onBytes: context.keepAlive,
     onWait: (message) => warn(emit, message),
   });
   try {
@@ -179,7 +179,7 @@ async function runOnce(
       onFlood: stopFor,
       onQuestions,
     });
-    const exit = await start(parts, input, launch, program, gate, { signal, barrier, talk, reading, alive: context.alive });
+    const exit = await start(parts, input, launch, program, gate, { signal, pauseGate: barrier, dialogue: talk, parser: reading, onOutput: context.keepAlive });
     await reading.finish();
     stopped ??= await asking;
     const other = substitutedModel(launch.model, gate);
@@ -192,7 +192,7 @@ async function runOnce(
       stderr: exit.stderr,
       lines: exit.lines,
       stopped: stopped ?? (context.signal.aborted ? "cancelled" : null),
-      trouble: gate.trouble(),
+      vendorError: gate.lastError(),
     };
     if (adapter.endsByExit && exit.exitCode === 0) seen.done ??= { isError: false };
     const cli = recordOf(adapter, launch, program, exit, reading.version);
@@ -209,10 +209,10 @@ async function runOnce(
 
 /** It left before it said or asked anything: in words that we don't know, its session may be what was wrong. */
 function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, gate: VendorAccess): boolean {
-  return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && gate.asked()?.begun === 0;
+  return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && gate.requestStats()?.begun === 0;
 }
 
-type RunHandles = { signal: AbortSignal; barrier: Barrier; talk: RunningDialogue | null; reading: OutputParser; alive: () => void };
+type RunHandles = { signal: AbortSignal; pauseGate: Barrier; dialogue: RunningDialogue | null; parser: OutputParser; onOutput: () => void };
 
 async function start(
   parts: ExternalAgentDeps,
@@ -220,7 +220,7 @@ async function start(
   launch: CliLaunch,
   program: string,
   gate: VendorAccess,
-  { signal, barrier, talk, reading, alive }: RunHandles,
+  { signal, pauseGate: barrier, dialogue: talk, parser: reading, onOutput: alive }: RunHandles,
 ): Promise<CliExit> {
   const { adapter } = parts;
   prepareConfigDir(adapter, launch);
@@ -231,9 +231,9 @@ async function start(
     writable: [launch.configDir, ...(gate.file === null ? [] : [gate.file.path])],
     port: gate.port,
   };
-  const { command, env } = parts.wall(input, wish);
+  const { command, env } = parts.sandboxCommand(input, wish);
   // Behind walls there is a better mark.
-  const libc = gate.isWalled ? null : await loadLibc();
+  const libc = gate.isSandboxed ? null : await loadLibc();
   const running = runCli({
     command,
     cwd: input.directory,

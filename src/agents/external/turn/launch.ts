@@ -12,7 +12,7 @@ export function createLaunch(
   { adapter, configRoot }: { adapter: Adapter; configRoot: string },
   input: TurnInput,
   native: NativeStart | null,
-  gate: Pick<VendorAccess, "endpoint" | "isWalled">,
+  gate: Pick<VendorAccess, "endpoint" | "isSandboxed">,
 ): CliLaunch {
   const named = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
@@ -29,7 +29,7 @@ export function createLaunch(
     configDir: agentConfigDir({ adapter, configRoot }, input),
     start: startOf(native),
     endpoint: gate.endpoint,
-    isWalled: gate.isWalled,
+    isSandboxed: gate.isSandboxed,
     isRoot: process.getuid?.() === 0,
     extraArgs: input.agentArgs,
   };

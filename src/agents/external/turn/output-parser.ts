@@ -151,7 +151,7 @@ export class OutputParser {
       case "session":
         this.version = event.version ?? this.version;
         this.#model = event.model ?? this.#model;
-        await this.#gate.told(event, this.#model);
+        await this.#gate.report(event, this.#model);
         return this.#emit({ type: "native", id: event.id });
       case "answer":
         return this.#takeAnswer(event);
@@ -161,7 +161,7 @@ export class OutputParser {
         return this.#takeBelow(event.call, event.event);
       case "usage":
         // What it says of itself leaves sub-agents out or counts earlier turns: it counts only where no gateway has.
-        return this.#gate.told(event, this.#model);
+        return this.#gate.report(event, this.#model);
       case "retry":
         this.#said = { text: "", thinking: "" };
         return this.#emit({
@@ -181,7 +181,7 @@ export class OutputParser {
     this.#failed = null;
     const text = textOf(event);
     if (text.trim() !== "") this.#answer = text;
-    await this.#gate.told(event, this.#model);
+    await this.#gate.report(event, this.#model);
     await this.#addAnswer(event.parts, substitutedModel(event.model ?? this.#model, this.#gate) ?? event.model ?? this.#model);
   }
 
@@ -234,8 +234,8 @@ export class OutputParser {
 }
 
 /** The model that was asked where the one that was named never was: some CLIs know better. Null when it was, or nobody can tell. */
-export function substitutedModel(named: string | null, gate: Pick<VendorAccess, "asked">): string | null {
-  const models = gate.asked()?.models ?? [];
+export function substitutedModel(named: string | null, gate: Pick<VendorAccess, "requestStats">): string | null {
+  const models = gate.requestStats()?.models ?? [];
   return named === null || models.some((model) => model.includes(named)) ? null : (models.at(-1) ?? null);
 }
 

@@ -74,7 +74,7 @@ async function run(call: CallPart, to: ToolCallContext): Promise<{ outcome: Tool
     cwd: to.input.directory,
     env: { ...to.toolEnv, ...to.input.env, SKEIN_SESSION_ID: to.input.session },
     signal: to.context.signal,
-    pausable: to.context.pausable,
+    pausable: to.context.registerPausable,
     onOutput: (chunk) => {
       sink ??= to.context.keepOutput(call.id, call.name);
       sink.write(chunk);

@@ -21,7 +21,7 @@ function asked(...texts: string[]) {
   for (const [at, text] of texts.entries()) writeFileSync(join(addedMembersDirectory(place), `${at}.json`), text);
   const warnings: string[] = [];
   const pass = (event: { type: string }) => void warnings.push((event as { message?: string }).message ?? "");
-  const phase = takeAddedMembers({ place, record, roles: [{ name: "qa" } as Role], pass });
+  const phase = takeAddedMembers({ paths: place, record, roles: [{ name: "qa" } as Role], emit: pass });
   return { phase, warnings };
 }
 

@@ -13,8 +13,8 @@ export function hasAddedMembers(place: TeamPaths): boolean {
 }
 
 /** A phase of all that were asked for by now, or null. Its files are to be dropped once it is recorded. */
-export function takeAddedMembers(crew: Pick<TeamRun, "place" | "record" | "roles" | "pass">): { plan: PhasePlan; drop: () => void } | null {
-  const { place, record, roles, pass } = crew;
+export function takeAddedMembers(crew: Pick<TeamRun, "paths" | "record" | "roles" | "emit">): { plan: PhasePlan; drop: () => void } | null {
+  const { paths: place, record, roles, emit: pass } = crew;
   const files = filesIn(place);
   const drop = () => files.forEach((file) => rmSync(file, { force: true }));
   const members: MemberPlan[] = [];

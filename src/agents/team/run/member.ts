@@ -65,14 +65,14 @@ async function findUnrecordedEnd({ input, context }: TeamRun, member: MemberReco
     const happened = teamEventOf(node);
     return happened?.event === "agent_started" && happened.agent === member.id;
   });
-  const done = begun === undefined ? null : await context.endedWell(member.session, begun.at);
+  const done = begun === undefined ? null : await context.findFinishedTask(member.session, begun.at);
   return done === null ? null : { status: "ok", error: null, ...done };
 }
 
 type AttemptResult = Pick<DelegateResult, "status" | "answer" | "spent"> & { error: TurnError | null };
 
 async function tryOnce(crew: TeamRun, member: MemberRecord): Promise<AttemptResult> {
-  const { context, record, place } = crew;
+  const { context, record, paths: place } = crew;
   const role = memberRole(crew, member.plan);
   const messages = record.messages.filter(({ id }) => member.given.includes(id));
   const own = new AbortController();
@@ -119,7 +119,7 @@ function sandboxOf({ input }: TeamRun, { net }: Role): DelegateRequest["sandbox"
   return net === "off" && input.policy.name !== "full" ? { network: false } : {};
 }
 
-function placeFor({ record, place, input, parts }: TeamRun, member: MemberRecord, role: Role) {
+function placeFor({ record, paths: place, input, parts }: TeamRun, member: MemberRecord, role: Role) {
   const situation = { team: record.id, project: input.project, place, wish: record.wish, path: parts.path };
   return {
     directory: member.workspace.directory,
@@ -160,7 +160,7 @@ async function unmetChecks(crew: TeamRun, member: MemberRecord): Promise<string[
   if (last?.type === "complete" && last.result === "failure") unmet.push(`it says itself that it failed: ${oneLine(last.summary, 200)}`);
   for (const check of member.plan.validation) {
     if (check.kind === "file") {
-      if (findContextFile(check.path, [crew.place.shared, member.workspace.directory]) === null)
+      if (findContextFile(check.path, [crew.paths.shared, member.workspace.directory]) === null)
         unmet.push(`${check.path} is not there, or empty`);
       continue;
     }

@@ -5,7 +5,7 @@ import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import { recordTeamEvent, type TeamRun } from "./team-run.ts";
 
 export async function mergeWork(
-  crew: Pick<TeamRun, "parts" | "context" | "record" | "place" | "repository" | "add" | "pass">,
+  crew: Pick<TeamRun, "parts" | "context" | "record" | "paths" | "repository" | "add" | "emit">,
 ): Promise<TurnEnd> {
   const { parts, context, record, repository } = crew;
   const work = joinedCommit(record);

@@ -39,7 +39,7 @@ export async function enrollMembers(crew: TeamRun, at: number): Promise<void> {
 
 /** Its id says what it is to people; nothing takes it apart. */
 async function spawn(crew: TeamRun, phase: number, plan: MemberPlan): Promise<void> {
-  const { record, input, place } = crew;
+  const { record, input, paths: place } = crew;
   const role = memberRole(crew, plan);
   const instance = membersOf(record).filter((other) => other.plan.role === plan.role).length + 1;
   const id = ["agent", plan.role, ...(plan.suffix === null ? [] : [plan.suffix]), instance, randomBytes(4).toString("hex")].join("_");

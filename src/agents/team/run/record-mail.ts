@@ -7,7 +7,7 @@ import { recordTeamEvent, toMailMember, type TeamRun } from "./team-run.ts";
 import type { MailOptions } from "../mail/mail.ts";
 
 export function createMailOptions(crew: Omit<TeamRun, "mail">): MailOptions {
-  const { record, place, context } = crew;
+  const { record, paths: place, context } = crew;
   const memberOf = (id: string) => membersOf(record).find((member) => member.id === id);
   return {
     directory: place.root,
@@ -37,10 +37,10 @@ export function createMailOptions(crew: Omit<TeamRun, "mail">): MailOptions {
     },
     deliver: async (id, message) => {
       const session = memberOf(id)?.session;
-      const isTold = session !== undefined && (await context.tell(session, { id: `${message.id} ${id}`, text: messageText(message) }));
+      const isTold = session !== undefined && (await context.sendMessage(session, { id: `${message.id} ${id}`, text: messageText(message) }));
       return isTold ? "given" : "waits";
     },
-    warn: (message) => crew.pass({ type: "warning.raised", message }),
+    warn: (message) => crew.emit({ type: "warning.raised", message }),
     onFault: (error) => {
       crew.halt ??= { status: "broken", error: { kind: "broken", message: `the mail of the team failed: ${messageOf(error)}` } };
       crew.stopAll();

@@ -16,7 +16,7 @@ export type TeamDeps = {
   roles: (project: string) => Promise<readonly Role[]>;
   workspaces: Worktrees;
   /** How this program is started, for its verbs inside the walls. */
-  self: readonly string[];
+  selfCommand: readonly string[];
   /** Where programs are found; members see their team's own first. */
   path: string;
 };
@@ -28,11 +28,11 @@ export type TeamRun = {
   input: TurnInput;
   context: TurnContext;
   record: TeamRecord;
-  place: TeamPaths;
+  paths: TeamPaths;
   mail: Mail;
   repository: TeamRepository;
   add: (node: NewNode) => Promise<unknown>;
-  pass: (event: TransientEventBody) => void;
+  emit: (event: TransientEventBody) => void;
   /** By megabytes; null without a limit. */
   memory: Slots | null;
   health: MemoryWatch;
@@ -46,13 +46,13 @@ export type TeamRun = {
 export const cancelledEnd: TurnEnd = { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
 
 export async function recordTeamEvent(
-  crew: Pick<TeamRun, "add" | "pass" | "record" | "place">,
+  crew: Pick<TeamRun, "add" | "emit" | "record" | "paths">,
   happened: TeamEvent,
   text: string,
 ): Promise<void> {
   await crew.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
   applyTeamEvent(crew.record, happened);
-  logEvent(crew.place, crew.record.id, happened);
+  logEvent(crew.paths, crew.record.id, happened);
   if (onRoster.has(happened.event)) tryWriteRoster(crew);
 }
 
@@ -60,7 +60,7 @@ export async function recordTeamEvent(
 const onRoster: ReadonlySet<TeamEvent["event"]> = new Set(["agent_spawned", "agent_started", "agent_completed", "agent_failed"]);
 
 /** Nothing is decided by it, and it lies where members can write: one that is in its way does not stop the others. */
-export function tryWriteRoster({ pass, place, record }: Pick<TeamRun, "pass" | "place" | "record">): void {
+export function tryWriteRoster({ emit: pass, paths: place, record }: Pick<TeamRun, "emit" | "paths" | "record">): void {
   try {
     writeRoster(place, record);
   } catch (error) {

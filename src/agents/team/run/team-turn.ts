@@ -33,15 +33,15 @@ type Add = (node: NewNode) => Promise<Node>;
 export async function* takeTeamTurn(parts: TeamDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const feed = createFeed<AgentEvent>();
   const add: Add = (node) => new Promise((resolve) => feed.push({ type: "node", node, recorded: resolve }));
-  const pass: TeamRun["pass"] = (event) => feed.push({ type: "passing", event });
-  void work(parts, input, context, { add, pass })
+  const pass: TeamRun["emit"] = (event) => feed.push({ type: "passing", event });
+  void work(parts, input, context, { add, emit: pass })
     .catch((error: unknown): TurnEnd => ({ status: "broken", error: { kind: "broken", message: messageOf(error) } }))
     .then((end) => feed.push({ type: "end", end }))
     .finally(() => feed.end());
   yield* feed;
 }
 
-type TeamOutput = Pick<TeamRun, "pass"> & { add: Add };
+type TeamOutput = Pick<TeamRun, "emit"> & { add: Add };
 
 async function work(parts: TeamDeps, input: TurnInput, context: TurnContext, out: TeamOutput): Promise<TurnEnd> {
   const place = teamPaths(input.project, input.session);
@@ -49,16 +49,16 @@ async function work(parts: TeamDeps, input: TurnInput, context: TurnContext, out
   const record = found === null ? await begin(parts, input, out, place) : continueTeam(found, parts, input, out, place);
   const unmark = markLeader(place);
   try {
-    return await runOpenedTeam(parts, input, context, { ...out, record, place });
+    return await runOpenedTeam(parts, input, context, { ...out, record, paths: place });
   } finally {
     unmark();
   }
 }
 
-type Opened = TeamOutput & Pick<TeamRun, "record" | "place">;
+type Opened = TeamOutput & Pick<TeamRun, "record" | "paths">;
 
 async function runOpenedTeam(parts: TeamDeps, input: TurnInput, context: TurnContext, opened: Opened): Promise<TurnEnd> {
-  const { record, place } = opened;
+  const { record, paths: place } = opened;
   const repository = teamRepository(place, input.project);
   if (input.team?.work === "merge") return mergeWork({ ...opened, parts, context, repository });
   if (record.end?.event === "session_completed" && !hasAddedMembers(place)) return { status: "ok", answer: record.end.summary };
@@ -93,21 +93,21 @@ async function runOpenedTeam(parts: TeamDeps, input: TurnInput, context: TurnCon
   }
 }
 
-async function begin(parts: TeamDeps, input: TurnInput, { add, pass }: TeamOutput, place: TeamPaths): Promise<TeamRecord> {
+async function begin(parts: TeamDeps, input: TurnInput, { add, emit: pass }: TeamOutput, place: TeamPaths): Promise<TeamRecord> {
   if (input.team?.work !== "run")
     throw new Fault("usage", "there is no team in this session to go on with", { hint: 'skein team run "objective"' });
   const { wish } = input.team;
-  createTeamDirectory(place, parts.self);
+  createTeamDirectory(place, parts.selfCommand);
   const base = await parts.workspaces.base(teamRepository(place, input.project));
   await add({ author: "user", parts: [{ kind: "text", text: wish.objective }] });
   const created = { event: "session_created", directory: place.root, base, wish } as const;
   const record = newTeamRecord(input.session, created);
-  await recordTeamEvent({ add, pass, record, place }, created, `a team begins in ${place.root}`);
+  await recordTeamEvent({ add, emit: pass, record, paths: place }, created, `a team begins in ${place.root}`);
   return record;
 }
 
 /** The record of one that has begun, with its place as it has to be, whatever an interruption left. */
-function continueTeam(record: TeamRecord, { self }: TeamDeps, input: TurnInput, { pass }: TeamOutput, place: TeamPaths): TeamRecord {
+function continueTeam(record: TeamRecord, { selfCommand: self }: TeamDeps, input: TurnInput, { emit: pass }: TeamOutput, place: TeamPaths): TeamRecord {
   checkSame(record, input);
   if (!existsSync(place.root))
     throw new Fault("usage", `the directory of this team was cleaned away: ${place.root}`, { hint: "begin another: skein team run" });

@@ -11,12 +11,12 @@ import { stripControls, styleOf } from "../../terminal/style.ts";
 
 /** The hub's house as ours would be, with our environment; the hub is started if it does not run. */
 export async function connectHubFor(
-  { state, home, self, version, env }: CommandContext,
+  { state, home, selfCommand: self, version, env }: CommandContext,
   { cwd, trust }: { cwd: string; trust?: boolean },
 ): Promise<Api> {
   const { connectHubApi: connectHub } = await import("../../../hub/find-hub.ts");
   const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };
-  return connectHub({ state, home, self, version, env }, caller, { start: true });
+  return connectHub({ state, home, selfCommand: self, version, env }, caller, { start: true });
 }
 
 /** From the moment it is recorded it is the hub's; what stops it before that is told here. */

@@ -43,7 +43,7 @@ async function runHubCommand(args: Args, door: CommandContext): Promise<number> 
 const flagOf = { port: "start", foreground: "start", wait: "stop" } as const;
 
 async function start(args: Args, door: CommandContext): Promise<number> {
-  refuseNesting(door.around());
+  refuseNesting(door.enclosingSession());
   const port = portIn(args.flags["port"]);
   const running = args.flags["foreground"] ? await findRunningHub(seekerOf(door)) : null;
   if (args.flags["foreground"] && running === null) return stay(args, door, port);
@@ -131,8 +131,8 @@ function recordOf({ process_start: _, ...file }: HubFile): Omit<HubFile, "proces
   return file;
 }
 
-function seekerOf({ state, home, self, version, env }: CommandContext): HubLookup {
-  return { state, home, self, version, env };
+function seekerOf({ state, home, selfCommand: self, version, env }: CommandContext): HubLookup {
+  return { state, home, selfCommand: self, version, env };
 }
 
 function portIn(text: Args["flags"][string]): number | null {

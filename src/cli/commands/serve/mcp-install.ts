@@ -45,7 +45,7 @@ function clientNamed(name: string | undefined): InstallClient {
 }
 
 async function serverOf(door: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
-  const [command, ...words] = startOf(door.self);
+  const [command, ...words] = startOf(door.selfCommand);
   const variables = await variablesOf(door);
   return { command: command!, args: [...words, "mcp", ...serverArgs], variables, path: door.env["PATH"] ?? "" };
 }

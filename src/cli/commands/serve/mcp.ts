@@ -43,7 +43,7 @@ async function runMcp(args: Args, door: CommandContext): Promise<number> {
   if (args.positionals[0] === "install") return install(args, door);
   const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
-  refuseNesting(door.around());
+  refuseNesting(door.enclosingSession());
   const parts = partsOf(args, door);
   if (args.flags["http"]) return stayOnHttp(args, door, parts);
   if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");

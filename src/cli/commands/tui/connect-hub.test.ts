@@ -10,7 +10,7 @@ import { checkHubTarget, connectHubAt } from "./connect-hub.ts";
 function doorWith(parts: Partial<CommandContext>): CommandContext {
   const state = mkdtempSync(join(tmpdir(), "skein-reach-"));
   onTestFinished(() => rmSync(state, { recursive: true, force: true }));
-  return { state, home: state, self: [], version: "1.2.3", env: {}, ...parts } as CommandContext;
+  return { state, home: state, selfCommand: [], version: "1.2.3", env: {}, ...parts } as CommandContext;
 }
 
 const wish = (at: string) => ({ at, directory: "/", trust: null });

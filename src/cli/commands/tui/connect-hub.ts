@@ -17,9 +17,9 @@ export type HubTarget = {
 
 /** One that does not run is started where that is asked for and can be done. */
 export async function connectHubAt(door: CommandContext, { at, directory, trust }: HubTarget, how: { start: boolean }): Promise<Api> {
-  const { state, home, self, version, env } = door;
+  const { state, home, selfCommand: self, version, env } = door;
   const caller = { directory, ...(trust === null ? {} : { trust }) };
-  const seeker: HubLookup = { state, home, self, version, env };
+  const seeker: HubLookup = { state, home, selfCommand: self, version, env };
   const remote = at === "auto" ? await connectHub(seeker, caller, how) : await overWeb(door, at, caller);
   if (remote.welcome.version === version) return remote.api;
   await remote.api.close();

@@ -67,7 +67,7 @@ export function showInTui(door: CommandContext, wanted: string | undefined): Pro
 async function openTui(flags: ReturnType<typeof readFlags>, door: CommandContext, wanted: string | undefined): Promise<number> {
   if (!door.stdin.isTty || !door.out.isTty || (door.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
-  refuseNesting(door.around());
+  refuseNesting(door.enclosingSession());
   const { directory, trust } = flags;
   const at = flags.text("hub");
   const hub = at === null ? null : hubFrom(door, { at, directory, trust });
@@ -109,9 +109,9 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: CommandContext
       session,
       color,
       settings,
-      own,
+      local: own,
       running,
-      reach: hub?.reach ?? null,
+      connectHub: hub?.reach ?? null,
       env: door.env,
       isInline: flags.on("inline"),
       onSession,
@@ -172,9 +172,9 @@ function policiesFrom(wish: PolicyFlagValues, settings: Settings, { policy, tool
 function awayFrom(door: CommandContext, directory: string) {
   const editor = {
     command: () => editorFrom(door.env),
-    edit: (command: string, file: string) => door.lend(() => runEditor(command, file, { env: door.env, cwd: directory })),
+    edit: (command: string, file: string) => door.lendTerminal(() => runEditor(command, file, { env: door.env, cwd: directory })),
   };
-  return { editor, toShell: door.toShell };
+  return { editor, suspend: door.suspend };
 }
 
 async function loadScreen() {

@@ -19,7 +19,7 @@ async function turnOn(store: Store, session: string, outcome: Outcome = {}) {
   const { status = "ok", nativeId = null, agent: name = "claude", canFork = true } = outcome;
   const lease = await store.acquire(session);
   const { value, native } = await store.startTurn(lease, { ...claude, agent: name, native: { canFork }, prompt: userNode("do it") });
-  if (nativeId !== null) await store.noteNative(lease, value.id, nativeId);
+  if (nativeId !== null) await store.recordNativeId(lease, value.id, nativeId);
   if (status === "ok") await store.appendNode(lease, value.id, agentNode("done"));
   await store.endTurn(lease, value.id, { ...okTurnEnd, status, nativeId: null });
   await store.release(lease);

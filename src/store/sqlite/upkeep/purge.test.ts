@@ -55,7 +55,7 @@ test("an archived session goes with its nodes, turns, outputs, words and transcr
     [gone, "of what goes"],
     [stays, "of what stays"],
   ] as const)
-    await store.saveDescription(id, "a", { stamp: await store.stampOf(id), body });
+    await store.saveDescription(id, "a", { stamp: await store.sessionStamp(id), body });
   await store.updateSession(gone.id, { archivedAt: 5 });
   const promised = await store.purge({ ...everything, dryRun: true });
   expect(await found(store, "alpha")).toBe(2);
