@@ -92,7 +92,8 @@ async function perCall(seat: BenchSite): Promise<number> {
 /** In the namespaces that skein would put it into, and behind no walls: what the kernel and two small programs cost. */
 function apart(adapter: Adapter): Contender {
   const contender = alone(adapter, "apart");
-  const command = (task: string) => sandboxCommand({ command: contender.command(task), cwd: "/", rules: null, support: machine, selfCommand: [] });
+  const command = (task: string) =>
+    sandboxCommand({ command: contender.command(task), cwd: "/", rules: null, support: machine, selfCommand: [] });
   return { ...contender, command };
 }
 

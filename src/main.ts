@@ -10,7 +10,9 @@ import { createProcessSocket } from "./process-socket.ts";
 
 if (process.argv[2] === "__executor") {
   const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
-  void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, sandbox: bounds })).then(() => process.exit(0));
+  void import("./executor/server.ts")
+    .then(({ serveExecutor }) => serveExecutor({ env: process.env, sandbox: bounds }))
+    .then(() => process.exit(0));
 } else if (process.argv[2] === "__count") {
   void import("./files/project/count-process.ts").then(({ countFromStdin }) => countFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {

@@ -22,7 +22,7 @@ export type ShellAgentDeps = {
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
 };
 
-export function shellAgent(parts: ShellAgentDeps): Agent {
+export function shellAgent(deps: ShellAgentDeps): Agent {
   return {
     name: "shell",
     takesTasks: false,
@@ -30,16 +30,16 @@ export function shellAgent(parts: ShellAgentDeps): Agent {
       throw new Fault("usage", "the agent shell takes no task", { hint: 'use skein exec <session> "command"' });
     },
     preview: noPreview,
-    takeTurn: (input, context) => runCommand(parts, input, context),
-    enforced: parts.enforced,
+    takeTurn: (input, context) => runCommand(deps, input, context),
+    enforced: deps.enforced,
   };
 }
 
-async function* runCommand(parts: ShellAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+async function* runCommand(deps: ShellAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const command = input.command ?? "";
   yield { type: "passing", event: { type: "tool.started", call, name: "bash", input: { command } } };
   const feed = createFeed<AgentEvent>();
-  void execute(parts, command, input, context, (event) => feed.push({ type: "passing", event }))
+  void execute(deps, command, input, context, (event) => feed.push({ type: "passing", event }))
     .then((node) => feed.push({ type: "node", node, recorded: () => {} }))
     .then(() => feed.push({ type: "end", end: { status: context.signal.aborted ? "cancelled" : "ok" } }))
     .catch((error: unknown) => feed.push({ type: "end", end: { status: "broken", error: { kind: "broken", message: messageOf(error) } } }))
@@ -48,7 +48,7 @@ async function* runCommand(parts: ShellAgentDeps, input: TurnInput, context: Tur
 }
 
 async function execute(
-  parts: ShellAgentDeps,
+  deps: ShellAgentDeps,
   command: string,
   input: TurnInput,
   context: TurnContext,
@@ -57,14 +57,14 @@ async function execute(
   const events = outputEvents((text) => emit({ type: "tool.output", call, text }));
   await context.keepFiles();
   const sink = context.keepOutput(call, "bash");
-  const outcome = await parts.executor(input).callTool(
+  const outcome = await deps.executor(input).callTool(
     "bash",
     { command },
     {
       session: input.session,
       turn: input.turn,
       cwd: input.directory,
-      env: { ...parts.toolEnv, ...input.env, SKEIN_SESSION_ID: input.session },
+      env: { ...deps.toolEnv, ...input.env, SKEIN_SESSION_ID: input.session },
       signal: context.signal,
       pausable: context.registerPausable,
       onOutput: (chunk) => {

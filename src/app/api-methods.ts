@@ -7,16 +7,16 @@ import type { CreateTrialApp } from "./agents/try-agents.ts";
 
 type AppMethods = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
 
-export function createApiMethods(ground: AppContext, store: () => Promise<Store>, build: CreateTrialApp): AppMethods {
-  const { paths, project, config } = ground;
+export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, build: CreateTrialApp): AppMethods {
+  const { paths, project, config } = ctx;
   return {
-    agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ground) },
-    models: { list: () => listModels(ground) },
-    auth: { status: async () => (await import("./agents/agent-credentials.ts")).withAgentCredentials(ground, await authStatus(ground)) },
+    agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ctx) },
+    models: { list: () => listModels(ctx) },
+    auth: { status: async () => (await import("./agents/agent-credentials.ts")).withAgentCredentials(ctx, await authStatus(ctx)) },
     skills: {
       async list({ directory }) {
         const { scanSkills } = await import("../skills/scan-skills.ts");
-        return scanSkills({ directory, project, home: paths.home, configDir: paths.config, trusted: ground.isTrusted() });
+        return scanSkills({ directory, project, home: paths.home, configDir: paths.config, trusted: ctx.isTrusted() });
       },
     },
     config: {
@@ -46,10 +46,10 @@ export function createApiMethods(ground: AppContext, store: () => Promise<Store>
         return readPlanFile(findProject(directory, paths.home));
       },
     },
-    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ground, params) },
+    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, params) },
     doctor: {
-      check: async () => (await import("./doctor.ts")).checkMachine(ground, store),
-      tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ground, build, params),
+      check: async () => (await import("./doctor.ts")).checkMachine(ctx, store),
+      tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, build, params),
     },
   };
 }
@@ -60,23 +60,21 @@ function settingsOf(values: AppContext["config"]["values"]): Settings {
   return settings;
 }
 
-export async function authStatus(ground: AppContext): Promise<VendorAuth[]> {
+export async function authStatus(ctx: AppContext): Promise<VendorAuth[]> {
   const { vendorAuth: authRow, vendors } = await import("../models/vendors.ts");
-  const names = new Set([...vendors.map((vendor) => vendor.name), ...Object.keys(ground.providers)]);
-  return [...names].map((name) => authRow(name, { env: ground.env, config: ground.providers[name] }));
+  const names = new Set([...vendors.map((vendor) => vendor.name), ...Object.keys(ctx.providers)]);
+  return [...names].map((name) => authRow(name, { env: ctx.env, config: ctx.providers[name] }));
 }
 
-async function listModels(ground: AppContext): Promise<ModelInfo[]> {
+async function listModels(ctx: AppContext): Promise<ModelInfo[]> {
   const [{ listModels: list }, { chooseModel }, { localModels }] = await Promise.all([
     import("../models/catalog.ts"),
     import("../models/choose-model.ts"),
     import("../models/vendors.ts"),
   ]);
-  const auth = await authStatus(ground);
+  const auth = await authStatus(ctx);
   const isReady = (vendor: string) => auth.some((row) => row.vendor === vendor && row.ready);
-  const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model }).catch(
-    () => null,
-  );
+  const chosen = await chooseModel(null, { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model }).catch(() => null);
   const local = await localModels(auth.find((row) => row.vendor === "ollama")?.baseUrl ?? "");
   const rows = [
     ...(await list()).map((row) => ({ ...row, ready: isReady(row.vendor) })),

@@ -6,12 +6,12 @@ import { loadWire, streamModel } from "../models/stream.ts";
 
 const retry = { attempts: 4, maxWaitMs: 60_000 };
 
-export async function bindModel(name: string, ground: AppContext): Promise<BoundModel> {
+export async function bindModel(name: string, ctx: AppContext): Promise<BoundModel> {
   const { vendor, model, effort } = parseModelName(name);
   if (vendor === "replay") return bindReplay(model);
-  const config = ground.providers[vendor];
-  const endpoint = endpointFor(vendor, { env: ground.env, config });
-  const idleMs = ground.config.values.idleMs ?? 600_000;
+  const config = ctx.providers[vendor];
+  const endpoint = endpointFor(vendor, { env: ctx.env, config });
+  const idleMs = ctx.config.values.idleMs ?? 600_000;
   return {
     name: `${vendor}/${model}`,
     stream: (request, signal, gate) => streamModel({ ...request, model, effort }, endpoint, { signal, gate, idleMs, retry }),

@@ -10,8 +10,8 @@ import type { TokenCount, CountTokensParams } from "../protocol/api/token-count.
 import { secretPaths } from "../sandbox/known-paths.ts";
 import { searchPath } from "./search-path.ts";
 
-export async function countTokens(ground: AppContext, { items, directory, top, limitMs }: CountTokensParams): Promise<TokenCount> {
-  const { paths, env, selfCommand: self } = ground;
+export async function countTokens(ctx: AppContext, { items, directory, top, limitMs }: CountTokensParams): Promise<TokenCount> {
+  const { paths, env, selfCommand: self } = ctx;
   const began = performance.now();
   const project = findProject(directory, paths.home);
   if (project === "/") throw new Fault("usage", "the whole machine is no project", { hint: "name a directory of a project" });

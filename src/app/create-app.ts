@@ -63,7 +63,12 @@ export type ProcessContext = {
   enclosingSession: () => EnclosingSession | null;
 };
 
-export function createProcessContext({ startedAt, enclosingSession: around, address, connect: reach }: Omit<ProcessContext, "running">): ProcessContext {
+export function createProcessContext({
+  startedAt,
+  enclosingSession: around,
+  address,
+  connect: reach,
+}: Omit<ProcessContext, "running">): ProcessContext {
   return { running: new RunningTurns(), startedAt, enclosingSession: around, address, connect: reach };
 }
 
@@ -213,8 +218,8 @@ async function copyTranscript(session: Session, to: string): Promise<void> {
   }
 }
 
-function loadSkills(ground: AppContext, directory: string, project: string): { text: string; paths: string[] } {
-  if (!ground.config.values.skills) return { text: "", paths: [] };
-  const { skills } = scanSkills({ directory, project, home: ground.paths.home, configDir: ground.paths.config, trusted: false });
+function loadSkills(ctx: AppContext, directory: string, project: string): { text: string; paths: string[] } {
+  if (!ctx.config.values.skills) return { text: "", paths: [] };
+  const { skills } = scanSkills({ directory, project, home: ctx.paths.home, configDir: ctx.paths.config, trusted: false });
   return { text: catalogText(skills), paths: skills.map((skill) => skill.path) };
 }

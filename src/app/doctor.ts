@@ -12,28 +12,28 @@ import type { Store } from "../store/store.ts";
 import { createExecutors, loadSandboxSupport } from "./executors/executors.ts";
 import { authStatus } from "./api-methods.ts";
 
-export async function checkMachine(ground: AppContext, store: () => Promise<Store>): Promise<DoctorReport> {
+export async function checkMachine(ctx: AppContext, store: () => Promise<Store>): Promise<DoctorReport> {
   const checks: DoctorCheck[] = [
     { name: "runtime", ok: true, optional: false, detail: `Bun ${Bun.version} on ${process.platform} ${process.arch}` },
-    ...checkConfig(ground),
+    ...checkConfig(ctx),
     await tried("store", false, async () => {
       const sessions = await (await store()).listSessions({ project: null, limit: 1 });
-      return `${ground.paths.data}/skein.db opens, ${sessions.length === 0 ? "empty" : "in use"}`;
+      return `${ctx.paths.data}/skein.db opens, ${sessions.length === 0 ? "empty" : "in use"}`;
     }),
-    await tried("tools", false, () => checkExecutor(ground)),
-    await checkSandbox(ground),
+    await tried("tools", false, () => checkExecutor(ctx)),
+    await checkSandbox(ctx),
     await tried("model", false, async () => {
-      const chosen = await chooseModel(null, { env: ground.env, providers: ground.providers, configured: ground.config.values.model });
+      const chosen = await chooseModel(null, { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model });
       return `${chosen.model}${chosen.because === null ? "" : ` (${chosen.because})`}`;
     }),
-    ...(await authStatus(ground)).map((row) => ({
+    ...(await authStatus(ctx)).map((row) => ({
       name: `key: ${row.vendor}`,
       ok: row.ready,
       optional: true,
       detail: row.source ?? (row.ready ? "none needed" : "not set"),
       hint: row.hint,
     })),
-    ...(await Promise.all(Object.entries(ground.config.values.agents).map(([name, recipe]) => checkOwnAgent(ground, name, recipe)))),
+    ...(await Promise.all(Object.entries(ctx.config.values.agents).map(([name, recipe]) => checkOwnAgent(ctx, name, recipe)))),
   ];
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
 }
@@ -61,8 +61,8 @@ const tierWords = {
 };
 
 /** Tried out anew: whoever asks may just have changed the machine. */
-async function checkSandbox(ground: AppContext): Promise<DoctorCheck> {
-  const machine = await loadSandboxSupport(ground, { anew: true });
+async function checkSandbox(ctx: AppContext): Promise<DoctorCheck> {
+  const machine = await loadSandboxSupport(ctx, { anew: true });
   const { missing } = enforcedPolicy(machine, defaultPolicy);
   const why = machine.why === null ? [] : [machine.why];
   const hint = machine.hint === null ? {} : { hint: machine.hint };
@@ -81,12 +81,12 @@ async function checkSandbox(ground: AppContext): Promise<DoctorCheck> {
   };
 }
 
-async function checkExecutor(ground: AppContext): Promise<string> {
-  const executors = createExecutors({ ...ground, ephemeral: true });
+async function checkExecutor(ctx: AppContext): Promise<string> {
+  const executors = createExecutors({ ...ctx, ephemeral: true });
   await executors.enforced(defaultPolicy);
-  const executor = executors.get({ root: "doctor", directory: ground.cwd, project: ground.project, policy: defaultPolicy, nesting: false });
+  const executor = executors.get({ root: "doctor", directory: ctx.cwd, project: ctx.project, policy: defaultPolicy, nesting: false });
   try {
-    const options = { session: "doctor", turn: "doctor", cwd: ground.cwd, env: {}, signal: AbortSignal.timeout(5000), onOutput: () => {} };
+    const options = { session: "doctor", turn: "doctor", cwd: ctx.cwd, env: {}, signal: AbortSignal.timeout(5000), onOutput: () => {} };
     const outcome = await executor.callTool("bash", { command: "echo fine" }, options);
     if (outcome.isError) throw new Fault("executor-gone", outcome.text);
     return `${toolsByLevel.minimal.join(", ")} answer`;

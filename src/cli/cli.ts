@@ -6,19 +6,19 @@ import type { CommandContext } from "./parse/command.ts";
 import { allCommands, commandNames, findCommand } from "./commands/index.ts";
 import { printFault } from "./print/print-fault.ts";
 
-export async function runCli(argv: string[], door: CommandContext): Promise<number> {
+export async function runCli(argv: string[], ctx: CommandContext): Promise<number> {
   try {
-    return await dispatch(argv, door);
+    return await dispatch(argv, ctx);
   } catch (error) {
-    return printFault(error, { env: door.env, write: door.err.write });
+    return printFault(error, { env: ctx.env, write: ctx.err.write });
   }
 }
 
-async function dispatch(argv: string[], door: CommandContext): Promise<number> {
-  const [first, ...rest] = argv.length === 0 && isWatched(door) ? ["tui"] : argv;
-  if (first === undefined || first === "help" || first === "--help" || first === "-h") return help(rest[0], door, first === undefined);
+async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
+  const [first, ...rest] = argv.length === 0 && isWatched(ctx) ? ["tui"] : argv;
+  if (first === undefined || first === "help" || first === "--help" || first === "-h") return help(rest[0], ctx, first === undefined);
   if (first === "--version" || first === "-V") {
-    door.out.write(`skein ${door.version}\n`);
+    ctx.out.write(`skein ${ctx.version}\n`);
     return 0;
   }
   // `skein -p "task"`: flags first means `run`.
@@ -26,8 +26,8 @@ async function dispatch(argv: string[], door: CommandContext): Promise<number> {
   const command = await findCommand(name);
   if (command === null) throw unknownCommand(name);
   const own = first.startsWith("-") ? argv : rest;
-  if (asksForHelp(own)) return help(name, door, false);
-  return command.run(parseArgs(command, own), door);
+  if (asksForHelp(own)) return help(name, ctx, false);
+  return command.run(parseArgs(command, own), ctx);
 }
 
 /** A person sits at a terminal that can show more than lines. */
@@ -40,12 +40,12 @@ function asksForHelp(argv: string[]): boolean {
   return argv.slice(0, end < 0 ? argv.length : end).some((word) => word === "--help" || word === "-h");
 }
 
-async function help(name: string | undefined, door: CommandContext, asUsage: boolean): Promise<number> {
+async function help(name: string | undefined, ctx: CommandContext, asUsage: boolean): Promise<number> {
   const { commandHelp, mainHelp } = await import("./parse/help.ts");
   const command = name === undefined ? null : await findCommand(name);
   if (name !== undefined && command === null) throw unknownCommand(name);
-  const text = command === null ? mainHelp(await allCommands(), door.version) : commandHelp(command);
-  (asUsage ? door.err : door.out).write(text.endsWith("\n") ? text : `${text}\n`);
+  const text = command === null ? mainHelp(await allCommands(), ctx.version) : commandHelp(command);
+  (asUsage ? ctx.err : ctx.out).write(text.endsWith("\n") ? text : `${text}\n`);
   return asUsage ? 2 : 0;
 }
 

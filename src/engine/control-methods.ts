@@ -11,38 +11,38 @@ import { steer, takeBack } from "./control/steer.ts";
 import { checkTurn } from "./turn/run-turn.ts";
 import { watchSession } from "./control/watch.ts";
 
-export function createControlMethods(parts: EngineDeps, turns: TurnStarter): Pick<Api, "turn" | "ask" | "bash" | "health"> {
+export function createControlMethods(deps: EngineDeps, turns: TurnStarter): Pick<Api, "turn" | "ask" | "bash" | "health"> {
   return {
     turn: {
-      check: (params) => checkTurn(parts, params),
+      check: (params) => checkTurn(deps, params),
       start: turns.start,
-      cancel: ({ session }) => cancelTurn(parts, session),
-      kill: async ({ session, force }) => (await import("./control/kill.ts")).killTurn(parts, session, { force }),
-      watch: (params) => watchSession(parts, params),
-      steer: (params) => steer(parts, params),
-      takeBack: (params) => takeBack(parts, params),
-      pause: ({ session, force }) => pauseTurn(parts, session, { force }),
-      resume: ({ session }) => resumeTurn(parts, session),
-      list: async ({ endedSince }) => (parts.hasStore() ? (await parts.store()).listTurns(endedSince) : []),
+      cancel: ({ session }) => cancelTurn(deps, session),
+      kill: async ({ session, force }) => (await import("./control/kill.ts")).killTurn(deps, session, { force }),
+      watch: (params) => watchSession(deps, params),
+      steer: (params) => steer(deps, params),
+      takeBack: (params) => takeBack(deps, params),
+      pause: ({ session, force }) => pauseTurn(deps, session, { force }),
+      resume: ({ session }) => resumeTurn(deps, session),
+      list: async ({ endedSince }) => (deps.hasStore() ? (await deps.store()).listTurns(endedSince) : []),
     },
-    ask: { list: (params) => listAsks(parts, params), answer: (params) => answerAsk(parts, params) },
+    ask: { list: (params) => listAsks(deps, params), answer: (params) => answerAsk(deps, params) },
     bash: {
       execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...bareTurn(session, policy), command, timeoutMs }),
     },
     health: {
       check: async () => ({
         status: "healthy",
-        version: parts.version,
+        version: deps.version,
         protocol: protocolVersion,
         pid: process.pid,
-        startedAt: parts.startedAt,
-        running: parts.running.size,
+        startedAt: deps.startedAt,
+        running: deps.running.size,
       }),
     },
   };
 }
 
-async function cancelTurn(parts: EngineDeps, session: string): Promise<void> {
-  if (parts.running.stop(session)) return;
-  await callOwner(parts, session, { local: () => {}, remote: (api) => api.turn.cancel({ session }), idle: () => {}, mayRepeat: true });
+async function cancelTurn(deps: EngineDeps, session: string): Promise<void> {
+  if (deps.running.stop(session)) return;
+  await callOwner(deps, session, { local: () => {}, remote: (api) => api.turn.cancel({ session }), idle: () => {}, mayRepeat: true });
 }

@@ -84,61 +84,61 @@ export type HistorySource = {
   briefed: (path: Node[], prompt: string) => Promise<string>;
 };
 
-export function createEngine(parts: EngineDeps): Api {
-  const turns = createTurnStarter(parts);
+export function createEngine(deps: EngineDeps): Api {
+  const turns = createTurnStarter(deps);
   let closing: Promise<void> | null = null;
   const close = async (how: "stop" | "finish"): Promise<void> => {
     await (how === "finish" ? turns.finishAll() : turns.stopAll());
-    await parts.close();
+    await deps.close();
   };
   return {
-    ...parts.methods,
-    ...createControlMethods(parts, turns),
-    roles: createRoleMethods(parts),
-    team: createTeamMethods(parts),
+    ...deps.methods,
+    ...createControlMethods(deps, turns),
+    roles: createRoleMethods(deps),
+    team: createTeamMethods(deps),
     session: {
-      open: (params) => openSession(parts, params),
-      list: async (params) => (parts.hasStore() ? (await parts.store()).listSessions(params) : []),
-      tree: async ({ session, archived }) => treeOf(await parts.store(), session, archived ?? false),
+      open: (params) => openSession(deps, params),
+      list: async (params) => (deps.hasStore() ? (await deps.store()).listSessions(params) : []),
+      tree: async ({ session, archived }) => treeOf(await deps.store(), session, archived ?? false),
       show: async ({ session }) => {
-        const store = await parts.store();
+        const store = await deps.store();
         return store.sessionView((await store.findSession(session, null)).id);
       },
-      leaves: async ({ session }) => tree.leavesOf((await treeOf(await parts.store(), session, true)).nodes),
-      find: ({ wanted, directory }) => tree.findSession(parts, wanted, directory),
-      fork: (params) => tree.fork(parts, params),
-      move: (params) => tree.move(parts, params),
-      rename: (params) => tree.rename(parts, params),
-      archive: (params) => tree.archive(parts, params),
-      restore: (params) => tree.restore(parts, params),
+      leaves: async ({ session }) => tree.leavesOf((await treeOf(await deps.store(), session, true)).nodes),
+      find: ({ wanted, directory }) => tree.findSession(deps, wanted, directory),
+      fork: (params) => tree.fork(deps, params),
+      move: (params) => tree.move(deps, params),
+      rename: (params) => tree.rename(deps, params),
+      archive: (params) => tree.archive(deps, params),
+      restore: (params) => tree.restore(deps, params),
       purge: async ({ session, olderThanMs, dryRun }) =>
-        (await parts.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
-      current: ({ directory }) => currentSession(parts, parts.projectOf(directory)),
-      use: async ({ session, directory }) => parts.setCurrent(parts.projectOf(directory), session),
-      describe: (params) => describeSession(parts, turns, params),
+        (await deps.store()).purge({ session, archivedBefore: Date.now() - olderThanMs, dryRun }),
+      current: ({ directory }) => currentSession(deps, deps.projectOf(directory)),
+      use: async ({ session, directory }) => deps.setCurrent(deps.projectOf(directory), session),
+      describe: (params) => describeSession(deps, turns, params),
     },
     node: {
-      find: ({ wanted }) => tree.findNode(parts, wanted),
-      path: async ({ node }) => (await parts.store()).path(node),
-      children: async ({ node }) => (await parts.store()).children(node),
-      add: (params) => tree.addMessage(parts, params),
-      addSession: (params) => addSession(parts, params),
+      find: ({ wanted }) => tree.findNode(deps, wanted),
+      path: async ({ node }) => (await deps.store()).path(node),
+      children: async ({ node }) => (await deps.store()).children(node),
+      add: (params) => tree.addMessage(deps, params),
+      addSession: (params) => addSession(deps, params),
     },
-    graft: { make: (params) => graft(parts, params) },
+    graft: { make: (params) => graft(deps, params) },
     files: {
-      list: (params) => parts.listFiles(params),
-      diff: (params) => diffFiles(parts, params),
-      planRestore: (params) => planRestore(parts, params),
-      restore: (params) => restoreFiles(parts, params),
+      list: (params) => deps.listFiles(params),
+      diff: (params) => diffFiles(deps, params),
+      planRestore: (params) => planRestore(deps, params),
+      restore: (params) => restoreFiles(deps, params),
     },
-    context: { render: (params) => renderContext(parts, params), handles: (params) => tree.handlesOnPath(parts, params) },
-    transcript: { import: (params) => importTranscript(parts, params) },
-    search: { find: (params) => searchNodes(parts, params) },
-    history: { search: (params) => searchHistory(parts, params) },
-    branch: { compare: (params) => compareBranches(parts, params) },
-    handle: { resolve: (params) => resolveHandle(parts, params) },
-    usage: { report: async ({ by, project }) => (parts.hasStore() ? (await parts.store()).usage(by, project) : []) },
-    store: { verify: async (params) => (await parts.store()).verify(params) },
+    context: { render: (params) => renderContext(deps, params), handles: (params) => tree.handlesOnPath(deps, params) },
+    transcript: { import: (params) => importTranscript(deps, params) },
+    search: { find: (params) => searchNodes(deps, params) },
+    history: { search: (params) => searchHistory(deps, params) },
+    branch: { compare: (params) => compareBranches(deps, params) },
+    handle: { resolve: (params) => resolveHandle(deps, params) },
+    usage: { report: async ({ by, project }) => (deps.hasStore() ? (await deps.store()).usage(by, project) : []) },
+    store: { verify: async (params) => (await deps.store()).verify(params) },
     close: (how = "stop") => (closing ??= close(how)),
   };
 }

@@ -18,8 +18,8 @@ const longestText = 300;
 const looked = 16 << 10;
 
 /** At most one of each kind. */
-export function findDenials(ended: EndedCommand, bounds: SandboxInfo): Denial[] {
-  if (!bounds.isEnforced) return [];
+export function findDenials(ended: EndedCommand, sandbox: SandboxInfo): Denial[] {
+  if (!sandbox.isEnforced) return [];
   const found = new Map<Denial["what"], string>();
   const add = (what: Denial["what"], text: string) => found.has(what) || found.set(what, oneLine(text, longestText));
   const lines = ended.output
@@ -27,17 +27,17 @@ export function findDenials(ended: EndedCommand, bounds: SandboxInfo): Denial[] 
     .split("\n")
     .filter((line) => isComplaint(line, ended));
   for (const line of lines) {
-    const denial = denialIn(line, ended, bounds);
+    const denial = denialIn(line, ended, sandbox);
     if (denial) add(denial.what, denial.text);
   }
-  for (const { what, text } of silentDenials(ended, bounds)) add(what, text);
+  for (const { what, text } of silentDenials(ended, sandbox)) add(what, text);
   return [...found].map(([what, text]) => ({ what, text }));
 }
 
 /** The sentence for a path that must not be written. */
-export function writeDenial(path: string, bounds: SandboxInfo, home: string): string {
+export function writeDenial(path: string, sandbox: SandboxInfo, home: string): string {
   if (isProtected(path)) return `can't write ${shortPath(path, home)}: it is protected (git's hooks and config, skein's files)`;
-  return `can't write ${shortPath(path, home)}: ${writingAllowed(bounds)}`;
+  return `can't write ${shortPath(path, home)}: ${writingAllowed(sandbox)}`;
 }
 
 export function secretDenial(path: string, verb: "read" | "write", home: string): string {
@@ -45,13 +45,13 @@ export function secretDenial(path: string, verb: "read" | "write", home: string)
 }
 
 /** The longer of two rules that cover a path counts. */
-export function isHidden(path: string, bounds: SandboxInfo): boolean {
-  const hidden = longestCover(path, bounds.hidden);
-  return hidden > 0 && hidden >= longestCover(path, bounds.writable);
+export function isHidden(path: string, sandbox: SandboxInfo): boolean {
+  const hidden = longestCover(path, sandbox.hidden);
+  return hidden > 0 && hidden >= longestCover(path, sandbox.writable);
 }
 
-export function isUnwritable(path: string, bounds: SandboxInfo): boolean {
-  return isProtected(path) || longestCover(path, bounds.writable) === 0;
+export function isUnwritable(path: string, sandbox: SandboxInfo): boolean {
+  return isProtected(path) || longestCover(path, sandbox.writable) === 0;
 }
 
 const mostPlaces = 4;
@@ -66,11 +66,11 @@ function writingAllowed({ policy, writable, temp }: SandboxInfo): string {
 
 const person = "only a person can allow it";
 
-function netText(bounds: SandboxInfo, isOwnMachine: boolean): string {
+function netText(sandbox: SandboxInfo, isOwnMachine: boolean): string {
   if (isOwnMachine) {
-    return `network is off (policy ${bounds.policy}): at 127.0.0.1 is at most what these commands started themselves, no other server of this machine; ${person}, with --net on`;
+    return `network is off (policy ${sandbox.policy}): at 127.0.0.1 is at most what these commands started themselves, no other server of this machine; ${person}, with --net on`;
   }
-  return `network is off (policy ${bounds.policy}): commands reach no host; ${person}, with --net on`;
+  return `network is off (policy ${sandbox.policy}): commands reach no host; ${person}, with --net on`;
 }
 
 const socketText = "unix sockets of other programs (docker, dbus, ssh and gpg agents, databases) can't be reached under this policy";
@@ -103,37 +103,38 @@ const absent = /no such file or directory|\benoent\b|does not exist|cannot acces
 const readers =
   /^(?:cat|head|tail|less|more|ls|find|fd|grep|egrep|rg|ag|wc|file|stat|du|df|diff|cmp|xxd|od|strings|tree|readlink|realpath): /;
 
-function denialIn(line: string, ended: EndedCommand, bounds: SandboxInfo): Denial | null {
-  if (!bounds.unixSockets && sockets.test(line)) return { what: "socket", text: socketText };
-  if (bounds.net === "off" && unreachable.test(line)) return { what: "net", text: netText(bounds, false) };
-  if (bounds.net === "off" && refusedByNobody.test(line)) return { what: "net", text: netText(bounds, loopback.test(line)) };
-  if (noFork.test(line)) return { what: "process", text: `no more processes can be started: at most ${bounds.maxProcesses} run at a time` };
+function denialIn(line: string, ended: EndedCommand, sandbox: SandboxInfo): Denial | null {
+  if (!sandbox.unixSockets && sockets.test(line)) return { what: "socket", text: socketText };
+  if (sandbox.net === "off" && unreachable.test(line)) return { what: "net", text: netText(sandbox, false) };
+  if (sandbox.net === "off" && refusedByNobody.test(line)) return { what: "net", text: netText(sandbox, loopback.test(line)) };
+  if (noFork.test(line))
+    return { what: "process", text: `no more processes can be started: at most ${sandbox.maxProcesses} run at a time` };
   if (privileges.test(line)) return { what: "process", text: processText };
   const isReadOnly = readOnly.test(line);
   const isForbidden = forbidden.test(line);
   const isMounted = mounted.test(line);
   if (!isReadOnly && !isForbidden && !isMounted && !absent.test(line)) return null;
   const path = pathIn(line, ended);
-  if (path === null && isReadOnly) return { what: "write", text: writingAllowed(bounds) };
+  if (path === null && isReadOnly) return { what: "write", text: writingAllowed(sandbox) };
   // Where sockets themselves are forbidden, some languages only say so in the lines before.
-  const isSocket = path === null && isForbidden && bounds.net === "off" && /\bsocket\b/i.test(ended.output.slice(-looked));
-  if (isSocket) return { what: "net", text: netText(bounds, false) };
+  const isSocket = path === null && isForbidden && sandbox.net === "off" && /\bsocket\b/i.test(ended.output.slice(-looked));
+  if (isSocket) return { what: "net", text: netText(sandbox, false) };
   if (path === null) return null;
-  if (isMounted && isProtected(path)) return { what: "write", text: writeDenial(path, bounds, ended.home) };
-  if (isHidden(path, bounds)) return { what: "secret", text: secretDenial(path, "read", ended.home) };
+  if (isMounted && isProtected(path)) return { what: "write", text: writeDenial(path, sandbox, ended.home) };
+  if (isHidden(path, sandbox)) return { what: "secret", text: secretDenial(path, "read", ended.home) };
   const isWriting = isReadOnly || (isForbidden && ended.exitCode !== 126 && !readers.test(line));
-  return isWriting && isUnwritable(path, bounds) ? { what: "write", text: writeDenial(path, bounds, ended.home) } : null;
+  return isWriting && isUnwritable(path, sandbox) ? { what: "write", text: writeDenial(path, sandbox, ended.home) } : null;
 }
 
 /** What some programs say by their exit code alone, and secrets that only look absent or empty. */
-function silentDenials(ended: EndedCommand, bounds: SandboxInfo): Denial[] {
+function silentDenials(ended: EndedCommand, sandbox: SandboxInfo): Denial[] {
   const { command, exitCode, output } = ended;
   const found: Denial[] = [];
   const isNetCode = (/\bcurl\b/.test(command) && (exitCode === 6 || exitCode === 7)) || (/\bwget\b/.test(command) && exitCode === 4);
-  if (bounds.net === "off" && isNetCode) found.push({ what: "net", text: netText(bounds, loopback.test(command)) });
+  if (sandbox.net === "off" && isNetCode) found.push({ what: "net", text: netText(sandbox, loopback.test(command)) });
   if (exitCode === 0 && output.trim() !== "") return found;
   const words = command.slice(0, looked).match(/[^\s'"<>|;&()=]+/g) ?? [];
-  const secret = words.map((word) => absolute(word, ended)).find((path) => isHidden(path, bounds));
+  const secret = words.map((word) => absolute(word, ended)).find((path) => isHidden(path, sandbox));
   if (secret !== undefined) found.push({ what: "secret", text: secretDenial(secret, "read", ended.home) });
   return found;
 }

@@ -25,16 +25,16 @@ const prefixes = ["LC_", "XDG_"];
 /** Where agents' and desktop programs' sockets lie. */
 const runtimeDirectory = "XDG_RUNTIME_DIR";
 
-export function toolEnvironment(env: Record<string, string | undefined>, bounds: SandboxInfo | null = null): Record<string, string> {
+export function toolEnvironment(env: Record<string, string | undefined>, sandbox: SandboxInfo | null = null): Record<string, string> {
   const seen: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || name === runtimeDirectory) continue;
     if (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) seen[name] = value;
   }
-  if (bounds !== null) seen.TMPDIR = bounds.temp;
-  if (bounds?.sessionTag !== undefined) Object.assign(seen, sessionTagVariables(bounds.sessionTag));
+  if (sandbox !== null) seen.TMPDIR = sandbox.temp;
+  if (sandbox?.sessionTag !== undefined) Object.assign(seen, sessionTagVariables(sandbox.sessionTag));
   // A proxy that can't be reached would only hide why, and its address may hold a password.
-  if (bounds?.isEnforced && bounds.net === "off") for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
+  if (sandbox?.isEnforced && sandbox.net === "off") for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
   // PATH must be there, or a shell finds nothing but its own built-ins.
   seen.PATH ||= "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
   seen.AI_AGENT ||= "skein";

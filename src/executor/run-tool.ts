@@ -26,14 +26,14 @@ const mostCommands = 32;
 /** `members` are the processes that the limits of the bounds are about; by default all that this one started. */
 export function createToolRuntime(
   env: Record<string, string | undefined>,
-  bounds: SandboxInfo | null,
+  sandbox: SandboxInfo | null,
   members?: () => number[],
 ): ToolRuntime {
   return {
-    env: toolEnvironment(env, bounds),
+    env: toolEnvironment(env, sandbox),
     commands: createSlots(mostCommands),
-    sandbox: bounds,
-    limits: bounds === null ? null : createResourceLimits(bounds, members),
+    sandbox: sandbox,
+    limits: sandbox === null ? null : createResourceLimits(sandbox, members),
   };
 }
 

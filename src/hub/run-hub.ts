@@ -44,35 +44,35 @@ const beginsWork = new Set<MethodName | "hub.hello">([
 ]);
 
 /** False: another hub is there and stays. Otherwise it resolves when this one has been stopped. */
-export async function runHub(parts: HubDeps): Promise<boolean> {
+export async function runHub(deps: HubDeps): Promise<boolean> {
   const lock = await pollUntil(
     stopTimeouts.finishMs,
-    async () => (await takeHubLock(parts.state)) ?? ((await parts.isThere()) ? "taken" : null),
+    async () => (await takeHubLock(deps.state)) ?? ((await deps.isThere()) ? "taken" : null),
   );
   if (lock === null || lock === "taken") return false;
   const stopping = Promise.withResolvers<number>();
   const hub = { isStopping: false };
-  parts.onStop(() => stopping.resolve(stopTimeouts.finishMs));
-  const listeners = listen(parts, hub, stopping.resolve);
-  const looking = setInterval(() => void isAbandoned(parts).then((yes) => yes && stopping.resolve(0)), lookEveryMs);
+  deps.onStop(() => stopping.resolve(stopTimeouts.finishMs));
+  const listeners = listen(deps, hub, stopping.resolve);
+  const looking = setInterval(() => void isAbandoned(deps).then((yes) => yes && stopping.resolve(0)), lookEveryMs);
   try {
-    void recoverTurns(parts);
+    void recoverTurns(deps);
     const finishMs = await stopping.promise;
     hub.isStopping = true;
-    parts.log(`stopping; turns have ${finishMs} ms to finish`);
-    await endTurns(parts.api, finishMs);
+    deps.log(`stopping; turns have ${finishMs} ms to finish`);
+    await endTurns(deps.api, finishMs);
   } finally {
     clearInterval(looking);
     listeners.close();
-    if (isFound(parts.state)) removeHubFiles(parts.state);
+    if (isFound(deps.state)) removeHubFiles(deps.state);
     lock.release();
   }
-  parts.log("stopped");
+  deps.log("stopped");
   return true;
 }
 
-function listen(parts: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
-  const { state, version, apiFor } = parts;
+function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
+  const { state, version, apiFor } = deps;
   const places = hubPaths(state);
   const startedAt = Date.now();
   const accept =
@@ -88,7 +88,7 @@ function listen(parts: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: n
       });
   const socket = join(state, "run", `${process.pid}-${randomBytes(4).toString("hex")}.sock`);
   const token = randomBytes(32).toString("base64url");
-  const ports = parts.port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [parts.port];
+  const ports = deps.port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [deps.port];
   const web = listenWeb({ ports, token, accept: accept("web") });
   const unix = listenPrivateSocket(socket, accept("private"));
   const file: HubFile = {
@@ -103,8 +103,8 @@ function listen(parts: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: n
   };
   writePrivateFile(places.token, token);
   writePrivateFile(places.file, `${JSON.stringify(file, null, 2)}\n`);
-  parts.log(`skein ${version} serves ${web.url} and ${socket}, process ${process.pid}`);
-  parts.onReady(file);
+  deps.log(`skein ${version} serves ${web.url} and ${socket}, process ${process.pid}`);
+  deps.onReady(file);
   return {
     close() {
       web.close();

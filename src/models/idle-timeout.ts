@@ -11,10 +11,10 @@ export class IdleTimeout {
   readonly #gate: PauseGate | null;
   readonly #forward = (): void => this.#controller.abort(this.#owner.reason);
 
-  constructor(owner: AbortSignal, idleMs: number | null, gate: PauseGate | null = null) {
+  constructor(owner: AbortSignal, idleMs: number | null, pauseGate: PauseGate | null = null) {
     this.#owner = owner;
     this.#idleMs = idleMs;
-    this.#gate = gate;
+    this.#gate = pauseGate;
     if (owner.aborted) this.#forward();
     else owner.addEventListener("abort", this.#forward, { once: true });
   }

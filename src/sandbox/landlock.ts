@@ -38,21 +38,21 @@ function landlockVersion(call: SystemCall): number {
 }
 
 /** With `mounts` the mounts hide secrets and devices; without them reading is limited here too. */
-export function restrictPaths(call: SystemCall, walls: SandboxRules, hasMounts: boolean): void {
+export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: boolean): void {
   const version = landlockVersion(call);
   // Mounts hold the same by themselves; the first version would forbid moving files between directories.
   if (hasMounts && version < 2) return;
   if (!hasMounts && version < 3) throw new Error(`Landlock is at version ${version}; 3 is needed`);
   const handled = (reading | writing | (version >= 5 ? right.deviceControl : 0n)) & known(version);
-  const isNetOurs = walls.net === "off" && !hasMounts;
-  if (isNetOurs && walls.port !== undefined && version < 4) throw new Error(`Landlock is at version ${version}; one port needs 4`);
+  const isNetOurs = rules.net === "off" && !hasMounts;
+  if (isNetOurs && rules.port !== undefined && version < 4) throw new Error(`Landlock is at version ${version}; one port needs 4`);
   const forNet = version >= 4 && isNetOurs ? tcp : 0n;
   const attributes = new BigUint64Array([handled, forNet, version >= 6 ? scopes : 0n]);
   const size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   const ruleset = need(call("landlockCreate", attributes, size, 0), "make a ruleset");
   const allow = (path: string, rights: bigint) => allowPath(call, ruleset, path, rights & handled);
   const all = reading | writing | right.deviceControl;
-  for (const { path, access } of walls.rules) {
+  for (const { path, access } of rules.rules) {
     if (access === "write" || (access === "scratch" && hasMounts)) allow(path, all);
   }
   if (hasMounts) {
@@ -60,11 +60,11 @@ export function restrictPaths(call: SystemCall, walls: SandboxRules, hasMounts: 
     allow("/dev", all);
   } else {
     for (const path of writableDevices) allow(path, all);
-    for (const path of [...readablePaths(walls.rules), ...readableDevices]) allow(path, reading);
-    for (const path of parentPathsOf(walls.rules)) allow(path, right.readDir);
+    for (const path of [...readablePaths(rules.rules), ...readableDevices]) allow(path, reading);
+    for (const path of parentPathsOf(rules.rules)) allow(path, right.readDir);
   }
-  if (isNetOurs && walls.port !== undefined) {
-    need(call("landlockAdd", ruleset, portRule, new BigUint64Array([connectTcp, BigInt(walls.port)]), 0), "allow a port");
+  if (isNetOurs && rules.port !== undefined) {
+    need(call("landlockAdd", ruleset, portRule, new BigUint64Array([connectTcp, BigInt(rules.port)]), 0), "allow a port");
   }
   need(call("landlockRestrict", ruleset, 0), "restrict itself");
   closeSync(ruleset);

@@ -39,7 +39,13 @@ async function launch(machine: SandboxSupport, at: (part: string) => string, mor
     keepsOwnerRights: false,
     sessionTag: { session: "s-1", nesting: false },
   };
-  const command = sandboxCommand({ command: ["/bin/sh", "-c", script], cwd: at("temp"), rules: walls, support: machine, selfCommand: self });
+  const command = sandboxCommand({
+    command: ["/bin/sh", "-c", script],
+    cwd: at("temp"),
+    rules: walls,
+    support: machine,
+    selfCommand: self,
+  });
   const child = Bun.spawn(command, { env: { PATH: path, SEEN: "kept" }, stdio: ["ignore", "pipe", "pipe"] });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   return { out, err, code };

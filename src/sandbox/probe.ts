@@ -97,7 +97,10 @@ async function tryOut(machine: SandboxSupport, options: ProbeOptions): Promise<s
     };
     const network = machine.tier === "namespaces" ? linkAt("/proc/self/ns/net") : "";
     const command = ["/bin/sh", "-c", attempts, "sh", open, closed, secret, network];
-    const said = await outputOf(sandboxCommand({ command, cwd: open, rules: walls, support: machine, selfCommand: options.selfCommand }), options.tryMs);
+    const said = await outputOf(
+      sandboxCommand({ command, cwd: open, rules: walls, support: machine, selfCommand: options.selfCommand }),
+      options.tryMs,
+    );
     if (said !== "walls hold") return said || "the launcher said nothing";
     // What it says of itself is not enough.
     if (readText(join(open, "file")) !== "ok\n") return "the launcher did not start what it was told to start";
@@ -120,7 +123,10 @@ echo walls hold`;
 async function processesAlone(tools: NonNullable<SandboxSupport["tools"]>, { tryMs }: ProbeOptions): Promise<SandboxSupport["processes"]> {
   for (const processes of ["plain", "with-user"] as const) {
     const machine: SandboxSupport = { ...bare(tools), processes };
-    const said = await outputOf(sandboxCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", rules: null, support: machine, selfCommand: [] }), tryMs);
+    const said = await outputOf(
+      sandboxCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", rules: null, support: machine, selfCommand: [] }),
+      tryMs,
+    );
     if (said === "1") return processes;
   }
   return "no";

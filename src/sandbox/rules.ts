@@ -91,19 +91,19 @@ export function sortByDepth(rules: PathRule[]): PathRule[] {
 }
 
 /** What the executor is told, to explain what the kernel denies. */
-export function describeSandbox(walls: SandboxRules, policy: Policy, isEnforced: boolean): SandboxInfo {
-  const paths = (access: PathRule["access"]) => walls.rules.filter((rule) => rule.access === access).map((rule) => rule.path);
+export function describeSandbox(rules: SandboxRules, policy: Policy, isEnforced: boolean): SandboxInfo {
+  const paths = (access: PathRule["access"]) => rules.rules.filter((rule) => rule.access === access).map((rule) => rule.path);
   return {
     policy: policy.name,
     net: policy.net,
-    unixSockets: walls.unixSockets,
+    unixSockets: rules.unixSockets,
     writable: paths("write"),
     hidden: paths("none"),
-    temp: walls.temp,
+    temp: rules.temp,
     maxProcesses: manyProcesses,
     maxMemoryBytes: policy.name === "full" ? null : Math.floor(totalmem() * memoryShare),
     isEnforced,
-    ...(walls.sessionTag === undefined ? {} : { sessionTag: walls.sessionTag }),
+    ...(rules.sessionTag === undefined ? {} : { sessionTag: rules.sessionTag }),
   };
 }
 

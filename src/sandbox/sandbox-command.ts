@@ -48,15 +48,15 @@ function parentDeathArgs(tools: SandboxSupport["tools"], hasPidNamespace: boolea
 }
 
 /** What a policy comes to on this machine. */
-export function enforcedPolicy(machine: SandboxSupport, policy: Policy): EnforcedPolicy {
+export function enforcedPolicy(support: SandboxSupport, policy: Policy): EnforcedPolicy {
   const { name, net } = policy;
-  const processes = machine.processes !== "no";
+  const processes = support.processes !== "no";
   if (name === "full") return { policy: name, tier: "none", fs: false, net: "on", secrets: false, processes, missing: [] };
-  if (machine.tier === "none") {
+  if (support.tier === "none") {
     const missing = ["fs", "net", "secrets", ...(processes ? [] : ["processes"])];
     return { policy: name, tier: "none", fs: false, net: "on", secrets: false, processes, missing };
   }
-  const { tier } = machine;
+  const { tier } = support;
   return { policy: name, tier, fs: true, net, secrets: true, processes: tier === "namespaces", missing: [...notHeld[tier]] };
 }
 

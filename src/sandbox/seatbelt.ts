@@ -70,17 +70,17 @@ function fixedNames(rules: PathRule[]): string[] {
 }
 
 /** Only "localhost" and "*" can be said of a host. Binding and listening go by the local address, connecting by the remote. */
-function networkRules(walls: SandboxRules): string[] {
-  const host = walls.net === "on" ? "*:*" : "localhost:*";
+function networkRules(rules: SandboxRules): string[] {
+  const host = rules.net === "on" ? "*:*" : "localhost:*";
   return [
     `(allow network-bind (local ip "${host}"))`,
     `(allow network-inbound (local ip "${host}"))`,
     `(allow network-outbound (remote ip "${host}"))`,
-    ...(walls.net === "on"
+    ...(rules.net === "on"
       ? [lookup(servicesOfTheNetwork), "(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))"]
       : []),
-    ...(walls.net === "on" ? ['(allow network-outbound (remote unix-socket (path-literal "/private/var/run/mDNSResponder")))'] : []),
-    ...(walls.unixSockets ? unixRules(walls.rules) : []),
+    ...(rules.net === "on" ? ['(allow network-outbound (remote unix-socket (path-literal "/private/var/run/mDNSResponder")))'] : []),
+    ...(rules.unixSockets ? unixRules(rules.rules) : []),
   ];
 }
 

@@ -46,7 +46,7 @@ export type Store = {
   openOutput: (lease: Lease, call: string, source: string) => OutputSink;
   /** What the turn is doing, for those who list what runs. */
   setState: (lease: Lease, state: "running" | "paused" | "asking") => Promise<void>;
-  openAsk: (lease: Lease, turn: string, wish: AskRequest & { expiresAt: number | null }) => Promise<WriteResult<Ask>>;
+  openAsk: (lease: Lease, turn: string, request: AskRequest & { expiresAt: number | null }) => Promise<WriteResult<Ask>>;
   /** Throws `ask-closed` when it was closed before. */
   closeAsk: (lease: Lease, id: string, close: AskClose) => Promise<WriteResult<Ask>>;
   /** One with an id that was queued before is not queued again. */
@@ -110,7 +110,7 @@ export type Store = {
   saveDescription: (session: string, wish: string, made: { stamp: string; body: string }) => Promise<void>;
   usage: (by: UsageKey, project: string | null) => Promise<UsageEntry[]>;
   /** Takes archived sessions away for good, with every node that no other session needs. */
-  purge: (wish: PurgeRequest) => Promise<PurgeReport>;
+  purge: (request: PurgeRequest) => Promise<PurgeReport>;
   verify: (options: { repair?: boolean; onProgress?: (checked: number) => void }) => Promise<VerifyReport>;
   close: () => Promise<void>;
 };

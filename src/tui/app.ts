@@ -16,7 +16,10 @@ import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/te
 import { update } from "./model/update.ts";
 
 /** What the screen itself brings is not asked for. */
-export type ScreenOptions = Omit<EffectContext, "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "lendTerminal"> & {
+export type ScreenOptions = Omit<
+  EffectContext,
+  "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "lendTerminal"
+> & {
   color: boolean;
   home: string;
   bindings: Bindings;
@@ -55,23 +58,28 @@ export async function openScreen({ settings, env, isInline, ...rest }: OpenScree
 }
 
 /** The same on any renderer: tests bring one without a terminal. */
-export async function runScreen(parts: ScreenOptions, renderer: CliRenderer): Promise<void> {
+export async function runScreen(options: ScreenOptions, renderer: CliRenderer): Promise<void> {
   const over = Promise.withResolvers<void>();
   const size = () => ({ columns: renderer.width, rows: renderer.height });
   let state = firstState({
     size: size(),
-    places: { project: parts.project, home: parts.home },
-    bindings: parts.bindings,
-    isPlanning: parts.turn.policy.name === "plan",
-    net: parts.turn.policy.net,
-    sandbox: parts.turn.policy.sandbox === "off" ? "off" : "on",
+    places: { project: options.project, home: options.home },
+    bindings: options.bindings,
+    isPlanning: options.turn.policy.name === "plan",
+    net: options.turn.policy.net,
+    sandbox: options.turn.policy.sandbox === "off" ? "off" : "on",
   });
-  const surface = parts.surface({ state: () => state, color: parts.color, onWheel: (by) => send({ type: "wheel", by }), onImages: send });
-  const kept = createDraftSaver(parts.local.unsent, (text) => send({ type: "told", text, isError: true }));
-  const stop = () => (kept.finish(), parts.suspend()); // no timer runs while it stands still
+  const surface = options.surface({
+    state: () => state,
+    color: options.color,
+    onWheel: (by) => send({ type: "wheel", by }),
+    onImages: send,
+  });
+  const kept = createDraftSaver(options.local.unsent, (text) => send({ type: "told", text, isError: true }));
+  const stop = () => (kept.finish(), options.suspend()); // no timer runs while it stands still
   const aside = createSuspender({ renderer, surface, stop, onFault: over.reject });
   const doing: EffectContext = {
-    ...parts,
+    ...options,
     pasted: new Map(),
     files: { isAsking: false, query: null },
     following: null,
@@ -89,7 +97,7 @@ export async function runScreen(parts: ScreenOptions, renderer: CliRenderer): Pr
       state = next.state;
       kept.note(state);
       surface.draw();
-      if (titleOf(state) !== title) parts.setTitle((title = titleOf(state)));
+      if (titleOf(state) !== title) options.setTitle((title = titleOf(state)));
       for (const effect of next.effects) void runEffect(doing, effect);
     } catch (error) {
       over.reject(error);
@@ -108,11 +116,11 @@ export async function runScreen(parts: ScreenOptions, renderer: CliRenderer): Pr
   renderer.on("resize", () => send({ type: "resized", size: size() }));
   process.on("uncaughtException", over.reject);
   process.on("unhandledRejection", over.reject);
-  parts.onStop(over.resolve);
+  options.onStop(over.resolve);
   try {
-    send({ type: "history", entries: parts.local.history.entries });
-    restoreUnsent(parts.local.unsent, send);
-    await enterSession(doing, parts.session);
+    send({ type: "history", entries: options.local.history.entries });
+    restoreUnsent(options.local.unsent, send);
+    await enterSession(doing, options.session);
     await over.promise;
   } finally {
     kept.finish();

@@ -28,14 +28,14 @@ export type TurnHalt = { halt: TurnError };
 export type ParticipantQuestion = Pick<DelegateRequest, "task" | "title" | "call">;
 
 export async function askParticipant(
-  seat: Participant,
+  participant: Participant,
   question: ParticipantQuestion,
   context: TurnContext,
   retryAfterMs: number,
 ): Promise<ParticipantReply | TurnHalt> {
   let spent = zeroSpent;
   for (let tries = 1; ; tries += 1) {
-    const once = await tryOnce(seat, question, context);
+    const once = await tryOnce(participant, question, context);
     spent = addSpent(spent, once.spent);
     const { status, text, sessionId } = once;
     const over = status === "ok" ? null : haltedBy(once, context);

@@ -18,38 +18,38 @@ export type GroupAgentDeps = {
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
 };
 
-export function groupAgent(parts: GroupAgentDeps): Agent {
+export function groupAgent(deps: GroupAgentDeps): Agent {
   return {
     name: "group",
     takesTasks: false,
     check: async ({ group }: TurnCheckInput) => {
       if (group === null) throw new Fault("usage", "the agent group takes no task", { hint: "it takes an objective and participants" });
-      const seats = resolveParticipants(group.participants, parts.knownNames());
-      chooseSynthesizer(group, seats, parts.knownNames());
+      const seats = resolveParticipants(group.participants, deps.knownNames());
+      chooseSynthesizer(group, seats, deps.knownNames());
     },
     preview: noPreview,
-    takeTurn: (input, context) => takeTurn(parts, input, context),
-    enforced: parts.enforced,
+    takeTurn: (input, context) => takeTurn(deps, input, context),
+    enforced: deps.enforced,
   };
 }
 
 type Add = (node: NewNode) => Promise<Node>;
 
-async function* takeTurn(parts: GroupAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+async function* takeTurn(deps: GroupAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const feed = createFeed<AgentEvent>();
   const add: Add = (node) => new Promise((resolve) => feed.push({ type: "node", node, recorded: resolve }));
-  void think(parts, input, context, add)
+  void think(deps, input, context, add)
     .catch((error: unknown): TurnEnd => ({ status: "broken", error: { kind: "broken", message: messageOf(error) } }))
     .then((end) => feed.push({ type: "end", end }))
     .finally(() => feed.end());
   yield* feed;
 }
 
-async function think(parts: GroupAgentDeps, { group, path }: TurnInput, context: TurnContext, add: Add): Promise<TurnEnd> {
+async function think(deps: GroupAgentDeps, { group, path }: TurnInput, context: TurnContext, add: Add): Promise<TurnEnd> {
   if (group === null) throw new Fault("internal", "a turn of the agent group has no objective");
   const found = readGroup(path, objectiveText(group));
   if (found.answer !== null) return { status: "ok", answer: textOf(found.answer) };
-  const ended = await work(parts, group, found, context, add);
+  const ended = await work(deps, group, found, context, add);
   const outcome = groupOutcome(found.statements);
   if (ended !== null) return { ...ended, answer: outcome.deliverable ?? "" };
   await add({ author: "agent", parts: [{ kind: "text", text: answerText(outcome) }] });
@@ -57,18 +57,18 @@ async function think(parts: GroupAgentDeps, { group, path }: TurnInput, context:
 }
 
 /** What is said is added to what was found. */
-async function work(parts: GroupAgentDeps, group: GroupTask, found: GroupRecord, context: TurnContext, add: Add): Promise<TurnEnd | null> {
-  const seats = resolveParticipants(group.participants, parts.knownNames());
+async function work(deps: GroupAgentDeps, group: GroupTask, found: GroupRecord, context: TurnContext, add: Add): Promise<TurnEnd | null> {
+  const seats = resolveParticipants(group.participants, deps.knownNames());
   const prompt: NewNode = { author: "user", parts: [{ kind: "text", text: objectiveText(group) }] };
   return runGroup({
     group,
     participants: seats,
-    synthesizer: chooseSynthesizer(group, seats, parts.knownNames()),
+    synthesizer: chooseSynthesizer(group, seats, deps.knownNames()),
     promptNode: found.promptNode ?? (await add(prompt)).id,
     conversation: found.conversation,
     statements: found.statements,
     context,
-    retryAfterMs: parts.retryAfterMs,
+    retryAfterMs: deps.retryAfterMs,
     record: async (said, text) => {
       await add({ author: "note", note: { about: "group", said }, parts: [{ kind: "text", text }] });
     },

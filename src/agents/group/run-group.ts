@@ -35,8 +35,8 @@ const titleChars = 120;
 type Progress = GroupRun & { failed: Set<string>; halt: TurnEnd | null };
 
 /** Null when there is a deliverable and everyone was heard on it; otherwise how the turn ends without that. */
-export async function runGroup(meeting: GroupRun): Promise<TurnEnd | null> {
-  const progress: Progress = { ...meeting, failed: new Set(), halt: null };
+export async function runGroup(run: GroupRun): Promise<TurnEnd | null> {
+  const progress: Progress = { ...run, failed: new Set(), halt: null };
   for (const phase of [discuss, synthesize, validate]) {
     await phase(progress);
     if (progress.halt !== null) return progress.halt;
@@ -114,17 +114,26 @@ async function askEveryone(progress: Progress, phase: GroupPhase, round: number,
   await Promise.all(Array.from({ length: group.parallelLimit }, next));
 }
 
-async function askOne(progress: Progress, seat: Participant, phase: GroupPhase, round: number, task: string): Promise<void> {
-  const call = `${phase} ${round}: ${seat.name}`;
+async function askOne(progress: Progress, participant: Participant, phase: GroupPhase, round: number, task: string): Promise<void> {
+  const call = `${phase} ${round}: ${participant.name}`;
   const question = { task, call, title: `${call}: ${oneLine(progress.group.objective, titleChars)}` };
-  const reply = await askParticipant(seat, question, progress.context, progress.retryAfterMs);
+  const reply = await askParticipant(participant, question, progress.context, progress.retryAfterMs);
   if ("halt" in reply) {
     progress.halt ??= { status: reply.halt.kind, error: reply.halt };
     return;
   }
   const { status, text, tries, sessionId, spent } = reply;
-  const said: StatementInfo = { asked: progress.promptNode, phase, round, who: seat.name, status, tries, sessionId, costUsd: spent.costUsd };
-  if (status !== "ok" && phase !== "refinement") progress.failed.add(seat.name);
+  const said: StatementInfo = {
+    asked: progress.promptNode,
+    phase,
+    round,
+    who: participant.name,
+    status,
+    tries,
+    sessionId,
+    costUsd: spent.costUsd,
+  };
+  if (status !== "ok" && phase !== "refinement") progress.failed.add(participant.name);
   progress.statements.push({ ...said, text });
   await progress.record(said, text);
 }

@@ -22,11 +22,11 @@ import { offeredTools } from "./tools/offered-tools.ts";
 const failedRoundsAllowed = 3;
 const continuationsAllowed = 2;
 
-export async function* takeTurn(parts: NativeAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+export async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   let state: LoopState | null = null;
   const ended = (end: TurnEnd): AgentEvent => ({ type: "end", end: { ...end, ...restOf(state) } });
   try {
-    state = await prepare(parts, input, context);
+    state = await prepare(deps, input, context);
     for await (const event of runSteps(state)) yield event.type === "end" ? ended(event.end) : event;
   } catch (error) {
     yield ended(endOf(error, context.signal));
@@ -38,26 +38,26 @@ function restOf(state: LoopState | null): Pick<TurnEnd, "rest"> {
 }
 
 /** What can be said against a turn before anything of it is recorded. */
-export async function checkTurn(parts: NativeAgentDeps, turn: TurnCheckInput): Promise<void> {
+export async function checkTurn(deps: NativeAgentDeps, turn: TurnCheckInput): Promise<void> {
   offeredTools({ ...turn, canAsk: true });
   if (turn.agentArgs.length > 0)
     throw new Fault("usage", "--agent-arg is for the command lines of other agents; the native agent has none", {
       hint: "name an agent with -a",
     });
   if (turn.answerSchema !== null) (await import("./answer-schema.ts")).compileSchema(turn.answerSchema);
-  if (turn.model !== null) await checkPrice(await parts.model(turn.model), turn.limits);
+  if (turn.model !== null) await checkPrice(await deps.model(turn.model), turn.limits);
 }
 
-async function prepare(parts: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {
+async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {
   const tools = [...offeredTools({ ...input, canAsk: context.canAsk }), ...(context.team === undefined ? [] : teamTools)];
-  const model = await parts.model(input.model);
-  const skills = tools.length > 0 ? parts.skills(input.directory, input.project) : { text: "", paths: [] };
-  const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
+  const model = await deps.model(input.model);
+  const skills = tools.length > 0 ? deps.skills(input.directory, input.project) : { text: "", paths: [] };
+  const contextFiles = input.contextFiles ? deps.contextFiles(input.directory, input.project) : [];
   const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
   await checkPrice(model, input.limits);
   const counted = { steps: 0, unrecorded: zeroSpent };
   const gate = createGateBehind(context.registerPausable);
-  return { input, context, gate, parts, model, system, tools, skillPaths: skills.paths, path: [...input.path], ...counted };
+  return { input, context, gate, parts: deps, model, system, tools, skillPaths: skills.paths, path: [...input.path], ...counted };
 }
 
 async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {

@@ -11,7 +11,7 @@ import { preview } from "./request/preview.ts";
 export type BoundModel = {
   /** `vendor/id`, as recorded on nodes. */
   name: string;
-  stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, gate: PauseGate) => AsyncIterable<ModelEvent>;
+  stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, pauseGate: PauseGate) => AsyncIterable<ModelEvent>;
   /** What `stream` would send. */
   body: (request: Omit<ModelRequest, "model" | "effort">) => Promise<string>;
   price: (usage: Usage) => Promise<number | null>;
@@ -29,14 +29,14 @@ export type NativeAgentDeps = {
   skills: (directory: string, project: string) => { text: string; paths: string[] };
 };
 
-export function nativeAgent(parts: NativeAgentDeps): Agent {
+export function nativeAgent(deps: NativeAgentDeps): Agent {
   return {
     name: "native",
     takesTasks: true,
     takesTools: true,
-    check: (turn) => checkTurn(parts, turn),
-    preview: (input) => preview(parts, input),
-    takeTurn: (input, context) => takeTurn(parts, input, context),
-    enforced: parts.enforced,
+    check: (turn) => checkTurn(deps, turn),
+    preview: (input) => preview(deps, input),
+    takeTurn: (input, context) => takeTurn(deps, input, context),
+    enforced: deps.enforced,
   };
 }

@@ -13,23 +13,23 @@ export type TeamAgentDeps = TeamDeps & {
 };
 
 /** What it needs is loaded with the first team. */
-export function teamAgent(parts: TeamAgentDeps): Agent {
+export function teamAgent(deps: TeamAgentDeps): Agent {
   return {
     name: "team",
     takesTasks: false,
     check: async ({ team, project }) => {
       if (team === null) throw new Fault("usage", "the agent team takes no task", { hint: 'skein team run "objective"' });
       if (team.work !== "run") return;
-      (await import("./run/team-turn.ts")).checkTeamRequest(team.wish, await parts.roles(project));
+      (await import("./run/team-turn.ts")).checkTeamRequest(team.wish, await deps.roles(project));
       const { phases, cast, planner } = team.wish;
       const members = (phases ?? []).flatMap((phase) => phase.members);
       for (const { agent, model } of [planner, ...members, ...cast.map((member) => ({ ...member, model: null }))])
-        if (agent !== null) parts.requireAgent(agent, model);
+        if (agent !== null) deps.requireAgent(agent, model);
     },
     preview: noPreview,
     async *takeTurn(input, context) {
-      yield* (await import("./run/team-turn.ts")).takeTeamTurn(parts, input, context);
+      yield* (await import("./run/team-turn.ts")).takeTeamTurn(deps, input, context);
     },
-    enforced: parts.enforced,
+    enforced: deps.enforced,
   };
 }

@@ -31,16 +31,16 @@ export function teamPaths(project: string, team: string): TeamPaths {
 const mode = { recursive: true, mode: 0o700 } as const;
 
 /** Also what was there already is as it has to be afterwards. `self` is how this program is started. */
-export function createTeamDirectory(place: TeamPaths, self: readonly string[]): void {
-  const teams = dirname(place.root);
-  for (const directory of [dirname(teams), teams, ...Object.values(place)]) {
+export function createTeamDirectory(paths: TeamPaths, self: readonly string[]): void {
+  const teams = dirname(paths.root);
+  for (const directory of [dirname(teams), teams, ...Object.values(paths)]) {
     mkdirSync(directory, mode);
     // A repository can bring a link with it that leads elsewhere.
     if (!lstatSync(directory).isDirectory()) throw new Fault("file-unwritable", `${directory} is no directory of the project's own`);
   }
   replaceFile(join(teams, ".gitignore"), "*\n", { file: 0o644, directory: 0o700 });
   const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-  const program = join(place.bin, "skein");
+  const program = join(paths.bin, "skein");
   replaceFile(program, `#!/bin/sh\nexec ${words} "$@"\n`, { file: 0o755, directory: 0o700 });
   chmodSync(program, 0o755);
 }
@@ -55,12 +55,12 @@ export function addedMembersDirectory({ root }: TeamPaths): string {
   return join(root, "asked");
 }
 
-export function mailDirectory(place: TeamPaths, member: string): string {
-  return join(place.mail, member);
+export function mailDirectory(paths: TeamPaths, member: string): string {
+  return join(paths.mail, member);
 }
 
 /** Who is in the team, for its members and for whoever looks; whole at every moment. */
-export function writeRoster(place: TeamPaths, team: TeamRecord): void {
+export function writeRoster(paths: TeamPaths, team: TeamRecord): void {
   const members = membersOf(team).map(({ id, plan, instance, agent, model, session, state, workspace, phase }) => ({
     id,
     key: plan.key,
@@ -76,19 +76,19 @@ export function writeRoster(place: TeamPaths, team: TeamRecord): void {
   }));
   const { objective, strategy } = team.wish;
   const text = `${JSON.stringify({ team_id: team.id, objective, strategy, members }, null, 2)}\n`;
-  const file = join(place.shared, "team.json");
+  const file = join(paths.shared, "team.json");
   // Members can write here, and so put a directory in its way.
   if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true) rmSync(file, { recursive: true });
   replaceFile(file, text, { file: 0o600, directory: 0o700 });
 }
 
-export function logEvent(place: TeamPaths, team: string, happened: TeamEvent): void {
-  appendFileSync(logPath(place), `${JSON.stringify(logLine(team, happened, Date.now()))}\n`, { mode: 0o600 });
+export function logEvent(paths: TeamPaths, team: string, happened: TeamEvent): void {
+  appendFileSync(logPath(paths), `${JSON.stringify(logLine(team, happened, Date.now()))}\n`, { mode: 0o600 });
 }
 
 /** What was recorded and could not be logged any more is logged now: a line for each note, in their order. */
-export function repairLog(place: TeamPaths, team: string, path: readonly Node[], warn: (message: string) => void): void {
-  const log = openJsonLog(logPath(place), warn);
+export function repairLog(paths: TeamPaths, team: string, path: readonly Node[], warn: (message: string) => void): void {
+  const log = openJsonLog(logPath(paths), warn);
   const notes = path.flatMap((node) => {
     const happened = teamEventOf(node);
     return happened === null ? [] : [logLine(team, happened, node.at)];
@@ -98,8 +98,8 @@ export function repairLog(place: TeamPaths, team: string, path: readonly Node[],
 }
 
 /** A team as its log tells it, for whoever finds a directory and no session: null before it began. Throws what is no such log. */
-export function readLoggedTeam(place: TeamPaths): TeamRecord | null {
-  const lines = existsSync(logPath(place)) ? readFileSync(logPath(place), "utf8").split("\n").slice(0, -1) : [];
+export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
+  const lines = existsSync(logPath(paths)) ? readFileSync(logPath(paths), "utf8").split("\n").slice(0, -1) : [];
   const [first, ...rest] = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
   if (first === undefined) return null;
   const created = eventIn(first);

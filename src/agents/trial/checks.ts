@@ -13,15 +13,15 @@ export type CheckProblem = string | null;
 /** What the model was asked in the turn, without side requests, and where the agent worked. */
 export type TrialEvidence = { ended: TrialTurn; requests: readonly RecordedRequest[]; project: string };
 
-export function checkTools({ ended, requests, project }: TrialEvidence, words: TrialMarkers): CheckProblem {
+export function checkTools({ ended, requests, project }: TrialEvidence, markers: TrialMarkers): CheckProblem {
   if (ended.status !== "ok") return failureOf(ended);
   if (requests.length === 0) return "it says that it is done, but it asked no model";
-  if (textIn(join(project, words.file)).trim() !== words.written) return "it says that it is done, but the command has left no file";
-  if (!requests.some(({ step, text }) => step > 0 && text.includes(words.printed)))
+  if (textIn(join(project, markers.file)).trim() !== markers.written) return "it says that it is done, but the command has left no file";
+  if (!requests.some(({ step, text }) => step > 0 && text.includes(markers.printed)))
     return "the model was not told what the command printed";
-  if (!ended.answer.includes(words.answered)) return "its answer is not what the model said";
+  if (!ended.answer.includes(markers.answered)) return "its answer is not what the model said";
   const parts = ended.nodes.flatMap((node) => node.parts);
-  const results = parts.filter((part) => part.kind === "result" && part.text.includes(words.printed));
+  const results = parts.filter((part) => part.kind === "result" && part.text.includes(markers.printed));
   const isRecorded = parts.some((part) => part.kind === "call") && results.length > 0;
   return isRecorded ? null : "what it did is not in what it prints";
 }
@@ -39,11 +39,11 @@ export function checkResume({ ended, requests }: TrialEvidence, words: TrialMark
   return wasTold(requests, [words.fork]) ? "the model was told what was said on the fork" : null;
 }
 
-export function checkFork({ ended, requests }: TrialEvidence, words: TrialMarkers, original: string | null): CheckProblem {
+export function checkFork({ ended, requests }: TrialEvidence, markers: TrialMarkers, original: string | null): CheckProblem {
   if (ended.status !== "ok") return failureOf(ended);
   if (ended.started !== "fork") return "it could not fork its own session";
   if (ended.nativeId === original) return "the fork is the original session";
-  return wasTold(requests, [...firstWords(words), words.fork]) ? null : "the model was not told the earlier conversation";
+  return wasTold(requests, [...firstWords(markers), markers.fork]) ? null : "the model was not told the earlier conversation";
 }
 
 /** The fork goes on after the trunk did. */

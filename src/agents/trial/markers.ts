@@ -40,20 +40,20 @@ export function createMarkers(): TrialMarkers {
 }
 
 export const trialPrompts = {
-  first: (words: TrialMarkers): string => `${words.mark} ${words.asked}: run the command`,
-  fork: (words: TrialMarkers): string => `${words.mark} ${words.fork}: and now`,
-  trunk: (words: TrialMarkers): string => `${words.mark} ${words.trunk}: go on`,
-  again: (words: TrialMarkers): string => `${words.mark} ${words.again}: on the fork`,
-  kill: (words: TrialMarkers): string => `${words.mark} ${words.begun}: run the long command`,
+  first: (markers: TrialMarkers): string => `${markers.mark} ${markers.asked}: run the command`,
+  fork: (markers: TrialMarkers): string => `${markers.mark} ${markers.fork}: and now`,
+  trunk: (markers: TrialMarkers): string => `${markers.mark} ${markers.trunk}: go on`,
+  again: (markers: TrialMarkers): string => `${markers.mark} ${markers.again}: on the fork`,
+  kill: (markers: TrialMarkers): string => `${markers.mark} ${markers.begun}: run the long command`,
 };
 
 /** An agent that is told the earlier conversation has all of its words in one prompt: the latest turn's come first. */
-export function trialScript(words: TrialMarkers): ScriptSource {
+export function trialScript(markers: TrialMarkers): ScriptSource {
   return ({ position: { prompt } }) => {
-    if (prompt.includes(words.begun)) return shellScript([`echo begun > ${words.begun}; sleep ${words.sleep}`], "it was not stopped");
-    if (prompt.includes(words.again)) return shellScript([], "on the fork again");
-    if (prompt.includes(words.trunk)) return shellScript([], "on the trunk");
-    if (prompt.includes(words.fork)) return shellScript([], "on the fork");
-    return shellScript([`echo ${words.written} > ${words.file} && echo ${words.printed}`], words.answered);
+    if (prompt.includes(markers.begun)) return shellScript([`echo begun > ${markers.begun}; sleep ${markers.sleep}`], "it was not stopped");
+    if (prompt.includes(markers.again)) return shellScript([], "on the fork again");
+    if (prompt.includes(markers.trunk)) return shellScript([], "on the trunk");
+    if (prompt.includes(markers.fork)) return shellScript([], "on the fork");
+    return shellScript([`echo ${markers.written} > ${markers.file} && echo ${markers.printed}`], markers.answered);
   };
 }

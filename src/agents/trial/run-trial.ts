@@ -37,26 +37,26 @@ export async function runTrial(trial: TrialOptions): Promise<TrialCheck[]> {
 
 type First = { checks: TrialCheck[]; session: string; node: string | null; nativeId: string | null };
 
-async function firstTurn(trial: TrialOptions, seat: TrialSite, words: TrialMarkers): Promise<First> {
-  const session = await openTrialSession(seat, trial);
-  const taken = await take(trial, seat, "tools", session.id, trialPrompts.first(words));
-  const tools = outcomeOf("tools", checkTools(taken, words), taken.durationMs);
+async function firstTurn(trial: TrialOptions, site: TrialSite, markers: TrialMarkers): Promise<First> {
+  const session = await openTrialSession(site, trial);
+  const taken = await take(trial, site, "tools", session.id, trialPrompts.first(markers));
+  const tools = outcomeOf("tools", checkTools(taken, markers), taken.durationMs);
   const model = tools.outcome === "ok" ? [outcomeOf("model", checkModel(taken, trial.model), 0)] : [];
   const { nodes, nativeId } = taken.ended;
   return { checks: [tools, ...model], session: session.id, node: nodes.at(-1)?.id ?? null, nativeId };
 }
 
 /** The fork comes first and speaks last: neither side may be told what was said on the other. */
-async function afterwards(trial: TrialOptions, seat: TrialSite, words: TrialMarkers, first: First): Promise<TrialCheck[]> {
-  const branch = trial.canFork ? await seat.api.session.fork({ session: first.session, at: first.node, name: null }) : null;
-  const forked = branch === null ? null : await take(trial, seat, "fork", branch.id, trialPrompts.fork(words));
-  const trunk = await take(trial, seat, "resume", first.session, trialPrompts.trunk(words));
-  const resume = outcomeOf("resume", checkResume(trunk, words), trunk.durationMs);
+async function afterwards(trial: TrialOptions, site: TrialSite, markers: TrialMarkers, first: First): Promise<TrialCheck[]> {
+  const branch = trial.canFork ? await site.api.session.fork({ session: first.session, at: first.node, name: null }) : null;
+  const forked = branch === null ? null : await take(trial, site, "fork", branch.id, trialPrompts.fork(markers));
+  const trunk = await take(trial, site, "resume", first.session, trialPrompts.trunk(markers));
+  const resume = outcomeOf("resume", checkResume(trunk, markers), trunk.durationMs);
   if (branch === null || forked === null) return [resume, { name: "fork", outcome: "none", detail: null, durationMs: 0 }];
-  const problem = checkFork(forked, words, first.nativeId);
+  const problem = checkFork(forked, markers, first.nativeId);
   if (problem !== null) return [resume, outcomeOf("fork", problem, forked.durationMs)];
-  const again = await take(trial, seat, "fork", branch.id, trialPrompts.again(words));
-  return [resume, outcomeOf("fork", checkBranch(again, words), forked.durationMs + again.durationMs)];
+  const again = await take(trial, site, "fork", branch.id, trialPrompts.again(markers));
+  return [resume, outcomeOf("fork", checkBranch(again, markers), forked.durationMs + again.durationMs)];
 }
 
 const failures = {
@@ -85,23 +85,23 @@ function stopping(trial: TrialOptions): Promise<TrialCheck[]> {
 
 async function take(
   trial: TrialOptions,
-  seat: TrialSite,
+  site: TrialSite,
   name: TrialCheckName,
   session: string,
   prompt: string,
 ): Promise<TrialEvidence & { durationMs: number }> {
-  seat.server.clear();
-  const { result: ended, durationMs } = await inSlot(trial, name, () => takeTrialTurn(seat, session, prompt, trial.limitMs));
-  return { ended, requests: seat.server.main(), project: seat.project, durationMs };
+  site.server.clear();
+  const { result: ended, durationMs } = await inSlot(trial, name, () => takeTrialTurn(site, session, prompt, trial.limitMs));
+  return { ended, requests: site.server.main(), project: site.project, durationMs };
 }
 
 async function withSite(
   trial: TrialOptions,
-  words: TrialMarkers,
+  markers: TrialMarkers,
   fault: ServerFault | null,
-  act: (seat: TrialSite) => Promise<TrialCheck[]>,
+  act: (site: TrialSite) => Promise<TrialCheck[]>,
 ): Promise<TrialCheck[]> {
-  const seat = await trial.openSeat(trialScript(words), { marker: words.mark, fault });
+  const seat = await trial.openSeat(trialScript(markers), { marker: markers.mark, fault });
   try {
     return await act(seat);
   } finally {

@@ -8,22 +8,22 @@ import { trialPrompts, type TrialMarkers } from "./markers.ts";
 const settleMs = 3_000;
 
 export async function stopDuringCall(
-  seat: TrialSite,
+  site: TrialSite,
   session: string,
-  words: TrialMarkers,
+  markers: TrialMarkers,
   limitMs: number,
 ): Promise<{ ended: TrialTurn; hadBegun: boolean; left: number }> {
-  const begun = join(seat.project, words.begun);
+  const begun = join(site.project, markers.begun);
   let isOver = false;
-  const turn = takeTrialTurn(seat, session, trialPrompts.kill(words), limitMs).finally(() => (isOver = true));
+  const turn = takeTrialTurn(site, session, trialPrompts.kill(markers), limitMs).finally(() => (isOver = true));
   while (!isOver && !existsSync(begun)) await Bun.sleep(50);
-  await seat.api.turn.cancel({ session });
+  await site.api.turn.cancel({ session });
   const ended = await turn;
   const giveUpAt = performance.now() + settleMs;
-  let left = livingOf(session, words);
+  let left = livingOf(session, markers);
   while (left > 0 && performance.now() < giveUpAt) {
     await Bun.sleep(50);
-    left = livingOf(session, words);
+    left = livingOf(session, markers);
   }
   return { ended, hadBegun: existsSync(begun), left };
 }

@@ -6,14 +6,14 @@ import type { AppContext } from "../create-app.ts";
 import { findVendor } from "../../models/vendors.ts";
 import type { VendorAuth, AgentAuth } from "../../protocol/api/api.ts";
 
-export function withAgentCredentials(ground: AppContext, rows: VendorAuth[]): VendorAuth[] {
+export function withAgentCredentials(ctx: AppContext, rows: VendorAuth[]): VendorAuth[] {
   return rows.map((row) => {
     const agents = Object.values(adapters)
       .filter((adapter) => vendorsOf(adapter).includes(row.vendor))
       .flatMap((adapter): AgentAuth[] => {
         const model = `${row.vendor}/${findVendor(row.vendor)?.defaultModel ?? ""}`;
-        const config = (name: string) => ground.providers[name];
-        const { kind, source, note } = describeCredential(adapter, ground.env, ground.paths.home, { model, config });
+        const config = (name: string) => ctx.providers[name];
+        const { kind, source, note } = describeCredential(adapter, ctx.env, ctx.paths.home, { model, config });
         return kind === "none" || source === (row.source ?? "no key needed") ? [] : [{ agent: adapter.name, kind, source, note }];
       });
     return agents.length === 0 ? row : { ...row, agents };

@@ -14,31 +14,31 @@ import type { Agent } from "../../protocol/api/ports.ts";
 import type { ExecutorProvider } from "../executors/executors.ts";
 import { cachedFindings } from "./agent-cache.ts";
 
-export function createExternalAgents(ground: AppContext, executors: ExecutorProvider, configured: AgentEntry[]): Agent[] {
-  return [...rows, ...configured].map((row) => lazily(row, ground, executors));
+export function createExternalAgents(ctx: AppContext, executors: ExecutorProvider, configured: AgentEntry[]): Agent[] {
+  return [...rows, ...configured].map((row) => lazily(row, ctx, executors));
 }
 
 /** Those of the configuration. One that makes no sense is a fault, or a warning for those who are to mend it. */
-export function configuredEntries(ground: AppContext): AgentEntry[] {
-  return Object.entries(ground.config.values.agents).flatMap(([name, recipe]) => {
+export function configuredEntries(ctx: AppContext): AgentEntry[] {
+  return Object.entries(ctx.config.values.agents).flatMap(([name, recipe]) => {
     try {
       return [recipeEntry(name, recipe)];
     } catch (error) {
-      if (!ground.lenient) throw error;
-      ground.warn(messageOf(error));
+      if (!ctx.lenient) throw error;
+      ctx.warn(messageOf(error));
       return [];
     }
   });
 }
 
-function lazily({ name, canFork, resumes }: AgentEntry, ground: AppContext, executors: ExecutorProvider): Agent {
+function lazily({ name, canFork, resumes }: AgentEntry, ctx: AppContext, executors: ExecutorProvider): Agent {
   let loading: Promise<Agent> | null = null;
-  const load = () => (loading ??= loadAgent(name, ground, executors));
+  const load = () => (loading ??= loadAgent(name, ctx, executors));
   return {
     name,
     takesTasks: true,
     get native() {
-      return resumes === undefined ? ownSessions(name, canFork, ground) : resumes ? { canFork } : undefined;
+      return resumes === undefined ? ownSessions(name, canFork, ctx) : resumes ? { canFork } : undefined;
     },
     check: async (turn) => (await load()).check(turn),
     preview: async (input) => (await load()).preview(input),
@@ -50,31 +50,31 @@ function lazily({ name, canFork, resumes }: AgentEntry, ground: AppContext, exec
 }
 
 /** What a trial of this very program has shown counts more than what is known of its kind. */
-function ownSessions(program: string, canFork: boolean, ground: AppContext): Agent["native"] {
-  const path = findProgram(program, ground.env["PATH"] ?? "");
-  const found = path === null ? null : cachedFindings(ground.paths.state, readProgram(path));
+function ownSessions(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
+  const path = findProgram(program, ctx.env["PATH"] ?? "");
+  const found = path === null ? null : cachedFindings(ctx.paths.state, readProgram(path));
   if (found === null) return { canFork };
   return found.resume ? { canFork: found.fork } : undefined;
 }
 
-async function loadAgent(name: string, ground: AppContext, executors: ExecutorProvider): Promise<Agent> {
+async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvider): Promise<Agent> {
   const [{ externalAgent }, adapter, { priceOf }] = await Promise.all([
     import("../../agents/external/turn/external-agent.ts"),
-    loadAdapter(name, ground),
+    loadAdapter(name, ctx),
     import("../../models/catalog.ts"),
   ]);
   const parts: ExternalAgentDeps = {
     adapter,
-    env: ground.env,
-    find: (program) => findProgram(program, ground.env["PATH"] ?? ""),
-    configRoot: ground.ephemeral ? executors.createScratchDirectory() : join(ground.paths.data, "agents"),
+    env: ctx.env,
+    find: (program) => findProgram(program, ctx.env["PATH"] ?? ""),
+    configRoot: ctx.ephemeral ? executors.createScratchDirectory() : join(ctx.paths.data, "agents"),
     sandboxCommand: executors.sandboxCommand,
     enforced: executors.enforced,
     vendorAccess: {
-      env: ground.env,
-      home: ground.paths.home,
-      config: (vendor) => ground.providers[vendor],
-      endpoint: (vendor, apiKey) => endpointOf(ground, vendor, apiKey),
+      env: ctx.env,
+      home: ctx.paths.home,
+      config: (vendor) => ctx.providers[vendor],
+      endpoint: (vendor, apiKey) => endpointOf(ctx, vendor, apiKey),
       price: priceOf,
       sandboxStatus: executors.sandboxStatus,
     },
@@ -89,8 +89,8 @@ function endpointOf({ env, providers }: AppContext, vendor: string, apiKey: stri
   return { ...endpointFor(vendor, { env, config: { ...config, apiKey } }), apiKey, headers: { ...config?.headers } };
 }
 
-export async function loadAdapter(name: string, ground: AppContext): Promise<Adapter> {
-  const recipe = rows.some((row) => row.name === name) ? undefined : ground.config.values.agents[name];
+export async function loadAdapter(name: string, ctx: AppContext): Promise<Adapter> {
+  const recipe = rows.some((row) => row.name === name) ? undefined : ctx.config.values.agents[name];
   if (recipe !== undefined) return (await import("../../agents/external/configured/configured-adapter.ts")).configuredAdapter(name, recipe);
   return (await import("../../agents/external/adapters/index.ts")).adapters[name]!;
 }

@@ -16,18 +16,18 @@ import { loadAdapter, configuredEntries } from "./external-agents.ts";
 import { type TrialFindings, cachedFindings, cacheVersion, cachedVersion } from "./agent-cache.ts";
 import { authStatus } from "../api-methods.ts";
 
-export async function listAgents(ground: AppContext): Promise<AgentInfo[]> {
-  const auth = await authStatus(ground);
+export async function listAgents(ctx: AppContext): Promise<AgentInfo[]> {
+  const auth = await authStatus(ctx);
   return Promise.all([
-    nativeRow(ground, auth),
-    ...Object.values(adapters).map((adapter) => cliRow(ground, adapter)),
-    ...configuredEntries(ground).map(async ({ name }) => configuredRow(ground, await loadAdapter(name, ground), auth)),
+    nativeRow(ctx, auth),
+    ...Object.values(adapters).map((adapter) => cliRow(ctx, adapter)),
+    ...configuredEntries(ctx).map(async ({ name }) => configuredRow(ctx, await loadAdapter(name, ctx), auth)),
   ]);
 }
 
 /** Of its vendors only those with a credential, or the server on this machine that answers; `auth status` lists them all. */
-async function nativeRow(ground: AppContext, auth: VendorAuth[]): Promise<AgentInfo> {
-  const choosing = { env: ground.env, providers: ground.providers, configured: ground.config.values.model };
+async function nativeRow(ctx: AppContext, auth: VendorAuth[]): Promise<AgentInfo> {
+  const choosing = { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model };
   const chosen = await chooseModel(null, choosing).catch((error: unknown) => ({ model: null, message: messageOf(error) }));
   const asked = chosen.model === null ? null : chosen.model.slice(0, chosen.model.indexOf("/"));
   return {
@@ -45,14 +45,14 @@ async function nativeRow(ground: AppContext, auth: VendorAuth[]): Promise<AgentI
   };
 }
 
-async function cliRow(ground: AppContext, adapter: Adapter): Promise<AgentInfo> {
-  const program = programOf(ground, adapter);
-  const found = program === null ? null : cachedFindings(ground.paths.state, program);
-  const credentials = vendorsOf(adapter).map((vendor) => ({ vendor, ...credentialFor(ground, adapter, vendor) }));
+async function cliRow(ctx: AppContext, adapter: Adapter): Promise<AgentInfo> {
+  const program = programOf(ctx, adapter);
+  const found = program === null ? null : cachedFindings(ctx.paths.state, program);
+  const credentials = vendorsOf(adapter).map((vendor) => ({ vendor, ...credentialFor(ctx, adapter, vendor) }));
   return {
     ...rowOf(adapter, program, found),
     kind: "cli",
-    version: program === null ? null : await findVersion(ground, adapter, program),
+    version: program === null ? null : await findVersion(ctx, adapter, program),
     vendors: credentials.map(({ vendor }) => vendor),
     credentials: credentials.map(({ vendor, kind, source, note }) => ({
       vendor,
@@ -65,13 +65,13 @@ async function cliRow(ground: AppContext, adapter: Adapter): Promise<AgentInfo> 
 }
 
 /** It has the vendors' keys through the gateway, and may need none; it is never started to ask for its version. */
-function configuredRow(ground: AppContext, adapter: Adapter, auth: VendorAuth[]): AgentInfo {
-  const program = programOf(ground, adapter);
+function configuredRow(ctx: AppContext, adapter: Adapter, auth: VendorAuth[]): AgentInfo {
+  const program = programOf(ctx, adapter);
   const credentials = keysIn(auth, null);
   return {
     ...rowOf(adapter, program, null),
     kind: "configured",
-    version: program === null ? null : cachedVersion(ground.paths.state, program),
+    version: program === null ? null : cachedVersion(ctx.paths.state, program),
     vendors: credentials.map(({ vendor }) => vendor),
     credentials,
     ...(program === null ? { missing: `there is no ${adapter.program}`, hint: adapter.install } : { missing: null, hint: null }),
@@ -110,15 +110,15 @@ function wanting(
   return { missing: null, hint: null };
 }
 
-function programOf(ground: AppContext, { program }: Adapter): Program | null {
-  const path = findProgram(program, ground.env["PATH"] ?? "");
+function programOf(ctx: AppContext, { program }: Adapter): Program | null {
+  const path = findProgram(program, ctx.env["PATH"] ?? "");
   return path === null ? null : readProgram(path);
 }
 
 /** For one that asks any vendor a model says which is meant. */
-function credentialFor(ground: AppContext, adapter: Adapter, vendor: string): Credential {
+function credentialFor(ctx: AppContext, adapter: Adapter, vendor: string): Credential {
   const model = `${vendor}/${findVendor(vendor)?.defaultModel ?? ""}`;
-  return describeCredential(adapter, ground.env, ground.paths.home, { model, config: (name) => ground.providers[name] });
+  return describeCredential(adapter, ctx.env, ctx.paths.home, { model, config: (name) => ctx.providers[name] });
 }
 
 /** `local` is the server on this machine that is asked without a key. */
@@ -127,11 +127,11 @@ function keysIn(auth: VendorAuth[], local: string | null): AgentCredential[] {
 }
 
 /** From a file beside it, from the last time it was asked, or by asking it. */
-export async function findVersion(ground: AppContext, adapter: Adapter, program: Program): Promise<string | null> {
-  const known = cachedVersion(ground.paths.state, program);
+export async function findVersion(ctx: AppContext, adapter: Adapter, program: Program): Promise<string | null> {
+  const known = cachedVersion(ctx.paths.state, program);
   if (known !== null) return known;
-  const said = await askVersion(program.path, ground.env, new AbortController().signal);
+  const said = await askVersion(program.path, ctx.env, new AbortController().signal);
   const asked = said === null ? null : adapter.versionOf(said);
-  if (asked !== null && !ground.ephemeral) cacheVersion(ground.paths.state, program, asked);
+  if (asked !== null && !ctx.ephemeral) cacheVersion(ctx.paths.state, program, asked);
   return asked;
 }

@@ -54,14 +54,14 @@ function directoriesIn(project: string): string[] {
   return readdirSync(teams[1]!).filter((name) => /^[0-9a-f]{8}$/.test(name) && isDirectory(join(teams[1]!, name)));
 }
 
-function directoryOf(place: TeamPaths, name: string): TeamDirectory {
-  const touchedAt = lstatSync(place.root).mtimeMs;
+function directoryOf(paths: TeamPaths, name: string): TeamDirectory {
+  const touchedAt = lstatSync(paths.root).mtimeMs;
   try {
-    const team = readLoggedTeam(place);
+    const team = readLoggedTeam(paths);
     if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "it has another team's log");
-    const last = lstatSync(logPath(place), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: hasLeader(place), team };
+    const last = lstatSync(logPath(paths), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: hasLeader(paths), team };
   } catch {
-    return { id: name, touchedAt, isLed: hasLeader(place), team: "unknown" };
+    return { id: name, touchedAt, isLed: hasLeader(paths), team: "unknown" };
   }
 }

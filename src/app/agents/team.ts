@@ -9,17 +9,14 @@ import { searchPath } from "../search-path.ts";
 import { createTeamDirectories } from "./team-directories.ts";
 
 /** The agent, and what others can do with what it leaves. */
-export function createTeam(
-  ground: AppContext,
-  { enforced }: Pick<ExecutorProvider, "enforced">,
-): { agent: Agent; places: TeamDirectories } {
-  const workspaces = workspacesOf(ground);
-  const named = () => ({ agents: configuredEntries(ground).map(({ name }) => name), vendors: Object.keys(ground.providers) });
+export function createTeam(ctx: AppContext, { enforced }: Pick<ExecutorProvider, "enforced">): { agent: Agent; places: TeamDirectories } {
+  const workspaces = workspacesOf(ctx);
+  const named = () => ({ agents: configuredEntries(ctx).map(({ name }) => name), vendors: Object.keys(ctx.providers) });
   const agent = teamAgent({
-    roles: async (project) => (await import("../load-roles.ts")).loadRoles(ground, project).roles,
+    roles: async (project) => (await import("../load-roles.ts")).loadRoles(ctx, project).roles,
     workspaces,
-    selfCommand: ground.selfCommand,
-    path: searchPath(ground.env),
+    selfCommand: ctx.selfCommand,
+    path: searchPath(ctx.env),
     enforced,
     requireAgent: (name, model) => void chooseAgent(name, model, named()),
   });

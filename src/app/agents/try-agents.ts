@@ -22,19 +22,19 @@ import { findVersion } from "./list-agents.ts";
 /** A house that keeps nothing, in another environment. */
 export type CreateTrialApp = (env: Record<string, string | undefined>, cwd: string) => Api;
 
-export async function tryAgents(ground: AppContext, build: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
-  const found = Object.values(adapters).map((adapter) => ({ adapter, path: findProgram(adapter.program, ground.env["PATH"] ?? "") }));
+export async function tryAgents(ctx: AppContext, build: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
+  const found = Object.values(adapters).map((adapter) => ({ adapter, path: findProgram(adapter.program, ctx.env["PATH"] ?? "") }));
   const installed = found.flatMap(({ adapter, path }) => (path === null ? [] : [{ adapter, program: readProgram(path) }]));
   if (installed.length > 0) {
     await checkLoopback();
     // Once for all of them: each house would try out the machine by itself.
-    await loadSandboxSupport(ground);
+    await loadSandboxSupport(ctx);
   }
   const slots = createSlots(Math.min(availableParallelism() + 2, 8));
   let done = 0;
   const tell = (agent: string, check: TrialCheckName | null) => params.onProgress?.({ agent, check, done, of: installed.length });
   const trials = installed.map(async ({ adapter, program }) => {
-    const trial = await tryOne(ground, build, { adapter, program, slots, params, onCheck: (check) => tell(adapter.name, check) });
+    const trial = await tryOne(ctx, build, { adapter, program, slots, params, onCheck: (check) => tell(adapter.name, check) });
     done += 1;
     tell(adapter.name, null);
     return trial;
@@ -66,12 +66,12 @@ async function checkLoopback(): Promise<void> {
 
 type One = { adapter: Adapter; program: Program; slots: Slots; params: TryAgentsParams; onCheck: (name: TrialCheckName) => void };
 
-async function tryOne(ground: AppContext, build: CreateTrialApp, one: One): Promise<AgentTrial> {
+async function tryOne(ctx: AppContext, build: CreateTrialApp, one: One): Promise<AgentTrial> {
   const { adapter, program, slots, onCheck } = one;
   const signal = one.params.signal ?? new AbortController().signal;
   const startedAt = performance.now();
   const [version, checks] = await Promise.all([
-    findVersion(ground, adapter, program),
+    findVersion(ctx, adapter, program),
     runTrial({
       agent: adapter.name,
       model: models[adapter.wire],
@@ -80,7 +80,7 @@ async function tryOne(ground: AppContext, build: CreateTrialApp, one: One): Prom
       openSeat: async (script, { marker, fault }) => {
         const server = startModelServer(script, { marker });
         server.setFault(fault);
-        return openTrialSite(ground, build, signal, server);
+        return openTrialSite(ctx, build, signal, server);
       },
       slots,
       signal,
@@ -95,7 +95,7 @@ async function tryOne(ground: AppContext, build: CreateTrialApp, one: One): Prom
     version,
     durationMs: Math.round(performance.now() - startedAt),
   };
-  if (!ground.ephemeral) cacheFindings(ground.paths.state, program, { ...abilities(checks, adapter), at: Date.now(), ...judged(checks) });
+  if (!ctx.ephemeral) cacheFindings(ctx.paths.state, program, { ...abilities(checks, adapter), at: Date.now(), ...judged(checks) });
   return { ...trial, checks };
 }
 
@@ -124,13 +124,13 @@ function abilities(checks: TrialCheck[], { canFork }: Adapter): { resume: boolea
   return { resume: shown("resume", true), fork: shown("fork", canFork) };
 }
 
-function openTrialSite(ground: AppContext, build: CreateTrialApp, signal: AbortSignal, server: ModelServer): TrialSite {
+function openTrialSite(ctx: AppContext, build: CreateTrialApp, signal: AbortSignal, server: ModelServer): TrialSite {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-trial-")));
   const project = join(root, "project");
   for (const folder of [join(project, ".git"), join(root, "home"), join(root, "skein", "state")])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-  carryOver(ground, root);
-  const api = build(innerEnv(ground, root, server.url), project);
+  carryOver(ctx, root);
+  const api = build(innerEnv(ctx, root, server.url), project);
   let closing: Promise<void> | null = null;
   const leave = () => (closing ??= api.close());
   const stop = () => void leave();
@@ -158,13 +158,13 @@ function carryOver({ paths }: AppContext, root: string): void {
 }
 
 /** What tools may see of the user's environment, without the user's own places and proxies. */
-function innerEnv(ground: AppContext, root: string, url: string): Record<string, string | undefined> {
-  const seen = Object.entries(toolEnvironment(ground.env)).filter(([name]) => !/^XDG_|_proxy$/i.test(name));
+function innerEnv(ctx: AppContext, root: string, url: string): Record<string, string | undefined> {
+  const seen = Object.entries(toolEnvironment(ctx.env)).filter(([name]) => !/^XDG_|_proxy$/i.test(name));
   return {
     ...Object.fromEntries(seen),
     HOME: join(root, "home"),
     SKEIN_HOME: join(root, "skein"),
-    SKEIN_SANDBOX_BEST: ground.env["SKEIN_SANDBOX_BEST"],
+    SKEIN_SANDBOX_BEST: ctx.env["SKEIN_SANDBOX_BEST"],
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: dummyKey,
     OPENAI_BASE_URL: `${url}/v1`,

@@ -42,7 +42,7 @@ export type ExecutorProvider = {
   /** For a turn whose `enforced` was asked for. */
   get: (turn: SandboxedTurn) => Executor;
   /** The words that start another program behind the walls of such a turn, and what its environment gains. */
-  sandboxCommand: (turn: SandboxedTurn, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
+  sandboxCommand: (turn: SandboxedTurn, request: SandboxRequest) => { command: string[]; env: Record<string, string> };
   /** What stands around such a turn. */
   sandboxStatus: (turn: SandboxedTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
   /** A new directory that goes in the end, with all that is in it. */
@@ -65,13 +65,13 @@ function tryTo(act: Cleanup): void {
 
 const keptMs = 7 * 24 * 3_600_000;
 
-export function createExecutors(ground: AppContext): ExecutorProvider {
-  const kept = createExecutorPool((root) => ground.processContext.running.get(root) !== undefined);
+export function createExecutors(ctx: AppContext): ExecutorProvider {
+  const kept = createExecutorPool((root) => ctx.processContext.running.get(root) !== undefined);
   const atEnd: Cleanup[] = [];
   let found: SandboxSupport | null = null;
 
   const machineFor = async ({ name, sandbox }: Policy): Promise<SandboxSupport> => {
-    found ??= await loadSandboxSupport(ground);
+    found ??= await loadSandboxSupport(ctx);
     return name === "full" && sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
   };
   const known = (): SandboxSupport => {
@@ -79,12 +79,12 @@ export function createExecutors(ground: AppContext): ExecutorProvider {
     return found;
   };
   const start = (turn: SandboxedTurn): Executor => {
-    const { machine, walls, bounds } = sandboxFor(ground, turn, known(), atEnd);
-    const inner = [...ground.selfCommand, "__executor", JSON.stringify(bounds)];
-    const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: walls, support: machine, selfCommand: ground.selfCommand });
-    const executor = startExecutor({ command, env: ground.env, cwd: turn.directory, sandbox: bounds, root: turn.root });
+    const { machine, walls, bounds } = sandboxFor(ctx, turn, known(), atEnd);
+    const inner = [...ctx.selfCommand, "__executor", JSON.stringify(bounds)];
+    const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: walls, support: machine, selfCommand: ctx.selfCommand });
+    const executor = startExecutor({ command, env: ctx.env, cwd: turn.directory, sandbox: bounds, root: turn.root });
     // What held when it was tried does not hold any more: it is tried out again the next time.
-    executor.ready.catch(() => rmSync(machineFile(ground), { force: true }));
+    executor.ready.catch(() => rmSync(machineFile(ctx), { force: true }));
     return executor;
   };
   return {
@@ -93,7 +93,7 @@ export function createExecutors(ground: AppContext): ExecutorProvider {
       const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
       return kept.get(key, turn.root, () => start(turn));
     },
-    sandboxCommand: (turn, wish) => sandboxCommandFor(ground, turn, known(), wish, atEnd),
+    sandboxCommand: (turn, wish) => sandboxCommandFor(ctx, turn, known(), wish, atEnd),
     sandboxStatus: ({ policy }) => {
       const { tier } = known();
       const isWalled = policy.name !== "full" && tier !== "none";
@@ -114,54 +114,59 @@ export function createExecutors(ground: AppContext): ExecutorProvider {
 /** In a namespace of processes the first one must take care of orphans, which no agent's CLI does. */
 const keeper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
 
-function sandboxCommandFor(ground: AppContext, turn: SandboxedTurn, found: SandboxSupport, wish: SandboxRequest, atEnd: Cleanup[]) {
-  const { machine, walls, bounds } = sandboxFor(ground, turn, found, atEnd);
+function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, found: SandboxSupport, request: SandboxRequest, atEnd: Cleanup[]) {
+  const { machine, walls, bounds } = sandboxFor(ctx, turn, found, atEnd);
   const more = (access: PathRule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
   const wider: SandboxRules | null =
     walls === null
       ? null
       : {
           ...walls,
-          rules: sortByDepth([...walls.rules, ...more("read", wish.readable), ...more("write", wish.writable)]),
-          ...(wish.port === null ? {} : { port: wish.port }),
+          rules: sortByDepth([...walls.rules, ...more("read", request.readable), ...more("write", request.writable)]),
+          ...(request.port === null ? {} : { port: request.port }),
         };
-  const inner = machine.processes === "no" ? wish.command : [...keeper, ...wish.command];
-  const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support: machine, selfCommand: ground.selfCommand });
+  const inner = machine.processes === "no" ? request.command : [...keeper, ...request.command];
+  const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support: machine, selfCommand: ctx.selfCommand });
   return { command, env: { TMPDIR: bounds.temp, ...sessionTagVariables(sessionTagOf(turn)) } };
 }
 
 /** From what was found out since this machine started, or by trying. */
-export async function loadSandboxSupport(ground: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
-  const best = ground.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
+export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
+  const best = ctx.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
   const { machineKey, probeSandbox: probeMachine } = await import("../../sandbox/probe.ts");
-  const key = `${machineKey(version)} ${best ?? ""} ${ground.selfCommand.join(" ")}`;
-  const kept = anew ? null : readMachine(ground, key);
+  const key = `${machineKey(version)} ${best ?? ""} ${ctx.selfCommand.join(" ")}`;
+  const kept = anew ? null : readMachine(ctx, key);
   if (kept !== null) return kept;
-  const machine = await probeMachine({ selfCommand: ground.selfCommand, path: ground.env["PATH"] ?? "", ...(best === undefined ? {} : { best }) });
-  if (!ground.ephemeral) keepMachine(ground, key, machine);
+  const machine = await probeMachine({
+    selfCommand: ctx.selfCommand,
+    path: ctx.env["PATH"] ?? "",
+    ...(best === undefined ? {} : { best }),
+  });
+  if (!ctx.ephemeral) keepMachine(ctx, key, machine);
   return machine;
 }
 
-function required(enforced: EnforcedPolicy, policy: Policy, machine: SandboxSupport | null): EnforcedPolicy {
+function required(enforced: EnforcedPolicy, policy: Policy, support: SandboxSupport | null): EnforcedPolicy {
   if (policy.sandbox !== "required" || policy.name === "full" || enforced.fs) return enforced;
-  const hint = machine?.hint ?? "run skein doctor to see what this machine can enforce";
-  throw new Fault("sandbox-unavailable", `policy ${policy.name} can't be enforced here: ${machine?.why ?? "there are no walls"}`, {
+  const hint = support?.hint ?? "run skein doctor to see what this machine can enforce";
+  throw new Fault("sandbox-unavailable", `policy ${policy.name} can't be enforced here: ${support?.why ?? "there are no walls"}`, {
     hint: `${hint}; or go without walls: --policy workspace --sandbox auto`,
   });
 }
 
-function sandboxFor(ground: AppContext, turn: SandboxedTurn, found: SandboxSupport, atEnd: Cleanup[]) {
+function sandboxFor(ctx: AppContext, turn: SandboxedTurn, support: SandboxSupport, atEnd: Cleanup[]) {
   const { policy, project, directory } = turn;
-  const machine: SandboxSupport = policy.name === "full" && policy.sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
-  const { temp, copies } = makeTemp(ground, turn, atEnd);
+  const machine: SandboxSupport =
+    policy.name === "full" && policy.sandbox === "off" ? { ...support, tier: "none", processes: "no" } : support;
+  const { temp, copies } = makeTemp(ctx, turn, atEnd);
   const canGuard = policy.name === "workspace" && (machine.tier === "namespaces" || machine.tier === "seatbelt");
   const written = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
-  for (const place of written) atEnd.push(holdGitPlaceholders(ground.paths.state, place));
-  if (written.length > 0 && !isTooBroad(project, ground.paths.home)) holdDirectory(join(project, ".skein"), atEnd);
-  const { home, config, data, state, cache } = ground.paths;
+  for (const place of written) atEnd.push(holdGitPlaceholders(ctx.paths.state, place));
+  if (written.length > 0 && !isTooBroad(project, ctx.paths.home)) holdDirectory(join(project, ".skein"), atEnd);
+  const { home, config, data, state, cache } = ctx.paths;
   const own = { config, data, state, cache };
   const isRoot = process.getuid?.() === 0;
-  const { env } = ground;
+  const { env } = ctx;
   const open = createSandboxRules(policy, {
     project,
     directory,
@@ -171,7 +176,7 @@ function sandboxFor(ground: AppContext, turn: SandboxedTurn, found: SandboxSuppo
     copies,
     isRoot,
     env,
-    unixSockets: ground.config.values.unixSockets,
+    unixSockets: ctx.config.values.unixSockets,
   });
   const walls = { ...open, mark: sessionTagOf(turn) };
   const isWalled = policy.name !== "full" && machine.tier !== "none";
@@ -199,20 +204,20 @@ function planKey({ policy, project }: SandboxedTurn): number {
 
 /** Kept for the session's next turn; what nobody has used for a week goes. Two executors can't share the copies. */
 function makeTemp(
-  ground: AppContext,
+  ctx: AppContext,
   { root, policy, project, directory }: SandboxedTurn,
   atEnd: Cleanup[],
 ): { temp: string; copies: string } {
-  const all = join(ground.paths.data, "tmp");
-  const folder = ground.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
-  atEnd.push(() => (ground.ephemeral ? removeTemp(folder) : openUp(folder)));
+  const all = join(ctx.paths.data, "tmp");
+  const folder = ctx.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
+  atEnd.push(() => (ctx.ephemeral ? removeTemp(folder) : openUp(folder)));
   const [temp, copies] = [
     join(folder, "files"),
     join(folder, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16)),
   ] as const;
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
   utimesSync(temp, new Date(), new Date());
-  if (!ground.ephemeral) setTimeout(() => sweep(all), 0).unref();
+  if (!ctx.ephemeral) setTimeout(() => sweep(all), 0).unref();
   return { temp: realpathSync(temp), copies: realpathSync(copies) };
 }
 
@@ -243,19 +248,19 @@ function machineFile({ paths }: AppContext): string {
   return join(paths.state, "sandbox.json");
 }
 
-function readMachine(ground: AppContext, key: string): SandboxSupport | null {
+function readMachine(ctx: AppContext, key: string): SandboxSupport | null {
   try {
-    const kept = JSON.parse(readFileSync(machineFile(ground), "utf8")) as { key: string; machine: SandboxSupport };
+    const kept = JSON.parse(readFileSync(machineFile(ctx), "utf8")) as { key: string; machine: SandboxSupport };
     return kept.key === key ? kept.machine : null;
   } catch {
     return null;
   }
 }
 
-function keepMachine(ground: AppContext, key: string, machine: SandboxSupport): void {
+function keepMachine(ctx: AppContext, key: string, support: SandboxSupport): void {
   try {
-    mkdirSync(ground.paths.state, { recursive: true, mode: 0o700 });
-    writeFileSync(machineFile(ground), `${JSON.stringify({ key, machine })}\n`, { mode: 0o600 });
+    mkdirSync(ctx.paths.state, { recursive: true, mode: 0o700 });
+    writeFileSync(machineFile(ctx), `${JSON.stringify({ key, machine: support })}\n`, { mode: 0o600 });
   } catch {
     // Then it is found out again the next time.
   }

@@ -22,9 +22,9 @@ export class TypedLines {
   #held = "";
   #midLine = false;
 
-  static async open(door: CommandContext, options: TypedLinesOptions): Promise<TypedLines> {
-    const typed = new TypedLines(door.out, options);
-    typed.#terminal = await door.stdin.raw({
+  static async open(ctx: CommandContext, options: TypedLinesOptions): Promise<TypedLines> {
+    const typed = new TypedLines(ctx.out, options);
+    typed.#terminal = await ctx.stdin.raw({
       onInput: (text) => typed.arrived(text),
       onResize: () => typed.#resized(),
       onEnd: options.onLeave,

@@ -128,13 +128,13 @@ function colored(text: string): string {
     .join("");
 }
 
-function looksOf(look: TextStyle): { names: string[]; styles: string[] } {
-  const names: string[] = (["bold", "dim", "italic", "underline", "inverse"] as const).filter((name) => look[name] === true);
+function looksOf(style: TextStyle): { names: string[]; styles: string[] } {
+  const names: string[] = (["bold", "dim", "italic", "underline", "inverse"] as const).filter((name) => style[name] === true);
   const styles: string[] = [];
-  if (typeof look.color === "number") names.push(`c${look.color}`);
-  else if (look.color !== undefined) styles.push(`color:${look.color}`);
-  if (typeof look.background === "number") names.push(`b${look.background}`);
-  else if (look.background !== undefined) styles.push(`background:${look.background}`);
+  if (typeof style.color === "number") names.push(`c${style.color}`);
+  else if (style.color !== undefined) styles.push(`color:${style.color}`);
+  if (typeof style.background === "number") names.push(`b${style.background}`);
+  else if (style.background !== undefined) styles.push(`background:${style.background}`);
   return { names, styles };
 }
 

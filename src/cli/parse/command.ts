@@ -31,7 +31,7 @@ export type Command = {
   /** Paragraphs and examples below the flags. */
   notes?: string;
   /** Returns the exit code. */
-  run: (args: Args, door: CommandContext) => Promise<number>;
+  run: (args: Args, ctx: CommandContext) => Promise<number>;
 };
 
 export type Args = {

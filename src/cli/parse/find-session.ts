@@ -5,9 +5,9 @@ import type { Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { CommandContext } from "./command.ts";
 
-export async function findSession(api: Api, door: CommandContext, wanted: string | undefined): Promise<Session> {
-  if (wanted !== undefined) return api.session.find({ wanted, directory: door.cwd });
-  const current = await api.session.current({ directory: door.cwd });
+export async function findSession(api: Api, ctx: CommandContext, wanted: string | undefined): Promise<Session> {
+  if (wanted !== undefined) return api.session.find({ wanted, directory: ctx.cwd });
+  const current = await api.session.current({ directory: ctx.cwd });
   if (current !== null) return current;
   throw new Fault("session-unknown", "there is no session in this project yet", {
     hint: 'start one: skein run "task", or skein new <name>',

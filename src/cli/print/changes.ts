@@ -20,9 +20,9 @@ function countsText(change: FileChange, style: Style): string {
 }
 
 /** As it is for a pipe, so that it can be applied; for a terminal without anything that could steer it. */
-export function patchText(patch: string, door: Pick<CommandContext, "out">): string {
-  if (!door.out.isTty) return patch;
-  const style = styleOf(door.out);
+export function patchText(patch: string, ctx: Pick<CommandContext, "out">): string {
+  if (!ctx.out.isTty) return patch;
+  const style = styleOf(ctx.out);
   return patch
     .split("\n")
     .map((line) => painted(line.split("\t").map(printable).join("\t"), style))
@@ -37,8 +37,8 @@ function painted(line: string, style: Style): string {
 }
 
 /** Asks the person at the terminal; anything but yes is no. */
-export async function confirm(door: Pick<CommandContext, "out" | "stdin">, question: string): Promise<boolean> {
-  door.out.write(`${question} [y/N] `);
-  for await (const line of door.stdin.lines()) return /^y(es)?$/i.test(line.trim());
+export async function confirm(ctx: Pick<CommandContext, "out" | "stdin">, question: string): Promise<boolean> {
+  ctx.out.write(`${question} [y/N] `);
+  for await (const line of ctx.stdin.lines()) return /^y(es)?$/i.test(line.trim());
   return false;
 }

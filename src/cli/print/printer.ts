@@ -19,26 +19,26 @@ export type PrintOptions = {
   talk?: "first" | "next";
 };
 
-export async function printerFor(format: OutputFormat, door: CommandContext, options: PrintOptions): Promise<Printer> {
+export async function printerFor(format: OutputFormat, ctx: CommandContext, options: PrintOptions): Promise<Printer> {
   switch (format) {
     case "text":
-      return (await import("./text.ts")).textPrinter(door, options);
+      return (await import("./text.ts")).textPrinter(ctx, options);
     case "json":
-      return { event: (event) => printWarning(door, event), finish: (result) => printRecord(door, result) };
+      return { event: (event) => printWarning(ctx, event), finish: (result) => printRecord(ctx, result) };
     case "events": {
       const { eventRecord } = await import("../../protocol/json/records.ts");
-      return { event: (event) => printRecord(door, eventRecord(event)), finish: (result) => printRecord(door, result) };
+      return { event: (event) => printRecord(ctx, eventRecord(event)), finish: (result) => printRecord(ctx, result) };
     }
     case "stream-json":
-      return (await import("./stream-json.ts")).streamJsonPrinter(door, options);
+      return (await import("./stream-json.ts")).streamJsonPrinter(ctx, options);
   }
 }
 
 /** Where stdout has no record for a warning, a person still sees it. */
-export function printWarning(door: CommandContext, event: Event): void {
-  if (event.type === "warning.raised") door.err.write(`skein: ${stripControls(event.message)}\n`);
+export function printWarning(ctx: CommandContext, event: Event): void {
+  if (event.type === "warning.raised") ctx.err.write(`skein: ${stripControls(event.message)}\n`);
 }
 
-export function printRecord(door: CommandContext, value: unknown): void {
-  door.out.write(`${JSON.stringify(value)}\n`);
+export function printRecord(ctx: CommandContext, value: unknown): void {
+  ctx.out.write(`${JSON.stringify(value)}\n`);
 }

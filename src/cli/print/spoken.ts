@@ -12,8 +12,8 @@ import { mainArgument } from "./argument.ts";
 import { controlCharacters } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
-export function screenReaderPrinter(door: Pick<CommandContext, "out">, options: Pick<PrintOptions, "talk">): Printer {
-  const say = (...lines: string[]) => lines.forEach((line) => door.out.write(`${line}\n`));
+export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: Pick<PrintOptions, "talk">): Printer {
+  const say = (...lines: string[]) => lines.forEach((line) => ctx.out.write(`${line}\n`));
   let turn: string | null = null;
   let queue: readonly QueuedInput[] = [];
   function queued(now: readonly QueuedInput[]): void {

@@ -6,22 +6,22 @@ import type { Usage } from "../../protocol/tree/usage.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { printRecord, printWarning, type Printer, type PrintOptions } from "./printer.ts";
 
-export function streamJsonPrinter(door: CommandContext, options: PrintOptions): Printer {
+export function streamJsonPrinter(ctx: CommandContext, options: PrintOptions): Printer {
   let turn: string | null = null;
   function event(event: Event): void {
-    printWarning(door, event);
+    printWarning(ctx, event);
     if (event.type === "turn.started") {
       turn = event.turnId;
-      printRecord(door, initLine(event, options, door));
+      printRecord(ctx, initLine(event, options, ctx));
     }
     if (event.type !== "node.added" || event.turnId !== turn) return;
-    if (event.node.author === "agent") printRecord(door, assistantLine(event.node));
-    if (event.node.author === "tool") printRecord(door, userLine(event.node));
+    if (event.node.author === "agent") printRecord(ctx, assistantLine(event.node));
+    if (event.node.author === "tool") printRecord(ctx, userLine(event.node));
   }
-  return { event, finish: (result) => printRecord(door, resultLine(result)) };
+  return { event, finish: (result) => printRecord(ctx, resultLine(result)) };
 }
 
-function initLine(event: Extract<Event, { type: "turn.started" }>, options: PrintOptions, door: CommandContext) {
+function initLine(event: Extract<Event, { type: "turn.started" }>, options: PrintOptions, ctx: CommandContext) {
   return {
     type: "system",
     subtype: "init",
@@ -32,7 +32,7 @@ function initLine(event: Extract<Event, { type: "turn.started" }>, options: Prin
     model: event.turn.model,
     permissionMode: "bypassPermissions",
     apiKeySource: "none",
-    skein: { version: door.version, turn_id: event.turnId, agent: event.turn.agent, transcript_path: event.session.transcript },
+    skein: { version: ctx.version, turn_id: event.turnId, agent: event.turn.agent, transcript_path: event.session.transcript },
   };
 }
 

@@ -23,10 +23,10 @@ import type { Printer, PrintOptions } from "./printer.ts";
 /** Of a line in a file, where nothing is to fit. */
 const mostColumns = 400;
 
-export function textPrinter(door: CommandContext, options: PrintOptions): Printer {
-  const style = styleOf(door.err);
-  const look = () => ({ style, columns: door.err.columns });
-  const isLive = door.out.isTty && options.stream;
+export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer {
+  const style = styleOf(ctx.err);
+  const look = () => ({ style, columns: ctx.err.columns });
+  const isLive = ctx.out.isTty && options.stream;
   let midLine = false;
   let shown = false;
   let turn: string | null = null;
@@ -36,12 +36,12 @@ export function textPrinter(door: CommandContext, options: PrintOptions): Printe
 
   /** Lines about the run, on lines of their own even when the answer is streaming. */
   function say(...lines: string[]): void {
-    if (midLine && lines.length > 0) door.out.write("\n");
+    if (midLine && lines.length > 0) ctx.out.write("\n");
     if (lines.length > 0) midLine = false;
-    for (const line of lines) door.err.write(`${line}\n`);
+    for (const line of lines) ctx.err.write(`${line}\n`);
   }
   function answer(text: string): void {
-    door.out.write(door.out.isTty ? text.replace(controlCharacters, "") : text);
+    ctx.out.write(ctx.out.isTty ? text.replace(controlCharacters, "") : text);
     midLine = !text.endsWith("\n");
     shown = true;
   }
@@ -80,7 +80,7 @@ export function textPrinter(door: CommandContext, options: PrintOptions): Printe
         return event.name === "ask_user" ? undefined : say(callLine(event.name, event.input, look()));
       case "node.added":
         return say(
-          ...teamLines(event.node, { style, columns: door.err.isTty ? door.err.columns : mostColumns }),
+          ...teamLines(event.node, { style, columns: ctx.err.isTty ? ctx.err.columns : mostColumns }),
           ...results(event.node).flatMap((part) => resultLines(part, look())),
         );
       default:
@@ -90,7 +90,7 @@ export function textPrinter(door: CommandContext, options: PrintOptions): Printe
 
   function finish(result: ResultRecord): void {
     if (!(isLive && shown) && result.result !== "") answer(result.result);
-    if (midLine) door.out.write("\n");
+    if (midLine) ctx.out.write("\n");
     midLine = false;
     const isExpected = options.talk !== undefined && result.status === "cancelled";
     if (!isExpected) say(...errorLines(result, style));

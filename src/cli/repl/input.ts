@@ -20,19 +20,19 @@ export type AnswerInput = {
 };
 
 /** Lines as the terminal itself lets one type them, each asked for. */
-export function lineInput(door: CommandContext): Input {
-  const piped = pipedInput(door);
+export function lineInput(ctx: CommandContext): Input {
+  const piped = pipedInput(ctx);
   return {
     ...piped,
     next(prompt) {
-      door.out.write(prompt);
+      ctx.out.write(prompt);
       return piped.next(prompt);
     },
   };
 }
 
-export function pipedInput(door: CommandContext): Input {
-  const lines = door.stdin.lines()[Symbol.asyncIterator]();
+export function pipedInput(ctx: CommandContext): Input {
+  const lines = ctx.stdin.lines()[Symbol.asyncIterator]();
   const closed = Promise.withResolvers<null>();
   async function entry(): Promise<string | null> {
     let text: string | null = null;

@@ -33,10 +33,10 @@ export async function findPosition(repl: Repl, wanted: string): Promise<TreePosi
 }
 
 /** Goes on in the session that rests there; where none does, ours moves. */
-export async function goToPosition(repl: Repl, place: TreePosition): Promise<void> {
+export async function goToPosition(repl: Repl, position: TreePosition): Promise<void> {
   const { api, door, session } = repl;
-  if (place.session !== null && place.session.id !== session?.id) {
-    const there = await api.session.find({ wanted: place.session.id, directory: repl.directory });
+  if (position.session !== null && position.session.id !== session?.id) {
+    const there = await api.session.find({ wanted: position.session.id, directory: repl.directory });
     await api.session.use({ session: there.id, directory: repl.directory });
     repl.session = there;
     repl.announced = false;
@@ -45,16 +45,16 @@ export async function goToPosition(repl: Repl, place: TreePosition): Promise<voi
     return;
   }
   if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
-  if (session.tip === place.node) {
+  if (session.tip === position.node) {
     door.out.write("You are here already.\n");
     return;
   }
-  const [node] = place.node === null ? [null] : (await api.node.path({ node: place.node })).slice(-1);
+  const [node] = position.node === null ? [null] : (await api.node.path({ node: position.node })).slice(-1);
   if (node != null && node.tree !== session.tree)
     throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, {
       hint: "/leaves and /branches list the places of this one",
     });
-  await moveSession(repl, session, place.node, "Moved", node ?? null);
+  await moveSession(repl, session, position.node, "Moved", node ?? null);
 }
 
 /** Moves our session to a node of its tree. */

@@ -35,9 +35,9 @@ export class TerminalInput implements Input {
   #isOver = false;
   #stop = () => {};
 
-  static async open(door: CommandContext, options: TerminalInputOptions): Promise<TerminalInput> {
-    const input = new TerminalInput(door.out, options);
-    input.#terminal = await door.stdin.raw({
+  static async open(ctx: CommandContext, options: TerminalInputOptions): Promise<TerminalInput> {
+    const input = new TerminalInput(ctx.out, options);
+    input.#terminal = await ctx.stdin.raw({
       onInput: (text) => input.#arrived(text),
       onResize: () => input.#resized(),
       onEnd: () => input.close(),

@@ -19,28 +19,28 @@ export type CommandContextDeps = {
   exit: (code: number) => never;
 };
 
-export function createCommandContext(parts: CommandContextDeps): CommandContext {
+export function createCommandContext(deps: CommandContextDeps): CommandContext {
   const { env } = process;
   let stop: ((signal: "SIGINT" | "SIGTERM") => void) | null = null;
   let stops = 0;
   let lent = 0;
   const stopBy = (signal: "SIGINT" | "SIGTERM") => {
-    if (stop === null || stops++ > 0) parts.exit(signal === "SIGINT" ? 130 : 143);
+    if (stop === null || stops++ > 0) deps.exit(signal === "SIGINT" ? 130 : 143);
     stop(signal);
   };
   process.on("SIGINT", () => (lent > 0 ? undefined : stopBy("SIGINT")));
   process.on("SIGTERM", () => stopBy("SIGTERM"));
   return {
-    api: (overrides = {}) => parts.api(overrides),
-    cwd: parts.cwd,
-    home: parts.home,
-    project: parts.project,
-    projectOf: parts.projectOf,
-    state: parts.state,
-    selfCommand: parts.selfCommand,
+    api: (overrides = {}) => deps.api(overrides),
+    cwd: deps.cwd,
+    home: deps.home,
+    project: deps.project,
+    projectOf: deps.projectOf,
+    state: deps.state,
+    selfCommand: deps.selfCommand,
     env,
-    version: parts.version,
-    enclosingSession: parts.enclosingSession,
+    version: deps.version,
+    enclosingSession: deps.enclosingSession,
     stdin: {
       isTty: isTerminal(0),
       text: readStdin,

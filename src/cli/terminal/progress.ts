@@ -23,8 +23,8 @@ export function progressLine({ err }: Pick<CommandContext, "err">): ProgressLine
 const patienceMs = 1_000;
 
 /** Says what is going on when it takes longer than a moment. */
-export async function whileWaiting<Result>(door: Pick<CommandContext, "err">, text: string, act: () => Promise<Result>): Promise<Result> {
-  const line = progressLine(door);
+export async function whileWaiting<Result>(ctx: Pick<CommandContext, "err">, text: string, act: () => Promise<Result>): Promise<Result> {
+  const line = progressLine(ctx);
   const timer = setTimeout(() => line.show(`${text} ...`), patienceMs);
   try {
     return await act();

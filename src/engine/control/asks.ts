@@ -9,14 +9,14 @@ import type { RunningTurn } from "../turn/running-turns.ts";
 import { callOwner } from "./owner.ts";
 import { withLease } from "../tree/tree-ops.ts";
 
-export async function askPerson(turn: RunningTurn, wish: AskRequest): Promise<AskOutcome> {
+export async function askPerson(turn: RunningTurn, request: AskRequest): Promise<AskOutcome> {
   const { asks } = turn.params;
   if (asks.how === "none") throw new Fault("usage", "nobody can be asked here");
   // Another agent's command line can't be told in the middle of its turn.
-  if (asks.how === "later" || wish.call === null)
-    return { type: "later", ask: (await turn.recorder.openAsk({ ...wish, expiresAt: null })).id };
+  if (asks.how === "later" || request.call === null)
+    return { type: "later", ask: (await turn.recorder.openAsk({ ...request, expiresAt: null })).id };
   const expiresAt = asks.limitMs === null ? null : Date.now() + asks.limitMs;
-  const ask = await turn.recorder.openAsk({ ...wish, expiresAt });
+  const ask = await turn.recorder.openAsk({ ...request, expiresAt });
   const release = turn.deadline.holdIdle();
   try {
     const answer = (await waitForAnswer(turn, ask.id, asks.limitMs)) ?? (await expireAsk(turn, ask.id));
@@ -61,25 +61,25 @@ async function waitForAnswer(turn: RunningTurn, ask: string, limitMs: number | n
   }
 }
 
-export async function listAsks(parts: EngineDeps, { session }: Parameters<Api["ask"]["list"]>[0]): Promise<Ask[]> {
-  if (!parts.hasStore()) return [];
-  return (await (await parts.store()).asks(session)).filter((ask) => ask.closedAt === null);
+export async function listAsks(deps: EngineDeps, { session }: Parameters<Api["ask"]["list"]>[0]): Promise<Ask[]> {
+  if (!deps.hasStore()) return [];
+  return (await (await deps.store()).asks(session)).filter((ask) => ask.closedAt === null);
 }
 
-export async function answerAsk(parts: EngineDeps, params: Parameters<Api["ask"]["answer"]>[0]): Promise<Ask> {
-  if (!parts.hasStore())
+export async function answerAsk(deps: EngineDeps, params: Parameters<Api["ask"]["answer"]>[0]): Promise<Ask> {
+  if (!deps.hasStore())
     throw new Fault("ask-unknown", `There is no question "${params.ask}".`, { hint: "`skein asks` lists those without an answer." });
-  const ask = await (await parts.store()).findAsk(params.ask);
+  const ask = await (await deps.store()).findAsk(params.ask);
   if (ask.closedAt !== null) throw new Fault("ask-closed", `the question ${params.ask} was closed before`);
   const answer = chosenOption(ask, params.text);
-  return callOwner(parts, ask.session, {
+  return callOwner(deps, ask.session, {
     local: async (turn) => {
       const closed = await turn.recorder.closeAsk(ask.id, { outcome: "answered", answer });
       turn.asking.get(ask.id)?.(answer);
       return closed;
     },
     remote: (api) => api.ask.answer({ ask: ask.id, text: answer }),
-    idle: () => withLease(parts, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
+    idle: () => withLease(deps, ask.session, (_store, recorder) => recorder.closeAsk(ask.id, { outcome: "answered", answer })),
   });
 }
 

@@ -15,24 +15,24 @@ const patience = { askedMs: 15_000, killedMs: 3_000, startingMs: 1_000 };
 type KillTimeouts = typeof patience;
 
 export async function killTurn(
-  parts: EngineDeps,
+  deps: EngineDeps,
   session: string,
   { force }: { force: boolean },
   limits: KillTimeouts = patience,
 ): Promise<KillReport> {
-  const store = await parts.store();
+  const store = await deps.store();
   const holder = await turnHolder(store, session, limits);
   if (holder === null && (await store.openTurns(session)).length === 0) return report(store, session, "not-running", null);
   if (holder !== null && holder.pid !== null) wake(holder.pid);
-  if (holder?.pid === process.pid) await cancelled(parts, session, limits);
-  else if (holder !== null && (force || !(await stoppedThere(parts, session, holder, limits)))) {
+  if (holder?.pid === process.pid) await cancelled(deps, session, limits);
+  else if (holder !== null && (force || !(await stoppedThere(deps, session, holder, limits)))) {
     const others = await otherSessionsOf(store, holder, session);
     if (!force && others.length > 0) throw notAlone(holder, others);
     await ended(holder, session, force ? { ...limits, askedMs: 0 } : limits);
-    for (const other of others) await withLease(parts, other, async () => {});
+    for (const other of others) await withLease(deps, other, async () => {});
   }
   const isUnrecorded = (await store.openTurns(session)).length > 0;
-  if (isUnrecorded) await withLease(parts, session, async () => {});
+  if (isUnrecorded) await withLease(deps, session, async () => {});
   return report(store, session, isUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
 }
 
@@ -49,13 +49,13 @@ async function turnHolder(store: Store, session: string, limits: KillTimeouts): 
 }
 
 /** Whether the process that runs it was asked over its socket, and did it. */
-async function stoppedThere(parts: EngineDeps, session: string, holder: ActiveHolder, limits: KillTimeouts): Promise<boolean> {
+async function stoppedThere(deps: EngineDeps, session: string, holder: ActiveHolder, limits: KillTimeouts): Promise<boolean> {
   if (holder.socket === null) return false;
   try {
-    const api = await parts.connect(holder.socket);
+    const api = await deps.connect(holder.socket);
     try {
       await withTimeout(api.turn.cancel({ session }), holder, session, limits.askedMs);
-      return await within(limits.askedMs, async () => (await (await parts.store()).holder(session)) === null);
+      return await within(limits.askedMs, async () => (await (await deps.store()).holder(session)) === null);
     } finally {
       await api.close();
     }
@@ -78,9 +78,9 @@ function notAlone({ namedPid }: ActiveHolder, others: string[]): Fault {
   });
 }
 
-async function cancelled(parts: EngineDeps, session: string, limits: KillTimeouts): Promise<void> {
-  const store = await parts.store();
-  parts.running.stop(session);
+async function cancelled(deps: EngineDeps, session: string, limits: KillTimeouts): Promise<void> {
+  const store = await deps.store();
+  deps.running.stop(session);
   if (await within(limits.askedMs, async () => (await store.holder(session)) === null)) return;
   throw new Fault("session-busy", "the turn was told to stop and still runs");
 }

@@ -15,56 +15,56 @@ export type OwnerActions<T> = {
   mayRepeat?: boolean;
 };
 
-export async function callOwner<T>(parts: EngineDeps, session: string, ways: OwnerActions<T>): Promise<T> {
-  const turn = await turnHere(parts, session);
+export async function callOwner<T>(deps: EngineDeps, session: string, ways: OwnerActions<T>): Promise<T> {
+  const turn = await turnHere(deps, session);
   if (turn !== undefined) {
     try {
       return await ways.local(turn);
     } catch (error) {
       // It has just ended: whoever comes after it is asked, or nobody.
-      if (!(error instanceof Fault && error.code === "lease-lost") || !(await isOver(parts, turn))) throw error;
-      return callOwner(parts, session, ways);
+      if (!(error instanceof Fault && error.code === "lease-lost") || !(await isOver(deps, turn))) throw error;
+      return callOwner(deps, session, ways);
     }
   }
-  const holder = await (await parts.store()).holder(session);
+  const holder = await (await deps.store()).holder(session);
   if (holder === null || holder.pid === process.pid) return ways.idle();
   let api: Api | null = null;
   try {
-    api = await connectToHolder(parts, session, holder);
+    api = await connectToHolder(deps, session, holder);
     return await withTimeout(ways.remote(api, holder), holder, session);
   } catch (error) {
     const isUnreachable = error instanceof Fault && error.code === "owner-unreachable";
-    if (!isUnreachable || (api !== null && ways.mayRepeat !== true) || !(await isGone(parts, session, holder))) throw error;
-    return callOwner(parts, session, ways); // it has just ended
+    if (!isUnreachable || (api !== null && ways.mayRepeat !== true) || !(await isGone(deps, session, holder))) throw error;
+    return callOwner(deps, session, ways); // it has just ended
   } finally {
     await api?.close();
   }
 }
 
-async function isGone(parts: EngineDeps, session: string, holder: ActiveHolder): Promise<boolean> {
-  return (await (await parts.store()).holder(session))?.started !== holder.started;
+async function isGone(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<boolean> {
+  return (await (await deps.store()).holder(session))?.started !== holder.started;
 }
 
 const beginMs = 1_000;
 const endMs = 1_000;
 
 /** A turn gives its session up a moment before it is gone. */
-async function isOver(parts: EngineDeps, turn: RunningTurn): Promise<boolean> {
+async function isOver(deps: EngineDeps, turn: RunningTurn): Promise<boolean> {
   const giveUpAt = performance.now() + endMs;
-  while (parts.running.get(turn.lease.session) === turn && performance.now() < giveUpAt) await Bun.sleep(5);
-  return parts.running.get(turn.lease.session) !== turn;
+  while (deps.running.get(turn.lease.session) === turn && performance.now() < giveUpAt) await Bun.sleep(5);
+  return deps.running.get(turn.lease.session) !== turn;
 }
 
 /**
  * A turn takes its session a moment before it begins, and gives it up before the next message's turn; who holds it for
  * something else never begins one.
  */
-async function turnHere(parts: EngineDeps, session: string): Promise<RunningTurn | undefined> {
+async function turnHere(deps: EngineDeps, session: string): Promise<RunningTurn | undefined> {
   const giveUpAt = performance.now() + beginMs;
   for (;;) {
-    const turn = parts.running.get(session);
+    const turn = deps.running.get(session);
     if (turn !== undefined || performance.now() >= giveUpAt) return turn;
-    if (!parts.running.isExpected(session) && (await (await parts.store()).holder(session))?.pid !== process.pid) return undefined;
+    if (!deps.running.isExpected(session) && (await (await deps.store()).holder(session))?.pid !== process.pid) return undefined;
     await Bun.sleep(5);
   }
 }
@@ -73,7 +73,7 @@ const patienceMs = 3_000;
 const answerMs = 15_000;
 
 /** A turn that has just begun is not listening yet. */
-export async function connectToHolder(parts: EngineDeps, session: string, holder: ActiveHolder): Promise<Api> {
+export async function connectToHolder(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<Api> {
   const { socket } = holder;
   if (socket === null) throw unreachable(holder, session, "it was started without a socket");
   // Its socket takes connections, and nobody would answer.
@@ -81,9 +81,9 @@ export async function connectToHolder(parts: EngineDeps, session: string, holder
   const giveUpAt = performance.now() + patienceMs;
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
     try {
-      return await parts.connect(socket);
+      return await deps.connect(socket);
     } catch (error) {
-      if ((await isGone(parts, session, holder)) || performance.now() >= giveUpAt) throw unreachable(holder, session, messageOf(error));
+      if ((await isGone(deps, session, holder)) || performance.now() >= giveUpAt) throw unreachable(holder, session, messageOf(error));
     }
     await Bun.sleep(waitMs);
   }

@@ -11,15 +11,15 @@ import { otherSessionsOf } from "./kill.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
 import { callOwner, isHolderStopped } from "./owner.ts";
 
-export async function pauseTurn(parts: EngineDeps, session: string, { force }: { force: boolean }): Promise<PauseReport> {
-  const holder = await otherHolder(parts, session);
+export async function pauseTurn(deps: EngineDeps, session: string, { force }: { force: boolean }): Promise<PauseReport> {
+  const holder = await otherHolder(deps, session);
   if (holder !== null && isHolderStopped(holder)) return { session, state: "paused", pid: holder.pid };
-  if (holder !== null && force) return stopProcess(parts, session, holder);
-  return callOwner(parts, session, {
+  if (holder !== null && force) return stopProcess(deps, session, holder);
+  return callOwner(deps, session, {
     local: async (turn) => {
       turn.gate.pause();
-      await tellStates(parts);
-      return reportOf(parts, turn);
+      await tellStates(deps);
+      return reportOf(deps, turn);
     },
     remote: (api) => api.turn.pause({ session, force: false }),
     idle: () => ({ session, state: "not-running", pid: null }),
@@ -27,17 +27,17 @@ export async function pauseTurn(parts: EngineDeps, session: string, { force }: {
   });
 }
 
-export async function resumeTurn(parts: EngineDeps, session: string): Promise<PauseReport> {
-  const holder = await otherHolder(parts, session);
+export async function resumeTurn(deps: EngineDeps, session: string): Promise<PauseReport> {
+  const holder = await otherHolder(deps, session);
   if (holder !== null && isHolderStopped(holder)) {
     wake(holder.pid);
-    if (!(await isPaused(parts, session))) return { session, state: "running", pid: holder.pid };
+    if (!(await isPaused(deps, session))) return { session, state: "running", pid: holder.pid };
   }
-  return callOwner(parts, session, {
+  return callOwner(deps, session, {
     local: async (turn) => {
       turn.gate.resume();
-      await tellStates(parts);
-      return reportOf(parts, turn);
+      await tellStates(deps);
+      return reportOf(deps, turn);
     },
     remote: (api) => api.turn.resume({ session }),
     idle: () => ({ session, state: "not-running", pid: null }),
@@ -49,8 +49,8 @@ export async function resumeTurn(parts: EngineDeps, session: string): Promise<Pa
 const told = new WeakSet<RunningTurn>();
 
 /** Turns below one that stands still do so too, and whoever lists or watches them is told. */
-async function tellStates(parts: EngineDeps): Promise<void> {
-  for (const turn of parts.running.all()) {
+async function tellStates(deps: EngineDeps): Promise<void> {
+  for (const turn of deps.running.all()) {
     const { gate, recorder, asking } = turn;
     if (gate.isPaused === told.has(turn)) continue;
     if (gate.isPaused) told.add(turn);
@@ -65,29 +65,29 @@ async function tellStates(parts: EngineDeps): Promise<void> {
 }
 
 /** It may have ended or been stopped meanwhile. */
-function reportOf(parts: EngineDeps, { lease: { session }, gate, deadline }: RunningTurn): PauseReport {
-  if (parts.running.get(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
+function reportOf(deps: EngineDeps, { lease: { session }, gate, deadline }: RunningTurn): PauseReport {
+  if (deps.running.get(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
   return { session, state: gate.isPaused ? "paused" : "running", pid: process.pid };
 }
 
 /** Null when this process runs the session, or nobody does. */
-async function otherHolder(parts: EngineDeps, session: string): Promise<ActiveHolder | null> {
-  return parts.running.get(session) === undefined ? (await parts.store()).holder(session) : null;
+async function otherHolder(deps: EngineDeps, session: string): Promise<ActiveHolder | null> {
+  return deps.running.get(session) === undefined ? (await deps.store()).holder(session) : null;
 }
 
-async function isPaused(parts: EngineDeps, session: string): Promise<boolean> {
-  const rows = await (await parts.store()).listTurns(null);
+async function isPaused(deps: EngineDeps, session: string): Promise<boolean> {
+  const rows = await (await deps.store()).listTurns(null);
   return rows.some((row) => row.session.id === session && row.state === "paused");
 }
 
-async function stopProcess(parts: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
+async function stopProcess(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
   const { pid, namedPid } = holder;
   if (pid === null) {
     throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
       hint: `skein pause ${session} --force must be called there`,
     });
   }
-  const others = await otherSessionsOf(await parts.store(), holder, session);
+  const others = await otherSessionsOf(await deps.store(), holder, session);
   if (others.length > 0) {
     throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would stand still too`, {
       hint: "leave --force out: then only this session is paused",

@@ -5,9 +5,9 @@ import type { EngineDeps } from "../engine.ts";
 import { callOwner } from "./owner.ts";
 import { withLease } from "../tree/tree-ops.ts";
 
-export async function steer(parts: EngineDeps, { session, text }: { session: string; text: string }): Promise<QueuedInput> {
+export async function steer(deps: EngineDeps, { session, text }: { session: string; text: string }): Promise<QueuedInput> {
   if (text.trim() === "") throw new Fault("usage", "the message is empty");
-  return callOwner(parts, session, {
+  return callOwner(deps, session, {
     local: (turn) => {
       if (turn.params.steerable) return turn.recorder.queueInput(text);
       throw new Fault("usage", "this session takes no messages while it runs", {
@@ -22,10 +22,10 @@ export async function steer(parts: EngineDeps, { session, text }: { session: str
 }
 
 /** Null when it does not wait any more. What a turn left behind waits for the next one. */
-export async function takeBack(parts: EngineDeps, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
-  return callOwner(parts, session, {
+export async function takeBack(deps: EngineDeps, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
+  return callOwner(deps, session, {
     local: (turn) => turn.recorder.dropInput(input),
     remote: (api) => api.turn.takeBack({ session, input }),
-    idle: () => withLease(parts, session, async (_store, recorder) => recorder.dropInput(input)),
+    idle: () => withLease(deps, session, async (_store, recorder) => recorder.dropInput(input)),
   });
 }

@@ -11,24 +11,24 @@ const idleMs = 200;
 
 type Watch = Parameters<Api["turn"]["watch"]>[0];
 
-export function watchSession(parts: EngineDeps, params: Watch): AsyncIterable<Event> {
-  return cancellable((left) => watching(parts, params, left));
+export function watchSession(deps: EngineDeps, params: Watch): AsyncIterable<Event> {
+  return cancellable((left) => watching(deps, params, left));
 }
 
-async function* watching(parts: EngineDeps, { session, afterSeq, until }: Watch, left: AbortSignal): AsyncGenerator<Event> {
-  const store = await parts.store();
+async function* watching(deps: EngineDeps, { session, afterSeq, until }: Watch, left: AbortSignal): AsyncGenerator<Event> {
+  const store = await deps.store();
   if ((await store.session(session)) === null) throw new Fault("session-unknown", `there is no session ${session}`);
   const told: SentPosition = { seq: afterSeq, n: 0 };
   let leave = (): void => {};
   left.addEventListener("abort", () => leave(), { once: true });
   while (!left.aborted) {
-    const { tail, ...watch } = parts.running.watch(session);
+    const { tail, ...watch } = deps.running.watch(session);
     ({ leave } = watch);
     try {
       for (const event of await store.events(session, told.seq)) yield markSent(told, event);
       if (until === "now") return;
-      if (parts.running.get(session) !== undefined) {
-        yield* draftsOf(parts, session, told);
+      if (deps.running.get(session) !== undefined) {
+        yield* draftsOf(deps, session, told);
         // Until the turn ends, or the reader was too slow: then the store knows what it missed.
         for (let isOver = false; !isOver;) {
           const { items, lags } = await tail.next();
@@ -38,8 +38,8 @@ async function* watching(parts: EngineDeps, { session, afterSeq, until }: Watch,
         continue;
       }
       const holder = await store.holder(session);
-      if (holder !== null && holder.pid !== process.pid) yield* watchThere(parts, session, holder, told, left);
-      const isResting = holder === null && !parts.running.isExpected(session);
+      if (holder !== null && holder.pid !== process.pid) yield* watchThere(deps, session, holder, told, left);
+      const isResting = holder === null && !deps.running.isExpected(session);
       if (isResting && until === "idle" && (await store.events(session, told.seq)).length === 0) return;
       await Promise.race([Bun.sleep(isResting ? idleMs : 10), tail.arrived()]);
     } finally {
@@ -51,8 +51,8 @@ async function* watching(parts: EngineDeps, { session, afterSeq, until }: Watch,
 /** The last lasting event, and the last passing one after it that a draft made up for. */
 type SentPosition = { seq: number; n: number };
 
-function markSent(told: SentPosition, event: Event): Event {
-  if (!("n" in event)) Object.assign(told, { seq: event.seq, n: 0 });
+function markSent(sent: SentPosition, event: Event): Event {
+  if (!("n" in event)) Object.assign(sent, { seq: event.seq, n: 0 });
   return event;
 }
 
@@ -61,25 +61,25 @@ function isNews(event: Event, { seq, n }: SentPosition): boolean {
 }
 
 async function* watchThere(
-  parts: EngineDeps,
+  deps: EngineDeps,
   session: string,
   holder: Parameters<typeof connectToHolder>[2],
-  told: SentPosition,
+  sent: SentPosition,
   left: AbortSignal,
 ): AsyncGenerator<Event> {
   let api: Api;
   try {
-    api = await connectToHolder(parts, session, holder);
+    api = await connectToHolder(deps, session, holder);
   } catch (error) {
     // It may have ended meanwhile: then there is somebody else, or nobody, to watch.
-    if ((await (await parts.store()).holder(session))?.started === holder.started) throw error;
+    if ((await (await deps.store()).holder(session))?.started === holder.started) throw error;
     return;
   }
   const leave = (): void => void api.close();
   left.addEventListener("abort", leave, { once: true });
   if (left.aborted) leave(); // while it was looked for
   try {
-    for await (const event of api.turn.watch({ session, afterSeq: told.seq, until: "idle" })) yield markSent(told, event);
+    for await (const event of api.turn.watch({ session, afterSeq: sent.seq, until: "idle" })) yield markSent(sent, event);
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "connection-lost") throw error;
   } finally {
@@ -89,12 +89,12 @@ async function* watchThere(
 }
 
 /** Whoever comes late is told once what is streaming, and that the turn stands still. */
-function* draftsOf(parts: EngineDeps, session: string, told: SentPosition): Generator<TransientEvent> {
-  const turn = parts.running.get(session);
-  const { seq, n, drafts } = turn?.recorder.drafts() ?? { ...told, drafts: [] };
+function* draftsOf(deps: EngineDeps, session: string, sent: SentPosition): Generator<TransientEvent> {
+  const turn = deps.running.get(session);
+  const { seq, n, drafts } = turn?.recorder.drafts() ?? { ...sent, drafts: [] };
   // Something lasting came meanwhile: the tail has it, and all that followed.
-  if (turn === undefined || seq !== told.seq) return;
-  told.n = n;
+  if (turn === undefined || seq !== sent.seq) return;
+  sent.n = n;
   const head = { seq, n, sessionId: session, turnId: turn.recorder.turn, at: Date.now() };
   const isShut = turn.gate.isPaused;
   for (const { key, text } of drafts) yield { ...head, type: "draft.shown", key, text };

@@ -13,16 +13,16 @@ import { readSessionFacts } from "./session-facts.ts";
 import { openSession } from "../turn/open-session.ts";
 import { archive, findSession } from "../tree/tree-ops.ts";
 
-export async function describeSession(parts: EngineDeps, turns: TurnStarter, params: DescribeSessionParams): Promise<Description> {
-  const session = await findSession(parts, params.session, params.directory);
-  const store = await parts.store();
+export async function describeSession(deps: EngineDeps, turns: TurnStarter, params: DescribeSessionParams): Promise<Description> {
+  const session = await findSession(deps, params.session, params.directory);
+  const store = await deps.store();
   const wish = JSON.stringify([params.model, params.instructions]);
   const kept = params.anew ? null : await store.description(session.id, wish);
   if (kept !== null) return JSON.parse(kept) as Description;
   const stamp = await store.sessionStamp(session.id);
   const path = session.tip === null ? [] : await store.path(session.tip);
-  const facts = await readSessionFacts(parts, store, session, path);
-  const written = path.length === 0 ? "nothing was said in it yet" : await proseOf(parts, turns, session, path, facts.sessionType, params);
+  const facts = await readSessionFacts(deps, store, session, path);
+  const written = path.length === 0 ? "nothing was said in it yet" : await proseOf(deps, turns, session, path, facts.sessionType, params);
   if (typeof written === "string") return { ...facts, notes: [...(facts.notes ?? []), `there is no summary: ${written}`] };
   const described: Description = { ...facts, ...written };
   await store.saveDescription(session.id, wish, { stamp, body: JSON.stringify(described) });
@@ -31,7 +31,7 @@ export async function describeSession(parts: EngineDeps, turns: TurnStarter, par
 
 /** Or why there is none. A model that was named and can't be asked is the caller's mistake. */
 async function proseOf(
-  parts: EngineDeps,
+  deps: EngineDeps,
   turns: TurnStarter,
   session: Session,
   path: Node[],
@@ -40,27 +40,27 @@ async function proseOf(
 ): Promise<SessionProse | string> {
   let child: Session;
   try {
-    child = await openWriter(parts, session, params.model);
+    child = await openWriter(deps, session, params.model);
   } catch (error) {
     if (params.model !== null || !(error instanceof Fault)) throw error;
     return error.message;
   }
   try {
-    const prompt = await parts.history.briefed(path, taskOf(type, params.instructions));
-    params.signal?.addEventListener("abort", () => parts.running.stop(child.id), { once: true });
+    const prompt = await deps.history.briefed(path, taskOf(type, params.instructions));
+    params.signal?.addEventListener("abort", () => deps.running.stop(child.id), { once: true });
     const answer = await answerOf(turns, child.id, { prompt, schema: schemaOf(type, params.instructions), limitMs: params.limitMs });
-    return typeof answer === "string" ? answer : readProse(answer.json, parts.history.redact);
+    return typeof answer === "string" ? answer : readProse(answer.json, deps.history.redact);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return error.message;
   } finally {
-    await archive(parts, { session: child.id });
+    await archive(deps, { session: child.id });
   }
 }
 
 /** A sub-session of the one that it describes: not listed, and what it costs is on the bill. */
-function openWriter(parts: EngineDeps, session: Session, model: string | null): Promise<Session> {
-  return openSession(parts, {
+function openWriter(deps: EngineDeps, session: Session, model: string | null): Promise<Session> {
+  return openSession(deps, {
     find: { by: "new" },
     directory: session.directory,
     task: `describe session ${session.name ?? session.id}`,

@@ -25,14 +25,14 @@ const weights: Record<Node["author"], number> = { user: 1, agent: 1, note: 1, to
 type Source = { kind: "conversation"; node: Node; session: Session } | { kind: "commit"; commit: Commit };
 type HistoryMatch = { source: Source; score: number; queries: Set<string> };
 
-export async function searchHistory(parts: EngineDeps, params: HistorySearchParams): Promise<HistorySearchResult> {
+export async function searchHistory(deps: EngineDeps, params: HistorySearchParams): Promise<HistorySearchResult> {
   const queries = queriesIn(params.query);
-  const project = parts.projectOf(params.directory);
+  const project = deps.projectOf(params.directory);
   const found = new Map<string, HistoryMatch>();
   const notes: string[] = [];
-  if (params.kinds.includes("conversation") && parts.hasStore()) await searchMessages(await parts.store(), project, queries, found);
+  if (params.kinds.includes("conversation") && deps.hasStore()) await searchMessages(await deps.store(), project, queries, found);
   if (params.kinds.includes("commit")) {
-    const { commits, note } = await parts.history.commits(project);
+    const { commits, note } = await deps.history.commits(project);
     if (note !== null) notes.push(note);
     for (const query of queries)
       for (const [place, commit] of rankCommits(commits, query).slice(0, mostWeighed).entries())
@@ -40,8 +40,8 @@ export async function searchHistory(parts: EngineDeps, params: HistorySearchPara
   }
   const ranked = [...found].toSorted(([, a], [, b]) => b.score - a.score || atOf(b.source) - atOf(a.source));
   const asker = params.asker === null ? null : `${project} ${params.asker}`;
-  const { shown, hidden } = await notShownBefore(parts, asker, params.limit, ranked);
-  return { hits: shown.map((each) => hitOf(parts, each)), hidden, notes };
+  const { shown, hidden } = await notShownBefore(deps, asker, params.limit, ranked);
+  return { hits: shown.map((each) => hitOf(deps, each)), hidden, notes };
 }
 
 function queriesIn(text: string): string[] {
@@ -81,17 +81,17 @@ function add(found: Map<string, HistoryMatch>, key: string, source: Source, quer
 }
 
 async function notShownBefore(
-  parts: EngineDeps,
+  deps: EngineDeps,
   asker: string | null,
   limit: number,
   ranked: [string, HistoryMatch][],
 ): Promise<{ shown: HistoryMatch[]; hidden: number }> {
   const since = Date.now() - hiddenForMs;
-  const told = asker === null || !parts.hasStore() ? new Set<string>() : await (await parts.store()).shownHits(asker, since);
+  const told = asker === null || !deps.hasStore() ? new Set<string>() : await (await deps.store()).shownHits(asker, since);
   const fresh = ranked.filter(([key]) => !told.has(key));
   const shown = fresh.slice(0, limit);
   if (asker !== null && shown.length > 0) {
-    const store = await parts.store();
+    const store = await deps.store();
     await store.recordShownHits(
       asker,
       shown.map(([key]) => key),

@@ -17,20 +17,20 @@ const changers = new Set<string>(toolsByLevel.minimal.filter((name) => name !== 
 
 export type SessionFacts = Omit<Description, "oneLiner" | "summary" | "outcomes" | "custom">;
 
-export async function readSessionFacts(parts: EngineDeps, store: Store, session: Session, path: Node[]): Promise<SessionFacts> {
+export async function readSessionFacts(deps: EngineDeps, store: Store, session: Session, path: Node[]): Promise<SessionFacts> {
   const turns = await turnsOn(store, path);
   const type = typeOf(path, turns);
-  const { files, notes } = await filesOf(parts, store, path, turns);
+  const { files, notes } = await filesOf(deps, store, path, turns);
   const artifacts = {
     ...(files.length > 0 ? { files } : {}),
-    ...list("errors", errorsOf(path, turns, parts.history.redact)),
+    ...list("errors", errorsOf(path, turns, deps.history.redact)),
     ...list("tools", toolsOf(path)),
   };
   return {
     session: { id: session.id, name: session.name },
     sessionType: type,
     status: turns.at(-1)?.status ?? null,
-    ...(type === "minimal" ? {} : { timeline: timelineOf(path, turns, parts.history.redact) }),
+    ...(type === "minimal" ? {} : { timeline: timelineOf(path, turns, deps.history.redact) }),
     ...(Object.keys(artifacts).length > 0 ? { artifacts } : {}),
     metrics: metricsOf(path, turns),
     ...(notes.length > 0 ? { notes } : {}),
@@ -97,13 +97,13 @@ function toolsOf(path: Node[]): { name: string; calls: number; failed: number }[
 }
 
 /** Turn by turn, so that what others changed in between is not this session's. */
-async function filesOf(parts: EngineDeps, store: Store, path: Node[], turns: Turn[]): Promise<{ files: FileChange[]; notes: string[] }> {
+async function filesOf(deps: EngineDeps, store: Store, path: Node[], turns: Turn[]): Promise<{ files: FileChange[]; notes: string[] }> {
   const recorded = await store.turnFiles(turns.map(({ id }) => id));
   const changed = turns.flatMap(({ id }) => recorded.get(id) ?? []).filter(({ before, after }) => after !== null && after !== before);
   const files = new Map<string, FileChange>();
   const notes: string[] = [];
   for (const { project, before, after } of changed.slice(-most.compared)) {
-    const changes = parts.snapshots === null ? [] : await parts.snapshots.changes(project, before, after!).catch(() => null);
+    const changes = deps.snapshots === null ? [] : await deps.snapshots.changes(project, before, after!).catch(() => null);
     if (changes === null) notes.push("what one turn changed in files is not kept any more");
     for (const change of changes ?? []) files.set(change.path, merged(files.get(change.path), change));
   }

@@ -21,17 +21,17 @@ type TeamToClean = {
   isPurged: boolean;
 };
 
-export async function cleanTeams(parts: EngineDeps, params: TeamCleanParams): Promise<TeamCleanResult> {
+export async function cleanTeams(deps: EngineDeps, params: TeamCleanParams): Promise<TeamCleanResult> {
   const { session, olderThanMs, dryRun, force } = params;
   const report: TeamCleanResult = { dryRun, teams: [], skipped: [], problems: [] };
-  for (const kept of await allKept(parts, params)) {
+  for (const kept of await allKept(deps, params)) {
     const { id, name, project, isPurged } = kept;
     if (session === null && kept.restsSince > Date.now() - olderThanMs) continue;
     const reason = kept.isAtWork ? "it is at work" : kept.holds === null || force ? null : `${kept.holds}; --force takes it away`;
     if (reason !== null) report.skipped.push({ id, name, reason });
     else
       try {
-        const directory = dryRun ? parts.teams.directory(project, id) : parts.teams.remove(project, id);
+        const directory = dryRun ? deps.teams.directory(project, id) : deps.teams.remove(project, id);
         report.teams.push({ id, name, directory, isPurged });
       } catch (error) {
         report.problems.push(`${shortId(id)}: ${messageOf(error)}`);
@@ -40,27 +40,27 @@ export async function cleanTeams(parts: EngineDeps, params: TeamCleanParams): Pr
   return report;
 }
 
-async function allKept(parts: EngineDeps, { session, project }: TeamCleanParams): Promise<TeamToClean[]> {
-  const purged = project === null ? [] : await purgedIn(parts, project);
-  if (session === null) return [...(await findTeams(parts, project, mostTeams)), ...purged].flatMap((one) => keptOf(parts, one));
+async function allKept(deps: EngineDeps, { session, project }: TeamCleanParams): Promise<TeamToClean[]> {
+  const purged = project === null ? [] : await purgedIn(deps, project);
+  if (session === null) return [...(await findTeams(deps, project, mostTeams)), ...purged].flatMap((one) => keptOf(deps, one));
   const named = purged.filter(({ id }) => id === session || shortId(id) === session);
   if (named.length > 0) return named;
-  return keptOf(parts, await findTeam(parts, session));
+  return keptOf(deps, await findTeam(deps, session));
 }
 
-function keptOf(parts: EngineDeps, one: FoundTeam | TeamToClean): TeamToClean[] {
+function keptOf(deps: EngineDeps, one: FoundTeam | TeamToClean): TeamToClean[] {
   if (!("row" in one)) return [one];
   const { session, turn, state } = one.row;
   const { id, name, project } = session;
-  if (!parts.teams.isKept(project, id)) return [];
+  if (!deps.teams.isKept(project, id)) return [];
   const restsSince = turn.endedAt ?? Date.now();
   return [{ id, name, project, restsSince, isAtWork: isActive(state), holds: unmergedWork(one.team), isPurged: false }];
 }
 
 /** Those whose sessions are in no store of ours. Someone else's may be: whoever leads one has left its name there. */
-async function purgedIn(parts: EngineDeps, project: string): Promise<TeamToClean[]> {
-  const all = parts.teams.all(project);
-  const isPurged = await Promise.all(all.map(async ({ id }) => !(await isKnown(parts, id))));
+async function purgedIn(deps: EngineDeps, project: string): Promise<TeamToClean[]> {
+  const all = deps.teams.all(project);
+  const isPurged = await Promise.all(all.map(async ({ id }) => !(await isKnown(deps, id))));
   return all.filter((_, at) => isPurged[at]).map((one) => purgedTeam(one, project));
 }
 
@@ -70,10 +70,10 @@ function purgedTeam({ id, touchedAt, isLed, team }: TeamDirectory, project: stri
 }
 
 /** By the end of its id: that is what a directory is called. */
-async function isKnown(parts: EngineDeps, id: string): Promise<boolean> {
-  if (!parts.hasStore()) return false;
+async function isKnown(deps: EngineDeps, id: string): Promise<boolean> {
+  if (!deps.hasStore()) return false;
   try {
-    await (await parts.store()).findSession(shortId(id), null);
+    await (await deps.store()).findSession(shortId(id), null);
     return true;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

@@ -9,9 +9,9 @@ import type { EngineDeps } from "../engine.ts";
 /** A team with its latest turn. */
 export type FoundTeam = { row: TurnInfo; team: TeamRecord };
 
-export async function findTeams(parts: EngineDeps, project: string | null, limit: number): Promise<FoundTeam[]> {
-  if (!parts.hasStore()) return [];
-  const store = await parts.store();
+export async function findTeams(deps: EngineDeps, project: string | null, limit: number): Promise<FoundTeam[]> {
+  if (!deps.hasStore()) return [];
+  const store = await deps.store();
   const rows = await store.latestTurnsBy("team", { project, limit });
   const all = await Promise.all(rows.map(async (row) => ({ row, team: await teamIn(store, row) })));
   return all.flatMap(({ row, team }) => (team === null ? [] : [{ row, team }]));
@@ -21,8 +21,8 @@ async function teamIn(store: Store, { session }: TurnInfo): Promise<TeamRecord |
   return session.tip === null ? null : readTeam(await store.path(session.tip));
 }
 
-export async function findTeam(parts: EngineDeps, wanted: string): Promise<FoundTeam> {
-  const store = await parts.store();
+export async function findTeam(deps: EngineDeps, wanted: string): Promise<FoundTeam> {
+  const store = await deps.store();
   const session = await store.findSession(wanted, null);
   const [row] = await store.latestTurnsBy("team", { session: session.id });
   const team = row === undefined ? null : await teamIn(store, row);

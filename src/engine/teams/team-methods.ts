@@ -26,23 +26,23 @@ import { cleanTeams } from "./clean-teams.ts";
 import type { EngineDeps } from "../engine.ts";
 import { findTeam, findTeams, type FoundTeam } from "./find-teams.ts";
 
-export function createTeamMethods(parts: EngineDeps): TeamApi {
+export function createTeamMethods(deps: EngineDeps): TeamApi {
   return {
-    list: (params) => listTeams(parts, params),
-    show: async ({ session }) => viewOf(parts, await findTeam(parts, session)),
-    diff: async ({ session }) => diffOf(parts, await findTeam(parts, session)),
-    message: (params) => post(parts, params),
-    add: (params) => add(parts, params),
-    clean: (params) => cleanTeams(parts, params),
+    list: (params) => listTeams(deps, params),
+    show: async ({ session }) => viewOf(deps, await findTeam(deps, session)),
+    diff: async ({ session }) => diffOf(deps, await findTeam(deps, session)),
+    message: (params) => post(deps, params),
+    add: (params) => add(deps, params),
+    clean: (params) => cleanTeams(deps, params),
   };
 }
 
-async function listTeams(parts: EngineDeps, { project, limit }: { project: string | null; limit: number }): Promise<TeamInfo[]> {
-  const all = (await findTeams(parts, project, limit)).filter(({ row }) => row.session.archivedAt === null);
-  return Promise.all(all.map((each) => rowOf(parts, each)));
+async function listTeams(deps: EngineDeps, { project, limit }: { project: string | null; limit: number }): Promise<TeamInfo[]> {
+  const all = (await findTeams(deps, project, limit)).filter(({ row }) => row.session.archivedAt === null);
+  return Promise.all(all.map((each) => rowOf(deps, each)));
 }
 
-async function rowOf(parts: EngineDeps, { row, team }: FoundTeam): Promise<TeamInfo> {
+async function rowOf(deps: EngineDeps, { row, team }: FoundTeam): Promise<TeamInfo> {
   if (!isActive(row.state)) markRunningAsWaiting(team);
   const { session, turn } = row;
   const { objective, strategy } = team.wish;
@@ -54,11 +54,11 @@ async function rowOf(parts: EngineDeps, { row, team }: FoundTeam): Promise<TeamI
     phases: team.phases.length,
     members: countMembers(team),
     messages: team.messages.length,
-    spent: await spentBy(await parts.store(), session.id, await (await parts.store()).subSessions(session.id)),
+    spent: await spentBy(await deps.store(), session.id, await (await deps.store()).subSessions(session.id)),
     startedAt: turn.startedAt,
     endedAt: turn.endedAt,
     merge: mergeState(team),
-    isKept: parts.teams.isKept(session.project, session.id),
+    isKept: deps.teams.isKept(session.project, session.id),
   };
 }
 
@@ -68,9 +68,9 @@ async function spentBy(store: Store, session: string, below: readonly SubSession
   return [...own, ...below.map(({ spent }) => spent)].reduce(addSpent, zeroSpent);
 }
 
-async function viewOf(parts: EngineDeps, { row, team }: FoundTeam): Promise<TeamView> {
+async function viewOf(deps: EngineDeps, { row, team }: FoundTeam): Promise<TeamView> {
   if (!isActive(row.state)) markRunningAsWaiting(team);
-  const store = await parts.store();
+  const store = await deps.store();
   const { session, turn, state, pid } = row;
   const below = await store.subSessions(session.id);
   const asks = await store.asks(null);
@@ -95,7 +95,7 @@ async function viewOf(parts: EngineDeps, { row, team }: FoundTeam): Promise<Team
     spent: await spentBy(store, session.id, below),
     members,
     merge: mergeState(team),
-    isKept: parts.teams.isKept(session.project, session.id),
+    isKept: deps.teams.isKept(session.project, session.id),
   };
 }
 
@@ -104,28 +104,28 @@ function withBelow(session: string, all: readonly SubSession[]): SubSession[] {
   return [...own, ...all.filter(({ parent }) => parent === session).flatMap((child) => withBelow(child.session, all))];
 }
 
-async function diffOf(parts: EngineDeps, { row: { session }, team }: FoundTeam): Promise<TeamDiff> {
+async function diffOf(deps: EngineDeps, { row: { session }, team }: FoundTeam): Promise<TeamDiff> {
   const work = joinedCommit(team);
   if (mergeState(team) === "nothing" || work === null || team.base === null)
     throw new Fault("usage", "the team has made nothing that could be brought in", {
       hint: `skein team status ${shortId(session.id)} shows what it did`,
     });
-  requireKept(parts, { id: session.id, project: session.project });
-  return { session: session.id, ...(await parts.teams.diff(session.project, team, { base: team.base, work })) };
+  requireKept(deps, { id: session.id, project: session.project });
+  return { session: session.id, ...(await deps.teams.diff(session.project, team, { base: team.base, work })) };
 }
 
-function requireKept(parts: EngineDeps, { id, project }: { id: string; project: string }): void {
-  if (parts.teams.isKept(project, id)) return;
+function requireKept(deps: EngineDeps, { id, project }: { id: string; project: string }): void {
+  if (deps.teams.isKept(project, id)) return;
   throw new Fault("usage", `the directory of team ${shortId(id)} was cleaned away`, {
     hint: "its conversations are still there: skein show",
   });
 }
 
-async function post(parts: EngineDeps, { session: wanted, ...message }: TeamMessageParams): Promise<TeamMessageResult> {
-  const { row, team } = await findTeam(parts, wanted);
+async function post(deps: EngineDeps, { session: wanted, ...message }: TeamMessageParams): Promise<TeamMessageResult> {
+  const { row, team } = await findTeam(deps, wanted);
   const { id, project } = row.session;
   if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished: nobody of it reads any more");
-  requireKept(parts, { id, project });
+  requireKept(deps, { id, project });
   const { replyTo: reply_to, requiresResponse: requires_response, ...rest } = message;
   const written = { ...rest, reply_to, requires_response };
   const read = parseMailValue(written);
@@ -141,21 +141,21 @@ async function post(parts: EngineDeps, { session: wanted, ...message }: TeamMess
     throw new Fault("usage", `the message would reach nobody: ${undelivered.map(({ to, reason }) => `${to}: ${reason}`).join("; ")}`, {
       hint: `the members are ${members.map(({ key }) => key).join(", ")}`,
     });
-  const posted = parts.teams.post(project, id, written);
+  const posted = deps.teams.post(project, id, written);
   return { id: posted, reaches: delivered, misses: undelivered, when: isActive(row.state) ? "now" : "resumed" };
 }
 
-async function add(parts: EngineDeps, { session: wanted, member }: TeamAddParams): Promise<TeamAddResult> {
-  const { row, team } = await findTeam(parts, wanted);
+async function add(deps: EngineDeps, { session: wanted, member }: TeamAddParams): Promise<TeamAddResult> {
+  const { row, team } = await findTeam(deps, wanted);
   const { id, project } = row.session;
-  requireKept(parts, { id, project });
-  const { roles } = await parts.roles(project);
+  requireKept(deps, { id, project });
+  const { roles } = await deps.roles(project);
   const problems = findPlanProblems([{ name: "asked for", goal: "", members: [member] }], {
     roles: roles.map(({ name }) => name),
     limits: team.wish.limits,
     members: membersOf(team).map(({ plan: { key, role } }) => ({ key, role })),
   });
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
-  parts.teams.ask(project, id, member);
+  deps.teams.ask(project, id, member);
   return { key: member.key, when: isActive(row.state) ? "next" : "resumed" };
 }

@@ -11,18 +11,18 @@ import { changesBetween } from "../turn/file-snapshots.ts";
 type Branch = { session: Session | null; path: Node[] };
 
 /** Each side is a session or a node. */
-export async function compareBranches(parts: EngineDeps, params: { a: string; b: string; directory: string }): Promise<BranchComparison> {
-  if (!parts.hasStore()) throw new Fault("session-unknown", "there is no session yet", { hint: 'start one: skein run "task"' });
-  const store = await parts.store();
-  const project = parts.projectOf(params.directory);
+export async function compareBranches(deps: EngineDeps, params: { a: string; b: string; directory: string }): Promise<BranchComparison> {
+  if (!deps.hasStore()) throw new Fault("session-unknown", "there is no session yet", { hint: 'start one: skein run "task"' });
+  const store = await deps.store();
+  const project = deps.projectOf(params.directory);
   const [a, b] = [await branchOf(store, params.a, project), await branchOf(store, params.b, project)];
   let shared = 0;
   while (a.path[shared] !== undefined && a.path[shared]?.id === b.path[shared]?.id) shared += 1;
   return {
     fork: a.path[shared - 1] ?? null,
     sharedNodes: shared,
-    a: await sideOf(parts, store, a, shared),
-    b: await sideOf(parts, store, b, shared),
+    a: await sideOf(deps, store, a, shared),
+    b: await sideOf(deps, store, b, shared),
   };
 }
 
@@ -39,7 +39,7 @@ async function branchOf(store: Store, wanted: string, project: string): Promise<
   }
 }
 
-async function sideOf(parts: EngineDeps, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
+async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
   const own = path.slice(shared);
   const turns = new Set(own.map((node) => node.turn).filter((turn) => turn !== null));
   const last = [...turns].at(-1);
@@ -62,15 +62,15 @@ async function sideOf(parts: EngineDeps, store: Store, { session, path }: Branch
     status: last === undefined ? null : ((await store.turn(last))?.status ?? null),
     firstMessage: firstUser === undefined ? null : textOf(firstUser),
     answer: answer === undefined ? null : textOf(answer),
-    files: await filesOf(parts, path[shared - 1] ?? own[0], own),
+    files: await filesOf(deps, path[shared - 1] ?? own[0], own),
   };
 }
 
 /** Null when the files were not recorded at both ends. */
-async function filesOf(parts: EngineDeps, from: Node | undefined, own: Node[]): Promise<BranchSide["files"]> {
+async function filesOf(deps: EngineDeps, from: Node | undefined, own: Node[]): Promise<BranchSide["files"]> {
   const to = own.at(-1);
   if (from === undefined || to === undefined) return [];
-  return changesBetween(parts, from.id, to.id);
+  return changesBetween(deps, from.id, to.id);
 }
 
 function spentBy(node: Node): Spent {

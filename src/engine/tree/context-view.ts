@@ -3,13 +3,13 @@ import type { ContextView } from "../../protocol/api/api.ts";
 import type { EngineDeps } from "../engine.ts";
 import { findAgent } from "../turn/open-session.ts";
 
-export async function renderContext(parts: EngineDeps, params: { session: string; node: string | null }): Promise<ContextView> {
-  const store = await parts.store();
+export async function renderContext(deps: EngineDeps, params: { session: string; node: string | null }): Promise<ContextView> {
+  const store = await deps.store();
   const session = await store.findSession(params.session, null);
   const node = params.node ?? session.tip;
   const path = node === null ? [] : await store.path(node);
-  const settings = await parts.methods.config.values();
-  const preview = await findAgent(parts, session.agent).preview({
+  const settings = await deps.methods.config.values();
+  const preview = await findAgent(deps, session.agent).preview({
     session: session.id,
     path,
     model: session.model,

@@ -10,9 +10,9 @@ import { addNode } from "./tree-ops.ts";
 const answerBytes = 16 * 1024;
 const askedBytes = 4 * 1024;
 
-export async function graft(parts: EngineDeps, params: { from: string; into: string }): Promise<Node> {
+export async function graft(deps: EngineDeps, params: { from: string; into: string }): Promise<Node> {
   if (params.from === params.into) throw new Fault("usage", "a session can't be grafted into itself");
-  const store = await parts.store();
+  const store = await deps.store();
   const [from, into] = [await store.session(params.from), await store.session(params.into)];
   if (from === null || into === null) throw new Fault("session-unknown", "one of the two sessions does not exist");
   if (from.tip === null) throw new Fault("usage", `${labelOf(from)} is empty: there is nothing to graft`);
@@ -21,20 +21,20 @@ export async function graft(parts: EngineDeps, params: { from: string; into: str
   const own = branch.filter((node) => !trunk.has(node.id));
   if (own.length === 0) throw new Fault("usage", `${labelOf(into)} already holds all of ${labelOf(from)}`);
   const parting = branch.findLast((node) => trunk.has(node.id)) ?? own[0];
-  const files = parting === undefined ? [] : await branchFiles(parts, parting.id, from.tip);
-  return addNode(parts, into.id, graftNode(from, from.tip, own, files));
+  const files = parting === undefined ? [] : await branchFiles(deps, parting.id, from.tip);
+  return addNode(deps, into.id, graftNode(from, from.tip, own, files));
 }
 
 /** The last answer of another session, as a handle: no part of its branch comes along. */
-export async function addSession(parts: EngineDeps, params: { session: string; from: string }): Promise<Node> {
-  const store = await parts.store();
+export async function addSession(deps: EngineDeps, params: { session: string; from: string }): Promise<Node> {
+  const store = await deps.store();
   const from = await store.session(params.from);
   const path = from?.tip == null ? [] : await store.path(from.tip);
   const answer = path.findLast((node) => node.author === "agent" && textOf(node) !== "");
   if (from === null || answer === undefined) throw new Fault("usage", "that session has no answer yet");
   const text = `[session ${labelOf(from)}]\n${cutText(textOf(answer), answerBytes, { keep: "both" }).text}`;
   const handle = { source: "session", sourceVersion: "1.0.0", identifier: from.id, metadata: { node: answer.id } };
-  return addNode(parts, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
+  return addNode(deps, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
 }
 
 function graftNode(from: Session, tip: string, own: Node[], files: string[]): NewNode {

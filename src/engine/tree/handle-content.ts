@@ -7,8 +7,8 @@ import type { EngineDeps } from "../engine.ts";
 export type ResolveHandleParams = { identifier: string; maxBytes: number | null; as: "text" | "base64" };
 
 /** With a bound, the beginning and the end stay. Base64 is always whole. */
-export async function resolveHandle(parts: EngineDeps, { identifier, maxBytes, as }: ResolveHandleParams): Promise<HandleContent> {
-  const stream = await (await parts.store()).readOutput(identifier);
+export async function resolveHandle(deps: EngineDeps, { identifier, maxBytes, as }: ResolveHandleParams): Promise<HandleContent> {
+  const stream = await (await deps.store()).readOutput(identifier);
   if (maxBytes !== null && as === "text") {
     const head = Math.floor(maxBytes / 2);
     const excerpt = new Excerpt(head, maxBytes - head);

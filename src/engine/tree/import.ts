@@ -12,13 +12,13 @@ import { Recorder } from "../turn/recorder.ts";
 import { recover } from "../turn/recover.ts";
 import { openTranscript } from "../turn/transcripts.ts";
 
-export async function importTranscript(parts: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
-  const read = await parts.readTranscript(params.from, params.format);
-  const store = await parts.store();
+export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
+  const read = await deps.readTranscript(params.from, params.format);
+  const store = await deps.store();
   const { known, tree } = await store.storedNodes(read.nodes.map((node) => node.id));
   await refuseLoose(store, read, known);
   const fresh = read.nodes.filter((node) => !known.has(node.id));
-  const sessions = await sessionsFor(parts, store, read, params, tree);
+  const sessions = await sessionsFor(deps, store, read, params, tree);
   const main = sessions.get(read.main)!;
   if (params.name !== null && main.name !== params.name) await store.updateSession(main.id, { name: params.name });
   const source: Source = {
@@ -29,8 +29,8 @@ export async function importTranscript(parts: EngineDeps, params: TranscriptImpo
     tip: null,
   };
   const places = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
-  const added = await writeAll(parts, store, read, places, source);
-  for (const imported of read.sessions) await settle(parts, store, sessions.get(imported.id)!, imported, source, fresh.length > 0);
+  const added = await writeAll(deps, store, read, places, source);
+  for (const imported of read.sessions) await settle(deps, store, sessions.get(imported.id)!, imported, source, fresh.length > 0);
   return {
     session: (await store.session(main.id))!,
     format: read.format,
@@ -57,7 +57,7 @@ async function refuseLoose(store: Store, read: ImportedTree, known: Set<string>)
 
 /** By the id in the file; a session that is stored already is taken as it is. */
 async function sessionsFor(
-  parts: EngineDeps,
+  deps: EngineDeps,
   store: Store,
   read: ImportedTree,
   params: TranscriptImportParams,
@@ -73,7 +73,7 @@ async function sessionsFor(
   }
   for (const imported of read.sessions) {
     if (found.has(imported.id)) continue;
-    const session = await createImported(parts, store, read, imported, params, tree ?? read.tree);
+    const session = await createImported(deps, store, read, imported, params, tree ?? read.tree);
     tree ??= session.tree;
     found.set(imported.id, session);
   }
@@ -86,18 +86,18 @@ async function treeAbove(store: Store, read: ImportedTree): Promise<string | nul
 }
 
 async function createImported(
-  parts: EngineDeps,
+  deps: EngineDeps,
   store: Store,
   read: ImportedTree,
   imported: ImportedSession,
   params: TranscriptImportParams,
   tree: string | null,
 ): Promise<Session> {
-  const project = parts.projectOf(params.directory);
+  const project = deps.projectOf(params.directory);
   const isMain = imported.id === read.main;
-  const agent = parts.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
+  const agent = deps.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
   const { id, model, task, toolLevel, forkedFrom, createdAt } = imported;
-  const transcript = parts.transcriptFor({ id, project, transcriptDir: null, createdAt });
+  const transcript = deps.transcriptFor({ id, project, transcriptDir: null, createdAt });
   const place = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
   const plan = imported.plan === undefined ? {} : { plan: imported.plan };
   const session = { id, agent, model, task, toolLevel, createdAt, ...place, ...plan };
@@ -116,13 +116,13 @@ async function createImported(
 const batchSize = 200;
 
 /** Runs of one session's nodes, so that a parent is always stored before its children. */
-async function writeAll(parts: EngineDeps, store: Store, read: ImportedTree, fresh: ImportedNode[], source: Source): Promise<number> {
+async function writeAll(deps: EngineDeps, store: Store, read: ImportedTree, fresh: ImportedNode[], source: Source): Promise<number> {
   const endings = new Set(new Map(fresh.map((node) => [node.turn, node.id])).values());
   const turns = new Map(read.turns.map((turn) => [turn.id, turn]));
   const leases = new Map<string, Lease>();
   let added = 0;
   try {
-    for (const id of new Set(fresh.map((node) => node.session))) leases.set(id, await hold(parts, store, id));
+    for (const id of new Set(fresh.map((node) => node.session))) leases.set(id, await hold(deps, store, id));
     for (let from = 0; from < fresh.length;) {
       const { session } = fresh[from]!;
       let to = from;
@@ -141,10 +141,10 @@ async function writeAll(parts: EngineDeps, store: Store, read: ImportedTree, fre
 }
 
 /** What a dead process left of the session is mended first. */
-async function hold(parts: EngineDeps, store: Store, id: string): Promise<Lease> {
+async function hold(deps: EngineDeps, store: Store, id: string): Promise<Lease> {
   const lease = await store.acquire(id);
   if ((await store.openTurns(id)).length === 0) return lease;
-  const transcript = await openTranscript(parts, store, (await store.session(id))!);
+  const transcript = await openTranscript(deps, store, (await store.session(id))!);
   try {
     await recover(store, new Recorder(store, lease, transcript, () => {}), id);
     return lease;
@@ -175,7 +175,7 @@ async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part
 
 /** The tip goes with the file where it still stands where the last import left it, or on the way to the new one. */
 async function settle(
-  parts: EngineDeps,
+  deps: EngineDeps,
   store: Store,
   before: Session,
   imported: ImportedSession,
@@ -190,7 +190,7 @@ async function settle(
     await store.updateSession(session.id, { tip: goal, ...tip });
   }
   if (!isChanged && !isEmpty) return;
-  (await openTranscript(parts, store, session))?.close();
+  (await openTranscript(deps, store, session))?.close();
 }
 
 async function mayMove(store: Store, session: Session, goal: string): Promise<boolean> {

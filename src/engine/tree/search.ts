@@ -5,9 +5,9 @@ import type { EngineDeps } from "../engine.ts";
 
 export type SearchNodesParams = { query: string; project: string | null; limit: number };
 
-export async function searchNodes(parts: EngineDeps, { query, project, limit }: SearchNodesParams): Promise<FoundNode[]> {
-  if (!parts.hasStore()) return [];
-  const store = await parts.store();
+export async function searchNodes(deps: EngineDeps, { query, project, limit }: SearchNodesParams): Promise<FoundNode[]> {
+  if (!deps.hasStore()) return [];
+  const store = await deps.store();
   const sessions = new Map<string, Session>();
   const found: FoundNode[] = [];
   for (const { node, session: id, snippet, marks, rank } of await store.search(query, { project, limit })) {

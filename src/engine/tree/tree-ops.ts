@@ -12,31 +12,31 @@ import { settleAsks } from "../turn/settle-asks.ts";
 import { openTranscript } from "../turn/transcripts.ts";
 
 /** By id, tail or name; names of the directory's project come first. */
-export async function findSession(parts: EngineDeps, wanted: string, directory: string): Promise<Session> {
-  if (!parts.hasStore()) throw new Fault("session-unknown", `there is no session "${wanted}" yet`, { hint: 'start one: skein run "task"' });
-  return (await parts.store()).findSession(wanted, parts.projectOf(directory));
+export async function findSession(deps: EngineDeps, wanted: string, directory: string): Promise<Session> {
+  if (!deps.hasStore()) throw new Fault("session-unknown", `there is no session "${wanted}" yet`, { hint: 'start one: skein run "task"' });
+  return (await deps.store()).findSession(wanted, deps.projectOf(directory));
 }
 
 /** By id or tail. */
-export async function findNode(parts: EngineDeps, wanted: string): Promise<Node> {
-  if (!parts.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}"`);
-  return (await parts.store()).findNode(wanted);
+export async function findNode(deps: EngineDeps, wanted: string): Promise<Node> {
+  if (!deps.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}"`);
+  return (await deps.store()).findNode(wanted);
 }
 
 /** A new session at an old node; the old one keeps its tip. Copies nothing. */
-export async function fork(parts: EngineDeps, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
-  const store = await parts.store();
+export async function fork(deps: EngineDeps, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
+  const store = await deps.store();
   const from = await sessionOf(store, params.session);
   const node = params.at ?? from.tip;
   if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "say something in it first" });
   const forked = await store.forkSession(from.id, node, { name: params.name });
-  const transcript = parts.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
+  const transcript = deps.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
   return store.updateSession(forked.id, { transcript, task: await taskAt(store, from, node) });
 }
 
 /** Points the session at another node of its tree. Files stay as they are. */
-export async function move(parts: EngineDeps, params: { session: string; node: string | null }): Promise<Session> {
-  return withLease(parts, params.session, async (store) => {
+export async function move(deps: EngineDeps, params: { session: string; node: string | null }): Promise<Session> {
+  return withLease(deps, params.session, async (store) => {
     const task = await taskAt(store, await sessionOf(store, params.session), params.node);
     return store.updateSession(params.session, { tip: params.node, task });
   });
@@ -50,31 +50,31 @@ async function taskAt(store: Store, { tip, task }: Session, node: string | null)
   return first === undefined || first.id === before?.id ? task : taskOf(first);
 }
 
-export async function addMessage(parts: EngineDeps, params: { session: string; text: string }): Promise<Node> {
+export async function addMessage(deps: EngineDeps, params: { session: string; text: string }): Promise<Node> {
   const node: NewNode = { author: "user", parts: [{ kind: "text", text: params.text }] };
-  return addNode(parts, params.session, node);
+  return addNode(deps, params.session, node);
 }
 
 /** A node besides the turns. The conversation goes on with it, past a question that waits. */
-export async function addNode(parts: EngineDeps, session: string, node: NewNode): Promise<Node> {
-  return withLease(parts, session, async (store, recorder) => {
+export async function addNode(deps: EngineDeps, session: string, node: NewNode): Promise<Node> {
+  return withLease(deps, session, async (store, recorder) => {
     await settleAsks(store, recorder, session, "anew");
     return recorder.addNode(node, null);
   });
 }
 
-export async function rename(parts: EngineDeps, params: { session: string; name: string }): Promise<Session> {
+export async function rename(deps: EngineDeps, params: { session: string; name: string }): Promise<Session> {
   if (params.name.trim() === "") throw new Fault("usage", "a session's name can't be empty");
-  return (await parts.store()).updateSession(params.session, { name: params.name });
+  return (await deps.store()).updateSession(params.session, { name: params.name });
 }
 
 /** Archives; the nodes stay. A running session can't be archived. */
-export async function archive(parts: EngineDeps, params: { session: string }): Promise<Session> {
-  return withLease(parts, params.session, async (store) => store.updateSession(params.session, { archivedAt: Date.now() }));
+export async function archive(deps: EngineDeps, params: { session: string }): Promise<Session> {
+  return withLease(deps, params.session, async (store) => store.updateSession(params.session, { archivedAt: Date.now() }));
 }
 
-export async function restore(parts: EngineDeps, params: { session: string }): Promise<Session> {
-  return (await parts.store()).updateSession(params.session, { archivedAt: null });
+export async function restore(deps: EngineDeps, params: { session: string }): Promise<Session> {
+  return (await deps.store()).updateSession(params.session, { archivedAt: null });
 }
 
 /** The ends of all branches, oldest first. */
@@ -84,8 +84,8 @@ export function leavesOf(nodes: Node[]): Node[] {
 }
 
 /** Every handle on the way to a node, or to the session's tip. */
-export async function handlesOnPath(parts: EngineDeps, params: { session: string; node: string | null }): Promise<Handle[]> {
-  const store = await parts.store();
+export async function handlesOnPath(deps: EngineDeps, params: { session: string; node: string | null }): Promise<Handle[]> {
+  const store = await deps.store();
   const node = params.node ?? (await sessionOf(store, params.session)).tip;
   const path = node === null ? [] : await store.path(node);
   return path
@@ -94,14 +94,14 @@ export async function handlesOnPath(parts: EngineDeps, params: { session: string
 }
 
 /** Does something to a session while nobody else can. */
-export async function withLease<T>(parts: EngineDeps, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
-  const store = await parts.store();
+export async function withLease<T>(deps: EngineDeps, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
+  const store = await deps.store();
   const session = await sessionOf(store, id);
   const lease = await store.acquire(id);
   let transcript = null;
   try {
-    transcript = await openTranscript(parts, store, session);
-    const recorder = new Recorder(store, lease, transcript, (event) => parts.running.publish(event));
+    transcript = await openTranscript(deps, store, session);
+    const recorder = new Recorder(store, lease, transcript, (event) => deps.running.publish(event));
     await recover(store, recorder, id);
     return await act(store, recorder);
   } finally {

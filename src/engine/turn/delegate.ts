@@ -18,19 +18,19 @@ import type { TurnExecution, TurnRequest } from "./run-turn.ts";
 const subSessionSteps = 100;
 const shownTaskBytes = 500;
 
-export function createDelegate(parent: TurnExecution): {
+export function createDelegate(execution: TurnExecution): {
   delegate: (request: DelegateRequest) => Promise<DelegateResult>;
   spent: () => Spent;
 } {
   let all = zeroSpent;
 
   async function delegate(request: DelegateRequest): Promise<DelegateResult> {
-    const { account, deadline, scope: place, session, recorder } = parent;
-    const policy = withWorkspace(narrowPolicy(parent.params.policy, request.sandbox, session), request);
-    const role = request.role === null ? null : await findRole(parent.parts, request.role, session.directory);
+    const { account, deadline, scope: place, session, recorder } = execution;
+    const policy = withWorkspace(narrowPolicy(execution.params.policy, request.sandbox, session), request);
+    const role = request.role === null ? null : await findRole(execution.parts, request.role, session.directory);
     const over = account.takeSubSession();
     if (over !== null) throw new Fault("usage", over.message, { cause: over });
-    const child = await subSessionFor(parent, request, policy, role).catch((error: unknown) => {
+    const child = await subSessionFor(execution, request, policy, role).catch((error: unknown) => {
       account.returnSubSession();
       throw error;
     });
@@ -54,11 +54,11 @@ export function createDelegate(parent: TurnExecution): {
         parentSignal: request.signal,
         parentAccount: account,
         root: place.root ?? session.id,
-        gate: parent.live.gate,
+        gate: execution.live.gate,
         shownWarnings: place.shownWarnings,
         ...(request.team === undefined ? {} : { team: request.team }),
       };
-      const { turn, answer, session: ended } = await parent.runSubTurn(startOf(parent, request, child, policy, role), watch, below);
+      const { turn, answer, session: ended } = await execution.runSubTurn(startOf(execution, request, child, policy, role), watch, below);
       return {
         session: child.id,
         status: turn.status ?? "broken",
@@ -96,11 +96,11 @@ function exitOf({ parts: [part] }: Node): Pick<DelegateResult, "exitCode"> {
   return part?.kind === "handle" ? { exitCode: part.handle.metadata.exitCode ?? null } : {};
 }
 
-async function subSessionFor(parent: TurnExecution, request: DelegateRequest, policy: Policy, role: Role | null): Promise<Session> {
-  if (request.session === undefined) return openSubSession(parent, request, policy, role);
-  const known = await parent.store.session(request.session);
-  if (known === null) return openSubSession(parent, request, policy, role);
-  if (known.parentSession !== parent.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
+async function subSessionFor(execution: TurnExecution, request: DelegateRequest, policy: Policy, role: Role | null): Promise<Session> {
+  if (request.session === undefined) return openSubSession(execution, request, policy, role);
+  const known = await execution.store.session(request.session);
+  if (known === null) return openSubSession(execution, request, policy, role);
+  if (known.parentSession !== execution.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
   return known;
 }
 

@@ -69,33 +69,33 @@ function isPrompt({ author, parts }: Node): boolean {
 }
 
 /** What changed in files from one node to another; null when that was not recorded. For `diff` and `graft`. */
-export async function changesBetween(parts: EngineDeps, from: string, to: string): Promise<FileChange[] | null> {
-  if (parts.snapshots === null) return null;
-  const store = await parts.store();
+export async function changesBetween(deps: EngineDeps, from: string, to: string): Promise<FileChange[] | null> {
+  if (deps.snapshots === null) return null;
+  const store = await deps.store();
   const [first, second] = [await fileStateAt(store, from), await fileStateAt(store, to)];
   if (first === null || second === null || first.project !== second.project) return null;
-  return parts.snapshots.changes(first.project, first.id, second.id);
+  return deps.snapshots.changes(first.project, first.id, second.id);
 }
 
 const mostListed = 50;
 const mostPatchBytes = 16 * 1024;
 
 /** What a branch did to files, as lines for a model to read; none when it did nothing or that was not recorded. */
-export async function branchFiles(parts: EngineDeps, from: string, to: string): Promise<string[]> {
-  const changes = (await changesBetween(parts, from, to)) ?? [];
-  const [first, second] = [await fileStateAt(await parts.store(), from), await fileStateAt(await parts.store(), to)];
+export async function branchFiles(deps: EngineDeps, from: string, to: string): Promise<string[]> {
+  const changes = (await changesBetween(deps, from, to)) ?? [];
+  const [first, second] = [await fileStateAt(await deps.store(), from), await fileStateAt(await deps.store(), to)];
   if (changes.length === 0 || first === null || second === null) return [];
-  const patch = (await parts.snapshots?.patch(first.project, first.id, second.id)) ?? "";
+  const patch = (await deps.snapshots?.patch(first.project, first.id, second.id)) ?? "";
   const listed = changes.slice(0, mostListed).map(({ kind, path, added, removed }) => `- ${kind} ${path} (+${added} -${removed})`);
   const more = changes.length > mostListed ? [`- and ${changes.length - mostListed} more`] : [];
   const shown = cutText(patch, mostPatchBytes, { keep: "head" }).text.trimEnd();
   return ["", "Files it changed:", ...listed, ...more, "", "```diff", shown, "```"];
 }
 
-export async function diffFiles(parts: EngineDeps, params: { from: string; to: string | null; directory: string }): Promise<FilesDiff> {
-  const snapshots = snapshotsOf(parts);
-  const from = await findFileState(parts, snapshots, params.from, params.directory);
-  const to = params.to === null ? await now(snapshots, from.project) : await findFileState(parts, snapshots, params.to, params.directory);
+export async function diffFiles(deps: EngineDeps, params: { from: string; to: string | null; directory: string }): Promise<FilesDiff> {
+  const snapshots = snapshotsOf(deps);
+  const from = await findFileState(deps, snapshots, params.from, params.directory);
+  const to = params.to === null ? await now(snapshots, from.project) : await findFileState(deps, snapshots, params.to, params.directory);
   if (from.project !== to.project)
     throw new Fault("usage", "the two nodes belong to different projects", { hint: `${from.project} and ${to.project}` });
   const [changes, patch] = await Promise.all([
@@ -106,9 +106,9 @@ export async function diffFiles(parts: EngineDeps, params: { from: string; to: s
 }
 
 /** What a restore would do. It takes a record of the files as they are, to which one can go back. */
-export async function planRestore(parts: EngineDeps, params: { to: string; directory: string }): Promise<FilesRestorePlan> {
-  const snapshots = snapshotsOf(parts);
-  const wanted = await findFileState(parts, snapshots, params.to, params.directory);
+export async function planRestore(deps: EngineDeps, params: { to: string; directory: string }): Promise<FilesRestorePlan> {
+  const snapshots = snapshotsOf(deps);
+  const wanted = await findFileState(deps, snapshots, params.to, params.directory);
   const { project, id } = await now(snapshots, wanted.project);
   const { to, kept } = await snapshots.planRestore(project, id, wanted.id);
   const [changes, patch] = await Promise.all([snapshots.changes(project, id, to), snapshots.patch(project, id, to)]);
@@ -116,8 +116,8 @@ export async function planRestore(parts: EngineDeps, params: { to: string; direc
 }
 
 /** Does what was planned, unless the files have changed since. */
-export async function restoreFiles(parts: EngineDeps, plan: Pick<FilesRestorePlan, "project" | "from" | "to">): Promise<void> {
-  const snapshots = snapshotsOf(parts);
+export async function restoreFiles(deps: EngineDeps, plan: Pick<FilesRestorePlan, "project" | "from" | "to">): Promise<void> {
+  const snapshots = snapshotsOf(deps);
   if ((await now(snapshots, plan.project)).id !== plan.from)
     throw new Fault("usage", "the files changed while you were asked; nothing was restored", {
       hint: "run it again to see the diff as it is now",
@@ -125,9 +125,9 @@ export async function restoreFiles(parts: EngineDeps, plan: Pick<FilesRestorePla
   await snapshots.restore(plan.project, plan.from, plan.to);
 }
 
-function snapshotsOf(parts: EngineDeps): Snapshots {
-  if (parts.snapshots === null) throw new Fault("usage", "files are not recorded with --ephemeral");
-  return parts.snapshots;
+function snapshotsOf(deps: EngineDeps): Snapshots {
+  if (deps.snapshots === null) throw new Fault("usage", "files are not recorded with --ephemeral");
+  return deps.snapshots;
 }
 
 async function now(snapshots: Snapshots, project: string): Promise<FileState> {
@@ -137,15 +137,15 @@ async function now(snapshots: Snapshots, project: string): Promise<FileState> {
 }
 
 /** A node, a session (its tip), or `snapshot:<id>` of the directory's project. */
-async function findFileState(parts: EngineDeps, snapshots: Snapshots, wanted: string, directory: string): Promise<FileState> {
-  const project = parts.projectOf(directory);
+async function findFileState(deps: EngineDeps, snapshots: Snapshots, wanted: string, directory: string): Promise<FileState> {
+  const project = deps.projectOf(directory);
   if (wanted.startsWith("snapshot:")) {
     const id = await snapshots.find(project, wanted.slice("snapshot:".length));
     if (id === null) throw new Fault("usage", `no ${wanted} of ${project} was recorded`);
     return { project, id };
   }
-  if (!parts.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}" yet`, { hint: 'start a session: skein run "task"' });
-  const store = await parts.store();
+  if (!deps.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}" yet`, { hint: 'start a session: skein run "task"' });
+  const store = await deps.store();
   const node = await nodeNamed(store, wanted, project);
   const moment = await fileStateAt(store, node);
   if (moment !== null) return moment;

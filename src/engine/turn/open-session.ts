@@ -7,26 +7,26 @@ import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 
 /** What a person works in becomes the project's current session, the execution of a plan too; sub-sessions do not. */
-export async function openSession(parts: EngineDeps, params: SessionOpenParams): Promise<Session> {
-  const session = await locate(parts, params);
-  if (session.parentSession === null || session.plan !== undefined) parts.setCurrent(session.project, session.id);
+export async function openSession(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
+  const session = await locate(deps, params);
+  if (session.parentSession === null || session.plan !== undefined) deps.setCurrent(session.project, session.id);
   return session;
 }
 
-async function locate(parts: EngineDeps, params: SessionOpenParams): Promise<Session> {
+async function locate(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
   const { find } = params;
-  const project = parts.projectOf(params.directory);
-  if (find.by === "new") return create(parts, params, params.name ?? null);
+  const project = deps.projectOf(params.directory);
+  if (find.by === "new") return create(deps, params, params.name ?? null);
   const mayCreate = find.by === "name" && find.orCreate && !looksLikeId(find.wanted);
-  if (mayCreate && !parts.hasStore()) return createOrFind(parts, params, find.wanted, project);
-  if (!parts.hasStore()) {
+  if (mayCreate && !deps.hasStore()) return createOrFind(deps, params, find.wanted, project);
+  if (!deps.hasStore()) {
     throw new Fault("session-unknown", `there is no session ${find.by === "name" ? `"${find.wanted}"` : "to continue"} yet`, {
       hint: 'start one: skein run "task"',
     });
   }
-  const store = await parts.store();
+  const store = await deps.store();
   if (find.by === "latest") {
-    const latest = await currentSession(parts, project);
+    const latest = await currentSession(deps, project);
     if (latest !== null) return latest;
     throw new Fault("session-unknown", `no session in ${project} to continue`, { hint: 'start one: skein run "task"' });
   }
@@ -34,43 +34,43 @@ async function locate(parts: EngineDeps, params: SessionOpenParams): Promise<Ses
     return await store.findSession(find.wanted, project);
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-unknown" || !mayCreate) throw error;
-    return createOrFind(parts, params, find.wanted, project);
+    return createOrFind(deps, params, find.wanted, project);
   }
 }
 
 /** The one that was used last, or else the latest; none when there is no session yet. */
-export async function currentSession(parts: EngineDeps, project: string): Promise<Session | null> {
-  if (!parts.hasStore()) return null;
-  const store = await parts.store();
-  const used = parts.getCurrent(project);
+export async function currentSession(deps: EngineDeps, project: string): Promise<Session | null> {
+  if (!deps.hasStore()) return null;
+  const store = await deps.store();
+  const used = deps.getCurrent(project);
   const current = used === null ? null : await store.session(used);
   if (current !== null && current.archivedAt === null) return current;
   return (await store.listSessions({ project, limit: 1 }))[0] ?? null;
 }
 
 /** Another process may have been faster with the same name: then it is that session. */
-async function createOrFind(parts: EngineDeps, params: SessionOpenParams, name: string, project: string): Promise<Session> {
+async function createOrFind(deps: EngineDeps, params: SessionOpenParams, name: string, project: string): Promise<Session> {
   try {
-    return await create(parts, params, name);
+    return await create(deps, params, name);
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-exists") throw error;
-    return (await parts.store()).findSession(name, project);
+    return (await deps.store()).findSession(name, project);
   }
 }
 
-async function create(parts: EngineDeps, params: SessionOpenParams, name: string | null): Promise<Session> {
+async function create(deps: EngineDeps, params: SessionOpenParams, name: string | null): Promise<Session> {
   const { directory, task, toolLevel } = params;
-  const project = parts.projectOf(directory);
-  const chosen = parts.chooseAgent(params.agent, params.model);
-  findAgent(parts, chosen.agent);
-  const model = await parts.chooseModel(chosen.agent, chosen.model);
-  if (params.parentSession !== null && !parts.hasStore())
+  const project = deps.projectOf(directory);
+  const chosen = deps.chooseAgent(params.agent, params.model);
+  findAgent(deps, chosen.agent);
+  const model = await deps.chooseModel(chosen.agent, chosen.model);
+  if (params.parentSession !== null && !deps.hasStore())
     throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
-  const store = await parts.store();
+  const store = await deps.store();
   const named = params.parentSession === null ? null : (await store.findSession(params.parentSession, project)).id;
-  const parentSession = named ?? (await plannerOf(parts, store, params, project));
+  const parentSession = named ?? (await plannerOf(deps, store, params, project));
   const id = params.id ?? Bun.randomUUIDv7();
-  const transcript = parts.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
+  const transcript = deps.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
   const plan = params.plan === undefined ? {} : { plan: params.plan.text };
   return store.createSession({
     id,
@@ -88,8 +88,8 @@ async function create(parts: EngineDeps, params: SessionOpenParams, name: string
 }
 
 /** The session that wrote the project's own plan, if it is still there. */
-async function plannerOf(parts: EngineDeps, store: Store, { plan }: SessionOpenParams, project: string): Promise<string | null> {
-  const planner = plan === undefined ? null : parts.plannerOf(project, plan.file);
+async function plannerOf(deps: EngineDeps, store: Store, { plan }: SessionOpenParams, project: string): Promise<string | null> {
+  const planner = plan === undefined ? null : deps.plannerOf(project, plan.file);
   return planner === null ? null : ((await store.session(planner))?.id ?? null);
 }
 
@@ -98,10 +98,10 @@ function looksLikeId(wanted: string): boolean {
   return /^([0-9a-f]{8,12}|[0-9a-f-]{0,23}-[0-9a-f]{12})$/.test(wanted) && /\d/.test(wanted);
 }
 
-export function findAgent(parts: EngineDeps, name: string): Agent {
-  const agent = parts.agents.find((candidate) => candidate.name === name);
+export function findAgent(deps: EngineDeps, name: string): Agent {
+  const agent = deps.agents.find((candidate) => candidate.name === name);
   if (agent !== undefined) return agent;
-  const choices = parts.agents.filter((candidate) => candidate.takesTasks);
+  const choices = deps.agents.filter((candidate) => candidate.takesTasks);
   const known = choices.map((candidate) => candidate.name).join(", ");
   throw new Fault("not-installed", `no agent "${name}"`, { hint: `the agents are: ${known}` });
 }

@@ -43,8 +43,8 @@ export class Recorder {
     await this.#store.recordNativeId(this.#lease, this.turn, nativeId);
   }
 
-  async openAsk(wish: AskRequest & { expiresAt: number | null }): Promise<Ask> {
-    return this.#show(await this.#store.openAsk(this.#lease, this.turn, wish));
+  async openAsk(request: AskRequest & { expiresAt: number | null }): Promise<Ask> {
+    return this.#show(await this.#store.openAsk(this.#lease, this.turn, request));
   }
 
   async closeAsk(id: string, close: AskClose): Promise<Ask> {

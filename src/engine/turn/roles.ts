@@ -10,19 +10,19 @@ import type { TurnRequest } from "./run-turn.ts";
 
 const textBytes = 64 * 1024;
 
-export function createRoleMethods(parts: EngineDeps): Api["roles"] {
+export function createRoleMethods(deps: EngineDeps): Api["roles"] {
   return {
-    list: ({ directory }) => parts.roles(directory),
-    find: ({ name, directory }) => roleNamed(parts, name, directory),
+    list: ({ directory }) => deps.roles(directory),
+    find: ({ name, directory }) => roleNamed(deps, name, directory),
   };
 }
 
-export async function findRole(parts: EngineDeps, name: string, directory: string): Promise<Role | null> {
-  return (await parts.roles(directory)).roles.find((role) => role.name === name) ?? null;
+export async function findRole(deps: EngineDeps, name: string, directory: string): Promise<Role | null> {
+  return (await deps.roles(directory)).roles.find((role) => role.name === name) ?? null;
 }
 
-async function roleNamed(parts: EngineDeps, name: string, directory: string): Promise<Role> {
-  const { roles, problems } = await parts.roles(directory);
+async function roleNamed(deps: EngineDeps, name: string, directory: string): Promise<Role> {
+  const { roles, problems } = await deps.roles(directory);
   const found = roles.find((role) => role.name === name);
   if (found !== undefined) return found;
   const broken = problems.find(({ path }) => basename(path, ".md") === name);
@@ -36,40 +36,40 @@ async function roleNamed(parts: EngineDeps, name: string, directory: string): Pr
 }
 
 /** A turn that a person or a program starts. */
-export async function applyRole(parts: EngineDeps, params: TurnStartParams): Promise<TurnRequest> {
+export async function applyRole(deps: EngineDeps, params: TurnStartParams): Promise<TurnRequest> {
   const { role: wish } = params;
   if (wish === undefined || params.command !== null || params.group !== null || params.team !== null) return params;
-  const session = await (await parts.store()).session(params.session);
+  const session = await (await deps.store()).session(params.session);
   if (session === null) return params;
-  const known = await findRole(parts, wish.name, session.directory);
+  const known = await findRole(deps, wish.name, session.directory);
   if (known === null && wish.orText === true)
     return { ...params, appendSystem: joinInstructions(params.appendSystem, freeTextRolePrompt(wish.name)) };
-  const role = known ?? (await roleNamed(parts, wish.name, session.directory));
+  const role = known ?? (await roleNamed(deps, wish.name, session.directory));
   const agent = params.agent ?? role.agent;
   const taken = { ...params, agent, model: params.model ?? roleModel(role, params.agent) };
-  return withRole(parts, taken, role, agent ?? session.agent, wish.keep ?? []);
+  return withRole(deps, taken, role, agent ?? session.agent, wish.keep ?? []);
 }
 
-export async function applyRoleToCheck(parts: EngineDeps, params: TurnCheckParams): Promise<TurnCheckParams> {
+export async function applyRoleToCheck(deps: EngineDeps, params: TurnCheckParams): Promise<TurnCheckParams> {
   const { role: wish } = params;
   if (wish === undefined || params.group !== null || params.team !== null) return params;
-  const known = await findRole(parts, wish.name, params.directory);
+  const known = await findRole(deps, wish.name, params.directory);
   if (known === null && wish.orText === true) return params;
-  const role = known ?? (await roleNamed(parts, wish.name, params.directory));
+  const role = known ?? (await roleNamed(deps, wish.name, params.directory));
   const taken = { ...params, model: params.model ?? roleModel(role, params.agent) };
-  return withRole(parts, taken, role, params.agent, wish.keep ?? []);
+  return withRole(deps, taken, role, params.agent, wish.keep ?? []);
 }
 
 /** Narrowed, with the role as what it is played as. */
 export function withRole<Turn extends TurnStartParams | TurnCheckParams>(
-  parts: EngineDeps,
+  deps: EngineDeps,
   turn: Turn,
   role: Role,
   agent: string,
   keep: readonly RoleField[],
 ): Turn & { as: Role } {
-  const { agent: name } = parts.chooseAgent(agent, turn.model);
-  const takesTools = parts.agents.some((candidate) => candidate.name === name && candidate.takesTools === true);
+  const { agent: name } = deps.chooseAgent(agent, turn.model);
+  const takesTools = deps.agents.some((candidate) => candidate.name === name && candidate.takesTools === true);
   return { ...narrowTurn(turn, role, takesTools ? keep : [...keep, "tools"]), as: role };
 }
 
@@ -82,7 +82,11 @@ export function roleModel(role: Role, agent: string | null): string | null {
  * What the agent is told besides what the turn says. A sub-session is told its own role, never that of its parent. Only a
  * member of a team has an environment of its own, which names the places to share.
  */
-export function roleInstructions({ appendSystem, appliedRole: role, env }: Pick<TurnRequest, "appendSystem" | "appliedRole" | "env">): string | null {
+export function roleInstructions({
+  appendSystem,
+  appliedRole: role,
+  env,
+}: Pick<TurnRequest, "appendSystem" | "appliedRole" | "env">): string | null {
   return role === undefined ? appendSystem : joinInstructions(appendSystem, rolePrompt(role, env === undefined ? "alone" : "in-team"));
 }
 

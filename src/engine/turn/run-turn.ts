@@ -50,53 +50,53 @@ export type ShownWarnings = Set<string>;
 
 /** A turn, and one more for every message that came too late to be part of it. */
 export async function runTurnAndQueue(
-  parts: EngineDeps,
+  deps: EngineDeps,
   params: TurnRequest,
   publish: (event: Event) => void,
-  place: TurnScope,
+  scope: TurnScope,
 ): Promise<EndedTurn> {
-  let ended = await runTurn(parts, params, publish, place);
+  let ended = await runTurn(deps, params, publish, scope);
   while (ended.turn.status === "ok") {
-    const [waiting] = await (await parts.store()).queue(params.session);
+    const [waiting] = await (await deps.store()).queue(params.session);
     if (waiting === undefined) break;
     ended = await runTurn(
-      parts,
+      deps,
       { ...params, prompt: waiting.text, images: [], group: null, team: null, fromQueue: waiting.id },
       publish,
-      place,
+      scope,
     );
   }
   return ended;
 }
 
-async function runTurn(parts: EngineDeps, params: TurnRequest, publish: (event: Event) => void, place: TurnScope): Promise<EndedTurn> {
-  if (place.root === null) refuseNesting(parts.enclosingSession());
-  const store = await parts.store();
-  const { session, agent, model } = await resolveAgent(parts, store, params);
+async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: Event) => void, scope: TurnScope): Promise<EndedTurn> {
+  if (scope.root === null) refuseNesting(deps.enclosingSession());
+  const store = await deps.store();
+  const { session, agent, model } = await resolveAgent(deps, store, params);
   // One that was named was asked before; only the session or the turn knew this one.
   if ((params.agent === null && params.command === null) || params.group !== null || params.team !== null)
     await agent.check({ ...params, model, project: session.project });
   const enforced = await agent.enforced(params.policy, model);
-  if (params.policy.name === "plan") await parts.ensurePlanFile(session.project);
+  if (params.policy.name === "plan") await deps.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
-  const deadline = createDeadline(params, place.parentSignal);
+  const deadline = createDeadline(params, scope.parentSignal);
   const drawer = { signal: deadline.signal, stop: deadline.end };
-  const account = place.parentAccount?.openSubAccount(drawer) ?? openBudgetAccount(params.limits, drawer);
+  const account = scope.parentAccount?.openSubAccount(drawer) ?? openBudgetAccount(params.limits, drawer);
   const gate = new PauseGate();
   deadline.signal.addEventListener("abort", () => gate.release());
-  const { gate: above } = place;
+  const { gate: above } = scope;
   const leaveGate = [above?.add({ pause: () => gate.pause(above), resume: () => gate.resume(above) }), gate.add(deadline)];
   let transcript = null;
   let leave = (): void => {};
   try {
-    transcript = await openTranscript(parts, store, { ...session, model: session.model ?? model });
+    transcript = await openTranscript(deps, store, { ...session, model: session.model ?? model });
     const tell = (event: Event): void => {
-      parts.running.publish(event);
+      deps.running.publish(event);
       publish(event);
     };
     const recorder = new Recorder(store, lease, transcript, tell);
     const live: RunningTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
-    leave = parts.running.begin(live);
+    leave = deps.running.begin(live);
     await recover(store, recorder, session.id);
     const isGoingOn = params.prompt === null && !hasNoPrompt(params);
     const answers = await settleAsks(store, recorder, session.id, isGoingOn ? "on" : "anew");
@@ -107,19 +107,19 @@ async function runTurn(parts: EngineDeps, params: TurnRequest, publish: (event: 
       ...(params.appliedRole === undefined ? {} : { role: params.appliedRole.name }),
       policy: params.policy,
       enforced,
-      ...(place.parentAccount === null ? budgetIn(params.limits) : {}),
+      ...(scope.parentAccount === null ? budgetIn(params.limits) : {}),
       prompt: await firstNode(store, params, answers ?? []),
       ...(params.fromQueue === undefined ? {} : { fromQueue: params.fromQueue }),
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
-    warnOnce([missingSandboxText(turn), ignoredFieldsText(params.appliedRole)], place.shownWarnings, (message) =>
+    warnOnce([missingSandboxText(turn), ignoredFieldsText(params.appliedRole)], scope.shownWarnings, (message) =>
       recorder.publishTransient({ type: "warning.raised", message }),
     );
-    const runBelow: TurnExecution["runSubTurn"] = (below, watch, within) => runTurnAndQueue(parts, below, watch, within);
+    const runBelow: TurnExecution["runSubTurn"] = (below, watch, within) => runTurnAndQueue(deps, below, watch, within);
     return await executeTurn({
-      parts,
+      parts: deps,
       runSubTurn: runBelow,
-      scope: place,
+      scope: scope,
       params,
       live,
       store,
@@ -147,32 +147,32 @@ async function runTurn(parts: EngineDeps, params: TurnRequest, publish: (event: 
 
 /** Who takes the turn, with which model. What is named for a turn stays the session's. */
 async function resolveAgent(
-  parts: EngineDeps,
+  deps: EngineDeps,
   store: Store,
   params: TurnStartParams,
 ): Promise<{ session: Session; agent: Agent; model: string | null }> {
   const session = await sessionOf(store, params.session);
-  if (params.command !== null) return { session, agent: findAgent(parts, "shell"), model: null };
+  if (params.command !== null) return { session, agent: findAgent(deps, "shell"), model: null };
   const gathered = multiAgentName(params);
-  if (gathered !== null) return { session, agent: findAgent(parts, gathered), model: null };
-  const chosen = params.agent === null ? { agent: session.agent, model: params.model } : parts.chooseAgent(params.agent, params.model);
-  const agent = findAgent(parts, chosen.agent);
-  const model = await parts.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
+  if (gathered !== null) return { session, agent: findAgent(deps, gathered), model: null };
+  const chosen = params.agent === null ? { agent: session.agent, model: params.model } : deps.chooseAgent(params.agent, params.model);
+  const agent = findAgent(deps, chosen.agent);
+  const model = await deps.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
   const isChanged = agent.name !== session.agent || (chosen.model !== null && model !== session.model);
   return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
 }
 
-export async function checkTurn(parts: EngineDeps, wish: TurnCheckParams): Promise<void> {
-  refuseNesting(parts.enclosingSession());
-  const params = await applyRoleToCheck(parts, wish);
+export async function checkTurn(deps: EngineDeps, wish: TurnCheckParams): Promise<void> {
+  refuseNesting(deps.enclosingSession());
+  const params = await applyRoleToCheck(deps, wish);
   const gathered = multiAgentName(params);
-  if (gathered !== null) return findAgent(parts, gathered).check({ ...params, project: parts.projectOf(params.directory) });
-  const chosen = parts.chooseAgent(params.agent, params.model);
-  const agent = findAgent(parts, chosen.agent);
-  const model = chosen.model === null && !params.isNew ? null : await parts.chooseModel(chosen.agent, chosen.model);
-  await agent.check({ ...params, model, project: parts.projectOf(params.directory) });
+  if (gathered !== null) return findAgent(deps, gathered).check({ ...params, project: deps.projectOf(params.directory) });
+  const chosen = deps.chooseAgent(params.agent, params.model);
+  const agent = findAgent(deps, chosen.agent);
+  const model = chosen.model === null && !params.isNew ? null : await deps.chooseModel(chosen.agent, chosen.model);
+  await agent.check({ ...params, model, project: deps.projectOf(params.directory) });
   await agent.enforced(params.policy, model);
-  if (params.policy.name === "plan" && params.isNew) await parts.ensurePlanFile(parts.projectOf(params.directory));
+  if (params.policy.name === "plan" && params.isNew) await deps.ensurePlanFile(deps.projectOf(params.directory));
 }
 
 /** The agent that has others work. */
@@ -197,7 +197,7 @@ function missingSandboxText({ policy, enforced }: Turn): string | null {
 export type TurnExecution = {
   parts: EngineDeps;
   /** Runs a turn below this one. */
-  runSubTurn: (params: TurnRequest, publish: (event: Event) => void, place: TurnScope) => Promise<EndedTurn>;
+  runSubTurn: (params: TurnRequest, publish: (event: Event) => void, scope: TurnScope) => Promise<EndedTurn>;
   scope: TurnScope;
   params: TurnRequest;
   live: RunningTurn;
@@ -212,17 +212,17 @@ export type TurnExecution = {
   session: Session;
 };
 
-async function executeTurn(driven: TurnExecution): Promise<EndedTurn> {
-  const { params, recorder, deadline, agent, turn } = driven;
-  const files = createFileRecorder(driven);
-  const { input, context, spent } = await turnInput(driven, files.keep);
+async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
+  const { params, recorder, deadline, agent, turn } = execution;
+  const files = createFileRecorder(execution);
+  const { input, context, spent } = await turnInput(execution, files.keep);
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
   let answer: Node | null = null;
   let mayHaveChanged = params.command !== null || params.team?.work === "merge";
-  await driven.live.gate.whenOpen();
+  await execution.live.gate.whenOpen();
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
-    await driven.live.gate.whenOpen();
+    await execution.live.gate.whenOpen();
     if (event.type === "passing") recorder.publishTransient(event.event);
     else if (event.type === "native") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
@@ -243,35 +243,35 @@ async function executeTurn(driven: TurnExecution): Promise<EndedTurn> {
     ...(end.cli === undefined ? {} : { cli: end.cli }),
     ...(end.rest === undefined ? {} : { rest: end.rest }),
   };
-  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: driven.account.left() };
+  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: execution.account.left() };
   const ended = await recorder.endTurn(closed, turn.id, outcome);
-  const session = await sessionOf(driven.store, turn.session);
+  const session = await sessionOf(execution.store, turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
-  if (isPlanning && (mayHaveChanged || end.status === "ok")) driven.parts.setPlanner(session.project, session.id);
-  if (params.outputFile !== null) await driven.parts.copyTranscript(session, params.outputFile);
+  if (isPlanning && (mayHaveChanged || end.status === "ok")) execution.parts.setPlanner(session.project, session.id);
+  if (params.outputFile !== null) await execution.parts.copyTranscript(session, params.outputFile);
   return { turn: ended, session, ...outcome };
 }
 
 async function turnInput(
-  driven: TurnExecution,
+  execution: TurnExecution,
   keepFiles: TurnContext["keepFiles"],
 ): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
-  const { params, live, store, lease, recorder, deadline, account, turn, session } = driven;
+  const { params, live, store, lease, recorder, deadline, account, turn, session } = execution;
   const tip = (await sessionOf(store, session.id)).tip;
   const whole = tip === null ? [] : await store.path(tip);
-  const { delegate, spent } = createDelegate(driven);
+  const { delegate, spent } = createDelegate(execution);
   const input: TurnInput = {
     ...params,
     appendSystem: roleInstructions(params),
     session: session.id,
-    root: driven.scope.root ?? session.id,
+    root: execution.scope.root ?? session.id,
     turn: turn.id,
     path: params.fresh ? whole.slice(-1) : whole,
     model: turn.model,
     directory: session.directory,
     project: session.project,
     plan: session.plan ?? null,
-    native: driven.native,
+    native: execution.native,
     tree: session.tree,
     logs: session.transcript?.replace(/\.jsonl$/, "") ?? null,
   };
@@ -280,7 +280,7 @@ async function turnInput(
     keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
     readOutput: (handle) => store.readOutput(storedIdentifier(handle)),
     delegate,
-    findFinishedTask: (below, since) => findFinishedTask(driven, below, since),
+    findFinishedTask: (below, since) => findFinishedTask(execution, below, since),
     keepFiles,
     keepAlive: deadline.touch,
     reserve: (estimate) => account.reserve(estimate),
@@ -289,8 +289,8 @@ async function turnInput(
     canAsk: params.asks.how !== "none",
     takeInput: () => recorder.takeInputs(),
     registerPausable: (part) => live.gate.add(part),
-    sendMessage: async (to, { id, text }) => (await driven.parts.running.get(to)?.recorder.queueInput(text, id)) !== undefined,
-    ...(driven.scope.team === undefined ? {} : { team: driven.scope.team }),
+    sendMessage: async (to, { id, text }) => (await execution.parts.running.get(to)?.recorder.queueInput(text, id)) !== undefined,
+    ...(execution.scope.team === undefined ? {} : { team: execution.scope.team }),
   };
   return { input, context, spent };
 }

@@ -13,16 +13,16 @@ export type TurnStarter = {
   finishAll: () => Promise<void>;
 };
 
-export function createTurnStarter(parts: EngineDeps): TurnStarter {
+export function createTurnStarter(deps: EngineDeps): TurnStarter {
   const told: ShownWarnings = new Set();
   const unfinished = new Map<Promise<unknown>, string>();
   return {
     start(params) {
       const feed = createFeed<Event>();
-      const { signal, done: begun } = parts.running.announce(params.session);
+      const { signal, done: begun } = deps.running.announce(params.session);
       const place = { parentSignal: signal, parentAccount: null, root: null, gate: null, shownWarnings: told };
-      const done = applyRole(parts, params)
-        .then((wish) => runTurnAndQueue(parts, wish, (event) => feed.push(event), place))
+      const done = applyRole(deps, params)
+        .then((wish) => runTurnAndQueue(deps, wish, (event) => feed.push(event), place))
         .finally(begun)
         .then(
           () => feed.end(),
@@ -33,7 +33,7 @@ export function createTurnStarter(parts: EngineDeps): TurnStarter {
       return feed;
     },
     async stopAll() {
-      for (const session of unfinished.values()) parts.running.stop(session);
+      for (const session of unfinished.values()) deps.running.stop(session);
       await Promise.all(unfinished.keys());
     },
     async finishAll() {

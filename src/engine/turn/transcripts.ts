@@ -8,14 +8,14 @@ import { catchUp, Transcript } from "../../store/transcript.ts";
 import type { EngineDeps } from "../engine.ts";
 
 /** Null when the session keeps none. What can't be written where it should goes to the data directory. */
-export async function openTranscript(parts: EngineDeps, store: Store, session: Session): Promise<Transcript | null> {
+export async function openTranscript(deps: EngineDeps, store: Store, session: Session): Promise<Transcript | null> {
   if (session.transcript === null) return null;
   try {
     return await openAt(store, session, session.transcript);
   } catch (error) {
-    const elsewhere = parts.transcriptElsewhere(session);
+    const elsewhere = deps.transcriptElsewhere(session);
     if (elsewhere === session.transcript) throw error;
-    parts.warn(`the transcript goes to ${elsewhere}: ${messageOf(error)}`);
+    deps.warn(`the transcript goes to ${elsewhere}: ${messageOf(error)}`);
     await store.updateSession(session.id, { transcript: elsewhere });
     return openAt(store, session, elsewhere);
   }

@@ -107,7 +107,9 @@ test("what a wall stopped is told before how the command ended, and to the perso
 });
 
 test("with denials the text stays within 32 KB", async () => {
-  const { text } = await bash("seq 1 100000; echo 'touch: cannot touch /etc/x: Read-only file system'; exit 1", undefined, { sandbox: bounds });
+  const { text } = await bash("seq 1 100000; echo 'touch: cannot touch /etc/x: Read-only file system'; exit 1", undefined, {
+    sandbox: bounds,
+  });
   expect(byteLength(text)).toBeLessThanOrEqual(32 << 10);
   expect(text).toEndWith("and /tmp/private ($TMPDIR)]\nexit code 1");
 });

@@ -26,10 +26,12 @@ const usualBytesPerToken = 3.7;
 
 type Counted = { path: string; tokens: number };
 
-export async function countFiles(wish: CountFilesOptions): Promise<Omit<TokenCount, "skipped"> & { skipped: Record<SkipReason, number> }> {
-  const processes = Math.max(1, Math.min(mostProcesses, availableParallelism(), Math.ceil(wish.files.length / filesForOne)));
-  const shares = Array.from({ length: processes }, (_, own) => wish.files.filter((_path, at) => at % processes === own));
-  const answers = await Promise.all(shares.map((share) => countShare(share, wish)));
+export async function countFiles(
+  options: CountFilesOptions,
+): Promise<Omit<TokenCount, "skipped"> & { skipped: Record<SkipReason, number> }> {
+  const processes = Math.max(1, Math.min(mostProcesses, availableParallelism(), Math.ceil(options.files.length / filesForOne)));
+  const shares = Array.from({ length: processes }, (_, own) => options.files.filter((_path, at) => at % processes === own));
+  const answers = await Promise.all(shares.map((share) => countShare(share, options)));
   const counted: Counted[] = [];
   const late: string[] = [];
   const skipped = { binary: 0, unreadable: 0 };
@@ -41,8 +43,8 @@ export async function countFiles(wish: CountFilesOptions): Promise<Omit<TokenCou
       else counted.push({ path, tokens: Number(answer) });
     }
   }
-  const estimated = estimate(wish.project, late, counted, skipped);
-  return { ...sums([...counted, ...estimated], wish.top), estimatedFiles: estimated.length, skipped };
+  const estimated = estimate(options.project, late, counted, skipped);
+  return { ...sums([...counted, ...estimated], options.top), estimatedFiles: estimated.length, skipped };
 }
 
 /** As many answers as came in time. */

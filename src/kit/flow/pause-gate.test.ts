@@ -7,9 +7,9 @@ function counted() {
 }
 
 /** What has been let through by the time all that can run has run. */
-async function isPassed(gate: PauseGate): Promise<boolean> {
+async function isPassed(pauseGate: PauseGate): Promise<boolean> {
   let passed = false;
-  void Promise.resolve(gate.whenOpen()).then(() => (passed = true));
+  void Promise.resolve(pauseGate.whenOpen()).then(() => (passed = true));
   await Bun.sleep(0);
   return passed;
 }

@@ -19,8 +19,8 @@ export class OutputReader {
   #isReading = false;
 
   /** While the gate is shut nothing is passed on, and nothing more read. */
-  constructor(stream: ReadableStream<Uint8Array>, onOutput: Take, release: () => void, gate: PauseGate | null = null) {
-    this.#gate = gate;
+  constructor(stream: ReadableStream<Uint8Array>, onOutput: Take, release: () => void, pauseGate: PauseGate | null = null) {
+    this.#gate = pauseGate;
     this.#ended = this.#read(stream, onOutput)
       .catch(() => undefined)
       .finally(release);

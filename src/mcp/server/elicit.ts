@@ -81,13 +81,13 @@ function parsed(state: string): Record<string, unknown> {
 }
 
 /** Goes on with the turn that asked. Whoever gives no answer is not asked again in this call. */
-export async function resumeRound(round: Round, { mcpReq }: ServerContext, place: CallContext): Promise<ToolAnswer<TurnOutput>> {
+export async function resumeRound(round: Round, { mcpReq }: ServerContext, ctx: CallContext): Promise<ToolAnswer<TurnOutput>> {
   const answer = answerIn(acceptedContent(mcpReq.inputResponses, "answer"));
-  if (answer !== null) await answerOnce(place.api, round.ask, answer);
-  const session = await place.api.session.find({ wanted: round.session, directory: place.directory });
-  const caller = answer === null ? { ...place.caller, asks: null } : place.caller;
+  if (answer !== null) await answerOnce(ctx.api, round.ask, answer);
+  const session = await ctx.api.session.find({ wanted: round.session, directory: ctx.directory });
+  const caller = answer === null ? { ...ctx.caller, asks: null } : ctx.caller;
   const limitMs = caller.timeoutMs;
-  return collectTurn(session, { limitMs, afterSeq: round.seq, onCancel: "stop" }, { ...place, caller });
+  return collectTurn(session, { limitMs, afterSeq: round.seq, onCancel: "stop" }, { ...ctx, caller });
 }
 
 async function answerOnce(api: Api, ask: string, text: string): Promise<void> {

@@ -23,9 +23,9 @@ const firstPort = 4454;
 
 export type HttpServer = { url: string; close: () => Promise<void> };
 
-export function serveOverHttp(parts: HttpServerDeps): HttpServer {
-  const token = tokenIn(parts.tokenFile);
-  const handler = createMcpHandler(({ era }) => createMcpServer(parts, era), { onerror: (error) => parts.log(error.message) });
+export function serveOverHttp(deps: HttpServerDeps): HttpServer {
+  const token = tokenIn(deps.tokenFile);
+  const handler = createMcpHandler(({ era }) => createMcpServer(deps, era), { onerror: (error) => deps.log(error.message) });
   const answer = async (request: Request): Promise<Response> => {
     const stranger =
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ?? originValidationResponse(request, localhostAllowedOrigins());
@@ -34,7 +34,7 @@ export function serveOverHttp(parts: HttpServerDeps): HttpServer {
     if (!shows(request, token)) return refused();
     return handler.fetch(request);
   };
-  const server = listen(parts.port, answer);
+  const server = listen(deps.port, answer);
   return {
     url: `http://127.0.0.1:${server.port}/mcp`,
     async close() {

@@ -38,9 +38,9 @@ export type McpServerDeps = {
 
 type Era = McpRequestContext["era"];
 
-export function createMcpServer(parts: McpServerDeps, era: Era): Server {
-  const server = new Server({ name: "skein", version: parts.version }, { capabilities: { tools: {}, resources: {} } });
-  const tools = toolsFor(parts.toolset);
+export function createMcpServer(deps: McpServerDeps, era: Era): Server {
+  const server = new Server({ name: "skein", version: deps.version }, { capabilities: { tools: {}, resources: {} } });
+  const tools = toolsFor(deps.toolset);
   server.setRequestHandler("tools/list", () => ({ tools: tools.map(toolListEntry) }));
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const found = tools.find(({ name }) => name === params.name);
@@ -48,22 +48,22 @@ export function createMcpServer(parts: McpServerDeps, era: Era): Server {
     try {
       const input: unknown = parseToolInput(found.input, params.arguments, nearestWord);
       const round = readRound(context);
-      const answer = await inPlace(parts, server, era, context, (place) =>
+      const answer = await inPlace(deps, server, era, context, (place) =>
         round === null ? found.run(input, place) : resumeRound(round, context, place),
       );
       return answer.pendingAsk === undefined ? resultOf(answer) : endCallWithQuestion(answer.pendingAsk);
     } catch (error) {
-      return failure(error, parts.log);
+      return failure(error, deps.log);
     }
   });
   server.setRequestHandler("resources/list", (_, context) =>
-    inPlace(parts, server, era, context, async (place) => ({ resources: await listResources(place) })),
+    inPlace(deps, server, era, context, async (place) => ({ resources: await listResources(place) })),
   );
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: resourceKinds.map(({ template, name, description }) => ({ uriTemplate: template, name, description })),
   }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
-    const read = await inPlace(parts, server, era, context, (place) => readResource(uri, place));
+    const read = await inPlace(deps, server, era, context, (place) => readResource(uri, place));
     if (read === null) throw new ResourceNotFoundError(uri, `there is no resource ${uri}`);
     return { contents: [read] };
   });
@@ -81,21 +81,21 @@ export function toolListEntry({ name, description, input, output, readOnly }: An
 }
 
 async function inPlace<T>(
-  parts: McpServerDeps,
+  deps: McpServerDeps,
   server: Server,
   era: Era,
   context: ServerContext,
-  use: (place: CallContext) => Promise<T>,
+  use: (ctx: CallContext) => Promise<T>,
 ): Promise<T> {
   const client = readClientInfo(server, context);
   const directory = await findDirectory({
-    flag: parts.project,
-    workingDirectory: parts.workingDirectory,
+    flag: deps.project,
+    workingDirectory: deps.workingDirectory,
     root: async () => (era === "legacy" && client.can.roots !== undefined ? firstRoot(server) : null),
   });
-  const asks = elicitationFor(client, era, context, parts.log);
-  const caller = createCaller(client, context, parts.handBackAfterMs, asks);
-  return use({ api: await parts.connect(directory), directory, project: parts.projectOf(directory), caller });
+  const asks = elicitationFor(client, era, context, deps.log);
+  const caller = createCaller(client, context, deps.handBackAfterMs, asks);
+  return use({ api: await deps.connect(directory), directory, project: deps.projectOf(directory), caller });
 }
 
 async function firstRoot(server: Server): Promise<string | null> {

@@ -14,7 +14,7 @@ type Kind = {
   description: string;
   /** The parts of the path that a template leaves open. */
   path: RegExp;
-  read: (wanted: string, place: CallContext) => Promise<Read>;
+  read: (wanted: string, ctx: CallContext) => Promise<Read>;
 };
 
 const mostBytes = 1_000_000;
@@ -76,13 +76,13 @@ export async function listResources({ api, project }: CallContext) {
 }
 
 /** Null when there is no such thing. */
-export async function readResource(uri: string, place: CallContext): Promise<(Read & { uri: string }) | null> {
+export async function readResource(uri: string, ctx: CallContext): Promise<(Read & { uri: string }) | null> {
   const path = uri.startsWith("skein://") ? uri.slice("skein://".length) : "";
   const kind = resourceKinds.find((candidate) => candidate.path.test(path));
   const wanted = kind === undefined ? null : decoded(kind.path.exec(path)?.[1] ?? "");
   if (kind === undefined || wanted === null) return null;
   try {
-    const { mimeType, text } = await kind.read(wanted, place);
+    const { mimeType, text } = await kind.read(wanted, ctx);
     return { uri, mimeType, text: cutText(text, mostBytes, { keep: "both" }).text };
   } catch (error) {
     if (error instanceof Fault && ["session-unknown", "node-unknown", "file-unreadable"].includes(error.code)) return null;

@@ -46,8 +46,8 @@ export const groupThink = tool({
 
 type Input = ReturnType<typeof groupThinkInput.parse>;
 
-async function groupOf(input: Input, files: ContextPath[], agents: string[], place: CallContext): Promise<GroupTask> {
-  const meant = (name: string) => participantMeant(name, agents, place);
+async function groupOf(input: Input, files: ContextPath[], agents: string[], ctx: CallContext): Promise<GroupTask> {
+  const meant = (name: string) => participantMeant(name, agents, ctx);
   return {
     objective: input.objective,
     outputFormat: input.output_format,

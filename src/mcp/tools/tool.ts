@@ -13,7 +13,7 @@ export type McpTool<In, Out> = {
   output: Schema<Out>;
   /** Changes nothing, so a client need not ask before it calls. */
   readOnly?: boolean;
-  run: (input: In, place: CallContext) => Promise<ToolAnswer<Out>>;
+  run: (input: In, ctx: CallContext) => Promise<ToolAnswer<Out>>;
 };
 
 /** What clients that read typed results get, and the same for those that read text. */

@@ -90,50 +90,50 @@ function heard<Word extends string>(signal: AbortSignal | null, word: Word): Pro
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(word), { once: true }));
 }
 
-function applyEvent(seen: FollowState, event: Event): void {
-  seen.seq = Math.max(seen.seq, event.seq);
+function applyEvent(state: FollowState, event: Event): void {
+  state.seq = Math.max(state.seq, event.seq);
   switch (event.type) {
     case "turn.started":
-      Object.assign(seen, { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], doing: "starting" });
+      Object.assign(state, { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], doing: "starting" });
       break;
     case "node.added":
-      if (event.node.author === "agent") seen.answer = textOf(event.node) || seen.answer;
-      if (event.node.note?.about === "team") seen.doing = oneLine(textOf(event.node), 80);
-      if (event.node.note?.about === "group") seen.doing = `${event.node.note.said.phase} ${event.node.note.said.round}`;
+      if (event.node.author === "agent") state.answer = textOf(event.node) || state.answer;
+      if (event.node.note?.about === "team") state.doing = oneLine(textOf(event.node), 80);
+      if (event.node.note?.about === "group") state.doing = `${event.node.note.said.phase} ${event.node.note.said.round}`;
       break;
     case "turn.ended":
-      Object.assign(seen, { turn: event.turn, session: event.session, answer: event.answer ?? seen.answer, doing: "done" });
+      Object.assign(state, { turn: event.turn, session: event.session, answer: event.answer ?? state.answer, doing: "done" });
       break;
     case "ask.opened":
-      seen.asks = [...seen.asks.filter(({ id }) => id !== event.ask.id), event.ask];
-      seen.doing = `asks: ${oneLine(event.ask.question, 80)}`;
+      state.asks = [...state.asks.filter(({ id }) => id !== event.ask.id), event.ask];
+      state.doing = `asks: ${oneLine(event.ask.question, 80)}`;
       break;
     case "ask.closed":
-      seen.asks = seen.asks.filter(({ id }) => id !== event.ask.id);
+      state.asks = state.asks.filter(({ id }) => id !== event.ask.id);
       break;
     case "warning.raised":
-      seen.warnings.push(event.message);
+      state.warnings.push(event.message);
       break;
     case "tool.started":
-      seen.doing = oneLine(`${event.name} ${Object.values(event.input).join(" ")}`, 80);
+      state.doing = oneLine(`${event.name} ${Object.values(event.input).join(" ")}`, 80);
       break;
     case "text.delta":
-      seen.doing = "answering";
+      state.doing = "answering";
       break;
     case "thinking.delta":
-      seen.doing = "thinking";
+      state.doing = "thinking";
       break;
   }
 }
 
-function tellProgress(caller: Caller, seen: FollowState): () => void {
+function tellProgress(caller: Caller, state: FollowState): () => void {
   const startedAt = Date.now();
   let told = { doing: "", at: 0 };
   const timer = setInterval(() => {
     const now = Date.now();
-    if (seen.doing === told.doing && now - told.at < heartbeat.stillMs) return;
-    told = { doing: seen.doing, at: now };
-    caller.progress?.(progressText(seen, now - startedAt));
+    if (state.doing === told.doing && now - told.at < heartbeat.stillMs) return;
+    told = { doing: state.doing, at: now };
+    caller.progress?.(progressText(state, now - startedAt));
   }, heartbeat.newsMs);
   return () => clearInterval(timer);
 }

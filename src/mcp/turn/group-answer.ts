@@ -13,9 +13,9 @@ type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & { c
 type GroupOutput = Omit<TurnOutput, "answer" | "cost_usd"> & GroupData & { deliverable?: string };
 
 /** A turn that a group took, as whoever collects it is told; any other stays as it is. */
-export async function withGroupData(answer: ToolAnswer<TurnOutput>, place: CallContext): Promise<ToolAnswer<Omit<TurnOutput, "cost_usd">>> {
+export async function withGroupData(answer: ToolAnswer<TurnOutput>, ctx: CallContext): Promise<ToolAnswer<Omit<TurnOutput, "cost_usd">>> {
   if (answer.output.agent !== "group") return answer;
-  const path = await pathOf(answer.output.session_id, place);
+  const path = await pathOf(answer.output.session_id, ctx);
   return { ...answer, output: { ...answer.output, ...dataOf(lastStatements(path)) } };
 }
 
@@ -23,10 +23,10 @@ export async function withGroupData(answer: ToolAnswer<TurnOutput>, place: CallC
 export async function groupAnswer(
   { output, ...rest }: ToolAnswer<TurnOutput>,
   objective: string,
-  place: CallContext,
+  ctx: CallContext,
 ): Promise<ToolAnswer<GroupOutput>> {
   const { answer: words, ...told } = output;
-  const { statements: said } = readGroup(await pathOf(output.session_id, place), objective);
+  const { statements: said } = readGroup(await pathOf(output.session_id, ctx), objective);
   const { deliverable } = groupOutcome(said);
   const written = deliverable === null ? {} : { deliverable: output.answer_file === undefined ? deliverable : (words ?? "") };
   return { ...rest, output: { ...told, ...dataOf(said), ...written } };

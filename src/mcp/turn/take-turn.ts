@@ -21,15 +21,15 @@ export type TakeTurnRequest = {
   prepare?: (session: Session) => Promise<void>;
 };
 
-export async function takeTurn(wish: TakeTurnRequest, { api, directory, caller }: CallContext): Promise<ToolAnswer<TurnOutput>> {
+export async function takeTurn(request: TakeTurnRequest, { api, directory, caller }: CallContext): Promise<ToolAnswer<TurnOutput>> {
   const settings = await api.config.values();
-  const turn = { ...configuredTurn(settings), asks: asksOf(caller, settings), model: wish.model, ...wish.turn };
-  const known = await findSession(api, wish.sessionId, directory);
-  if (known !== null) await refuseBusy(api, known, wish.sessionId);
-  await api.turn.check({ ...turn, agent: wish.agent, isNew: known === null, directory });
-  const session = known ?? (await openSession(api, wish, directory, turn.toolLevel));
-  await wish.prepare?.(session);
-  const events = api.turn.start({ ...turn, session: session.id, agent: wish.agent, prompt: turn.team === null ? wish.prompt : null });
+  const turn = { ...configuredTurn(settings), asks: asksOf(caller, settings), model: request.model, ...request.turn };
+  const known = await findSession(api, request.sessionId, directory);
+  if (known !== null) await refuseBusy(api, known, request.sessionId);
+  await api.turn.check({ ...turn, agent: request.agent, isNew: known === null, directory });
+  const session = known ?? (await openSession(api, request, directory, turn.toolLevel));
+  await request.prepare?.(session);
+  const events = api.turn.start({ ...turn, session: session.id, agent: request.agent, prompt: turn.team === null ? request.prompt : null });
   return turnAnswer(await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
 }
 
@@ -43,13 +43,13 @@ export async function findSession(api: Api, wanted: string, directory: string): 
   }
 }
 
-function openSession(api: Api, wish: TakeTurnRequest, directory: string, toolLevel: TurnStartParams["toolLevel"]): Promise<Session> {
+function openSession(api: Api, request: TakeTurnRequest, directory: string, toolLevel: TurnStartParams["toolLevel"]): Promise<Session> {
   return api.session.open({
-    find: { by: "name", wanted: wish.sessionId, orCreate: true },
+    find: { by: "name", wanted: request.sessionId, orCreate: true },
     directory,
-    task: wish.prompt,
-    agent: wish.agent,
-    model: wish.model,
+    task: request.prompt,
+    agent: request.agent,
+    model: request.model,
     toolLevel,
     parentSession: null,
     transcriptDir: null,

@@ -110,7 +110,7 @@ function storeOn(db: Db, options: StoreOptions): Store {
     description: on(description),
     saveDescription: on(saveDescription),
     usage: on(usage),
-    purge: on((_, wish: PurgeRequest) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, holder(), wish)),
+    purge: on((_, request: PurgeRequest) => purge(db, { outputs: files, agentsDir: options.agentsDir ?? null }, holder(), request)),
     verify: on((_, wanted: Parameters<Store["verify"]>[0]) => verify(db, files, holder(), wanted)),
     close: on(() => {
       upkeep.close();

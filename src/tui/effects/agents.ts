@@ -30,8 +30,8 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
 
 type Listing = { reading: number; sinceMs: number; afterMs: number };
 
-async function listAgents(doing: EffectContext, { reading, sinceMs, afterMs }: Listing): Promise<void> {
-  const { api, send, project } = doing;
+async function listAgents(ctx: EffectContext, { reading, sinceMs, afterMs }: Listing): Promise<void> {
+  const { api, send, project } = ctx;
   if (afterMs > 0) await Bun.sleep(afterMs);
   const now = Date.now();
   const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);

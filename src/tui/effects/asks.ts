@@ -10,15 +10,15 @@ export const askEffects: EffectHandlers<"answer" | "list asks"> = { answer, "lis
 const mostListed = 20;
 
 /** A turn that ended with its question goes on when it is answered. */
-async function answer(doing: EffectContext, { ask, text }: { ask: string; text: string }): Promise<void> {
-  const { api, send } = doing;
-  const answered = await recorded(doing, ask, text);
+async function answer(ctx: EffectContext, { ask, text }: { ask: string; text: string }): Promise<void> {
+  const { api, send } = ctx;
+  const answered = await recorded(ctx, ask, text);
   send({ type: "answered", ask });
   if (answered === null) return send({ type: "told", text: "that question is closed already" });
   const { session } = answered;
-  if (session !== doing.session?.id) return send({ type: "told", text: `answered: ${oneLine(answered.answer ?? text, 100)}` });
-  if (doing.following?.openTurn === null && (await api.ask.list({ session })).length === 0)
-    await startTurn(doing, { prompt: null, images: [] });
+  if (session !== ctx.session?.id) return send({ type: "told", text: `answered: ${oneLine(answered.answer ?? text, 100)}` });
+  if (ctx.following?.openTurn === null && (await api.ask.list({ session })).length === 0)
+    await startTurn(ctx, { prompt: null, images: [] });
 }
 
 /** Null where it was answered elsewhere meanwhile, or nobody waits for it any more. */

@@ -21,9 +21,9 @@ const here = "● ";
 const elsewhere = "  ";
 
 /** Another agent than the native one asks only some vendors, with a credential of its own. */
-async function modelItems(doing: EffectContext): Promise<PickerItem[]> {
-  const { api } = doing;
-  const { agent: taker, model: now } = nextAgent(doing);
+async function modelItems(ctx: EffectContext): Promise<PickerItem[]> {
+  const { api } = ctx;
+  const { agent: taker, model: now } = nextAgent(ctx);
   const [models, auth, agents] = await Promise.all([api.models.list(), api.auth.status(), taker === "native" ? [] : api.agents.list()]);
   const agent = agents.find(({ name }) => name === taker);
   const rows =
@@ -50,9 +50,9 @@ function modelItem(row: ModelInfo, isNow: boolean, auth: readonly VendorAuth[]):
   };
 }
 
-async function agentItems(doing: EffectContext): Promise<PickerItem[]> {
-  const { agent: now } = nextAgent(doing);
-  const rows = await doing.api.agents.list();
+async function agentItems(ctx: EffectContext): Promise<PickerItem[]> {
+  const { agent: now } = nextAgent(ctx);
+  const rows = await ctx.api.agents.list();
   const rank = (row: AgentInfo) => (row.name === now ? 0 : row.missing === null ? 1 : row.installed ? 2 : 3);
   return rows.toSorted((a, b) => rank(a) - rank(b)).map((row) => agentItem(row, row.name === now));
 }

@@ -20,8 +20,8 @@ export const costEffects: EffectHandlers<"read costs" | "budget"> = {
 const mostBelow = 30;
 const mostTurns = 200;
 
-async function costLines(doing: EffectContext): Promise<string[]> {
-  const { api, session, turn } = doing;
+async function costLines(ctx: EffectContext): Promise<string[]> {
+  const { api, session, turn } = ctx;
   const limit = turn.limits.maxBudgetUsd;
   if (session === null) return ["nothing was said yet", "", limitText(limit)];
   const { turns, below } = await api.session.show({ session: session.id });
@@ -35,7 +35,7 @@ async function costLines(doing: EffectContext): Promise<string[]> {
     ...rows,
     "",
     row(["", "this branch", ...spentCells(own), tookText(asked)]),
-    ...(await belowRows(doing, session, below)),
+    ...(await belowRows(ctx, session, below)),
     "",
     limitText(limit),
     ...asked.flatMap((each) => (each.endedAt === null && limit !== null ? [runningText(each, limit)] : [])),

@@ -58,14 +58,14 @@ export type EffectContext = {
   quit: () => void;
 };
 
-type EffectHandler<T extends Effect["type"]> = (doing: EffectContext, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
+type EffectHandler<T extends Effect["type"]> = (ctx: EffectContext, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
 
 /** What is done for these effects. */
 export type EffectHandlers<T extends Effect["type"] = Effect["type"]> = { [K in T]: EffectHandler<K> };
 
-export function setSession(doing: EffectContext, session: Session): void {
-  doing.session = session;
-  doing.onSession(session);
+export function setSession(ctx: EffectContext, session: Session): void {
+  ctx.session = session;
+  ctx.onSession(session);
 }
 
 export function requireSession({ session }: EffectContext): Session {

@@ -24,25 +24,25 @@ const againMs = 1000;
 const belowEveryMs = 250;
 
 /** Reads where the session stands, shows it, and goes on from there. */
-export async function showSession(doing: EffectContext, id: string): Promise<SessionView | null> {
-  stopFollowing(doing);
-  const view = await doing.api.session.show({ session: id });
+export async function showSession(ctx: EffectContext, id: string): Promise<SessionView | null> {
+  stopFollowing(ctx);
+  const view = await ctx.api.session.show({ session: id });
   const blocks = await runInSlices(blocksOfPath(view));
-  if (doing.session?.id !== id || doing.following !== null) return null; // another one is shown by now
+  if (ctx.session?.id !== id || ctx.following !== null) return null; // another one is shown by now
   const { session, seq, turns, below, asks, queue, open } = view;
-  setSession(doing, session);
+  setSession(ctx, session);
   const isRunning = open !== null && open.state !== "interrupted";
-  const runner = isRunning && !doing.running.has(id) ? runnerOf(open) : null;
-  doing.send({ type: "opened", session, blocks, turns, below, asks, queue, open, runner });
-  followSession(doing, { session, seq, open: isRunning ? open : null, spawned: view.spawned });
+  const runner = isRunning && !ctx.running.has(id) ? runnerOf(open) : null;
+  ctx.send({ type: "opened", session, blocks, turns, below, asks, queue, open, runner });
+  followSession(ctx, { session, seq, open: isRunning ? open : null, spawned: view.spawned });
   return view;
 }
 
 export function followSession(
-  doing: EffectContext,
+  ctx: EffectContext,
   { session, seq, open, spawned }: Pick<SessionView, "session" | "seq" | "open" | "spawned">,
 ): void {
-  stopFollowing(doing);
+  stopFollowing(ctx);
   const following: SessionFollow = {
     session: session.id,
     isLeft: false,
@@ -50,19 +50,19 @@ export function followSession(
     below: new Map(spawned.map((each) => [each.id, { seq: each.seq, due: 0, isHeard: false }])),
     openTurn: open?.turn ?? null,
   };
-  doing.following = following;
-  void followShown(doing, following, seq);
-  for (const { id, state } of spawned) if (isAtWork(state)) void followBelow(doing, following, id);
+  ctx.following = following;
+  void followShown(ctx, following, seq);
+  for (const { id, state } of spawned) if (isAtWork(state)) void followBelow(ctx, following, id);
   if (open === null) return;
-  if (!doing.running.has(session.id)) void watchOwner(doing, following);
-  void findBelow(doing, following, seq);
+  if (!ctx.running.has(session.id)) void watchOwner(ctx, following);
+  void findBelow(ctx, following, seq);
 }
 
-export function stopFollowing(doing: EffectContext): void {
-  const { following } = doing;
+export function stopFollowing(ctx: EffectContext): void {
+  const { following } = ctx;
   if (following === null) return;
   following.isLeft = true;
-  doing.following = null;
+  ctx.following = null;
   // What goes wrong in a feed that nobody reads is nobody's.
   for (const feed of following.feeds) feed.return?.().catch(() => {});
 }
@@ -82,40 +82,40 @@ async function* readUntilLeft(following: SessionFollow, events: AsyncIterable<Ev
   }
 }
 
-async function followShown(doing: EffectContext, following: SessionFollow, from: number): Promise<void> {
+async function followShown(ctx: EffectContext, following: SessionFollow, from: number): Promise<void> {
   const { session } = following;
   const { push, flush } = coalesce((events) => {
-    for (const event of events) if (!following.isLeft) doing.send({ type: "event", event });
+    for (const event of events) if (!following.isLeft) ctx.send({ type: "event", event });
   });
   for (let seq = from; !following.isLeft; await Bun.sleep(againMs)) {
     try {
-      for await (const event of readUntilLeft(following, doing.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
+      for await (const event of readUntilLeft(following, ctx.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
         ({ seq } = event);
         push(event);
         if (event.type === "session.spawned") flush(); // its block has to be there before what it tells
-        await note(doing, following, event);
+        await note(ctx, following, event);
       }
     } catch (error) {
       flush();
       if (following.isLeft) return;
-      if (isConnectionLost(error) && doing.connectHub !== null) return void reconnect(doing);
-      doing.send({ type: "told", text: describeError(error).text, isError: true });
+      if (isConnectionLost(error) && ctx.connectHub !== null) return void reconnect(ctx);
+      ctx.send({ type: "told", text: describeError(error).text, isError: true });
     }
   }
 }
 
 /** What has to be known of it besides what is shown. */
-async function note(doing: EffectContext, following: SessionFollow, event: Event): Promise<void> {
-  if (event.type === "turn.started" || event.type === "turn.ended") setSession(doing, event.session);
+async function note(ctx: EffectContext, following: SessionFollow, event: Event): Promise<void> {
+  if (event.type === "turn.started" || event.type === "turn.ended") setSession(ctx, event.session);
   if (event.type === "turn.ended") following.openTurn = null;
-  if (event.type === "session.spawned") void followBelow(doing, following, event.session);
+  if (event.type === "session.spawned") void followBelow(ctx, following, event.session);
   if (event.type !== "turn.started") return;
   following.openTurn = event.turnId;
-  if (doing.running.has(following.session)) return;
-  const rows = await doing.api.turn.list({ endedSince: null });
+  if (ctx.running.has(following.session)) return;
+  const rows = await ctx.api.turn.list({ endedSince: null });
   const row = rows.find(({ turn }) => turn.id === event.turnId);
-  if (row !== undefined && !following.isLeft) doing.send({ type: "runner", session: following.session, runner: runnerOf(row) });
-  void watchOwner(doing, following);
+  if (row !== undefined && !following.isLeft) ctx.send({ type: "runner", session: following.session, runner: runnerOf(row) });
+  void watchOwner(ctx, following);
 }
 
 /** Null is this process: a sub-session of a turn that was left, or that is visited. */
@@ -124,23 +124,23 @@ function runnerOf({ pid }: { pid: number | null }): string | null {
 }
 
 /** A process that was killed tells nobody: its turn is then shown as what it left. */
-async function watchOwner(doing: EffectContext, following: SessionFollow): Promise<void> {
+async function watchOwner(ctx: EffectContext, following: SessionFollow): Promise<void> {
   const turn = following.openTurn;
   try {
     while (!following.isLeft && turn !== null && following.openTurn === turn) {
       await Bun.sleep(againMs);
-      const rows = await doing.api.turn.list({ endedSince: null });
+      const rows = await ctx.api.turn.list({ endedSince: null });
       if (following.isLeft || !rows.some((row) => row.turn.id === turn && row.state === "interrupted")) continue;
-      return void (await showSession(doing, following.session));
+      return void (await showSession(ctx, following.session));
     }
   } catch (error) {
-    if (!following.isLeft && !isConnectionLost(error)) doing.send({ type: "told", text: describeError(error).text, isError: true });
+    if (!following.isLeft && !isConnectionLost(error)) ctx.send({ type: "told", text: describeError(error).text, isError: true });
   }
 }
 
 /** Whoever comes late was not told which sub-sessions run. */
-async function findBelow(doing: EffectContext, following: SessionFollow, seq: number): Promise<void> {
-  const rows = await doing.api.turn.list({ endedSince: null }).catch(() => []); // the feed itself tells what is wrong
+async function findBelow(ctx: EffectContext, following: SessionFollow, seq: number): Promise<void> {
+  const rows = await ctx.api.turn.list({ endedSince: null }).catch(() => []); // the feed itself tells what is wrong
   const found = new Set([following.session]);
   for (const { session, turn, state } of rows.toReversed()) {
     if (following.isLeft || state === "interrupted" || !found.has(session.parentSession ?? "")) continue;
@@ -148,8 +148,8 @@ async function findBelow(doing: EffectContext, following: SessionFollow, seq: nu
     if (following.below.get(session.id)?.isHeard === true) continue;
     const head = { seq, n: 0, sessionId: following.session, turnId: following.openTurn ?? "", at: turn.startedAt };
     const spawned = { call: "", session: session.id, agent: session.agent, task: session.task ?? "" };
-    doing.send({ type: "event", event: { ...head, type: "session.spawned", ...spawned } });
-    void followBelow(doing, following, session.id);
+    ctx.send({ type: "event", event: { ...head, type: "session.spawned", ...spawned } });
+    void followBelow(ctx, following, session.id);
   }
 }
 
@@ -158,27 +158,27 @@ function isAtWork(state: SpawnedSession["state"]): boolean {
 }
 
 /** From where it was heard last. It may not have begun yet; it is over at the latest when the turn above it is. */
-async function followBelow(doing: EffectContext, following: SessionFollow, session: string): Promise<void> {
+async function followBelow(ctx: EffectContext, following: SessionFollow, session: string): Promise<void> {
   const below = following.below.get(session) ?? { seq: 0, due: 0, isHeard: false };
   following.below.set(session, below);
   below.due += 1;
   if (below.isHeard) return;
   below.isHeard = true;
   const { push, flush } = coalesce((events) => {
-    for (const event of events) if (!following.isLeft) doing.send({ type: "below", session: following.session, event });
+    for (const event of events) if (!following.isLeft) ctx.send({ type: "below", session: following.session, event });
   }, belowEveryMs);
   try {
     for (; below.due > 0 && !following.isLeft; await Bun.sleep(100)) {
-      for await (const event of readUntilLeft(following, doing.api.turn.watch({ session, afterSeq: below.seq, until: "idle" }))) {
+      for await (const event of readUntilLeft(following, ctx.api.turn.watch({ session, afterSeq: below.seq, until: "idle" }))) {
         below.seq = event.seq;
         if (event.type === "turn.ended") below.due = Math.max(0, below.due - 1);
-        if (event.type === "session.spawned") void followBelow(doing, following, event.session);
+        if (event.type === "session.spawned") void followBelow(ctx, following, event.session);
         push(event);
       }
       if (following.openTurn === null) below.due = 0;
     }
   } catch (error) {
-    if (!following.isLeft && !isConnectionLost(error)) doing.send({ type: "told", text: describeError(error).text, isError: true });
+    if (!following.isLeft && !isConnectionLost(error)) ctx.send({ type: "told", text: describeError(error).text, isError: true });
   } finally {
     below.isHeard = false;
     flush();
@@ -190,29 +190,29 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** Looks for the hub until it is there again, and shows what happened meanwhile. Nothing is started unasked. */
-export async function reconnect(doing: EffectContext): Promise<void> {
-  if (doing.connectHub === null || doing.isLost) return;
-  lose(doing);
-  for (let waitMs = 50; doing.isLost; waitMs = Math.min(againMs, waitMs * 2)) {
+export async function reconnect(ctx: EffectContext): Promise<void> {
+  if (ctx.connectHub === null || ctx.isLost) return;
+  lose(ctx);
+  for (let waitMs = 50; ctx.isLost; waitMs = Math.min(againMs, waitMs * 2)) {
     await Bun.sleep(waitMs);
     try {
-      if (doing.isLost) await onReconnected(doing, await doing.connectHub({ start: false }));
+      if (ctx.isLost) await onReconnected(ctx, await ctx.connectHub({ start: false }));
     } catch (error) {
-      if (!doing.isLost) lose(doing); // it went away again
+      if (!ctx.isLost) lose(ctx); // it went away again
       if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) continue;
-      doing.send({ type: "told", text: describeError(error).text, isError: true });
+      ctx.send({ type: "told", text: describeError(error).text, isError: true });
     }
   }
 }
 
-function lose(doing: EffectContext): void {
-  doing.isLost = true;
-  doing.send({ type: "connection", is: "lost" });
+function lose(ctx: EffectContext): void {
+  ctx.isLost = true;
+  ctx.send({ type: "connection", is: "lost" });
 }
 
-export async function onReconnected(doing: EffectContext, api: EffectContext["api"]): Promise<void> {
-  doing.api = api;
-  doing.isLost = false;
-  doing.send({ type: "connection", is: "found" });
-  if (doing.session !== null) await showSession(doing, doing.session.id);
+export async function onReconnected(ctx: EffectContext, api: EffectContext["api"]): Promise<void> {
+  ctx.api = api;
+  ctx.isLost = false;
+  ctx.send({ type: "connection", is: "found" });
+  if (ctx.session !== null) await showSession(ctx, ctx.session.id);
 }

@@ -31,11 +31,11 @@ const actions: EffectHandlers = {
   quit: (doing) => doing.quit(),
 };
 
-export async function runEffect(doing: EffectContext, effect: Effect): Promise<void> {
+export async function runEffect(ctx: EffectContext, effect: Effect): Promise<void> {
   try {
-    await actions[effect.type](doing, effect as never);
+    await actions[effect.type](ctx, effect as never);
   } catch (error) {
-    if (isConnectionLost(error)) void reconnect(doing);
-    doing.send({ type: "failed", ...describeError(error) });
+    if (isConnectionLost(error)) void reconnect(ctx);
+    ctx.send({ type: "failed", ...describeError(error) });
   }
 }

@@ -20,33 +20,33 @@ export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" |
 const noPlan = "there is no plan yet: Space p plans one, Space e writes it";
 
 /** The talk before it is left out, and stays where it is: the first message opens a session. Nothing begins where plans can't be held to. */
-async function beginPlanning(doing: EffectContext): Promise<void> {
-  const { api, turn, policies, directory } = doing;
-  const taker = nextAgent(doing);
+async function beginPlanning(ctx: EffectContext): Promise<void> {
+  const { api, turn, policies, directory } = ctx;
+  const taker = nextAgent(ctx);
   await api.turn.check({ ...turn, ...taker, policy: policies.plan, isNew: false, directory });
-  doing.sessionBeforePlanning = doing.session;
-  doing.open = { ...doing.open, ...taker };
-  setPlanning(doing, true);
-  await enterSession(doing, null);
+  ctx.sessionBeforePlanning = ctx.session;
+  ctx.open = { ...ctx.open, ...taker };
+  setPlanning(ctx, true);
+  await enterSession(ctx, null);
 }
 
-async function leavePlanning(doing: EffectContext): Promise<void> {
-  const { api, directory, sessionBeforePlanning: left = null } = doing;
-  delete doing.sessionBeforePlanning;
-  setPlanning(doing, false);
-  await enterSession(doing, left === null ? null : await api.session.find({ wanted: left.id, directory }));
+async function leavePlanning(ctx: EffectContext): Promise<void> {
+  const { api, directory, sessionBeforePlanning: left = null } = ctx;
+  delete ctx.sessionBeforePlanning;
+  setPlanning(ctx, false);
+  await enterSession(ctx, left === null ? null : await api.session.find({ wanted: left.id, directory }));
 }
 
 /** The engine knows who planned it, and links the two. */
-async function executePlan(doing: EffectContext): Promise<void> {
-  const { api, directory, send } = doing;
+async function executePlan(ctx: EffectContext): Promise<void> {
+  const { api, directory, send } = ctx;
   const plan = await api.plan.read({ directory });
   if (plan.text.trim() === "") return send({ type: "told", text: noPlan });
   const task = taskOf(plan.text, relative(directory, plan.file));
-  const session = await api.session.open({ ...doing.open, ...nextAgent(doing), find: { by: "new" }, task, plan });
-  setPlanning(doing, false);
-  await enterSession(doing, session);
-  await startTurn(doing, { prompt: task, images: [] });
+  const session = await api.session.open({ ...ctx.open, ...nextAgent(ctx), find: { by: "new" }, task, plan });
+  setPlanning(ctx, false);
+  await enterSession(ctx, session);
+  await startTurn(ctx, { prompt: task, images: [] });
 }
 
 /** The plan says what; only where its steps can be ticked, it is asked for here and not in the system prompt. */
@@ -58,13 +58,13 @@ function taskOf(text: string, file: string): string {
 /** What a shell says of a program that is not there. */
 const notFound = 127;
 
-async function editPlan(doing: EffectContext): Promise<void> {
-  const { api, directory, lendTerminal: away, editor, send } = doing;
+async function editPlan(ctx: EffectContext): Promise<void> {
+  const { api, directory, lendTerminal: away, editor, send } = ctx;
   const command = editor.command();
   const { file } = await api.plan.make({ directory });
   const ended = await away(() => editor.edit(command, file));
   const { text } = await api.plan.read({ directory });
-  await readPlan(doing, doing.session);
+  await readPlan(ctx, ctx.session);
   const now = text.trim() === "" ? "the plan is empty" : `the plan has ${pluralize(text.trimEnd().split("\n").length, "line")}`;
   const how = ended === notFound ? `${command} was not found` : `${command} ended with ${ended}`;
   send({ type: "told", text: ended === 0 ? now : `${how}; ${now}` });

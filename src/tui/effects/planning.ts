@@ -11,10 +11,10 @@ export function setPlanning({ turn, policies, send }: EffectContext, isOn: boole
 }
 
 /** A session goes on as its last turn was taken; one without turns as the screen is set. */
-export async function restoreMode(doing: EffectContext, session: Session | null, turns: readonly Turn[]): Promise<void> {
+export async function restoreMode(ctx: EffectContext, session: Session | null, turns: readonly Turn[]): Promise<void> {
   const last = turns.findLast((turn) => turn.endedAt !== null);
-  if (last !== undefined) setPlanning(doing, last.policy.name === "plan");
-  await readPlan(doing, session);
+  if (last !== undefined) setPlanning(ctx, last.policy.name === "plan");
+  await readPlan(ctx, session);
 }
 
 export async function readPlan({ api, directory, send }: EffectContext, session: Session | null): Promise<void> {

@@ -18,11 +18,11 @@ function setNet({ turn, policies, send }: EffectContext, { net }: { net: "on" | 
   policies[turn.policy.name === "plan" ? "plan" : "act"] = turn.policy;
 }
 
-async function setModel(doing: EffectContext, { name }: { name: string }): Promise<void> {
-  const { api, turn, directory, send } = doing;
-  await api.turn.check({ ...turn, model: name, agent: nextAgent(doing).agent, isNew: false, directory });
+async function setModel(ctx: EffectContext, { name }: { name: string }): Promise<void> {
+  const { api, turn, directory, send } = ctx;
+  await api.turn.check({ ...turn, model: name, agent: nextAgent(ctx).agent, isNew: false, directory });
   turn.model = name;
-  if (doing.session === null) doing.open = { ...doing.open, model: name };
+  if (ctx.session === null) ctx.open = { ...ctx.open, model: name };
   send({ type: "told", text: `from now on ${oneLine(name, 100)} answers` });
 }
 

@@ -29,14 +29,14 @@ const mostSessions = 500;
 
 /** The whole tree is only read when a turn began or ended, or a session that rests was moved, made, renamed or archived. */
 async function readTree(
-  doing: EffectContext,
+  ctx: EffectContext,
   { reading, known, afterMs }: { reading: number; known: string; afterMs: number },
 ): Promise<void> {
-  const { api, send, project } = doing;
+  const { api, send, project } = ctx;
   if (afterMs > 0) await Bun.sleep(afterMs);
   // Meanwhile the panel may be closed, and the session left for one that is yet to begin.
-  if (afterMs > 0 && doing.session === null) return;
-  const session = requireSession(doing);
+  if (afterMs > 0 && ctx.session === null) return;
+  const session = requireSession(ctx);
   const open = (await api.turn.list({ endedSince: null })).filter((row) => row.session.tree === session.tree);
   const states = Object.fromEntries(open.map((row) => [row.session.id, row.state]));
   const sessions = (await api.session.list({ project, limit: mostSessions })).filter(({ tree }) => tree === session.tree);
@@ -53,45 +53,45 @@ function signature(sessions: readonly Session[], states: TreePanel["states"]): s
 }
 
 /** Whoever goes to an archived session wants it back. */
-async function goInto(doing: EffectContext, found: Session): Promise<void> {
-  const session = found.archivedAt === null ? found : await doing.api.session.restore({ session: found.id });
-  await enterSession(doing, session);
-  doing.send({ type: "went", text: `now in session ${sessionLabel(session)}; files stay as they are` });
+async function goInto(ctx: EffectContext, found: Session): Promise<void> {
+  const session = found.archivedAt === null ? found : await ctx.api.session.restore({ session: found.id });
+  await enterSession(ctx, session);
+  ctx.send({ type: "went", text: `now in session ${sessionLabel(session)}; files stay as they are` });
 }
 
-async function moveTo(doing: EffectContext, node: string | null): Promise<void> {
-  await enterSession(doing, await doing.api.session.move({ session: requireSession(doing).id, node }));
+async function moveTo(ctx: EffectContext, node: string | null): Promise<void> {
+  await enterSession(ctx, await ctx.api.session.move({ session: requireSession(ctx).id, node }));
   const where = node === null ? "the beginning" : shortId(node);
-  doing.send({ type: "went", text: `moved to ${where}; files stay as they are` });
+  ctx.send({ type: "went", text: `moved to ${where}; files stay as they are` });
 }
 
 /** A session comes before a node of the same name. */
-async function switchTo(doing: EffectContext, { wanted }: { wanted: string }): Promise<void> {
-  const { api, directory, session } = doing;
+async function switchTo(ctx: EffectContext, { wanted }: { wanted: string }): Promise<void> {
+  const { api, directory, session } = ctx;
   try {
-    return await goInto(doing, await api.session.find({ wanted, directory }));
+    return await goInto(ctx, await api.session.find({ wanted, directory }));
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-unknown" || session === null || !/^[0-9a-f-]{4,36}$/.test(wanted)) throw error;
   }
   const node = await api.node.find({ wanted });
   if (node.tree !== session.tree)
     throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, { hint: "Space t shows the nodes of this one" });
-  await moveTo(doing, node.id);
+  await moveTo(ctx, node.id);
 }
 
-async function graft(doing: EffectContext, { from }: { from: string }): Promise<void> {
-  const { api, directory, send } = doing;
-  const into = requireSession(doing).id;
+async function graft(ctx: EffectContext, { from }: { from: string }): Promise<void> {
+  const { api, directory, send } = ctx;
+  const into = requireSession(ctx).id;
   const node = await api.graft.make({ from, into });
   const session = await api.session.find({ wanted: into, directory });
-  await enterSession(doing, session);
+  await enterSession(ctx, session);
   send({ type: "went", text: `grafted into ${sessionLabel(session)} as ${shortId(node.id)}; the next turn is given it` });
 }
 
-async function rename(doing: EffectContext, effect: { name: string; session?: string }): Promise<void> {
-  const { api, send } = doing;
-  const session = await api.session.rename({ session: effect.session ?? requireSession(doing).id, name: effect.name });
-  if (session.id === doing.session?.id) setSession(doing, session);
+async function rename(ctx: EffectContext, effect: { name: string; session?: string }): Promise<void> {
+  const { api, send } = ctx;
+  const session = await api.session.rename({ session: effect.session ?? requireSession(ctx).id, name: effect.name });
+  if (session.id === ctx.session?.id) setSession(ctx, session);
   send({ type: "renamed", session });
   send({ type: "tree", told: { what: "changed" } });
   send({ type: "told", text: `it is called ${sessionLabel(session)} now` });

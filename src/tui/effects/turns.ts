@@ -26,65 +26,65 @@ export const turnEffects: EffectHandlers<"start" | "execute" | "steer" | "cancel
  * Shows a session, and leaves the one before: what runs there goes on, unseen. Null is one that is yet to begin. To watch
  * one does not make it the project's current session.
  */
-export async function enterSession(doing: EffectContext, session: Session | null, how: "work" | "watch" = "work"): Promise<void> {
-  stopFollowing(doing);
+export async function enterSession(ctx: EffectContext, session: Session | null, how: "work" | "watch" = "work"): Promise<void> {
+  stopFollowing(ctx);
   if (session === null) {
-    doing.session = null;
-    doing.send({ type: "opened", session, blocks: [], turns: [] });
-    return restoreMode(doing, session, []);
+    ctx.session = null;
+    ctx.send({ type: "opened", session, blocks: [], turns: [] });
+    return restoreMode(ctx, session, []);
   }
-  setSession(doing, session);
+  setSession(ctx, session);
   // Where one only looks in, one does not go on later.
   if (how === "work" && (session.parentSession == null || session.plan !== undefined))
-    await doing.api.session.use({ session: session.id, directory: doing.directory });
-  const view = await showSession(doing, session.id);
-  if (view !== null) await restoreMode(doing, view.session, view.turns);
+    await ctx.api.session.use({ session: session.id, directory: ctx.directory });
+  const view = await showSession(ctx, session.id);
+  if (view !== null) await restoreMode(ctx, view.session, view.turns);
 }
 
 export async function startTurn(
-  doing: EffectContext,
+  ctx: EffectContext,
   { prompt, images }: { prompt: string | null; images: readonly string[] },
 ): Promise<void> {
-  await take(doing, { draft: prompt ?? "", task: prompt }, (session) =>
-    doing.api.turn.start({ ...doing.turn, session, prompt, images: images.map((path) => readPastedImage(doing, path)) }),
+  await take(ctx, { draft: prompt ?? "", task: prompt }, (session) =>
+    ctx.api.turn.start({ ...ctx.turn, session, prompt, images: images.map((path) => readPastedImage(ctx, path)) }),
   );
 }
 
 /** A turn in the session that is shown, or in one that it begins. */
 async function take(
-  doing: EffectContext,
+  ctx: EffectContext,
   { draft, task }: { draft: string; task: string | null },
   begin: (session: string) => AsyncIterable<Event>,
 ): Promise<void> {
-  const { send, turn } = doing;
+  const { send, turn } = ctx;
   let isTaken = false;
-  let session = doing.session;
+  let session = ctx.session;
   try {
-    session ??= await beginSession(doing, task);
-    note(doing, session);
+    session ??= await beginSession(ctx, task);
+    note(ctx, session);
     for await (const event of begin(session.id)) {
       if (isTaken || event.type !== "turn.started") continue;
       isTaken = true;
-      note(doing, event.session);
+      note(ctx, event.session);
       // From now on they are the session's; what is chosen later is for the next turn.
       if (event.turn.agent !== "shell") Object.assign(turn, { agent: null, model: null });
     }
   } catch (error) {
     const failure = { ...(session === null ? {} : { session: session.id }), ...notSent(error) };
-    if (isConnectionLost(error)) void reconnect(doing);
+    if (isConnectionLost(error)) void reconnect(ctx);
     if (!isTaken) send({ type: "refused", draft, ...failure });
     else if (!isConnectionLost(error)) {
-      if (session?.id === doing.session?.id) await showSession(doing, requireSession(doing).id);
+      if (session?.id === ctx.session?.id) await showSession(ctx, requireSession(ctx).id);
       send({ type: "failed", ...failure });
     }
   } finally {
-    if (session !== null && doing.running.delete(session.id)) tellRunning(doing);
+    if (session !== null && ctx.running.delete(session.id)) tellRunning(ctx);
   }
 }
 
-function note(doing: EffectContext, session: Session): void {
-  doing.running.set(session.id, session);
-  tellRunning(doing);
+function note(ctx: EffectContext, session: Session): void {
+  ctx.running.set(session.id, session);
+  tellRunning(ctx);
 }
 
 /** What the hub runs goes on without the screen. */
@@ -92,23 +92,23 @@ function tellRunning({ running, connectHub: reach, send }: EffectContext): void 
   send({ type: "running", sessions: reach === null ? [...running.keys()] : [] });
 }
 
-async function beginSession(doing: EffectContext, task: string | null): Promise<Session> {
-  const { api, directory } = doing;
-  const session = await api.session.open({ ...doing.open, task });
+async function beginSession(ctx: EffectContext, task: string | null): Promise<Session> {
+  const { api, directory } = ctx;
+  const session = await api.session.open({ ...ctx.open, task });
   await api.session.use({ session: session.id, directory });
-  setSession(doing, session);
-  doing.send({ type: "begun", session });
-  followSession(doing, { session, seq: 0, open: null, spawned: [] });
+  setSession(ctx, session);
+  ctx.send({ type: "begun", session });
+  followSession(ctx, { session, seq: 0, open: null, spawned: [] });
   return session;
 }
 
 /** A message that came too late is typed again. */
-async function steer(doing: EffectContext, { session, text }: { session: string; text: string }): Promise<void> {
+async function steer(ctx: EffectContext, { session, text }: { session: string; text: string }): Promise<void> {
   try {
-    await doing.api.turn.steer({ session, text });
+    await ctx.api.turn.steer({ session, text });
   } catch (error) {
-    if (isConnectionLost(error)) void reconnect(doing);
-    doing.send({ type: "refused", draft: text, session, ...notSent(error) });
+    if (isConnectionLost(error)) void reconnect(ctx);
+    ctx.send({ type: "refused", draft: text, session, ...notSent(error) });
   }
 }
 
@@ -116,21 +116,22 @@ function notSent(error: unknown): ReturnType<typeof describeError> {
   return isConnectionLost(error) ? { text: "the hub is gone; what was typed is back in the prompt", hint: null } : describeError(error);
 }
 
-async function fork(doing: EffectContext, { name, at = null }: { name: string | null; at?: string | null }): Promise<void> {
-  const forked = await doing.api.session.fork({ session: requireSession(doing).id, at, name });
-  await enterSession(doing, forked);
-  doing.send({ type: "went", text: `now in the fork ${sessionLabel(forked)}; files stay as they are` });
+async function fork(ctx: EffectContext, { name, at = null }: { name: string | null; at?: string | null }): Promise<void> {
+  const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at, name });
+  await enterSession(ctx, forked);
+  ctx.send({ type: "went", text: `now in the fork ${sessionLabel(forked)}; files stay as they are` });
 }
 
-async function clear(doing: EffectContext): Promise<void> {
-  const { api } = doing;
-  const forked = await api.session.fork({ session: requireSession(doing).id, at: null, name: null });
-  await enterSession(doing, await api.session.move({ session: forked.id, node: null }));
-  doing.send({ type: "went", text: "a new branch from the beginning; files stay as they are" });
+async function clear(ctx: EffectContext): Promise<void> {
+  const { api } = ctx;
+  const forked = await api.session.fork({ session: requireSession(ctx).id, at: null, name: null });
+  await enterSession(ctx, await api.session.move({ session: forked.id, node: null }));
+  ctx.send({ type: "went", text: "a new branch from the beginning; files stay as they are" });
 }
 
-async function startHub(doing: EffectContext): Promise<void> {
-  if (doing.connectHub === null) throw new Fault("usage", "this screen runs its turns itself", { hint: "`skein tui --hub auto` uses the hub" });
-  if (!doing.isLost) return doing.send({ type: "told", text: "the hub is there" });
-  await onReconnected(doing, await doing.connectHub({ start: true }));
+async function startHub(ctx: EffectContext): Promise<void> {
+  if (ctx.connectHub === null)
+    throw new Fault("usage", "this screen runs its turns itself", { hint: "`skein tui --hub auto` uses the hub" });
+  if (!ctx.isLost) return ctx.send({ type: "told", text: "the hub is there" });
+  await onReconnected(ctx, await ctx.connectHub({ start: true }));
 }

@@ -18,16 +18,16 @@ export const typingEffects: EffectHandlers<"remember" | "take back" | "attach" |
 };
 
 /** Only the native agent is sent images; to others a path is text like any other. */
-function attach(doing: EffectContext, { path, text }: { path: string; text: string }): void {
-  const { agent } = nextAgent(doing);
-  const asText = (problem: string | null) => doing.send({ type: "attached", path: null, text, problem });
+function attach(ctx: EffectContext, { path, text }: { path: string; text: string }): void {
+  const { agent } = nextAgent(ctx);
+  const asText = (problem: string | null) => ctx.send({ type: "attached", path: null, text, problem });
   if (agent !== "native") return asText(`${agent} is sent text: the path of the image stays text`);
   try {
-    doing.pasted.set(path, doing.local.readImage(path));
+    ctx.pasted.set(path, ctx.local.readImage(path));
   } catch (error) {
     return asText(`the path stays text: ${describeError(error).text}`);
   }
-  doing.send({ type: "attached", path, text, problem: null });
+  ctx.send({ type: "attached", path, text, problem: null });
 }
 
 export function readPastedImage({ local: own, pasted }: EffectContext, path: string): ImageData {
@@ -35,8 +35,8 @@ export function readPastedImage({ local: own, pasted }: EffectContext, path: str
 }
 
 /** One question at a time; of those that came meanwhile only the latest is asked. */
-async function findFiles(doing: EffectContext, { query }: { query: string }): Promise<void> {
-  const { api, directory, files, send } = doing;
+async function findFiles(ctx: EffectContext, { query }: { query: string }): Promise<void> {
+  const { api, directory, files, send } = ctx;
   files.query = query;
   if (files.isAsking) return;
   files.isAsking = true;

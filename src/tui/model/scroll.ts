@@ -21,8 +21,8 @@ export function scrollToEnd(state: State): State {
   return { ...state, top: "end" };
 }
 
-function scrollTo(state: State, place: ScrollPosition): State {
-  return { ...state, top: isBefore(place, lastTopPosition(state)) ? place : "end" };
+function scrollTo(state: State, position: ScrollPosition): State {
+  return { ...state, top: isBefore(position, lastTopPosition(state)) ? position : "end" };
 }
 
 /** The block before or after the one in focus; at first the last or first one in view. */
@@ -55,10 +55,10 @@ export function focusAt(state: State, wanted: number): State {
 }
 
 /** A row that is not in view comes to the upper third. */
-export function bringIntoView(state: State, place: ScrollPosition): State {
+export function bringIntoView(state: State, position: ScrollPosition): State {
   const top = topPosition(state);
-  if (!isBefore(place, top) && isBefore(place, moveBy(state, top, transcriptHeight(state)))) return state;
-  return scrollTo(state, moveBy(state, place, -Math.floor(transcriptHeight(state) / 3)));
+  if (!isBefore(position, top) && isBefore(position, moveBy(state, top, transcriptHeight(state)))) return state;
+  return scrollTo(state, moveBy(state, position, -Math.floor(transcriptHeight(state) / 3)));
 }
 
 export function focusedBlock({ transcript, focus }: State): Block | undefined {

@@ -44,47 +44,47 @@ const wide = 120;
 const fewestRows = 12;
 const tallestPreview = 10;
 
-export function panelView(parts: PanelOptions, { columns, height }: OverlayArea): OverlayView {
+export function panelView(options: PanelOptions, { columns, height }: OverlayArea): OverlayView {
   const inner = Math.max(1, columns - 4);
   const room = Math.max(3, height - 3);
-  const foot = parts.typing === null ? null : visiblePart(layOutText(`${parts.typing.label} > `, parts.typing.line, inner), 1);
-  const body = columns >= wide && parts.isStacked !== true ? besides(parts, inner, room) : stacked(parts, inner, room);
-  const last: Row = foot === null ? [{ text: parts.keys, style: faint }] : [{ text: foot.rows[0] ?? "", style: {} }];
-  const rows = drawBox(parts.title, [...body, last], columns);
+  const foot = options.typing === null ? null : visiblePart(layOutText(`${options.typing.label} > `, options.typing.line, inner), 1);
+  const body = columns >= wide && options.isStacked !== true ? besides(options, inner, room) : stacked(options, inner, room);
+  const last: Row = foot === null ? [{ text: options.keys, style: faint }] : [{ text: foot.rows[0] ?? "", style: {} }];
+  const rows = drawBox(options.title, [...body, last], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
 
-function besides(parts: PanelOptions, inner: number, room: number): Row[] {
+function besides(options: PanelOptions, inner: number, room: number): Row[] {
   const left = Math.floor(inner * 0.6);
   const right = inner - left - 3;
-  const preview = parts.preview(right, room);
-  const rows = Math.min(room, Math.max(fewestRows, parts.count + 1, preview.length));
-  const list = listRows(parts, left, rows);
+  const preview = options.preview(right, room);
+  const rows = Math.min(room, Math.max(fewestRows, options.count + 1, preview.length));
+  const list = listRows(options, left, rows);
   const line: Row = [{ text: " │ ", style: faint }];
   return Array.from({ length: rows }, (_, at) => [...padRow(list[at] ?? [], left), ...line, ...padRow(preview[at] ?? [], right)]);
 }
 
 /** The preview has its room whatever is chosen, so that the list stays where it is. */
-function stacked(parts: PanelOptions, inner: number, room: number): Row[] {
-  const head = parts.head?.(inner).length ?? 0;
-  const forPreview = room < 8 || parts.count === 0 ? 0 : Math.min(tallestPreview, Math.floor(room * 0.4));
-  const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, parts.count) + head));
-  const list = listRows(parts, inner, rows);
+function stacked(options: PanelOptions, inner: number, room: number): Row[] {
+  const head = options.head?.(inner).length ?? 0;
+  const forPreview = room < 8 || options.count === 0 ? 0 : Math.min(tallestPreview, Math.floor(room * 0.4));
+  const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, options.count) + head));
+  const list = listRows(options, inner, rows);
   if (forPreview === 0) return list;
-  const preview = parts.preview(inner, forPreview);
+  const preview = options.preview(inner, forPreview);
   const rule: Row = [{ text: "─".repeat(inner), style: faint }];
   return [...list, rule, ...Array.from({ length: forPreview }, (_, at) => preview[at] ?? [])];
 }
 
-function listRows(parts: PanelOptions, columns: number, rows: number): Row[] {
-  const head = parts.head?.(columns) ?? [];
-  if (parts.count === 0) return [...head, [{ text: parts.empty, style: faint }]];
+function listRows(options: PanelOptions, columns: number, rows: number): Row[] {
+  const head = options.head?.(columns) ?? [];
+  if (options.count === 0) return [...head, [{ text: options.empty, style: faint }]];
   const room = Math.max(1, rows - head.length);
-  const first = firstInView(parts.count, parts.at, room);
-  const lines = Array.from({ length: Math.min(room, parts.count - first) }, (_, offset): Row => {
-    const line = padRow(parts.line(first + offset, columns), columns);
+  const first = firstInView(options.count, options.at, room);
+  const lines = Array.from({ length: Math.min(room, options.count - first) }, (_, offset): Row => {
+    const line = padRow(options.line(first + offset, columns), columns);
     // Without its colours, which turned around are patches of a background.
-    return first + offset === parts.at ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
+    return first + offset === options.at ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
   });
   return [...head, ...lines];
 }

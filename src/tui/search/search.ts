@@ -86,10 +86,10 @@ function withOpened(state: State, at: number): State {
   return { ...state, toggled: changed };
 }
 
-function arrived(state: State, blocks: readonly number[], place: ScrollPosition): State {
+function arrived(state: State, blocks: readonly number[], position: ScrollPosition): State {
   const { search } = state;
   if (search === null) return state;
-  const found = { place, block: blocks.indexOf(place.block) + 1, of: blocks.length };
-  const focus = blockAt(state.transcript, place.block)?.id ?? null;
-  return bringIntoView({ ...withOpened(state, place.block), focus, search: { ...search, found, isShown: true } }, place);
+  const found = { place: position, block: blocks.indexOf(position.block) + 1, of: blocks.length };
+  const focus = blockAt(state.transcript, position.block)?.id ?? null;
+  return bringIntoView({ ...withOpened(state, position.block), focus, search: { ...search, found, isShown: true } }, position);
 }

@@ -62,14 +62,14 @@ export class Canvas extends Renderable {
   private drawn: Row[] = [];
   private readonly owner: CliRenderer["nativeScene"];
 
-  constructor(renderer: CliRenderer, parts: CanvasOptions) {
+  constructor(renderer: CliRenderer, options: CanvasOptions) {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
-    this.parts = parts;
+    this.parts = options;
     this.owner = renderer.nativeScene;
-    this.inks = new Inks(parts);
+    this.inks = new Inks(options);
     this.onMouseScroll = (event: MouseEvent) => {
-      if (event.scroll?.direction === "up") parts.onWheel(-wheelRows);
-      if (event.scroll?.direction === "down") parts.onWheel(wheelRows);
+      if (event.scroll?.direction === "up") options.onWheel(-wheelRows);
+      if (event.scroll?.direction === "down") options.onWheel(wheelRows);
     };
   }
 

@@ -25,11 +25,11 @@ export type Terminal = {
 const keepTitle = "\x1b[22;0t";
 const titleAsBefore = "\x1b[23;0t";
 
-export async function openTerminal(parts: TerminalOptions): Promise<Terminal> {
+export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
   writeSync(1, keepTitle);
-  const output = parts.isInline ? null : new NativeSession(process.stdout);
+  const output = options.isInline ? null : new NativeSession(process.stdout);
   const renderer = await rendererOf(output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output });
-  const terminal = output === null ? inlineTerminal(renderer, parts) : wholeTerminal(renderer, output, parts);
+  const terminal = output === null ? inlineTerminal(renderer, options) : wholeTerminal(renderer, output, options);
   /** A listener of the signal still sees the size before, and so does the renderer. */
   const resized = () => void setTimeout(() => renderer.requestResize(process.stdout.columns, process.stdout.rows), 20);
   process.on("SIGWINCH", resized);

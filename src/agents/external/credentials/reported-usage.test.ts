@@ -9,7 +9,8 @@ const folder = mkdtempSync(join(tmpdir(), "skein-told-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const used = (input: number, output = 1): Usage => ({ input, output, cacheRead: 0, cacheWrite: 0 });
-const usageOf = (from: string | null) => new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: folder, nativeSession: from });
+const usageOf = (from: string | null) =>
+  new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: folder, nativeSession: from });
 const total = (usage: Usage, isThreadTotal: boolean, costUsd?: number) =>
   ({ type: "usage", usage, isThreadTotal, raw: null, ...(costUsd === undefined ? {} : { costUsd }) }) as const;
 

@@ -24,8 +24,8 @@ export class ReportedUsage {
   readonly #parts: ReportedUsageDeps;
   #session: string | null = null;
 
-  constructor(parts: ReportedUsageDeps) {
-    this.#parts = parts;
+  constructor(deps: ReportedUsageDeps) {
+    this.#parts = deps;
   }
 
   async take(event: ReportedEvent, model: string | null): Promise<void> {

@@ -84,8 +84,8 @@ export function unsandboxedSignIn(adapter: Adapter): Fault {
 type ProxyRoute = { url: string; port: number; offer: VendorAccess["offer"]; close: () => void };
 
 /** In a network of its own the proxy listens on the child's loopback, else on the machine's. */
-async function openProxyRoute(adapter: Adapter, parts: VendorAccessDeps, hasOwnNetwork: boolean, innerPort: number): Promise<ProxyRoute> {
-  const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(parts.env, host) };
+async function openProxyRoute(adapter: Adapter, deps: VendorAccessDeps, hasOwnNetwork: boolean, innerPort: number): Promise<ProxyRoute> {
+  const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(deps.env, host) };
   const open: Pick<VendorProxy, "close">[] = [];
   const { startVendorProxy } = await import("./vendor-proxy.ts");
   if (!hasOwnNetwork) {
@@ -112,7 +112,11 @@ async function openProxyRoute(adapter: Adapter, parts: VendorAccessDeps, hasOwnN
 }
 
 /** The file itself is what is locked: so every skein on this machine waits, and nothing is left when one is killed. */
-async function lockSignInFile(path: string, adapter: Adapter, { signal, pauseGate: barrier, onWait }: VendorAccessHooks): Promise<() => void> {
+async function lockSignInFile(
+  path: string,
+  adapter: Adapter,
+  { signal, pauseGate: barrier, onWait }: VendorAccessHooks,
+): Promise<() => void> {
   const libc = await loadLibc();
   if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked here: the C library can't be loaded`);
   const file = openSync(path, "r");

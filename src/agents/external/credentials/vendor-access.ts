@@ -78,32 +78,36 @@ const innerPort = 8787;
 const lastWordsMs = 250;
 
 export async function openVendorAccess(
-  parts: VendorAccessDeps,
+  deps: VendorAccessDeps,
   adapter: Adapter,
   input: TurnInput,
   watch: VendorAccessHooks,
 ): Promise<VendorAccess> {
-  const found = findCredential(adapter, parts.env, parts.home, { model: input.model, config: parts.config });
+  const found = findCredential(adapter, deps.env, deps.home, { model: input.model, config: deps.config });
   const { vendor } = adapterVendor(adapter, input.model);
-  const usage = new ReportedUsage({ price: (model, used) => parts.price(vendor, model, used), configDir: watch.configDir, nativeSession: watch.nativeSession });
+  const usage = new ReportedUsage({
+    price: (model, used) => deps.price(vendor, model, used),
+    configDir: watch.configDir,
+    nativeSession: watch.nativeSession,
+  });
   if (found.kind === "none") throw new Fault("auth", `no key for ${vendor}, and no sign-in of ${adapter.name}`, { hint: found.note });
   if (found.kind === "sign-in") await watch.ready;
-  if (found.kind === "sign-in") return openSignInAccess({ adapter, use: found.use, input, watch, usage, parts, innerPort });
-  const endpoints = adapter.asksAny ? allEndpoints(parts, input.model) : [parts.endpoint(vendor, found.apiKey)];
-  return openKeyAccess(parts, endpoints, input, watch, usage);
+  if (found.kind === "sign-in") return openSignInAccess({ adapter, use: found.use, input, watch, usage, parts: deps, innerPort });
+  const endpoints = adapter.asksAny ? allEndpoints(deps, input.model) : [deps.endpoint(vendor, found.apiKey)];
+  return openKeyAccess(deps, endpoints, input, watch, usage);
 }
 
 /** The vendor of the model that was named, and the usual ones that have a key; OpenAI speaks both of its protocols. */
-function allEndpoints(parts: VendorAccessDeps, model: string | null): Endpoint[] {
-  const named = model === null ? [] : [parts.endpoint(parseModelName(model).vendor, null)];
-  const usual = ["anthropic", "openai", "gemini"].flatMap((vendor) => endpointWithKey(parts, vendor));
+function allEndpoints(deps: VendorAccessDeps, model: string | null): Endpoint[] {
+  const named = model === null ? [] : [deps.endpoint(parseModelName(model).vendor, null)];
+  const usual = ["anthropic", "openai", "gemini"].flatMap((vendor) => endpointWithKey(deps, vendor));
   const chat = usual.flatMap((endpoint) => (endpoint.wire === "openai-responses" ? [{ ...endpoint, wire: "openai-chat" as const }] : []));
   return [...named, ...usual, ...chat];
 }
 
-function endpointWithKey(parts: VendorAccessDeps, vendor: string): Endpoint[] {
+function endpointWithKey(deps: VendorAccessDeps, vendor: string): Endpoint[] {
   try {
-    return [parts.endpoint(vendor, null)];
+    return [deps.endpoint(vendor, null)];
   } catch (error) {
     if (error instanceof Fault && error.code === "auth") return [];
     throw error;
@@ -111,24 +115,24 @@ function endpointWithKey(parts: VendorAccessDeps, vendor: string): Endpoint[] {
 }
 
 function openKeyAccess(
-  parts: VendorAccessDeps,
+  deps: VendorAccessDeps,
   endpoints: Endpoint[],
   input: TurnInput,
   watch: VendorAccessHooks,
   usage: ReportedUsage,
 ): VendorAccess {
-  const { isWalled, hasOwnNetwork } = parts.sandboxStatus(input);
+  const { isWalled, hasOwnNetwork } = deps.sandboxStatus(input);
   let requests = 0;
   const gateway = startGateway({
     listen: { port: 0 },
     vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
-    price: parts.price,
+    price: deps.price,
     ready: watch.ready,
     pauseGate: watch.pauseGate,
     reserve: async (request, last) => {
       const over = stepLimitError(requests, input.limits);
       if (over === null) requests += 1;
-      const room = over ?? (await watch.budget.reserve(await estimateOf(parts, input, request, last)));
+      const room = over ?? (await watch.budget.reserve(await estimateOf(deps, input, request, last)));
       if (typeof room === "function") return room;
       await Bun.sleep(lastWordsMs);
       watch.onBudgetUsedUp(room);
@@ -170,12 +174,7 @@ function openKeyAccess(
 }
 
 /** Goes by the last answer: what was cached then is cached now, and the next one is about as long. */
-async function estimateOf(
-  parts: VendorAccessDeps,
-  input: TurnInput,
-  request: LedgerEntry,
-  last: LastAnswer | null,
-): Promise<UsageEstimate> {
+async function estimateOf(deps: VendorAccessDeps, input: TurnInput, request: LedgerEntry, last: LastAnswer | null): Promise<UsageEstimate> {
   if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
   const isCached = last !== null && last.usage.cacheRead + last.usage.cacheWrite > 0;
   const before = last === null || isCached ? 0 : last.usage.input;
@@ -183,7 +182,7 @@ async function estimateOf(
   const output = last?.usage.output ?? 0;
   const { vendor, model } = request;
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
-  const costUsd = isPriced ? await parts.price(vendor, model, { ...zeroUsage, input: asked, output }) : null;
+  const costUsd = isPriced ? await deps.price(vendor, model, { ...zeroUsage, input: asked, output }) : null;
   return { tokens: asked + output, costUsd };
 }
 
@@ -197,13 +196,13 @@ export function cliEnvironment(env: Environment, { port, env: gained }: Pick<Ven
 
 /** What is really held for a turn of this agent: with the network off it reaches the gateway, or its vendor. */
 export function enforcedWithAccess(
-  parts: VendorAccessDeps,
+  deps: VendorAccessDeps,
   adapter: Adapter,
   policy: Policy,
   model: string | null,
   held: EnforcedPolicy,
 ): EnforcedPolicy {
-  const { kind } = findCredential(adapter, parts.env, parts.home, { model, config: parts.config });
+  const { kind } = findCredential(adapter, deps.env, deps.home, { model, config: deps.config });
   if (kind !== "sign-in") return held.net === "off" ? { ...held, net: "gateway" } : held;
   if (held.net === "off") return { ...held, net: "vendor" };
   if (policy.net === "off" && policy.name !== "full") throw unsandboxedSignIn(adapter);

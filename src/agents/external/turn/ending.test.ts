@@ -55,7 +55,10 @@ const rows: [string, Partial<CliEvidence>, TurnStatus, RegExp?][] = [
   ],
   [
     "what the vendor did is believed before what the CLI makes of it",
-    { failed: { message: "API Error: 502", kind: "overloaded" }, vendorError: { kind: "network", message: "vendor: refused", hint: "look" } },
+    {
+      failed: { message: "API Error: 502", kind: "overloaded" },
+      vendorError: { kind: "network", message: "vendor: refused", hint: "look" },
+    },
     "network",
     /^agent: vendor: refused$/,
   ],

@@ -25,12 +25,13 @@ export type CliEvidence = {
   vendorError: TurnError | null;
 };
 
-export function judgeEnding(seen: CliEvidence): TurnEnd {
-  const answer = seen.done?.answer || seen.answer;
+export function judgeEnding(evidence: CliEvidence): TurnEnd {
+  const answer = evidence.done?.answer || evidence.answer;
   const kept = answer === "" ? {} : { answer };
-  if (seen.stopped === "cancelled") return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" }, ...kept };
-  if (seen.stopped !== null) return { status: seen.stopped.kind, error: seen.stopped, ...kept };
-  const problem = withVendorError(problemOf(seen, answer), seen);
+  if (evidence.stopped === "cancelled")
+    return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" }, ...kept };
+  if (evidence.stopped !== null) return { status: evidence.stopped.kind, error: evidence.stopped, ...kept };
+  const problem = withVendorError(problemOf(evidence, answer), evidence);
   return problem === null ? { status: "ok", answer } : { status: problem.kind, error: problem, ...kept };
 }
 
@@ -41,19 +42,23 @@ function withVendorError(problem: TurnError | null, { adapter, vendorError: trou
 }
 
 /** An explicit good end with an answer counts, whatever the exit code says after it. */
-function problemOf(seen: CliEvidence, answer: string): TurnError | null {
-  const { name } = seen.adapter;
-  if (seen.failed !== null) return errorFromMessage(seen, seen.failed.message, seen.failed.kind);
-  if (seen.done?.isError === true) return errorFromMessage(seen, seen.done.message || answer || lastWords(seen) || "it failed");
-  if (seen.done !== null && answer.trim() !== "") return null;
-  const signal = seen.signal ?? signalIn(seen.exitCode);
+function problemOf(evidence: CliEvidence, answer: string): TurnError | null {
+  const { name } = evidence.adapter;
+  if (evidence.failed !== null) return errorFromMessage(evidence, evidence.failed.message, evidence.failed.kind);
+  if (evidence.done?.isError === true)
+    return errorFromMessage(evidence, evidence.done.message || answer || lastWords(evidence) || "it failed");
+  if (evidence.done !== null && answer.trim() !== "") return null;
+  const signal = evidence.signal ?? signalIn(evidence.exitCode);
   if (signal !== null) return { kind: "killed", message: `${name} was killed by ${signal}`, hint: goOn };
-  if (seen.exitCode !== 0) return errorFromMessage(seen, lastWords(seen) || `it ended with exit code ${seen.exitCode}`);
-  if (seen.lines > 0 && seen.garbage === seen.lines)
+  if (evidence.exitCode !== 0) return errorFromMessage(evidence, lastWords(evidence) || `it ended with exit code ${evidence.exitCode}`);
+  if (evidence.lines > 0 && evidence.garbage === evidence.lines)
     return broken(`${name} printed nothing that skein can read`, "run skein doctor --agents");
-  if (seen.done !== null) return broken(`${name} ended without an answer`, goOn);
-  const said = lastWords(seen);
-  return broken(`${name} ended ${seen.lines === 0 ? "without a word" : "before its turn was over"}${said === "" ? "" : `: ${said}`}`, goOn);
+  if (evidence.done !== null) return broken(`${name} ended without an answer`, goOn);
+  const said = lastWords(evidence);
+  return broken(
+    `${name} ended ${evidence.lines === 0 ? "without a word" : "before its turn was over"}${said === "" ? "" : `: ${said}`}`,
+    goOn,
+  );
 }
 
 /** A shell before it, or its own hand, turns a signal into a number. Other numbers above 128 are some CLI's own. */
@@ -86,10 +91,10 @@ const hints: Partial<Record<TurnStatus, (agent: string) => string>> = {
   refused: () => "rephrase the task, or use another agent with -a",
 };
 
-function errorFromMessage(seen: CliEvidence, message: string, kind?: TurnStatus): TurnError {
-  const known = kind ?? seen.adapter.failureOf(message) ?? seen.adapter.failureOf(seen.stderr) ?? "broken";
-  const hint = hints[known]?.(seen.adapter.name) ?? goOn;
-  return { kind: known, message: `${seen.adapter.name}: ${oneLine(message, 400)}`, hint };
+function errorFromMessage(evidence: CliEvidence, message: string, kind?: TurnStatus): TurnError {
+  const known = kind ?? evidence.adapter.failureOf(message) ?? evidence.adapter.failureOf(evidence.stderr) ?? "broken";
+  const hint = hints[known]?.(evidence.adapter.name) ?? goOn;
+  return { kind: known, message: `${evidence.adapter.name}: ${oneLine(message, 400)}`, hint };
 }
 
 function broken(message: string, hint: string): TurnError {

@@ -36,7 +36,7 @@ export type ExternalAgentDeps = {
   /** Below it each tree has a configuration directory of its own. */
   configRoot: string;
   /** The words that start a command behind the walls of this turn, and what its environment gains. */
-  sandboxCommand: (turn: TurnInput, wish: SandboxRequest) => { command: string[]; env: Record<string, string> };
+  sandboxCommand: (turn: TurnInput, request: SandboxRequest) => { command: string[]; env: Record<string, string> };
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   vendorAccess: VendorAccessDeps;
 };
@@ -50,16 +50,16 @@ export type SandboxRequest = {
   port: number | null;
 };
 
-export function externalAgent(parts: ExternalAgentDeps): Agent {
-  const { adapter } = parts;
+export function externalAgent(deps: ExternalAgentDeps): Agent {
+  const { adapter } = deps;
   return {
     name: adapter.name,
     takesTasks: true,
     ...(adapter.resumes === false ? {} : { native: { canFork: adapter.canFork } }),
-    check: async (turn) => checkTurn(parts, turn),
+    check: async (turn) => checkTurn(deps, turn),
     preview: async (input) => preview(input),
-    takeTurn: (input, context) => takeTurn(parts, input, context),
-    enforced: async (policy, model) => enforcedWithAccess(parts.vendorAccess, adapter, policy, model, await parts.enforced(policy)),
+    takeTurn: (input, context) => takeTurn(deps, input, context),
+    enforced: async (policy, model) => enforcedWithAccess(deps.vendorAccess, adapter, policy, model, await deps.enforced(policy)),
   };
 }
 
@@ -96,10 +96,10 @@ function preview(input: PreviewInput): Preview {
   };
 }
 
-async function* takeTurn(parts: ExternalAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+async function* takeTurn(deps: ExternalAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const feed = createFeed<AgentEvent>();
   const emit: Emit = (event) => feed.push(event);
-  void runWithRetry(parts, input, context, emit)
+  void runWithRetry(deps, input, context, emit)
     .catch((error: unknown): TurnEnd => failedEnd(error))
     .then((end) => feed.push({ type: "end", end }))
     .finally(() => feed.end());
@@ -116,13 +116,13 @@ function failedEnd(error: unknown): TurnEnd {
 }
 
 /** A session of its own that can't be resumed is given up for a fresh one that is told everything. */
-async function runWithRetry(parts: ExternalAgentDeps, input: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
-  const program = parts.find(parts.adapter.program);
-  if (program === null) throw notInstalled(parts.adapter);
-  const first = await runOnce(parts, input, context, emit, { program, native: input.native });
+async function runWithRetry(deps: ExternalAgentDeps, input: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
+  const program = deps.find(deps.adapter.program);
+  if (program === null) throw notInstalled(deps.adapter);
+  const first = await runOnce(deps, input, context, emit, { program, native: input.native });
   if (input.native === null || !first.isLost) return first.end;
-  warn(emit, `${parts.adapter.name} could not go on in its own session; it starts a fresh one with a brief`);
-  return (await runOnce(parts, input, context, emit, { program, native: null })).end;
+  warn(emit, `${deps.adapter.name} could not go on in its own session; it starts a fresh one with a brief`);
+  return (await runOnce(deps, input, context, emit, { program, native: null })).end;
 }
 
 function warn(emit: Emit, message: string): void {
@@ -132,13 +132,13 @@ function warn(emit: Emit, message: string): void {
 type Try = { program: string; native: NativeStart | null };
 
 async function runOnce(
-  parts: ExternalAgentDeps,
+  deps: ExternalAgentDeps,
   input: TurnInput,
   context: TurnContext,
   emit: Emit,
   { program, native }: Try,
 ): Promise<{ end: TurnEnd; isLost: boolean }> {
-  const { adapter } = parts;
+  const { adapter } = deps;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let stopped: TurnError | null = null;
@@ -153,11 +153,11 @@ async function runOnce(
     stop.abort();
   };
   const barrier = createGateBehind(context.registerPausable);
-  const gate = await openVendorAccess(parts.vendorAccess, adapter, input, {
+  const gate = await openVendorAccess(deps.vendorAccess, adapter, input, {
     signal,
     pauseGate: barrier,
     ready: context.keepFiles(),
-    configDir: agentConfigDir(parts, input),
+    configDir: agentConfigDir(deps, input),
     nativeSession: native?.id ?? null,
     budget: context,
     onBudgetUsedUp: stopFor,
@@ -165,7 +165,7 @@ async function runOnce(
     onWait: (message) => warn(emit, message),
   });
   try {
-    const launch = createLaunch(parts, input, native, gate);
+    const launch = createLaunch(deps, input, native, gate);
     const talk = startDialogue(adapter, launch, signal);
     const reading = new OutputParser({
       adapter,
@@ -179,7 +179,13 @@ async function runOnce(
       onFlood: stopFor,
       onQuestions,
     });
-    const exit = await start(parts, input, launch, program, gate, { signal, pauseGate: barrier, dialogue: talk, parser: reading, onOutput: context.keepAlive });
+    const exit = await start(deps, input, launch, program, gate, {
+      signal,
+      pauseGate: barrier,
+      dialogue: talk,
+      parser: reading,
+      onOutput: context.keepAlive,
+    });
     await reading.finish();
     stopped ??= await asking;
     const other = substitutedModel(launch.model, gate);
@@ -208,39 +214,39 @@ async function runOnce(
 }
 
 /** It left before it said or asked anything: in words that we don't know, its session may be what was wrong. */
-function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, gate: VendorAccess): boolean {
-  return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && gate.requestStats()?.begun === 0;
+function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, access: VendorAccess): boolean {
+  return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && access.requestStats()?.begun === 0;
 }
 
 type RunHandles = { signal: AbortSignal; pauseGate: Barrier; dialogue: RunningDialogue | null; parser: OutputParser; onOutput: () => void };
 
 async function start(
-  parts: ExternalAgentDeps,
+  deps: ExternalAgentDeps,
   input: TurnInput,
   launch: CliLaunch,
   program: string,
-  gate: VendorAccess,
+  access: VendorAccess,
   { signal, pauseGate: barrier, dialogue: talk, parser: reading, onOutput: alive }: RunHandles,
 ): Promise<CliExit> {
-  const { adapter } = parts;
+  const { adapter } = deps;
   prepareConfigDir(adapter, launch);
-  if (adapter.signIn?.place !== undefined) linkConfigFile(launch.configDir, adapter.signIn.place, gate.file?.path ?? null);
+  if (adapter.signIn?.place !== undefined) linkConfigFile(launch.configDir, adapter.signIn.place, access.file?.path ?? null);
   const wish = {
     command: [program, ...adapter.args(launch)],
     readable: [packageOf(program)],
-    writable: [launch.configDir, ...(gate.file === null ? [] : [gate.file.path])],
-    port: gate.port,
+    writable: [launch.configDir, ...(access.file === null ? [] : [access.file.path])],
+    port: access.port,
   };
-  const { command, env } = parts.sandboxCommand(input, wish);
+  const { command, env } = deps.sandboxCommand(input, wish);
   // Behind walls there is a better mark.
-  const libc = gate.isSandboxed ? null : await loadLibc();
+  const libc = access.isSandboxed ? null : await loadLibc();
   const running = runCli({
     command,
     cwd: input.directory,
-    passed: gate.offer === null ? null : { file: gate.offer.childEnd, started: gate.offer.started },
+    passed: access.offer === null ? null : { file: access.offer.childEnd, started: access.offer.started },
     stdin: talk?.stdin ?? adapter.stdin?.(launch) ?? null,
     env: {
-      ...cliEnvironment(parts.env, gate),
+      ...cliEnvironment(deps.env, access),
       ...env,
       ...adapter.env(launch),
       ...input.env,
@@ -253,7 +259,7 @@ async function start(
     onLine: (line, isCut) => reading.line(line, isCut),
     onOutput: alive,
   });
-  gate.warmUp();
+  access.warmUp();
   return running;
 }
 

@@ -12,7 +12,7 @@ export function createLaunch(
   { adapter, configRoot }: { adapter: Adapter; configRoot: string },
   input: TurnInput,
   native: NativeStart | null,
-  gate: Pick<VendorAccess, "endpoint" | "isSandboxed">,
+  access: Pick<VendorAccess, "endpoint" | "isSandboxed">,
 ): CliLaunch {
   const named = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
@@ -28,8 +28,8 @@ export function createLaunch(
     addDirs: input.policy.addDirs,
     configDir: agentConfigDir({ adapter, configRoot }, input),
     start: startOf(native),
-    endpoint: gate.endpoint,
-    isSandboxed: gate.isSandboxed,
+    endpoint: access.endpoint,
+    isSandboxed: access.isSandboxed,
     isRoot: process.getuid?.() === 0,
     extraArgs: input.agentArgs,
   };

@@ -61,12 +61,12 @@ export class OutputParser {
   /** What nodes carry already. */
   #recorded: Spent = zeroSpent;
 
-  constructor(parts: OutputParserDeps) {
-    this.#parts = parts;
-    this.#emit = parts.emit;
-    this.#gate = parts.gate;
-    this.#reader = parts.reader ?? parts.adapter.reader(parts.start);
-    this.#model = parts.input.model === null ? null : parseModelName(parts.input.model).model;
+  constructor(deps: OutputParserDeps) {
+    this.#parts = deps;
+    this.#emit = deps.emit;
+    this.#gate = deps.gate;
+    this.#reader = deps.reader ?? deps.adapter.reader(deps.start);
+    this.#model = deps.input.model === null ? null : parseModelName(deps.input.model).model;
   }
 
   line(text: string, isCut: boolean): Promise<void> | void {
@@ -234,8 +234,8 @@ export class OutputParser {
 }
 
 /** The model that was asked where the one that was named never was: some CLIs know better. Null when it was, or nobody can tell. */
-export function substitutedModel(named: string | null, gate: Pick<VendorAccess, "requestStats">): string | null {
-  const models = gate.requestStats()?.models ?? [];
+export function substitutedModel(named: string | null, access: Pick<VendorAccess, "requestStats">): string | null {
+  const models = access.requestStats()?.models ?? [];
   return named === null || models.some((model) => model.includes(named)) ? null : (models.at(-1) ?? null);
 }
 

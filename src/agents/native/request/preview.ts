@@ -10,10 +10,10 @@ import { offeredTools } from "../tools/offered-tools.ts";
 /** English and code both come to a little under four bytes a token; the counts are told as estimates. */
 const bytesPerToken = 3.7;
 
-export async function preview(parts: NativeAgentDeps, input: PreviewInput): Promise<Preview> {
+export async function preview(deps: NativeAgentDeps, input: PreviewInput): Promise<Preview> {
   const tools = offeredTools(input);
-  const skills = tools.length > 0 ? parts.skills(input.directory, input.project).text : "";
-  const contextFiles = input.contextFiles ? parts.contextFiles(input.directory, input.project) : [];
+  const skills = tools.length > 0 ? deps.skills(input.directory, input.project).text : "";
+  const contextFiles = input.contextFiles ? deps.contextFiles(input.directory, input.project) : [];
   const system = systemPrompt({ ...input, tools, contextFiles, skills });
   const messages = renderMessages(input.path);
   const shown = messages.map(({ role, parts: pieces }) => ({
@@ -21,7 +21,7 @@ export async function preview(parts: NativeAgentDeps, input: PreviewInput): Prom
     text: pieces.map(partText).join("\n\n"),
     tokens: tokensOf(JSON.stringify(pieces)),
   }));
-  const model = await boundModel(parts, input.model);
+  const model = await boundModel(deps, input.model);
   return {
     model: model?.name ?? input.model,
     system,
@@ -37,8 +37,8 @@ export async function preview(parts: NativeAgentDeps, input: PreviewInput): Prom
 }
 
 /** Looking needs no key: without one there is only no body. */
-async function boundModel(parts: NativeAgentDeps, name: string | null): Promise<BoundModel | null> {
-  return parts.model(name).catch(() => null);
+async function boundModel(deps: NativeAgentDeps, name: string | null): Promise<BoundModel | null> {
+  return deps.model(name).catch(() => null);
 }
 
 function tokensOf(text: string): number {

@@ -73,8 +73,8 @@ const sweepMs = 500;
 /** Of one outbox before it is the others' turn. */
 const atOnce = 64;
 
-export async function openMail(parts: MailOptions): Promise<Mail> {
-  const mail = new Router(parts);
+export async function openMail(options: MailOptions): Promise<Mail> {
+  const mail = new Router(options);
   try {
     await mail.sweep();
   } catch (error) {
@@ -102,11 +102,11 @@ class Router implements Mail {
   #current: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
 
-  constructor(parts: MailOptions) {
-    this.#parts = parts;
-    this.#log = openMailLog(parts.directory, parts.team, parts.warn);
+  constructor(options: MailOptions) {
+    this.#parts = options;
+    this.#log = openMailLog(options.directory, options.team, options.warn);
     this.#open(personAddress);
-    for (const member of parts.members) this.add(member);
+    for (const member of options.members) this.add(member);
     const unfinished = [...this.#boxes.values()].flatMap(listClaims);
     this.#clock = Math.max(this.#log.latest(), ...unfinished.map(({ at }) => at));
   }

@@ -8,13 +8,13 @@ import type { TeamRun } from "./team-run.ts";
 import { addedMembersDirectory, type TeamPaths } from "../team-paths.ts";
 
 /** Whether someone waits to be taken up. */
-export function hasAddedMembers(place: TeamPaths): boolean {
-  return filesIn(place).length > 0;
+export function hasAddedMembers(paths: TeamPaths): boolean {
+  return filesIn(paths).length > 0;
 }
 
 /** A phase of all that were asked for by now, or null. Its files are to be dropped once it is recorded. */
-export function takeAddedMembers(crew: Pick<TeamRun, "paths" | "record" | "roles" | "emit">): { plan: PhasePlan; drop: () => void } | null {
-  const { paths: place, record, roles, emit: pass } = crew;
+export function takeAddedMembers(run: Pick<TeamRun, "paths" | "record" | "roles" | "emit">): { plan: PhasePlan; drop: () => void } | null {
+  const { paths: place, record, roles, emit: pass } = run;
   const files = filesIn(place);
   const drop = () => files.forEach((file) => rmSync(file, { force: true }));
   const members: MemberPlan[] = [];
@@ -48,8 +48,8 @@ function memberIn(file: string): MemberPlan | { problems: string[] } {
   }
 }
 
-function filesIn(place: TeamPaths): string[] {
-  const directory = addedMembersDirectory(place);
+function filesIn(paths: TeamPaths): string[] {
+  const directory = addedMembersDirectory(paths);
   try {
     const names = readdirSync(directory).filter((name) => name.endsWith(".json") && !name.startsWith("."));
     return names.toSorted().map((name) => join(directory, name));

@@ -27,35 +27,35 @@ const lasting: readonly TurnStatus[] = [
 ];
 
 /** Resolves when it has completed or failed for good. */
-export async function runMember(crew: TeamRun, member: MemberRecord): Promise<void> {
+export async function runMember(run: TeamRun, member: MemberRecord): Promise<void> {
   const most = member.attempts + 2;
-  let unseen = await findUnrecordedEnd(crew, member);
-  while (crew.halt === null) {
-    if (unseen === null) await begin(crew, member);
+  let unseen = await findUnrecordedEnd(run, member);
+  while (run.halt === null) {
+    if (unseen === null) await begin(run, member);
     const attempt = member.attempts;
-    const tried = unseen ?? (await tryOnce(crew, member));
+    const tried = unseen ?? (await tryOnce(run, member));
     unseen = null;
-    const ended = await endOf(crew, member, tried);
+    const ended = await endOf(run, member, tried);
     const of = { agent: member.id, attempt, ...ended };
     if (ended.status === "ok" && ended.unmet.length === 0) {
       const cost = ended.costUsd === null ? "" : `, $${ended.costUsd.toFixed(4)}`;
-      return recordTeamEvent(crew, { event: "agent_completed", ...of }, `${member.id} completed${cost}\n${ended.answer}`);
+      return recordTeamEvent(run, { event: "agent_completed", ...of }, `${member.id} completed${cost}\n${ended.answer}`);
     }
-    crew.halt ??= haltedBy(crew, tried);
-    const restarts = crew.halt === null && attempt < most && !lasting.includes(ended.status);
-    await recordTeamEvent(crew, { event: "agent_failed", restarts, ...of }, `${member.id} failed: ${oneLine(failureReason(ended), 500)}`);
+    run.halt ??= haltedBy(run, tried);
+    const restarts = run.halt === null && attempt < most && !lasting.includes(ended.status);
+    await recordTeamEvent(run, { event: "agent_failed", restarts, ...of }, `${member.id} failed: ${oneLine(failureReason(ended), 500)}`);
     if (!restarts) return;
   }
 }
 
-async function begin(crew: TeamRun, member: MemberRecord): Promise<void> {
+async function begin(run: TeamRun, member: MemberRecord): Promise<void> {
   const attempt = member.attempts + 1;
   // Once it has begun, its session is told what comes, each once by its id.
-  const given = attempt === 1 ? crew.mail.waitingFor(member.id).map(({ id }) => id) : [];
+  const given = attempt === 1 ? run.mail.waitingFor(member.id).map(({ id }) => id) : [];
   const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given };
-  await recordTeamEvent(crew, started, `${member.id} begins${attempt > 1 ? `, try ${attempt}` : ""}`);
-  crew.mail.markGiven(member.id, given);
-  crew.mail.begin(member.id);
+  await recordTeamEvent(run, started, `${member.id} begins${attempt > 1 ? `, try ${attempt}` : ""}`);
+  run.mail.markGiven(member.id, given);
+  run.mail.begin(member.id);
 }
 
 /** A try that had ended well before the process that led the team could record it: it is not to be made again. */
@@ -71,13 +71,13 @@ async function findUnrecordedEnd({ input, context }: TeamRun, member: MemberReco
 
 type AttemptResult = Pick<DelegateResult, "status" | "answer" | "spent"> & { error: TurnError | null };
 
-async function tryOnce(crew: TeamRun, member: MemberRecord): Promise<AttemptResult> {
-  const { context, record, paths: place } = crew;
-  const role = memberRole(crew, member.plan);
+async function tryOnce(run: TeamRun, member: MemberRecord): Promise<AttemptResult> {
+  const { context, record, paths: place } = run;
+  const role = memberRole(run, member.plan);
   const messages = record.messages.filter(({ id }) => member.given.includes(id));
   const own = new AbortController();
   let why: string | null = null;
-  const unwatch = crew.health.watch({
+  const unwatch = run.health.watch({
     id: member.id,
     maxMemoryMb: role.maxMemoryMb,
     stop: (reason) => {
@@ -96,12 +96,12 @@ async function tryOnce(crew: TeamRun, member: MemberRecord): Promise<AttemptResu
       model: member.model,
       role: null,
       attachable: true,
-      sandbox: sandboxOf(crew, role),
+      sandbox: sandboxOf(run, role),
       ...(role.tools === null ? {} : { tools: [...role.tools] }),
-      at: placeFor(crew, member, role),
-      team: { post: async (value) => deliveryText(await crew.mail.post(member.id, value)) },
+      at: placeFor(run, member, role),
+      team: { post: async (value) => deliveryText(await run.mail.post(member.id, value)) },
       limits: { maxSteps: memberSteps, timeoutMs: role.timeoutMs, ...(role.idleMs === null ? {} : { idleMs: role.idleMs }) },
-      signal: AbortSignal.any([crew.signal, own.signal]),
+      signal: AbortSignal.any([run.signal, own.signal]),
       onEvent: () => {},
     });
     if (why !== null) return { ...result, status: "killed", error: { kind: "killed", message: why } };
@@ -128,11 +128,11 @@ function placeFor({ record, paths: place, input, parts }: TeamRun, member: Membe
   };
 }
 
-async function endOf(crew: TeamRun, member: MemberRecord, { status, answer, error, spent }: AttemptResult): Promise<MemberResult> {
-  await crew.mail.drain(member.id);
-  const unmet = status === "ok" ? await unmetChecks(crew, member) : [];
+async function endOf(run: TeamRun, member: MemberRecord, { status, answer, error, spent }: AttemptResult): Promise<MemberResult> {
+  await run.mail.drain(member.id);
+  const unmet = status === "ok" ? await unmetChecks(run, member) : [];
   // It can have left files that git can't take: that is its own failure, not the team's.
-  const commit = await commitOf(crew, member).catch((problem: unknown) => {
+  const commit = await commitOf(run, member).catch((problem: unknown) => {
     unmet.push(`its work can't be committed: ${messageOf(problem)}`);
     return null;
   });
@@ -154,26 +154,26 @@ async function commitOf({ parts, repository, record }: TeamRun, { id, plan, phas
   return parts.workspaces.commit(repository, { directory, branch, from }, by);
 }
 
-async function unmetChecks(crew: TeamRun, member: MemberRecord): Promise<string[]> {
+async function unmetChecks(run: TeamRun, member: MemberRecord): Promise<string[]> {
   const unmet: string[] = [];
   const last = member.reports.findLast(({ report }) => report.type === "complete")?.report;
   if (last?.type === "complete" && last.result === "failure") unmet.push(`it says itself that it failed: ${oneLine(last.summary, 200)}`);
   for (const check of member.plan.validation) {
     if (check.kind === "file") {
-      if (findContextFile(check.path, [crew.paths.shared, member.workspace.directory]) === null)
+      if (findContextFile(check.path, [run.paths.shared, member.workspace.directory]) === null)
         unmet.push(`${check.path} is not there, or empty`);
       continue;
     }
-    const failed = await commandFails(crew, member, check.command);
+    const failed = await commandFails(run, member, check.command);
     if (failed !== null) unmet.push(failed);
   }
   return unmet;
 }
 
 /** It runs in the member's own session, so that whoever goes on there sees what it printed. */
-async function commandFails(crew: TeamRun, member: MemberRecord, command: string): Promise<string | null> {
-  const role = memberRole(crew, member.plan);
-  const checked = crew.context.delegate({
+async function commandFails(run: TeamRun, member: MemberRecord, command: string): Promise<string | null> {
+  const role = memberRole(run, member.plan);
+  const checked = run.context.delegate({
     task: command,
     command,
     call: `check ${member.id}`,
@@ -182,10 +182,10 @@ async function commandFails(crew: TeamRun, member: MemberRecord, command: string
     model: member.model,
     role: null,
     attachable: false,
-    sandbox: sandboxOf(crew, role),
-    at: placeFor(crew, member, role),
+    sandbox: sandboxOf(run, role),
+    at: placeFor(run, member, role),
     limits: { timeoutMs: 10 * 60_000 },
-    signal: crew.signal,
+    signal: run.signal,
     onEvent: () => {},
   });
   const result = await checked.catch((error: unknown) => ({ status: toTurnError(error).message, exitCode: null }));

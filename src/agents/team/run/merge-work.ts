@@ -5,9 +5,9 @@ import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import { recordTeamEvent, type TeamRun } from "./team-run.ts";
 
 export async function mergeWork(
-  crew: Pick<TeamRun, "parts" | "context" | "record" | "paths" | "repository" | "add" | "emit">,
+  run: Pick<TeamRun, "parts" | "context" | "record" | "paths" | "repository" | "add" | "emit">,
 ): Promise<TurnEnd> {
-  const { parts, context, record, repository } = crew;
+  const { parts, context, record, repository } = run;
   const work = joinedCommit(record);
   if (work === null || record.base === null || work === record.base) return problem("the team has made nothing that could be brought in");
   await context.keepFiles();
@@ -19,12 +19,12 @@ export async function mergeWork(
     );
   await parts.workspaces.merge(repository, plan);
   const { changes } = plan;
-  await recordTeamEvent(crew, { event: "work_merged", commit: work, changes }, `its work is in the project: ${changes.length} files`);
+  await recordTeamEvent(run, { event: "work_merged", commit: work, changes }, `its work is in the project: ${changes.length} files`);
   const text =
     changes.length === 0
       ? "The project has all of it already."
       : changes.map(({ path, kind, added, removed }) => `${kind} ${path} +${added} -${removed}`).join("\n");
-  await crew.add({ author: "agent", parts: [{ kind: "text", text }] });
+  await run.add({ author: "agent", parts: [{ kind: "text", text }] });
   return { status: "ok" };
 }
 

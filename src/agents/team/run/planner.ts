@@ -13,28 +13,28 @@ const doneBytes = 12_000;
 
 export type PlannerAnswer = PlannedPhases | { error: TurnError };
 
-export async function planNext(crew: TeamRun): Promise<PlannerAnswer> {
+export async function planNext(run: TeamRun): Promise<PlannerAnswer> {
   const session = Bun.randomUUIDv7();
-  const first = await ask(crew, session, planningTask(crew));
+  const first = await ask(run, session, planningTask(run));
   if ("error" in first) return first;
-  const wrong = problemsIn(crew, first);
+  const wrong = problemsIn(run, first);
   if (wrong.length === 0) return first as PlannedPhases;
   const second = await ask(
-    crew,
+    run,
     session,
     `Your plan can't be used:\n${bulleted(wrong)}\nAnswer with the whole plan again, corrected, as JSON only.`,
   );
   if ("error" in second) return second;
-  const still = problemsIn(crew, second);
+  const still = problemsIn(run, second);
   if (still.length === 0) return second as PlannedPhases;
   return { error: { kind: "broken", message: `the planner's plan can't be used: ${still.join("; ")}` } };
 }
 
 type Answered = PlannedPhases | { problems: string[] } | { error: TurnError };
 
-async function ask(crew: TeamRun, session: string, task: string): Promise<Answered> {
-  const { context, record } = crew;
-  const role = memberRole(crew, { role: "planner", description: null });
+async function ask(run: TeamRun, session: string, task: string): Promise<Answered> {
+  const { context, record } = run;
+  const role = memberRole(run, { role: "planner", description: null });
   const { agent, model } = record.wish.planner;
   const asked = context.delegate({
     task,
@@ -47,7 +47,7 @@ async function ask(crew: TeamRun, session: string, task: string): Promise<Answer
     attachable: false,
     sandbox: { readonly: true },
     limits: { timeoutMs: role.timeoutMs },
-    signal: crew.signal,
+    signal: run.signal,
     onEvent: () => {},
   });
   const result = await asked.catch((error: unknown) => ({ error: toTurnError(error), status: null }));

@@ -6,8 +6,8 @@ import { membersOf, type Report } from "../../../protocol/team/team.ts";
 import { recordTeamEvent, toMailMember, type TeamRun } from "./team-run.ts";
 import type { MailOptions } from "../mail/mail.ts";
 
-export function createMailOptions(crew: Omit<TeamRun, "mail">): MailOptions {
-  const { record, paths: place, context } = crew;
+export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
+  const { record, paths: place, context } = run;
   const memberOf = (id: string) => membersOf(record).find((member) => member.id === id);
   return {
     directory: place.root,
@@ -17,33 +17,34 @@ export function createMailOptions(crew: Omit<TeamRun, "mail">): MailOptions {
     onMessage: async (message) => {
       if (record.messages.some(({ id }) => id === message.id)) return;
       const text = `${message.from} to ${message.to.join(", ")}: ${message.subject}\n${message.body}`;
-      await recordTeamEvent(crew, { event: "message_sent", message }, text);
+      await recordTeamEvent(run, { event: "message_sent", message }, text);
     },
     onReport: async (agent, report, id) => {
       const member = memberOf(agent);
       if (member === undefined || [...member.reports, ...member.artifacts].some((known) => known.id === id)) return;
       if (report.type !== "artifact")
-        return recordTeamEvent(crew, { event: "agent_reported", agent, id, report }, `${agent}: ${reportText(report)}`);
+        return recordTeamEvent(run, { event: "agent_reported", agent, id, report }, `${agent}: ${reportText(report)}`);
       const { path, description } = report;
-      await recordTeamEvent(crew, { event: "artifact_created", agent, id, path, description }, `${agent} made ${path}: ${description}`);
+      await recordTeamEvent(run, { event: "artifact_created", agent, id, path, description }, `${agent} made ${path}: ${description}`);
     },
     onRefused: async (refused) => {
       if (record.refused.some(({ id }) => id === refused.id)) return;
       await recordTeamEvent(
-        crew,
+        run,
         { event: "message_refused", refused },
         `mail of ${refused.from} was refused (${refusedFilesText(refused)}): ${refused.reason}`,
       );
     },
     deliver: async (id, message) => {
       const session = memberOf(id)?.session;
-      const isTold = session !== undefined && (await context.sendMessage(session, { id: `${message.id} ${id}`, text: messageText(message) }));
+      const isTold =
+        session !== undefined && (await context.sendMessage(session, { id: `${message.id} ${id}`, text: messageText(message) }));
       return isTold ? "given" : "waits";
     },
-    warn: (message) => crew.emit({ type: "warning.raised", message }),
+    warn: (message) => run.emit({ type: "warning.raised", message }),
     onFault: (error) => {
-      crew.halt ??= { status: "broken", error: { kind: "broken", message: `the mail of the team failed: ${messageOf(error)}` } };
-      crew.stopAll();
+      run.halt ??= { status: "broken", error: { kind: "broken", message: `the mail of the team failed: ${messageOf(error)}` } };
+      run.stopAll();
     },
   };
 }

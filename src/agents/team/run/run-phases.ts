@@ -11,29 +11,29 @@ import { planNext } from "./planner.ts";
 
 const mostPhases = 50;
 
-export async function runPhases(crew: TeamRun): Promise<TurnEnd> {
-  const { record } = crew;
+export async function runPhases(run: TeamRun): Promise<TurnEnd> {
+  const { record } = run;
   for (;;) {
     const open = record.phases.findIndex(({ isOver }) => !isOver);
-    const at = open >= 0 ? open : await begin(crew);
+    const at = open >= 0 ? open : await begin(run);
     if (typeof at !== "number") return at;
     const told = record.end?.event === "session_failed" ? record.end.reason : null;
-    const { failed, conflicts, close } = await runPhase(crew, at);
-    if (crew.halt !== null) return stop(crew, crew.halt);
+    const { failed, conflicts, close } = await runPhase(run, at);
+    if (run.halt !== null) return stop(run, run.halt);
     const asking = failed.filter(({ ended }) => ended?.status === "needs-input");
     if (asking.length > 0)
       return giveUp(
-        crew,
+        run,
         failuresIn(asking),
         "needs-input",
         `skein asks shows what is asked; after the answers: skein team resume ${shortId(record.id)}`,
       );
     // A planner sees what went wrong and plans around it; without one there is nobody to decide.
     if (record.wish.phases !== null) {
-      if (failed.length > 0) return giveUp(crew, [failuresIn(failed), ...conflicts.map(conflictText)].join("; "));
+      if (failed.length > 0) return giveUp(run, [failuresIn(failed), ...conflicts.map(conflictText)].join("; "));
       const reason = conflicts.map(conflictText).join("; ");
       // Who was told of it and has it go on goes on without that work.
-      if (conflicts.length > 0 && reason !== told) return giveUp(crew, reason, "broken", keptText(crew, conflicts));
+      if (conflicts.length > 0 && reason !== told) return giveUp(run, reason, "broken", keptText(run, conflicts));
     }
     await close();
   }
@@ -53,69 +53,69 @@ function keptText({ record, repository }: TeamRun, conflicts: readonly Conflict[
 }
 
 /** The next phase is planned and recorded; its number, or how the team ends. */
-async function begin(crew: TeamRun): Promise<number | TurnEnd> {
-  const { record } = crew;
+async function begin(run: TeamRun): Promise<number | TurnEnd> {
+  const { record } = run;
   const at = record.phases.length;
-  const asked = takeAddedMembers(crew);
+  const asked = takeAddedMembers(run);
   if (asked !== null) {
-    await planned(crew, asked.plan, record.ahead, "someone asked for it", { isAsked: true });
+    await planned(run, asked.plan, record.ahead, "someone asked for it", { isAsked: true });
     asked.drop();
     return at;
   }
   if (record.wish.phases !== null) {
     const rest = record.wish.phases.slice(record.phases.filter(({ isAsked }) => !isAsked).length);
-    if (rest.length === 0) return finish(crew);
+    if (rest.length === 0) return finish(run);
     // All of them are known, and may be written to, from the beginning.
-    for (const plan of rest) await planned(crew, plan, [], "as it was asked for");
+    for (const plan of rest) await planned(run, plan, [], "as it was asked for");
     return at;
   }
-  if (at === mostPhases) return giveUp(crew, `${mostPhases} phases, and the planner sees no end`);
-  const next = await planNext(crew);
-  if (crew.context.signal.aborted) return stop(crew, cancelledEnd);
-  if ("error" in next) return giveUp(crew, next.error.message, next.error.kind);
+  if (at === mostPhases) return giveUp(run, `${mostPhases} phases, and the planner sees no end`);
+  const next = await planNext(run);
+  if (run.context.signal.aborted) return stop(run, cancelledEnd);
+  if ("error" in next) return giveUp(run, next.error.message, next.error.kind);
   const [plan, ...ahead] = next.phases;
-  if (next.isDone || plan === undefined) return finish(crew, next.reason);
-  return planned(crew, plan, ahead, next.reason);
+  if (next.isDone || plan === undefined) return finish(run, next.reason);
+  return planned(run, plan, ahead, next.reason);
 }
 
-async function planned(crew: TeamRun, plan: PhasePlan, ahead: PhasePlan[], reason: string, by: { isAsked?: true } = {}): Promise<number> {
-  const phase = crew.record.phases.length;
+async function planned(run: TeamRun, plan: PhasePlan, ahead: PhasePlan[], reason: string, by: { isAsked?: true } = {}): Promise<number> {
+  const phase = run.record.phases.length;
   const who = plan.members.map(({ key, role, agent }) => `${key} (${role}${agent === null ? "" : `, ${agent}`})`).join(", ");
-  await recordTeamEvent(crew, { event: "phase_planned", phase, plan, ahead, reason, ...by }, `phase ${phase + 1}, ${plan.name}: ${who}`);
-  await enrollMembers(crew, phase);
+  await recordTeamEvent(run, { event: "phase_planned", phase, plan, ahead, reason, ...by }, `phase ${phase + 1}, ${plan.name}: ${who}`);
+  await enrollMembers(run, phase);
   return phase;
 }
 
-async function finish(crew: TeamRun, reason = ""): Promise<TurnEnd> {
-  const { record } = crew;
+async function finish(run: TeamRun, reason = ""): Promise<TurnEnd> {
+  const { record } = run;
   const done = record.phases.flatMap(({ summary }) => (summary === null ? [] : [summary])).join("\n\n");
   const summary = [done, reason].filter((text) => text !== "").join("\n\n");
-  await recordTeamEvent(crew, { event: "session_completed", summary }, "the team has finished");
+  await recordTeamEvent(run, { event: "session_completed", summary }, "the team has finished");
   const hasWork = record.phases.some(({ commit }) => commit !== null && commit !== record.base);
   const merge = hasWork
     ? `\n\nIts work is not in the project yet: \`skein team merge ${shortId(record.id)}\` shows it and brings it there.`
     : "";
-  await crew.add({ author: "agent", parts: [{ kind: "text", text: `${summary}${merge}` }] });
+  await run.add({ author: "agent", parts: [{ kind: "text", text: `${summary}${merge}` }] });
   return { status: "ok" };
 }
 
 async function giveUp(
-  crew: TeamRun,
+  run: TeamRun,
   reason: string,
   status: TurnStatus = "broken",
-  hint = `skein team resume ${shortId(crew.record.id)} tries again what failed`,
+  hint = `skein team resume ${shortId(run.record.id)} tries again what failed`,
 ): Promise<TurnEnd> {
-  await recordTeamEvent(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
+  await recordTeamEvent(run, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
   return {
     status,
     error: { kind: status, message: reason, hint },
   };
 }
 
-async function stop(crew: TeamRun, end: TurnEnd): Promise<TurnEnd> {
+async function stop(run: TeamRun, end: TurnEnd): Promise<TurnEnd> {
   const reason = end.error?.message ?? end.status;
-  await recordTeamEvent(crew, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
-  const error = end.error === undefined ? {} : { error: { ...end.error, hint: resumeHint(crew) } };
+  await recordTeamEvent(run, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
+  const error = end.error === undefined ? {} : { error: { ...end.error, hint: resumeHint(run) } };
   return { ...end, answer: "", ...error };
 }
 

@@ -46,14 +46,14 @@ export type TeamRun = {
 export const cancelledEnd: TurnEnd = { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
 
 export async function recordTeamEvent(
-  crew: Pick<TeamRun, "add" | "emit" | "record" | "paths">,
+  run: Pick<TeamRun, "add" | "emit" | "record" | "paths">,
   happened: TeamEvent,
   text: string,
 ): Promise<void> {
-  await crew.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
-  applyTeamEvent(crew.record, happened);
-  logEvent(crew.paths, crew.record.id, happened);
-  if (onRoster.has(happened.event)) tryWriteRoster(crew);
+  await run.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
+  applyTeamEvent(run.record, happened);
+  logEvent(run.paths, run.record.id, happened);
+  if (onRoster.has(happened.event)) tryWriteRoster(run);
 }
 
 /** What changes who is in the team, and how each stands. */

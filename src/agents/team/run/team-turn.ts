@@ -30,11 +30,11 @@ export function checkTeamRequest({ objective, phases, limits }: TeamRequest, kno
 
 type Add = (node: NewNode) => Promise<Node>;
 
-export async function* takeTeamTurn(parts: TeamDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+export async function* takeTeamTurn(deps: TeamDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   const feed = createFeed<AgentEvent>();
   const add: Add = (node) => new Promise((resolve) => feed.push({ type: "node", node, recorded: resolve }));
   const pass: TeamRun["emit"] = (event) => feed.push({ type: "passing", event });
-  void work(parts, input, context, { add, emit: pass })
+  void work(deps, input, context, { add, emit: pass })
     .catch((error: unknown): TurnEnd => ({ status: "broken", error: { kind: "broken", message: messageOf(error) } }))
     .then((end) => feed.push({ type: "end", end }))
     .finally(() => feed.end());
@@ -43,13 +43,13 @@ export async function* takeTeamTurn(parts: TeamDeps, input: TurnInput, context: 
 
 type TeamOutput = Pick<TeamRun, "emit"> & { add: Add };
 
-async function work(parts: TeamDeps, input: TurnInput, context: TurnContext, out: TeamOutput): Promise<TurnEnd> {
+async function work(deps: TeamDeps, input: TurnInput, context: TurnContext, out: TeamOutput): Promise<TurnEnd> {
   const place = teamPaths(input.project, input.session);
   const found = readTeam(input.path);
-  const record = found === null ? await begin(parts, input, out, place) : continueTeam(found, parts, input, out, place);
+  const record = found === null ? await begin(deps, input, out, place) : continueTeam(found, deps, input, out, place);
   const unmark = markLeader(place);
   try {
-    return await runOpenedTeam(parts, input, context, { ...out, record, paths: place });
+    return await runOpenedTeam(deps, input, context, { ...out, record, paths: place });
   } finally {
     unmark();
   }
@@ -57,17 +57,17 @@ async function work(parts: TeamDeps, input: TurnInput, context: TurnContext, out
 
 type Opened = TeamOutput & Pick<TeamRun, "record" | "paths">;
 
-async function runOpenedTeam(parts: TeamDeps, input: TurnInput, context: TurnContext, opened: Opened): Promise<TurnEnd> {
+async function runOpenedTeam(deps: TeamDeps, input: TurnInput, context: TurnContext, opened: Opened): Promise<TurnEnd> {
   const { record, paths: place } = opened;
   const repository = teamRepository(place, input.project);
-  if (input.team?.work === "merge") return mergeWork({ ...opened, parts, context, repository });
+  if (input.team?.work === "merge") return mergeWork({ ...opened, parts: deps, context, repository });
   if (record.end?.event === "session_completed" && !hasAddedMembers(place)) return { status: "ok", answer: record.end.summary };
-  const roles = await parts.roles(input.project);
+  const roles = await deps.roles(input.project);
   checkTeamRequest(record.wish, roles);
   const { maxMemoryMb } = record.wish.limits;
   const stopper = new AbortController();
   const crew: Omit<TeamRun, "mail"> = {
-    parts,
+    parts: deps,
     roles,
     input,
     context,
@@ -93,12 +93,12 @@ async function runOpenedTeam(parts: TeamDeps, input: TurnInput, context: TurnCon
   }
 }
 
-async function begin(parts: TeamDeps, input: TurnInput, { add, emit: pass }: TeamOutput, place: TeamPaths): Promise<TeamRecord> {
+async function begin(deps: TeamDeps, input: TurnInput, { add, emit: pass }: TeamOutput, place: TeamPaths): Promise<TeamRecord> {
   if (input.team?.work !== "run")
     throw new Fault("usage", "there is no team in this session to go on with", { hint: 'skein team run "objective"' });
   const { wish } = input.team;
-  createTeamDirectory(place, parts.selfCommand);
-  const base = await parts.workspaces.base(teamRepository(place, input.project));
+  createTeamDirectory(place, deps.selfCommand);
+  const base = await deps.workspaces.base(teamRepository(place, input.project));
   await add({ author: "user", parts: [{ kind: "text", text: wish.objective }] });
   const created = { event: "session_created", directory: place.root, base, wish } as const;
   const record = newTeamRecord(input.session, created);
@@ -107,12 +107,18 @@ async function begin(parts: TeamDeps, input: TurnInput, { add, emit: pass }: Tea
 }
 
 /** The record of one that has begun, with its place as it has to be, whatever an interruption left. */
-function continueTeam(record: TeamRecord, { selfCommand: self }: TeamDeps, input: TurnInput, { emit: pass }: TeamOutput, place: TeamPaths): TeamRecord {
+function continueTeam(
+  record: TeamRecord,
+  { selfCommand: self }: TeamDeps,
+  input: TurnInput,
+  { emit: pass }: TeamOutput,
+  paths: TeamPaths,
+): TeamRecord {
   checkSame(record, input);
-  if (!existsSync(place.root))
-    throw new Fault("usage", `the directory of this team was cleaned away: ${place.root}`, { hint: "begin another: skein team run" });
-  createTeamDirectory(place, self);
-  repairLog(place, record.id, input.path, (message) => pass({ type: "warning.raised", message }));
+  if (!existsSync(paths.root))
+    throw new Fault("usage", `the directory of this team was cleaned away: ${paths.root}`, { hint: "begin another: skein team run" });
+  createTeamDirectory(paths, self);
+  repairLog(paths, record.id, input.path, (message) => pass({ type: "warning.raised", message }));
   return record;
 }
 

@@ -23,19 +23,19 @@ Examples:
   run: runAnswer,
 };
 
-async function runAnswer(args: Args, door: CommandContext): Promise<number> {
+async function runAnswer(args: Args, ctx: CommandContext): Promise<number> {
   const [ask = "", text = ""] = args.positionals;
-  const api = await door.api();
+  const api = await ctx.api();
   const waiting = await waitingSessions(api, 1);
   const answered = await api.ask.answer({ ask, text });
   const isWaiting = waiting.has(answered.session);
   if (args.flags["json"]) {
-    door.out.write(jsonText({ ...askRecord(answered), waiting: isWaiting }));
+    ctx.out.write(jsonText({ ...askRecord(answered), waiting: isWaiting }));
     return 0;
   }
   const others = (await api.ask.list({ session: answered.session })).length;
-  door.out.write(`answered: ${stripControls(answered.answer ?? "")}\n`);
-  door.err.write(`${goingOn(answered, { isWaiting, others })}\n`);
+  ctx.out.write(`answered: ${stripControls(answered.answer ?? "")}\n`);
+  ctx.err.write(`${goingOn(answered, { isWaiting, others })}\n`);
   return 0;
 }
 

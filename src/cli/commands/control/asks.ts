@@ -21,18 +21,18 @@ itself; one that has ended goes on with \`skein run --resume <session>\`.`,
   run: runAsks,
 };
 
-async function runAsks(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
+async function runAsks(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
   const open = await api.ask.list({ session: null });
   const waiting = await waitingSessions(api, open.length);
   if (args.flags["json"]) {
-    door.out.write(jsonText(open.map((ask) => ({ ...askRecord(ask), waiting: waiting.has(ask.session) }))));
+    ctx.out.write(jsonText(open.map((ask) => ({ ...askRecord(ask), waiting: waiting.has(ask.session) }))));
     return 0;
   }
-  if (open.length === 0) door.out.write("no question waits for an answer\n");
+  if (open.length === 0) ctx.out.write("no question waits for an answer\n");
   for (const ask of open) {
-    const session = await api.session.find({ wanted: ask.session, directory: door.cwd });
-    door.out.write(askText(ask, session, { isWaiting: waiting.has(ask.session), door }));
+    const session = await api.session.find({ wanted: ask.session, directory: ctx.cwd });
+    ctx.out.write(askText(ask, session, { isWaiting: waiting.has(ask.session), door: ctx }));
   }
   return 0;
 }

@@ -23,13 +23,13 @@ code 0 also when nothing ran.`,
 
 const silentMs = 1000;
 
-async function runKill(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const session = await findSession(api, door, args.positionals[0]);
+async function runKill(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const session = await findSession(api, ctx, args.positionals[0]);
   const label = stripControls(session.name ?? shortId(session.id));
-  const sign = setTimeout(() => door.err.write(`${styleOf(door.err).dim(`waiting for ${label} to stop`)}\n`), silentMs);
+  const sign = setTimeout(() => ctx.err.write(`${styleOf(ctx.err).dim(`waiting for ${label} to stop`)}\n`), silentMs);
   const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true }).finally(() => clearTimeout(sign));
-  door.out.write(args.flags["json"] ? jsonText(report) : `${told(label, report)}\n`);
+  ctx.out.write(args.flags["json"] ? jsonText(report) : `${told(label, report)}\n`);
   return 0;
 }
 

@@ -27,12 +27,12 @@ any other. Exit code 0 also when nothing ran.`,
   },
 };
 
-export async function sessionFromArgs(api: Api, args: Args, door: CommandContext): Promise<{ id: string; label: string }> {
-  const session = await findSession(api, door, args.positionals[0]);
+export async function sessionFromArgs(api: Api, args: Args, ctx: CommandContext): Promise<{ id: string; label: string }> {
+  const session = await findSession(api, ctx, args.positionals[0]);
   return { id: session.id, label: stripControls(session.name ?? shortId(session.id)) };
 }
 
-export function printReport(args: Args, door: CommandContext, report: PauseReport, text: string): number {
-  door.out.write(args.flags["json"] ? jsonText(report) : `${text}\n`);
+export function printReport(args: Args, ctx: CommandContext, report: PauseReport, text: string): number {
+  ctx.out.write(args.flags["json"] ? jsonText(report) : `${text}\n`);
   return 0;
 }

@@ -26,25 +26,25 @@ Tokens are those that --max-tokens counts. A narrow terminal shows fewer columns
 
 const dayMs = 86_400_000;
 
-async function runPs(args: Args, door: CommandContext): Promise<number> {
+async function runPs(args: Args, ctx: CommandContext): Promise<number> {
   const all = args.flags["all"] === true;
-  const api = await door.api();
+  const api = await ctx.api();
   const rows = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
   if (args.flags["json"]) {
-    door.out.write(jsonText(rows.map(turnInfoRecord)));
+    ctx.out.write(jsonText(rows.map(turnInfoRecord)));
     return 0;
   }
   if (rows.length === 0) {
-    door.out.write(all ? "nothing runs, and nothing ran in the last 24 hours\n" : "nothing runs (--all shows what has ended)\n");
+    ctx.out.write(all ? "nothing runs, and nothing ran in the last 24 hours\n" : "nothing runs (--all shows what has ended)\n");
     return 0;
   }
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   const table = indentUnderParents(rows).map(({ row, depth }) =>
-    columns.map((column) => column.cell(row, { depth, style, home: door.home })),
+    columns.map((column) => column.cell(row, { depth, style, home: ctx.home })),
   );
-  const shown = fitting(table, door.out.columns);
+  const shown = fitting(table, ctx.out.columns);
   const cells = table.map((line) => shown.map((at) => line[at] as string));
-  door.out.write(tableText(cells, { columns: shown.map((at) => columns[at]!), width: door.out.columns, paintTitle: style.dim }));
+  ctx.out.write(tableText(cells, { columns: shown.map((at) => columns[at]!), width: ctx.out.columns, paintTitle: style.dim }));
   return 0;
 }
 

@@ -38,23 +38,23 @@ is the turn's. Without a terminal attach only watches. Any number can be attache
 
 const historyParts = 100;
 
-async function runAttach(args: Args, door: CommandContext): Promise<number> {
+async function runAttach(args: Args, ctx: CommandContext): Promise<number> {
   const isJson = args.flags["json"] === true;
   if (args.flags["tui"] === true) {
     if (isJson) throw new Fault("usage", "--tui and --json exclude each other");
-    return (await import("../tui/tui.ts")).showInTui(door, args.positionals[0]);
+    return (await import("../tui/tui.ts")).showInTui(ctx, args.positionals[0]);
   }
-  const api = await door.api();
-  const session = await findSession(api, door, args.positionals[0]);
+  const api = await ctx.api();
+  const session = await findSession(api, ctx, args.positionals[0]);
   const history = await readHistory(api, session.id, isJson ? null : historyParts);
   const left = Promise.withResolvers<"SIGINT" | "SIGTERM">();
-  door.onStop(left.resolve);
+  ctx.onStop(left.resolve);
   const seen = newSeen();
-  const isTyped = !isJson && door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
-  const typed = isTyped ? await typedTo(api, session, door, seen, () => left.resolve("SIGINT")) : null;
-  const screen = typed?.screen ?? door.out;
+  const isTyped = !isJson && ctx.stdin.isTty && ctx.out.isTty && ctx.env["TERM"] !== "dumb";
+  const typed = isTyped ? await typedTo(api, session, ctx, seen, () => left.resolve("SIGINT")) : null;
+  const screen = typed?.screen ?? ctx.out;
   const show = isJson
-    ? (event: Event) => printRecord(door, eventRecord(event))
+    ? (event: Event) => printRecord(ctx, eventRecord(event))
     : sessionPrinter(screen, { stream: screen.isTty, answers: isTyped ? "typed" : "elsewhere" });
   const take = (event: Event): void => {
     applyEvent(seen, event);
@@ -66,7 +66,7 @@ async function runAttach(args: Args, door: CommandContext): Promise<number> {
     seen.status = null;
     const how = await followed(api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" }), take, left.promise);
     typed?.close();
-    return how === "ended" ? ending(seen, session, door) : leaving(how, session, door);
+    return how === "ended" ? ending(seen, session, ctx) : leaving(how, session, ctx);
   } finally {
     typed?.close();
   }
@@ -88,15 +88,15 @@ function applyEvent(seen: WatchState, event: Event): void {
   seen.status = event.turn.status;
 }
 
-function typedTo(api: Api, session: Session, door: CommandContext, seen: WatchState, leave: () => void): Promise<TypedLines> {
-  const opened: Promise<TypedLines> = TypedLines.open(door, {
-    label: styleOf(door.out).bold("> "),
+function typedTo(api: Api, session: Session, ctx: CommandContext, seen: WatchState, leave: () => void): Promise<TypedLines> {
+  const opened: Promise<TypedLines> = TypedLines.open(ctx, {
+    label: styleOf(ctx.out).bold("> "),
     onLeave: leave,
     onLine: (text) => {
       const write = (shown: string): void => void opened.then((typed) => typed.screen.write(shown));
       handleTypedLine({ api, session: session.id, ask: seen.asks[0] ?? null, leave }, text).then(
-        (told) => told !== null && write(`${styleOf(door.out).dim(`  ${told}`)}\n`),
-        (error: unknown) => printFault(error, { env: door.env, write }),
+        (told) => told !== null && write(`${styleOf(ctx.out).dim(`  ${told}`)}\n`),
+        (error: unknown) => printFault(error, { env: ctx.env, write }),
       );
     },
   });
@@ -117,20 +117,20 @@ async function followed(
   }
 }
 
-function leaving(how: "SIGINT" | "SIGTERM", session: Session, door: CommandContext): number {
+function leaving(how: "SIGINT" | "SIGTERM", session: Session, ctx: CommandContext): number {
   const name = nameOf(session);
-  door.err.write(`left ${name}; it runs on\n  skein attach ${name}   joins it again\n  skein kill ${name}     stops it\n`);
+  ctx.err.write(`left ${name}; it runs on\n  skein attach ${name}   joins it again\n  skein kill ${name}     stops it\n`);
   return how === "SIGINT" ? 0 : 143;
 }
 
-function ending({ openTurn, status }: WatchState, session: Session, door: CommandContext): number {
+function ending({ openTurn, status }: WatchState, session: Session, ctx: CommandContext): number {
   const name = nameOf(session);
   if (openTurn !== null) {
-    door.err.write(`the process that ran ${name} is gone; skein run --resume ${name} goes on\n`);
+    ctx.err.write(`the process that ran ${name} is gone; skein run --resume ${name} goes on\n`);
     return exitCodes.killed;
   }
   if (status !== null) return exitCodes[status];
-  door.err.write(`nothing runs in ${name}; skein run --resume ${name} "message" goes on\n`);
+  ctx.err.write(`nothing runs in ${name}; skein run --resume ${name} "message" goes on\n`);
   return 0;
 }
 

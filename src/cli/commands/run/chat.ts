@@ -51,21 +51,21 @@ Without a terminal each line of stdin is a message or a slash command, and the e
   run: runChat,
 };
 
-async function runChat(args: Args, door: CommandContext): Promise<number> {
-  const flags = readFlags(args, door);
+async function runChat(args: Args, ctx: CommandContext): Promise<number> {
+  const flags = readFlags(args, ctx);
   const [wanted] = args.positionals;
   if (wanted !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
   if (wanted !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
-  return openChat(flags, door, wanted);
+  return openChat(flags, ctx, wanted);
 }
 
-export async function openChat(flags: ReturnType<typeof readFlags>, door: CommandContext, wanted: string | undefined): Promise<number> {
+export async function openChat(flags: ReturnType<typeof readFlags>, ctx: CommandContext, wanted: string | undefined): Promise<number> {
   const ephemeral = flags.on("ephemeral");
-  const api = await door.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
-  const isSpoken = usesScreenReader(flags, await api.config.values(), door);
-  const isWatched = !isSpoken && door.stdin.isTty && door.out.isTty && door.env["TERM"] !== "dumb";
+  const api = await ctx.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
+  const isSpoken = usesScreenReader(flags, await api.config.values(), ctx);
+  const isWatched = !isSpoken && ctx.stdin.isTty && ctx.out.isTty && ctx.env["TERM"] !== "dumb";
   const asks: TurnStartParams["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
-  const turn = { ...buildTurn(flags, await api.config.values(), door), asks };
+  const turn = { ...buildTurn(flags, await api.config.values(), ctx), asks };
   const role = await loadRole(api, flags);
   const open = openingOf(buildSessionOpen(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), wanted);
   const isNew = open.find.by === "new";
@@ -74,14 +74,25 @@ export async function openChat(flags: ReturnType<typeof readFlags>, door: Comman
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
   const session = open.find.by === "new" ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
-  const repl: Repl = { api, door, directory: flags.directory, turn, session, open, listing: [], announced: false, isWatched, isSpoken };
+  const repl: Repl = {
+    api,
+    door: ctx,
+    directory: flags.directory,
+    turn,
+    session,
+    open,
+    listing: [],
+    announced: false,
+    isWatched,
+    isSpoken,
+  };
   await greet(repl);
-  const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, door.project));
+  const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, ctx.project));
   const input: Input = isWatched
-    ? await TerminalInput.open(door, { history, complete: (line) => completeEntry(repl, line) })
+    ? await TerminalInput.open(ctx, { history, complete: (line) => completeEntry(repl, line) })
     : isSpoken
-      ? lineInput(door)
-      : pipedInput(door);
+      ? lineInput(ctx)
+      : pipedInput(ctx);
   try {
     return await runRepl(repl, input, history.add);
   } finally {

@@ -26,17 +26,17 @@ export const demo: Command = {
   run: runDemo,
 };
 
-async function runDemo(args: Args, door: CommandContext): Promise<number> {
+async function runDemo(args: Args, ctx: CommandContext): Promise<number> {
   const root = mkdtempSync(join(tmpdir(), "skein-demo-"));
   const project = join(root, "project");
   mkdirSync(join(project, ".skein"), { recursive: true });
   const script = join(root, "script.json");
   writeFileSync(script, JSON.stringify(demoScript));
-  const api = await door.api({ cwd: project, env: { ...door.env, SKEIN_HOME: join(root, "home") } });
+  const api = await ctx.api({ cwd: project, env: { ...ctx.env, SKEIN_HOME: join(root, "home") } });
   try {
     const isJson = args.flags["json"] === true;
-    const say = (text: string) => (isJson ? undefined : door.err.write(text));
-    const style = styleOf(door.err);
+    const say = (text: string) => (isJson ? undefined : ctx.err.write(text));
+    const style = styleOf(ctx.err);
     say(`${style.bold("skein demo")}: the model is a script; the loop, the tools, the files and the tree are real.\n\n`);
     say(`${style.bold("$ skein run")} "${demoTask}"\n`);
     const model = `replay/${script}`;
@@ -51,8 +51,8 @@ async function runDemo(args: Args, door: CommandContext): Promise<number> {
       parentSession: null,
       transcriptDir: null,
     });
-    const printer = await printerFor(isJson ? "json" : "text", door, { stream: true, tools: [] });
-    door.onStop(() => void api.turn.cancel({ session: session.id }));
+    const printer = await printerFor(isJson ? "json" : "text", ctx, { stream: true, tools: [] });
+    ctx.onStop(() => void api.turn.cancel({ session: session.id }));
     const result = await followTurn(api.turn.start({ ...demoTurn(session.id), prompt: demoTask, model }), printer);
     if (result.status === "cancelled") return exitCodes.cancelled;
     const view = await api.session.tree({ session: session.id });
@@ -61,7 +61,7 @@ async function runDemo(args: Args, door: CommandContext): Promise<number> {
     if (isJson) return 0;
     say(`\n${style.bold("The file it left")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
     say(
-      `${style.bold("The tree it left")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...door.err, columns: door.err.columns - 2 }))}\n\n`,
+      `${style.bold("The tree it left")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...ctx.err, columns: ctx.err.columns - 2 }))}\n\n`,
     );
     say(nextSteps(style, args.flags["keep"] === true ? root : null));
     return 0;

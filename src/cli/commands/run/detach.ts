@@ -20,16 +20,16 @@ export async function connectHubFor(
 }
 
 /** From the moment it is recorded it is the hub's; what stops it before that is told here. */
-export async function detachTurn(events: AsyncIterable<Event>, api: Api, door: CommandContext, format: OutputFormat): Promise<number> {
+export async function detachTurn(events: AsyncIterable<Event>, api: Api, ctx: CommandContext, format: OutputFormat): Promise<number> {
   try {
     for await (const event of events) {
-      printWarning(door, event);
+      printWarning(ctx, event);
       if (event.type !== "turn.started") continue;
       const hub = await api.health.check();
-      if (format === "json") door.out.write(jsonText(detachedRecord(event.turn, hub)));
+      if (format === "json") ctx.out.write(jsonText(detachedRecord(event.turn, hub)));
       else {
-        door.out.write(`${event.sessionId}\n`);
-        door.err.write(styleOf(door.err).dim(waysBack(stripControls(event.session.name ?? shortId(event.sessionId)), hub.pid)));
+        ctx.out.write(`${event.sessionId}\n`);
+        ctx.err.write(styleOf(ctx.err).dim(waysBack(stripControls(event.session.name ?? shortId(event.sessionId)), hub.pid)));
       }
       return 0;
     }

@@ -22,28 +22,28 @@ export const exec: Command = {
   run: runExec,
 };
 
-async function runExec(args: Args, door: CommandContext): Promise<number> {
+async function runExec(args: Args, ctx: CommandContext): Promise<number> {
   const timeout = args.flags["timeout"];
   const timeoutMs = typeof timeout === "string" ? parseDuration(timeout) : null;
   if (timeout !== undefined && timeoutMs === null)
     throw new Fault("usage", `--timeout takes seconds or 90s, 10m, 2h, not "${String(timeout)}"`);
-  const wish = readPolicyFlags(args, door);
-  const api = await door.api();
-  const session = await findSession(api, door, args.positionals[0]);
+  const wish = readPolicyFlags(args, ctx);
+  const api = await ctx.api();
+  const session = await findSession(api, ctx, args.positionals[0]);
   const policy = resolvePolicy(wish, await api.config.values(), "minimal");
   const start = { ...commandTurn(session.id, args.positionals[1] as string, policy), timeoutMs };
-  door.onStop(() => void api.turn.cancel({ session: session.id }));
+  ctx.onStop(() => void api.turn.cancel({ session: session.id }));
   let added: Node | null = null;
   let status: keyof typeof exitCodes = "broken";
   for await (const event of api.turn.start(start)) {
-    if (event.type === "tool.output" && !args.flags["json"]) door.out.write(event.text);
-    if (event.type === "tool.denied") door.err.write(`${styleOf(door.err).dim(`skein: ${stripControls(event.text)}`)}\n`);
+    if (event.type === "tool.output" && !args.flags["json"]) ctx.out.write(event.text);
+    if (event.type === "tool.denied") ctx.err.write(`${styleOf(ctx.err).dim(`skein: ${stripControls(event.text)}`)}\n`);
     if (event.type === "node.added") added = event.node;
-    printWarning(door, event);
+    printWarning(ctx, event);
     if (event.type === "turn.ended") status = event.turn.status ?? "broken";
-    if (event.type === "turn.ended" && event.turn.error !== null) door.err.write(`skein: ${event.turn.error.message}\n`);
+    if (event.type === "turn.ended" && event.turn.error !== null) ctx.err.write(`skein: ${event.turn.error.message}\n`);
   }
-  if (args.flags["json"] && added !== null) door.out.write(jsonText(nodeRecord(added)));
+  if (args.flags["json"] && added !== null) ctx.out.write(jsonText(nodeRecord(added)));
   return status === "ok" ? exitCodeOf(added) : exitCodes[status];
 }
 

@@ -24,16 +24,16 @@ session rests, and Ctrl-C ends the watching, not the turn.`,
   run: runLogs,
 };
 
-async function runLogs(args: Args, door: CommandContext): Promise<number> {
+async function runLogs(args: Args, ctx: CommandContext): Promise<number> {
   const limit = countFlag(args, "limit", 100);
-  const api = await door.api();
-  const session = await findSession(api, door, args.positionals[0]);
+  const api = await ctx.api();
+  const session = await findSession(api, ctx, args.positionals[0]);
   const history = await readHistory(api, session.id, limit);
   const isJson = args.flags["json"] === true;
   const show: (event: Event) => void = isJson
-    ? (event) => printRecord(door, eventRecord(event))
-    : sessionPrinter(door.out, { stream: door.out.isTty, answers: "elsewhere" });
-  if (history.left > 0) door.err.write(`${styleOf(door.err).dim(`${history.left} earlier events: --limit shows more`)}\n`);
+    ? (event) => printRecord(ctx, eventRecord(event))
+    : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
+  if (history.left > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.left} earlier events: --limit shows more`)}\n`);
   for (const event of history.events) show(event);
   if (args.flags["follow"] !== true) return 0;
   for await (const event of api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })) show(event);

@@ -25,15 +25,15 @@ export type PolicyFlagValues = {
 };
 
 /** Every value checked; paths are absolute and exist. */
-export function readPolicyFlags(args: Args, door: Pick<CommandContext, "cwd" | "home">): PolicyFlagValues {
+export function readPolicyFlags(args: Args, ctx: Pick<CommandContext, "cwd" | "home">): PolicyFlagValues {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const list = (name: string) => (Array.isArray(args.flags[name]) ? args.flags[name] : []);
   return {
     name: text("policy") as PolicyName | null,
     sandbox: text("sandbox") as SandboxMode | null,
     net: text("net") as Policy["net"] | null,
-    allowWrite: list("allow-write").map((path) => existing("allow-write", path, door)),
-    addDirs: list("add-dir").map((path) => directory("add-dir", path, door)),
+    allowWrite: list("allow-write").map((path) => existing("allow-write", path, ctx)),
+    addDirs: list("add-dir").map((path) => directory("add-dir", path, ctx)),
   };
 }
 
@@ -70,8 +70,8 @@ function existing(flag: string, path: string, { cwd, home }: Pick<CommandContext
   }
 }
 
-function directory(flag: string, path: string, door: Pick<CommandContext, "cwd" | "home">): string {
-  const found = existing(flag, path, door);
+function directory(flag: string, path: string, ctx: Pick<CommandContext, "cwd" | "home">): string {
+  const found = existing(flag, path, ctx);
   if (!statSync(found).isDirectory()) throw new Fault("usage", `--${flag}: ${found} is no directory`);
   return found;
 }

@@ -38,13 +38,13 @@ Examples:
   run: runTask,
 };
 
-async function runTask(args: Args, door: CommandContext): Promise<number> {
-  const flags = readFlags(args, door);
-  const task = await readTask(args, door, flags);
+async function runTask(args: Args, ctx: CommandContext): Promise<number> {
+  const flags = readFlags(args, ctx);
+  const task = await readTask(args, ctx, flags);
   const wish = { ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory };
-  const here = await door.api(wish);
+  const here = await ctx.api(wish);
   const settings = await here.config.values();
-  const turn = buildTurn(flags, settings, door);
+  const turn = buildTurn(flags, settings, ctx);
   const role = await loadRole(here, flags);
   const played = role === null ? turn : narrowTurn(turn, role, turn.role?.keep ?? []);
   if (flags.plan !== null && played.policy.name === "plan")
@@ -54,16 +54,16 @@ async function runTask(args: Args, door: CommandContext): Promise<number> {
   // Only the session knows who it is that they would go to.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
   await here.turn.check({ ...turn, agentArgs, agent: wanted.agent, isNew, directory: flags.directory });
-  const api = flags.on("detach") ? await connectHubFor(door, wish) : here;
+  const api = flags.on("detach") ? await connectHubFor(ctx, wish) : here;
   const session = await forked(api, flags, () => api.session.open(wanted));
-  if (flags.on("detach")) return detachTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, door, flags.format);
-  const printer = await printerFor(flags.format, door, {
+  if (flags.on("detach")) return detachTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, ctx, flags.format);
+  const printer = await printerFor(flags.format, ctx, {
     stream: !flags.on("no-stream"),
     tools: toolNames({ ...played, canAsk: turn.asks.how !== "none" }),
   });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
   let stopped: "SIGINT" | "SIGTERM" | null = null;
-  door.onStop((signal) => {
+  ctx.onStop((signal) => {
     stopped = signal;
     void api.turn.cancel({ session: session.id });
   });
@@ -90,11 +90,11 @@ function isForking(flags: Flags): boolean {
 type Flags = ReturnType<typeof readFlags>;
 
 /** Every value checked; nothing is built or opened yet. */
-export function readFlags(args: Args, door: CommandContext) {
+export function readFlags(args: Args, ctx: CommandContext) {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const on = (name: string) => args.flags[name] === true;
   const all = (name: string) => (args.flags[name] as string[] | undefined) ?? [];
-  const { cwd, home } = door;
+  const { cwd, home } = ctx;
   const path = (name: string) => mapped(text(name), (value) => absolutePath(value, { cwd, home }));
   const directory = path("cd") ?? cwd;
   if (!statOrNull(directory)?.isDirectory()) throw new Fault("usage", `--cd: no directory ${directory}`);
@@ -125,7 +125,7 @@ export function readFlags(args: Args, door: CommandContext) {
     timeoutMs: mapped(text("timeout"), (value) => duration("timeout", value)),
     sessionId: mapped(text("session-id"), (value) => uuid("session-id", value)),
     tools: mapped(text("tools"), toolList),
-    policy: readPolicyFlags(args, door),
+    policy: readPolicyFlags(args, ctx),
     plan: mapped(path("plan"), readPlan),
     schema: mapped(path("json-schema"), readSchema),
     images: all("image").map((value) => readImage(absolutePath(value, { cwd, home }), "--image: ")),
@@ -134,12 +134,12 @@ export function readFlags(args: Args, door: CommandContext) {
   };
 }
 
-async function readTask(args: Args, door: CommandContext, flags: Flags): Promise<string | null> {
+async function readTask(args: Args, ctx: CommandContext, flags: Flags): Promise<string | null> {
   const given = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null)
     throw new Fault("usage", "the task was given twice: as an argument and with --task");
   const wait = given === "-" || (given === null && flags.text("resume") === null && flags.plan === null);
-  const piped = given === "-" || !door.stdin.isTty ? await door.stdin.text({ wait }) : "";
+  const piped = given === "-" || !ctx.stdin.isTty ? await ctx.stdin.text({ wait }) : "";
   const task = given === "-" ? piped : joined(given ?? "", piped);
   if (task.trim() !== "") return task;
   if (flags.text("resume") !== null && given === null && !flags.on("fresh")) return null;
@@ -152,9 +152,9 @@ function joined(task: string, piped: string): string {
   return task === "" ? piped : `${task}\n\nInput:\n${piped}`;
 }
 
-export function buildTurn(flags: Flags, settings: Settings, door: CommandContext): Omit<TurnStartParams, "session" | "prompt"> {
+export function buildTurn(flags: Flags, settings: Settings, ctx: CommandContext): Omit<TurnStartParams, "session" | "prompt"> {
   const isDetached = flags.on("detach");
-  const headless = isDetached || !(door.stdin.isTty && door.out.isTty);
+  const headless = isDetached || !(ctx.stdin.isTty && ctx.out.isTty);
   const toolLevel = (flags.text("tool-level") as ToolLevel | null) ?? settings.toolLevel;
   return {
     images: flags.images,

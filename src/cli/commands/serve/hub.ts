@@ -33,56 +33,55 @@ included, for programs that bring none. \`run --detach\` starts one without any.
   run: runHubCommand,
 };
 
-async function runHubCommand(args: Args, door: CommandContext): Promise<number> {
+async function runHubCommand(args: Args, ctx: CommandContext): Promise<number> {
   const verb = args.positionals[0] as "start" | "stop" | "status";
   const misplaced = Object.entries(flagOf).find(([flag, own]) => args.flags[flag] !== undefined && own !== verb);
   if (misplaced) throw new Fault("usage", `--${misplaced[0]} goes with hub ${misplaced[1]}`, { hint: usageLine(hub) });
-  return { start, stop, status }[verb](args, door);
+  return { start, stop, status }[verb](args, ctx);
 }
 
 const flagOf = { port: "start", foreground: "start", wait: "stop" } as const;
 
-async function start(args: Args, door: CommandContext): Promise<number> {
-  refuseNesting(door.enclosingSession());
+async function start(args: Args, ctx: CommandContext): Promise<number> {
+  refuseNesting(ctx.enclosingSession());
   const port = portIn(args.flags["port"]);
-  const running = args.flags["foreground"] ? await findRunningHub(seekerOf(door)) : null;
-  if (args.flags["foreground"] && running === null) return stay(args, door, port);
-  const { file, isNew } =
-    running === null ? await startHub(seekerOf(door), { port, credentials: "kept" }) : { file: running, isNew: false };
+  const running = args.flags["foreground"] ? await findRunningHub(seekerOf(ctx)) : null;
+  if (args.flags["foreground"] && running === null) return stay(args, ctx, port);
+  const { file, isNew } = running === null ? await startHub(seekerOf(ctx), { port, credentials: "kept" }) : { file: running, isNew: false };
   if (port !== null && new URL(file.url).port !== String(port)) {
     throw new Fault("usage", `the hub runs already, at ${file.url}`, { hint: "skein hub stop, then start it with --port" });
   }
-  tellStarted(args, door, file, isNew ? "started" : "running");
+  tellStarted(args, ctx, file, isNew ? "started" : "running");
   return 0;
 }
 
-async function stay(args: Args, door: CommandContext, port: number | null): Promise<number> {
+async function stay(args: Args, ctx: CommandContext, port: number | null): Promise<number> {
   const { runHub } = await import("../../../hub/run-hub.ts");
   const hasRun = await runHub({
-    state: door.state,
-    version: door.version,
+    state: ctx.state,
+    version: ctx.version,
     port,
-    api: await door.api({ lenient: true }),
+    api: await ctx.api({ lenient: true }),
     apiFor: ({ directory, env, trust }) =>
-      door.api({ cwd: directory ?? door.cwd, ...(env === null ? {} : { env }), ...(trust === null ? {} : { trust }) }),
-    isThere: async () => (await findRunningHub(seekerOf(door))) !== null,
-    onStop: door.onStop,
-    onReady: (file) => tellStarted(args, door, file, "started"),
-    log: (line) => door.err.write(`${new Date().toISOString()} ${line}\n`),
+      ctx.api({ cwd: directory ?? ctx.cwd, ...(env === null ? {} : { env }), ...(trust === null ? {} : { trust }) }),
+    isThere: async () => (await findRunningHub(seekerOf(ctx))) !== null,
+    onStop: ctx.onStop,
+    onReady: (file) => tellStarted(args, ctx, file, "started"),
+    log: (line) => ctx.err.write(`${new Date().toISOString()} ${line}\n`),
   });
-  if (!hasRun) door.err.write("another hub runs already\n");
+  if (!hasRun) ctx.err.write("another hub runs already\n");
   return 0;
 }
 
-function tellStarted(args: Args, door: CommandContext, file: HubFile, outcome: "started" | "running"): void {
-  if (args.flags["json"]) door.out.write(jsonText({ outcome, ...recordOf(file) }));
-  else door.out.write(`${outcome === "started" ? "the hub runs" : "the hub runs already"}: ${file.url}, process ${file.pid}\n`);
+function tellStarted(args: Args, ctx: CommandContext, file: HubFile, outcome: "started" | "running"): void {
+  if (args.flags["json"]) ctx.out.write(jsonText({ outcome, ...recordOf(file) }));
+  else ctx.out.write(`${outcome === "started" ? "the hub runs" : "the hub runs already"}: ${file.url}, process ${file.pid}\n`);
 }
 
-async function stop(args: Args, door: CommandContext): Promise<number> {
+async function stop(args: Args, ctx: CommandContext): Promise<number> {
   const waitMs = waitIn(args.flags["wait"]);
-  const stopped = await stopHub(seekerOf(door), waitMs);
-  door.out.write(args.flags["json"] ? jsonText(stopped) : `${stopText(stopped)}\n`);
+  const stopped = await stopHub(seekerOf(ctx), waitMs);
+  ctx.out.write(args.flags["json"] ? jsonText(stopped) : `${stopText(stopped)}\n`);
   return 0;
 }
 
@@ -93,13 +92,13 @@ function stopText({ outcome, pid }: StopHubResult): string {
     : `the hub did not stop and was killed (process ${pid}); the next one records what it left`;
 }
 
-async function status(args: Args, door: CommandContext): Promise<number> {
-  const file = readHubFile(door.state);
+async function status(args: Args, ctx: CommandContext): Promise<number> {
+  const file = readHubFile(ctx.state);
   if (file === null) {
-    door.out.write(args.flags["json"] ? jsonText({ status: "not-running" }) : "no hub runs; skein hub start starts one\n");
+    ctx.out.write(args.flags["json"] ? jsonText({ status: "not-running" }) : "no hub runs; skein hub start starts one\n");
     return 1;
   }
-  const { api } = await connectToHubFile(seekerOf(door), file).catch((error: unknown) => {
+  const { api } = await connectToHubFile(seekerOf(ctx), file).catch((error: unknown) => {
     if (!(error instanceof Fault && error.code === "connection-lost")) throw error;
     throw new Fault("hub-unreachable", `the hub (process ${file.pid}) can't be asked: ${error.message}`, {
       hint: "skein hub stop ends it",
@@ -110,15 +109,15 @@ async function status(args: Args, door: CommandContext): Promise<number> {
   const turns = rows.filter(({ pid }) => pid === file.pid);
   const uptimeMs = Date.now() - Date.parse(file.started_at);
   if (args.flags["json"]) {
-    door.out.write(jsonText({ status: "running", ...recordOf(file), uptimeMs, turns: turns.map(turnInfoRecord) }));
+    ctx.out.write(jsonText({ status: "running", ...recordOf(file), uptimeMs, turns: turns.map(turnInfoRecord) }));
     return 0;
   }
-  const style = styleOf(door.out);
-  door.out.write(
+  const style = styleOf(ctx.out);
+  ctx.out.write(
     `${style.green("running")} for ${formatDuration(uptimeMs)}: ${file.url}, process ${file.pid}, skein ${stripControls(file.version)}\n`,
   );
-  for (const row of turns) door.out.write(`  ${turnText(row)}\n`);
-  if (turns.length === 0) door.out.write(`  ${style.dim("no turn runs in it")}\n`);
+  for (const row of turns) ctx.out.write(`  ${turnText(row)}\n`);
+  if (turns.length === 0) ctx.out.write(`  ${style.dim("no turn runs in it")}\n`);
   return 0;
 }
 

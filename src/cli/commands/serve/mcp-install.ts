@@ -12,22 +12,22 @@ import { styleOf } from "../../terminal/style.ts";
 /** `project` is the directory whose file is meant, `serverArgs` what the server is started with besides. */
 export type InstallOptions = { project: string | null; serverArgs: string[] };
 
-export async function installServer(args: Args, door: CommandContext, { project, serverArgs }: InstallOptions): Promise<number> {
+export async function installServer(args: Args, ctx: CommandContext, { project, serverArgs }: InstallOptions): Promise<number> {
   const row = clientNamed(args.positionals[1]);
-  const file = project !== null && row.projectFile !== null ? row.projectFile(project) : row.file({ ...door, platform: process.platform });
+  const file = project !== null && row.projectFile !== null ? row.projectFile(project) : row.file({ ...ctx, platform: process.platform });
   const words = [...(project !== null && row.projectFile === null ? ["--project", project] : []), ...serverArgs];
   const isRemoval = args.flags["remove"] === true;
-  const plan = isRemoval ? await planRemoval(row, file) : await planInstall(row, file, await serverOf(door, words));
+  const plan = isRemoval ? await planRemoval(row, file) : await planInstall(row, file, await serverOf(ctx, words));
   const isShown = args.flags["print"] === true;
   const { backup } = isShown ? { backup: null } : applyInstall(plan);
   if (args.flags["json"]) {
     const { outcome, snippet } = plan;
-    door.out.write(jsonText({ client: row.name, file, outcome, written: !isShown && plan.after !== (plan.before ?? ""), backup, snippet }));
+    ctx.out.write(jsonText({ client: row.name, file, outcome, written: !isShown && plan.after !== (plan.before ?? ""), backup, snippet }));
     return 0;
   }
-  if (isShown) door.out.write(`${wouldText(plan.outcome)} ${file}\n\n${plan.snippet}`);
-  else door.out.write(`${doneText(plan.outcome, row)} ${file}\n${backup === null ? "" : `as it was before: ${backup}\n`}`);
-  if (row.note !== undefined && !isRemoval) door.err.write(styleOf(door.err).dim(`${row.note}\n`));
+  if (isShown) ctx.out.write(`${wouldText(plan.outcome)} ${file}\n\n${plan.snippet}`);
+  else ctx.out.write(`${doneText(plan.outcome, row)} ${file}\n${backup === null ? "" : `as it was before: ${backup}\n`}`);
+  if (row.note !== undefined && !isRemoval) ctx.err.write(styleOf(ctx.err).dim(`${row.note}\n`));
   return 0;
 }
 
@@ -44,10 +44,10 @@ function clientNamed(name: string | undefined): InstallClient {
   );
 }
 
-async function serverOf(door: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
-  const [command, ...words] = startOf(door.selfCommand);
-  const variables = await variablesOf(door);
-  return { command: command!, args: [...words, "mcp", ...serverArgs], variables, path: door.env["PATH"] ?? "" };
+async function serverOf(ctx: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
+  const [command, ...words] = startOf(ctx.selfCommand);
+  const variables = await variablesOf(ctx);
+  return { command: command!, args: [...words, "mcp", ...serverArgs], variables, path: ctx.env["PATH"] ?? "" };
 }
 
 /** The script that finds its own Bun, where there is one: it stays when Bun is updated. */
@@ -57,11 +57,11 @@ function startOf(self: readonly string[]): readonly string[] {
 }
 
 /** Keys that would be used, and what moves skein or a vendor to another place. */
-async function variablesOf(door: CommandContext): Promise<string[]> {
-  const rows = await (await door.api({ lenient: true })).auth.status();
+async function variablesOf(ctx: CommandContext): Promise<string[]> {
+  const rows = await (await ctx.api({ lenient: true })).auth.status();
   const sources = new Set(rows.flatMap(({ source, agents = [] }) => [source, ...agents.map((own) => own.source)]));
-  return Object.keys(door.env)
-    .filter((name) => door.env[name] && (sources.has(name) || /^(SKEIN_HOME|OLLAMA_HOST|\w+_BASE_URL)$/.test(name)))
+  return Object.keys(ctx.env)
+    .filter((name) => ctx.env[name] && (sources.has(name) || /^(SKEIN_HOME|OLLAMA_HOST|\w+_BASE_URL)$/.test(name)))
     .toSorted();
 }
 

@@ -39,28 +39,28 @@ own; --toolset and --hand-back-after are what the server will be started with.`,
   run: runMcp,
 };
 
-async function runMcp(args: Args, door: CommandContext): Promise<number> {
-  if (args.positionals[0] === "install") return install(args, door);
+async function runMcp(args: Args, ctx: CommandContext): Promise<number> {
+  if (args.positionals[0] === "install") return install(args, ctx);
   const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
-  refuseNesting(door.enclosingSession());
-  const parts = partsOf(args, door);
-  if (args.flags["http"]) return stayOnHttp(args, door, parts);
+  refuseNesting(ctx.enclosingSession());
+  const parts = partsOf(args, ctx);
+  if (args.flags["http"]) return stayOnHttp(args, ctx, parts);
   if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");
   const { serveOverStdio } = await import("../../../mcp/server/stdio.ts");
-  await serveOverStdio(parts, door.onStop);
+  await serveOverStdio(parts, ctx.onStop);
   return 0;
 }
 
-async function stayOnHttp(args: Args, door: CommandContext, parts: McpServerDeps): Promise<number> {
+async function stayOnHttp(args: Args, ctx: CommandContext, deps: McpServerDeps): Promise<number> {
   const port = args.flags["port"] === undefined ? null : portIn(String(args.flags["port"]));
-  const tokenFile = join(door.state, "mcp.token");
+  const tokenFile = join(ctx.state, "mcp.token");
   const { serveOverHttp } = await import("../../../mcp/server/http.ts");
-  const server = serveOverHttp({ ...parts, port, tokenFile });
-  door.out.write(`${server.url}\n`);
-  door.err.write(`the token is in ${tokenFile}: send it as "Authorization: Bearer <token>"\n`);
+  const server = serveOverHttp({ ...deps, port, tokenFile });
+  ctx.out.write(`${server.url}\n`);
+  ctx.err.write(`the token is in ${tokenFile}: send it as "Authorization: Bearer <token>"\n`);
   const stopped = Promise.withResolvers<void>();
-  door.onStop(() => stopped.resolve());
+  ctx.onStop(() => stopped.resolve());
   await stopped.promise;
   await server.close();
   return 0;
@@ -72,30 +72,30 @@ function portIn(text: string): number {
   return port;
 }
 
-async function install(args: Args, door: CommandContext): Promise<number> {
+async function install(args: Args, ctx: CommandContext): Promise<number> {
   const misplaced = ["http", "port"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with mcp install: clients start it on stdio`);
-  const { toolset, project } = partsOf(args, door);
+  const { toolset, project } = partsOf(args, ctx);
   const handBack = args.flags["hand-back-after"];
   const serverArgs = [
     ...(args.flags["toolset"] === undefined ? [] : ["--toolset", toolset]),
     ...(handBack === undefined ? [] : ["--hand-back-after", String(handBack)]),
   ];
   const { installServer: installIn } = await import("./mcp-install.ts");
-  return installIn(args, door, { project, serverArgs });
+  return installIn(args, ctx, { project, serverArgs });
 }
 
-function partsOf(args: Args, door: CommandContext): McpServerDeps {
+function partsOf(args: Args, ctx: CommandContext): McpServerDeps {
   const toolset = args.flags["toolset"] === "team" ? "team" : "core";
   return {
-    version: door.version,
+    version: ctx.version,
     toolset,
-    project: projectIn(args, door),
-    workingDirectory: isProject(door.project) ? door.cwd : null,
-    projectOf: door.projectOf,
-    connect: cacheConnections((directory) => connectHubFor(door, { cwd: directory })),
+    project: projectIn(args, ctx),
+    workingDirectory: isProject(ctx.project) ? ctx.cwd : null,
+    projectOf: ctx.projectOf,
+    connect: cacheConnections((directory) => connectHubFor(ctx, { cwd: directory })),
     handBackAfterMs: handBackIn(args.flags["hand-back-after"]),
-    log: (line) => door.err.write(`skein mcp: ${line}\n`),
+    log: (line) => ctx.err.write(`skein mcp: ${line}\n`),
   };
 }
 

@@ -20,25 +20,25 @@ session of its own, take an effort (-m model:high) and a role. \`skein doctor
   run: runAgents,
 };
 
-async function runAgents(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const rows = await whileWaiting(door, "looking at the agents", () => api.agents.list());
+async function runAgents(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const rows = await whileWaiting(ctx, "looking at the agents", () => api.agents.list());
   if (args.flags["json"]) {
-    door.out.write(jsonText(rows));
+    ctx.out.write(jsonText(rows));
     return 0;
   }
-  const style = styleOf(door.out);
-  const marks = showsUnicode(door.env) ? { ready: "✓", not: "✗", absent: "○" } : { ready: "+", not: "x", absent: "-" };
+  const style = styleOf(ctx.out);
+  const marks = showsUnicode(ctx.env) ? { ready: "✓", not: "✗", absent: "○" } : { ready: "+", not: "x", absent: "-" };
   const mark = (row: AgentInfo) =>
     row.missing === null ? style.green(marks.ready) : row.installed ? style.yellow(marks.not) : style.dim(marks.absent);
-  door.out.write(
+  ctx.out.write(
     tableText(
       rows.map((row) => [mark(row), ...cells(row, style)]),
       { columns, paintTitle: style.dim },
     ),
   );
   const below = rows.flatMap((row) => (row.missing === null ? noteTexts(row, style) : [missingText(row, style)]));
-  if (below.length > 0) door.out.write(`\n${below.join("")}`);
+  if (below.length > 0) ctx.out.write(`\n${below.join("")}`);
   return 0;
 }
 

@@ -16,15 +16,15 @@ export const auth: Command = {
   run: runAuth,
 };
 
-async function runAuth(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
+async function runAuth(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
   const rows = (await api.auth.status()).toSorted((a, b) => Number(b.ready) - Number(a.ready));
   if (args.flags["json"]) {
-    door.out.write(jsonText(rows));
+    ctx.out.write(jsonText(rows));
     return 0;
   }
-  const style = styleOf(door.out);
-  const marks = showsUnicode(door.env) ? { yes: "✓", no: "✗" } : { yes: "+", no: "-" };
+  const style = styleOf(ctx.out);
+  const marks = showsUnicode(ctx.env) ? { yes: "✓", no: "✗" } : { yes: "+", no: "-" };
   const cells = (row: VendorAuth): string[] =>
     row.ready
       ? [
@@ -38,7 +38,7 @@ async function runAuth(args: Args, door: CommandContext): Promise<number> {
     const words = [kind === "key" ? "a key of its own" : "its own sign-in", ...(note === "" ? [] : [note])].join("; ");
     return [style.green(marks.yes), `  ${stripControls(agent)}`, stripControls(source), style.dim(stripControls(words))];
   };
-  door.out.write(
+  ctx.out.write(
     tableText(
       rows.flatMap((row) => [cells(row), ...(row.agents ?? []).map(own)]),
       { columns: [{}, { title: "VENDOR" }, { title: "KEY" }, { title: "WHERE" }], paintTitle: style.dim },

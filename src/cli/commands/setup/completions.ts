@@ -18,10 +18,10 @@ export const completions: Command = {
   run: runCompletions,
 };
 
-async function runCompletions(args: Args, door: CommandContext): Promise<number> {
+async function runCompletions(args: Args, ctx: CommandContext): Promise<number> {
   const shell = args.positionals[0] as Shell;
   const { allCommands } = await import("../index.ts");
   const script = completionScript(shell, await allCommands());
-  door.out.write(args.flags["json"] ? jsonText({ shell, script }) : script);
+  ctx.out.write(args.flags["json"] ? jsonText({ shell, script }) : script);
   return 0;
 }

@@ -25,7 +25,7 @@ Examples:
   run: runConfig,
 };
 
-type Verb = { words: number; text: (api: Api, args: Args, door: CommandContext) => Promise<string>; isLenient?: boolean };
+type Verb = { words: number; text: (api: Api, args: Args, ctx: CommandContext) => Promise<string>; isLenient?: boolean };
 
 const verbs: Record<string, Verb> = {
   list: { words: 0, text: list },
@@ -35,7 +35,7 @@ const verbs: Record<string, Verb> = {
   schema: { words: 1, text: schema, isLenient: true },
 };
 
-async function runConfig(args: Args, door: CommandContext): Promise<number> {
+async function runConfig(args: Args, ctx: CommandContext): Promise<number> {
   const name = args.positionals[0] ?? "list";
   const verb = verbs[name] as Verb;
   if (args.positionals.length < verb.words)
@@ -43,14 +43,14 @@ async function runConfig(args: Args, door: CommandContext): Promise<number> {
   const extra = args.positionals[verb.words];
   if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint: usageLine(config) });
   if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint: usageLine(config) });
-  door.out.write(await verb.text(await door.api({ lenient: verb.isLenient ?? false }), args, door));
+  ctx.out.write(await verb.text(await ctx.api({ lenient: verb.isLenient ?? false }), args, ctx));
   return 0;
 }
 
-async function list(api: Api, args: Args, door: CommandContext): Promise<string> {
+async function list(api: Api, args: Args, ctx: CommandContext): Promise<string> {
   const rows = await api.config.show();
   if (args.flags["json"]) return jsonText(rows);
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   const cells = rows.map((row) => [row.key, shown(row) === "" ? style.dim("-") : shown(row), style.dim(stripControls(row.origin))]);
   return tableText(cells, { columns: [{ title: "KEY" }, { title: "VALUE" }, { title: "ORIGIN" }], paintTitle: style.dim });
 }

@@ -26,33 +26,33 @@ an installed agent is broken.`,
   run: runDoctor,
 };
 
-async function runDoctor(args: Args, door: CommandContext): Promise<number> {
-  if (args.flags["agents"]) return runTrials(args, door);
-  const api = await door.api({ lenient: true });
+async function runDoctor(args: Args, ctx: CommandContext): Promise<number> {
+  if (args.flags["agents"]) return runTrials(args, ctx);
+  const api = await ctx.api({ lenient: true });
   const report = await api.doctor.check();
   if (args.flags["json"]) {
-    door.out.write(jsonText(report));
+    ctx.out.write(jsonText(report));
     return report.ok ? 0 : 1;
   }
-  const style = styleOf(door.out);
-  const marks = showsUnicode(door.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
+  const style = styleOf(ctx.out);
+  const marks = showsUnicode(ctx.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
   const width = Math.max(0, ...report.checks.map((check) => check.name.length));
-  for (const check of report.checks) door.out.write(checkText(check, width, style, marks));
+  for (const check of report.checks) ctx.out.write(checkText(check, width, style, marks));
   const next = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
-  if (report.ok) door.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
-  else door.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${stripControls(next)}`}\n`);
+  if (report.ok) ctx.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
+  else ctx.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${stripControls(next)}`}\n`);
   return report.ok ? 0 : 1;
 }
 
-async function runTrials(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api({ lenient: true });
+async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api({ lenient: true });
   const stop = new AbortController();
   let code = exitCodes.cancelled;
-  door.onStop((signal) => {
+  ctx.onStop((signal) => {
     if (signal === "SIGTERM") code = 143;
     stop.abort();
   });
-  const line = progressLine(door);
+  const line = progressLine(ctx);
   const startedAt = Date.now();
   let latest: TrialProgress | null = null;
   const show = () => line.show(latest === null ? "starting ..." : progressText(latest, Date.now() - startedAt));
@@ -67,7 +67,7 @@ async function runTrials(args: Args, door: CommandContext): Promise<number> {
       },
     });
     line.clear();
-    door.out.write(args.flags["json"] ? jsonText(report) : agentsReportText(report, styleOf(door.out), showsUnicode(door.env)));
+    ctx.out.write(args.flags["json"] ? jsonText(report) : agentsReportText(report, styleOf(ctx.out), showsUnicode(ctx.env)));
     return report.ok ? 0 : 1;
   } catch (error) {
     if (stop.signal.aborted) return code;

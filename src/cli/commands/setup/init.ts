@@ -20,30 +20,30 @@ there is neither AGENTS.md nor CLAUDE.md. Files that exist are left alone.`,
 
 type Done = { path: string; made: boolean };
 
-async function runInit(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
+async function runInit(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
   const schema = `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
-  const directory = join(door.project, ".skein");
+  const directory = join(ctx.project, ".skein");
   makeDirectory(directory);
   const done: Done[] = [
     makeFile(join(directory, "config.jsonc"), configStarter),
     makeFile(join(directory, "config.schema.json"), schema),
     makeFile(join(directory, ".gitignore"), ignored),
   ];
-  const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(door.project, name)));
-  if (!hasContext) done.push(makeFile(join(door.project, "AGENTS.md"), agentsStarter));
-  report(done, args, door);
+  const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(ctx.project, name)));
+  if (!hasContext) done.push(makeFile(join(ctx.project, "AGENTS.md"), agentsStarter));
+  report(done, args, ctx);
   return 0;
 }
 
-function report(done: Done[], args: Args, door: CommandContext): void {
+function report(done: Done[], args: Args, ctx: CommandContext): void {
   if (args.flags["json"]) {
-    door.out.write(jsonText({ project: door.project, files: done }));
+    ctx.out.write(jsonText({ project: ctx.project, files: done }));
     return;
   }
-  const style = styleOf(door.out);
-  for (const { path, made } of done) door.out.write(made ? `${style.green("made")}    ${path}\n` : `${style.dim("exists")}  ${path}\n`);
-  if (!done.some(({ made }) => made)) door.out.write("nothing to do: everything was there\n");
+  const style = styleOf(ctx.out);
+  for (const { path, made } of done) ctx.out.write(made ? `${style.green("made")}    ${path}\n` : `${style.dim("exists")}  ${path}\n`);
+  if (!done.some(({ made }) => made)) ctx.out.write("nothing to do: everything was there\n");
 }
 
 /** A link in place of the directory could lead anywhere, so it is refused. */

@@ -17,25 +17,25 @@ export const models: Command = {
   run: runModels,
 };
 
-async function runModels(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
+async function runModels(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
   const rows = (await api.models.list()).toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault) || Number(b.ready) - Number(a.ready));
   if (args.flags["json"]) {
-    door.out.write(jsonText(rows));
+    ctx.out.write(jsonText(rows));
     return 0;
   }
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   const anyReady = rows.some((row) => row.ready);
   const listed = args.flags["all"] || !anyReady ? rows : rows.filter((row) => row.ready || row.isDefault);
-  door.out.write(
+  ctx.out.write(
     tableText(
       listed.map((row) => cells(row, row.ready ? (text) => text : style.dim)),
       { columns, paintTitle: style.dim },
     ),
   );
   const hidden = rows.length - listed.length;
-  if (hidden > 0) door.err.write(style.dim(`${hidden} more without a key: skein models --all\n`));
-  if (!anyReady) door.err.write("no model is ready: `skein auth status` says which key to set\n");
+  if (hidden > 0) ctx.err.write(style.dim(`${hidden} more without a key: skein models --all\n`));
+  if (!anyReady) ctx.err.write("no model is ready: `skein auth status` says which key to set\n");
   return 0;
 }
 

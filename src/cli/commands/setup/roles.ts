@@ -23,29 +23,28 @@ Examples:
   run: runRoles,
 };
 
-async function runRoles({ positionals: [verb, name], flags }: Args, door: CommandContext): Promise<number> {
+async function runRoles({ positionals: [verb, name], flags }: Args, ctx: CommandContext): Promise<number> {
   if (verb !== undefined && verb !== "show")
     throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
   if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
   if (verb === "show" && flags["names"]) throw new Fault("usage", "--names goes with the list of roles, not with one");
-  const api = await door.api();
-  if (name !== undefined) return show(await api.roles.find({ name, directory: door.cwd }), flags["json"] === true, door);
-  const found = await api.roles.list({ directory: door.cwd });
-  if (flags["names"]) for (const role of found.roles) door.out.write(`${stripControls(role.name)}\n`);
-  else if (flags["json"]) door.out.write(json({ ...found, roles: found.roles.map(roleRecord) }));
-  else list(found, door);
+  const api = await ctx.api();
+  if (name !== undefined) return show(await api.roles.find({ name, directory: ctx.cwd }), flags["json"] === true, ctx);
+  const found = await api.roles.list({ directory: ctx.cwd });
+  if (flags["names"]) for (const role of found.roles) ctx.out.write(`${stripControls(role.name)}\n`);
+  else if (flags["json"]) ctx.out.write(json({ ...found, roles: found.roles.map(roleRecord) }));
+  else list(found, ctx);
   return 0;
 }
 
-function list({ roles: found, problems }: RoleList, door: CommandContext): void {
-  const style = styleOf(door.out);
-  const width = door.out.isTty ? { width: door.out.columns } : {};
-  door.out.write(tableText(found.map(cells), { columns, paintTitle: style.dim, ...width }));
-  const warn = styleOf(door.err);
-  for (const { path, message } of problems)
-    door.err.write(`${warn.yellow("problem:")} ${stripControls(path)}: ${stripControls(message)}\n`);
+function list({ roles: found, problems }: RoleList, ctx: CommandContext): void {
+  const style = styleOf(ctx.out);
+  const width = ctx.out.isTty ? { width: ctx.out.columns } : {};
+  ctx.out.write(tableText(found.map(cells), { columns, paintTitle: style.dim, ...width }));
+  const warn = styleOf(ctx.err);
+  for (const { path, message } of problems) ctx.err.write(`${warn.yellow("problem:")} ${stripControls(path)}: ${stripControls(message)}\n`);
   for (const role of found.filter(({ ignored }) => ignored.length > 0))
-    door.err.write(`${warn.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`);
+    ctx.err.write(`${warn.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`);
 }
 
 const columns = [
@@ -73,8 +72,8 @@ function cells(role: Role): string[] {
   return texts.map(stripControls);
 }
 
-function show(role: Role, asJson: boolean, door: CommandContext): number {
-  door.out.write(asJson ? json(roleRecord(role)) : roleText(role, styleOf(door.out)));
+function show(role: Role, asJson: boolean, ctx: CommandContext): number {
+  ctx.out.write(asJson ? json(roleRecord(role)) : roleText(role, styleOf(ctx.out)));
   return 0;
 }
 

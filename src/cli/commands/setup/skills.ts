@@ -15,23 +15,23 @@ export const skills: Command = {
   run: runSkills,
 };
 
-async function runSkills(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const list = await api.skills.list({ directory: door.cwd });
+async function runSkills(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const list = await api.skills.list({ directory: ctx.cwd });
   if (args.flags["json"]) {
-    door.out.write(jsonText(list));
+    ctx.out.write(jsonText(list));
     return 0;
   }
-  const style = styleOf(door.out);
-  const width = door.out.isTty ? door.out.columns : Number.POSITIVE_INFINITY;
+  const style = styleOf(ctx.out);
+  const width = ctx.out.isTty ? ctx.out.columns : Number.POSITIVE_INFINITY;
   for (const skill of list.skills) {
     const marks = [skill.scope, ...(skill.trusted ? [] : ["not trusted"]), ...(skill.hidden ? ["not for the model"] : [])].join(", ");
-    door.out.write(`${style.bold(stripControls(skill.name))} ${style.dim(`(${marks})`)}\n`);
-    door.out.write(`  ${fit(stripControls(skill.description), width - 2)}\n  ${style.dim(stripControls(skill.path))}\n`);
+    ctx.out.write(`${style.bold(stripControls(skill.name))} ${style.dim(`(${marks})`)}\n`);
+    ctx.out.write(`  ${fit(stripControls(skill.description), width - 2)}\n  ${style.dim(stripControls(skill.path))}\n`);
   }
-  if (list.skills.length === 0) door.out.write("no skills here: put one into .skein/skills/<name>/SKILL.md\n");
-  const warn = styleOf(door.err);
+  if (list.skills.length === 0) ctx.out.write("no skills here: put one into .skein/skills/<name>/SKILL.md\n");
+  const warn = styleOf(ctx.err);
   for (const problem of list.problems)
-    door.err.write(`${warn.yellow("problem:")} ${stripControls(problem.path)}: ${stripControls(problem.message)}\n`);
+    ctx.err.write(`${warn.yellow("problem:")} ${stripControls(problem.path)}: ${stripControls(problem.message)}\n`);
   return 0;
 }

@@ -19,30 +19,30 @@ trust away again.`,
   run: runTrust,
 };
 
-async function runTrust(args: Args, door: CommandContext): Promise<number> {
+async function runTrust(args: Args, ctx: CommandContext): Promise<number> {
   if (args.flags["show"] && args.flags["revoke"])
     throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
-  const directory = args.positionals[0] === undefined ? door.project : directoryFrom(args.positionals[0], door);
-  const api = await door.api();
+  const directory = args.positionals[0] === undefined ? ctx.project : directoryFrom(args.positionals[0], ctx);
+  const api = await ctx.api();
   const ask = args.flags["show"] ? api.trust.show : args.flags["revoke"] ? api.trust.revoke : api.trust.grant;
   const state = await ask({ directory });
   if (args.flags["json"]) {
-    door.out.write(jsonText(state));
+    ctx.out.write(jsonText(state));
     return 0;
   }
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   const place = stripControls(state.directory);
-  if (state.files.length === 0) door.out.write(`${place}: nothing in this project needs trust\n`);
+  if (state.files.length === 0) ctx.out.write(`${place}: nothing in this project needs trust\n`);
   else
-    door.out.write(
+    ctx.out.write(
       `${place} is ${state.trusted ? style.green("trusted") : style.yellow("not trusted")}${state.trusted ? "" : because(state.reason)}\n`,
     );
-  for (const file of state.files) door.out.write(`  ${stripControls(file)}\n`);
+  for (const file of state.files) ctx.out.write(`  ${stripControls(file)}\n`);
   return 0;
 }
 
-function directoryFrom(text: string, door: CommandContext): string {
-  const directory = absolutePath(text, door);
+function directoryFrom(text: string, ctx: CommandContext): string {
+  const directory = absolutePath(text, ctx);
   if (!isDirectory(directory)) throw new Fault("usage", `there is no directory ${directory}`);
   return directory;
 }

@@ -23,20 +23,20 @@ export const usage: Command = {
   run: runUsage,
 };
 
-async function runUsage(args: Args, door: CommandContext): Promise<number> {
+async function runUsage(args: Args, ctx: CommandContext): Promise<number> {
   const by = (args.flags["by"] ?? "day") as UsageKey;
   const everywhere = args.flags["all-projects"] === true || by === "project";
-  const api = await door.api();
-  const rows = await api.usage.report({ by, project: everywhere ? null : door.project });
+  const api = await ctx.api();
+  const rows = await api.usage.report({ by, project: everywhere ? null : ctx.project });
   if (args.flags["json"]) {
-    door.out.write(jsonText(rows));
+    ctx.out.write(jsonText(rows));
     return 0;
   }
   if (rows.length === 0) {
-    door.out.write(everywhere ? "nothing was spent yet\n" : "nothing was spent in this project yet (--all-projects shows the rest)\n");
+    ctx.out.write(everywhere ? "nothing was spent yet\n" : "nothing was spent in this project yet (--all-projects shows the rest)\n");
     return 0;
   }
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   const lines = rows.map(cells);
   if (rows.length > 1) lines.push(cells(total(rows)).map(style.bold));
   const right = (title: string) => ({ title, align: "right" as const });
@@ -49,7 +49,7 @@ async function runUsage(args: Args, door: CommandContext): Promise<number> {
     right("CACHE WRITE"),
     right("COST"),
   ];
-  door.out.write(tableText(lines, { columns, paintTitle: style.dim }));
+  ctx.out.write(tableText(lines, { columns, paintTitle: style.dim }));
   return 0;
 }
 

@@ -6,9 +6,9 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import type { CommandContext } from "../../parse/command.ts";
 import { stripControls } from "../../terminal/style.ts";
 
-export async function findTeam(api: Api, door: CommandContext, wanted: string | undefined): Promise<Session> {
-  if (wanted !== undefined) return api.session.find({ wanted, directory: door.cwd });
-  const [latest] = await api.team.list({ project: door.project, limit: 1 });
+export async function findTeam(api: Api, ctx: CommandContext, wanted: string | undefined): Promise<Session> {
+  if (wanted !== undefined) return api.session.find({ wanted, directory: ctx.cwd });
+  const [latest] = await api.team.list({ project: ctx.project, limit: 1 });
   if (latest !== undefined) return latest.session;
   throw new Fault("session-unknown", "there is no team in this project yet", { hint: 'skein team run "objective"' });
 }

@@ -13,17 +13,17 @@ import { sessionLabel } from "./find-team.ts";
 
 const usualCount = 20;
 
-export async function listTeams(args: Args, door: CommandContext): Promise<number> {
+export async function listTeams(args: Args, ctx: CommandContext): Promise<number> {
   const limit = countFlag(args, "limit", usualCount);
-  const api = await door.api();
-  const rows = await api.team.list({ project: args.flags["all"] ? null : door.project, limit });
-  if (args.flags["names"]) for (const { session } of rows) door.out.write(`${sessionLabel(session)}\n`);
-  else if (args.flags["json"]) door.out.write(jsonText(rows.map(teamInfoRecord)));
-  else if (rows.length === 0) door.out.write('no team has worked here yet (skein team run "objective")\n');
+  const api = await ctx.api();
+  const rows = await api.team.list({ project: args.flags["all"] ? null : ctx.project, limit });
+  if (args.flags["names"]) for (const { session } of rows) ctx.out.write(`${sessionLabel(session)}\n`);
+  else if (args.flags["json"]) ctx.out.write(jsonText(rows.map(teamInfoRecord)));
+  else if (rows.length === 0) ctx.out.write('no team has worked here yet (skein team run "objective")\n');
   else {
-    const style = styleOf(door.out);
-    const table = { columns, width: door.out.columns, paintTitle: style.dim };
-    door.out.write(
+    const style = styleOf(ctx.out);
+    const table = { columns, width: ctx.out.columns, paintTitle: style.dim };
+    ctx.out.write(
       tableText(
         rows.map((row) => cells(row, style)),
         table,

@@ -15,11 +15,11 @@ const everyMs = 1_000;
 const soonMs = 100;
 
 /** `inner` prints what stays; it is told of everything but what the board shows. */
-export function liveBoard(api: Api, session: string, door: CommandContext, inner: (door: CommandContext) => Printer): LiveBoard {
-  const style = styleOf(door.err);
-  const unicode = showsUnicode(door.env);
-  const drawn = inPlace(door.err);
-  const above = inner({ ...door, err: drawn.above(door.err), out: drawn.above(door.out) });
+export function liveBoard(api: Api, session: string, ctx: CommandContext, inner: (door: CommandContext) => Printer): LiveBoard {
+  const style = styleOf(ctx.err);
+  const unicode = showsUnicode(ctx.env);
+  const drawn = inPlace(ctx.err);
+  const above = inner({ ...ctx, err: drawn.above(ctx.err), out: drawn.above(ctx.out) });
   let view: TeamView | null = null;
   let asking: Promise<void> | null = null;
   let soon: Timer | null = null;
@@ -27,8 +27,8 @@ export function liveBoard(api: Api, session: string, door: CommandContext, inner
 
   function draw(): void {
     if (view === null) return drawn.show([style.dim("the team begins ...")]);
-    const { columns } = door.err;
-    drawn.show(boardLines(view, { style, unicode, columns: columns - 1, rows: Math.max(3, (door.err.rows ?? 24) - 2), now: Date.now() }));
+    const { columns } = ctx.err;
+    drawn.show(boardLines(view, { style, unicode, columns: columns - 1, rows: Math.max(3, (ctx.err.rows ?? 24) - 2), now: Date.now() }));
   }
   async function look(): Promise<void> {
     try {

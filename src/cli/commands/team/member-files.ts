@@ -41,10 +41,10 @@ export function memberFiles({ env }: CommandContext, command: string): MemberFil
 }
 
 /** Leaves it in the outbox, and returns its id. What would be refused there is refused here. */
-export function postMail(place: MemberFiles, value: Record<string, unknown>, door: CommandContext): string {
+export function postMail(place: MemberFiles, value: Record<string, unknown>, ctx: CommandContext): string {
   const read = parseMailValue(value);
   if (read.type === "refused") throw new Fault("usage", `it can't be sent: ${read.reason}`);
-  for (const warning of read.warnings) door.err.write(warningText(warning));
+  for (const warning of read.warnings) ctx.err.write(warningText(warning));
   if (read.type === "message") checkAddressees(place, read.message.to);
   if (isShut(place)) throw new Fault("usage", `it can't be sent: ${quotaExceededText}`);
   const id = newDropId();
@@ -77,8 +77,8 @@ function checkAddressees(place: MemberFiles, to: readonly string[]): void {
 }
 
 /** The absolute path of what a flag or an argument names, which others must be able to find. */
-export function sharedPath(path: string, place: MemberFiles, door: CommandContext): string {
-  const absolute = absolutePath(path, { cwd: door.cwd, home: door.home });
+export function sharedPath(path: string, place: MemberFiles, ctx: CommandContext): string {
+  const absolute = absolutePath(path, { cwd: ctx.cwd, home: ctx.home });
   const found = resolveContained(absolute, [place.shared, ...(place.workspace === null ? [] : [place.workspace])]);
   if ("path" in found) return found.path;
   if (found.problem === "missing") throw new Fault("usage", `nothing is at ${absolute}`);

@@ -15,44 +15,44 @@ import { printerFor, printWarning, type OutputFormat, type Printer } from "../..
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { findTeam, explainBusyTeam } from "./find-team.ts";
 
-export async function mergeTeam(args: Args, door: CommandContext): Promise<number> {
+export async function mergeTeam(args: Args, ctx: CommandContext): Promise<number> {
   if (args.flags["yes"] && args.flags["dry-run"]) throw new Fault("usage", "--yes and --dry-run exclude each other");
-  const api = await door.api();
-  const session = await findTeam(api, door, args.positionals[1]);
+  const api = await ctx.api();
+  const session = await findTeam(api, ctx, args.positionals[1]);
   const diff = await api.team.diff({ session: session.id });
   const isJson = args.flags["json"] === true;
-  const canAsk = !isJson && door.stdin.isTty && door.out.isTty;
-  if (!isJson) show(diff, args, door);
+  const canAsk = !isJson && ctx.stdin.isTty && ctx.out.isTty;
+  if (!isJson) show(diff, args, ctx);
   const isWanted = diff.conflicts.length === 0 && diff.changes.length > 0 && !args.flags["dry-run"];
-  const isAllowed = isWanted && (args.flags["yes"] === true || (canAsk && (await confirm(door, "Bring this into the project?"))));
-  const merged = isAllowed && (await merge(api, session, door));
-  if (isJson) door.out.write(jsonText({ ...diff, merged }));
-  else tell(diff, { session, isWanted, isAllowed, canAsk }, door);
+  const isAllowed = isWanted && (args.flags["yes"] === true || (canAsk && (await confirm(ctx, "Bring this into the project?"))));
+  const merged = isAllowed && (await merge(api, session, ctx));
+  if (isJson) ctx.out.write(jsonText({ ...diff, merged }));
+  else tell(diff, { session, isWanted, isAllowed, canAsk }, ctx);
   return diff.conflicts.length > 0 ? 1 : 0;
 }
 
-function show({ conflicts, changes, patch }: TeamDiff, args: Args, door: CommandContext): void {
-  const style = styleOf(door.out);
-  if (args.flags["stat"]) door.out.write(statText(changes, style));
-  else if (patch !== "") door.out.write(`${patchText(patch, door)}\n${door.out.isTty ? statText(changes, style) : ""}`);
-  for (const path of conflicts) door.err.write(`${styleOf(door.err).red("conflict")} ${stripControls(path)}\n`);
+function show({ conflicts, changes, patch }: TeamDiff, args: Args, ctx: CommandContext): void {
+  const style = styleOf(ctx.out);
+  if (args.flags["stat"]) ctx.out.write(statText(changes, style));
+  else if (patch !== "") ctx.out.write(`${patchText(patch, ctx)}\n${ctx.out.isTty ? statText(changes, style) : ""}`);
+  for (const path of conflicts) ctx.err.write(`${styleOf(ctx.err).red("conflict")} ${stripControls(path)}\n`);
 }
 
 type How = { session: Session; isWanted: boolean; isAllowed: boolean; canAsk: boolean };
 
-function tell({ conflicts, changes, work }: TeamDiff, { session, isWanted, isAllowed, canAsk }: How, door: CommandContext): void {
+function tell({ conflicts, changes, work }: TeamDiff, { session, isWanted, isAllowed, canAsk }: How, ctx: CommandContext): void {
   const count = pluralize(changes.length, "file");
   if (isAllowed)
-    door.err.write(`${count} changed in the project; \`skein files diff ${shortId(session.id)}\` and \`restore\` know the state before\n`);
+    ctx.err.write(`${count} changed in the project; \`skein files diff ${shortId(session.id)}\` and \`restore\` know the state before\n`);
   else if (conflicts.length > 0)
-    door.err.write(`the project was changed in the same places since: nothing was brought in; the team's commit is ${work}\n`);
-  else if (changes.length === 0) door.err.write("the project has all of it already\n");
-  else if (isWanted && !canAsk) door.err.write(`nothing was changed: add --yes to bring in ${count}\n`);
-  else door.err.write("nothing was changed\n");
+    ctx.err.write(`the project was changed in the same places since: nothing was brought in; the team's commit is ${work}\n`);
+  else if (changes.length === 0) ctx.err.write("the project has all of it already\n");
+  else if (isWanted && !canAsk) ctx.err.write(`nothing was changed: add --yes to bring in ${count}\n`);
+  else ctx.err.write("nothing was changed\n");
 }
 
-async function merge(api: Api, session: Session, door: CommandContext): Promise<boolean> {
-  const result = await mergeTurn(api, session, { event: (event) => printWarning(door, event), finish: () => {} });
+async function merge(api: Api, session: Session, ctx: CommandContext): Promise<boolean> {
+  const result = await mergeTurn(api, session, { event: (event) => printWarning(ctx, event), finish: () => {} });
   if (result.status === "ok") return true;
   throw new Fault("file-unwritable", `the work was not brought in: ${result.error?.message ?? result.status}`, {
     hint: result.error?.hint ?? `skein team status ${shortId(session.id)} shows the rest`,
@@ -66,13 +66,13 @@ async function mergeTurn(api: Api, session: Session, printer: Printer): Promise<
 }
 
 /** After a run that was told to: what changes is shown, in the format of the run. */
-export async function mergeAfterRun(api: Api, session: Session, door: CommandContext, format: OutputFormat): Promise<number> {
+export async function mergeAfterRun(api: Api, session: Session, ctx: CommandContext, format: OutputFormat): Promise<number> {
   const { merge: state } = await api.team.show({ session: session.id });
   if (state === "nothing") {
-    door.err.write("the team has changed nothing in the project\n");
+    ctx.err.write("the team has changed nothing in the project\n");
     return 0;
   }
-  if (format === "text") door.err.write(statText((await api.team.diff({ session: session.id })).changes, styleOf(door.err)));
-  const result = await mergeTurn(api, session, await printerFor(format, door, { stream: false, tools: [] }));
+  if (format === "text") ctx.err.write(statText((await api.team.diff({ session: session.id })).changes, styleOf(ctx.err)));
+  const result = await mergeTurn(api, session, await printerFor(format, ctx, { stream: false, tools: [] }));
   return exitCodes[result.status];
 }

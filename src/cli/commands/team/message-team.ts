@@ -9,7 +9,7 @@ import { jsonText } from "../../print/json.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { sessionLabel, findTeam } from "./find-team.ts";
 
-export async function messageTeam(args: Args, door: CommandContext): Promise<number> {
+export async function messageTeam(args: Args, ctx: CommandContext): Promise<number> {
   const [, first, second] = args.positionals;
   const [wanted, given] = second === undefined ? [undefined, first] : [first, second];
   const to = (args.flags["to"] ?? []) as string[];
@@ -17,9 +17,9 @@ export async function messageTeam(args: Args, door: CommandContext): Promise<num
   if (given === undefined) throw new Fault("usage", "team message needs a text, or - to read it from stdin");
   const kind = (args.flags["kind"] as string | undefined) ?? "announcement";
   if (!messageKinds.includes(kind as MessageKind)) throw new Fault("usage", `--kind takes ${messageKinds.join(", ")}, not "${kind}"`);
-  const body = given === "-" ? await door.stdin.text({ wait: true }) : given;
-  const api = await door.api();
-  const session = await findTeam(api, door, wanted);
+  const body = given === "-" ? await ctx.stdin.text({ wait: true }) : given;
+  const api = await ctx.api();
+  const session = await findTeam(api, ctx, wanted);
   const posted = await api.team.message({
     session: session.id,
     to,
@@ -31,65 +31,65 @@ export async function messageTeam(args: Args, door: CommandContext): Promise<num
     requiresResponse: args.flags["expect-reply"] === true,
   });
   if (args.flags["json"]) {
-    door.out.write(jsonText(posted));
+    ctx.out.write(jsonText(posted));
     return 0;
   }
   const name = sessionLabel(session);
   const when = posted.when === "now" ? "at its next step" : `when the team goes on: skein team resume ${name}`;
-  door.out.write(`${posted.id}\n`);
-  door.err.write(`for ${stripControls(posted.reaches.join(", "))}, ${when}\n`);
+  ctx.out.write(`${posted.id}\n`);
+  ctx.err.write(`for ${stripControls(posted.reaches.join(", "))}, ${when}\n`);
   for (const { to: missed, reason } of posted.misses)
-    door.err.write(`${styleOf(door.err).yellow("not for")} ${stripControls(missed)}: ${reason}\n`);
+    ctx.err.write(`${styleOf(ctx.err).yellow("not for")} ${stripControls(missed)}: ${reason}\n`);
   return 0;
 }
 
-export async function stopTeam(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const session = await findTeam(api, door, args.positionals[1]);
+export async function stopTeam(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const session = await findTeam(api, ctx, args.positionals[1]);
   await api.team.show({ session: session.id });
   const report = await api.turn.kill({ session: session.id, force: args.flags["force"] === true });
   const name = sessionLabel(session);
-  if (args.flags["json"]) door.out.write(jsonText(report));
-  else if (report.outcome === "not-running") door.out.write(`team ${name} is not at work\n`);
-  else door.out.write(`stopped team ${name}; what its members did so far is kept: skein team resume ${name}\n`);
+  if (args.flags["json"]) ctx.out.write(jsonText(report));
+  else if (report.outcome === "not-running") ctx.out.write(`team ${name} is not at work\n`);
+  else ctx.out.write(`stopped team ${name}; what its members did so far is kept: skein team resume ${name}\n`);
   return 0;
 }
 
 const usualAge = "7d";
 
-export async function cleanTeams(args: Args, door: CommandContext): Promise<number> {
+export async function cleanTeams(args: Args, ctx: CommandContext): Promise<number> {
   const age = args.flags["older-than"] as string | undefined;
   const olderThanMs = parseDuration(age ?? usualAge);
   if (olderThanMs === null) throw new Fault("usage", `--older-than must be a time, not "${age}"`, { hint: "for example 7d, 12h or 0" });
   const [, wanted] = args.positionals;
   if (wanted !== undefined && age !== undefined)
     throw new Fault("usage", "a team that is named goes whatever its age: leave --older-than out");
-  const api = await door.api();
-  const session = wanted === undefined ? null : await idOf(api, door, wanted);
+  const api = await ctx.api();
+  const session = wanted === undefined ? null : await idOf(api, ctx, wanted);
   const [dryRun, force] = [args.flags["dry-run"] === true, args.flags["force"] === true];
-  const report = await api.team.clean({ session, project: door.project, olderThanMs, dryRun, force });
-  if (args.flags["json"]) door.out.write(jsonText(report));
-  else tellCleaned(report, door);
+  const report = await api.team.clean({ session, project: ctx.project, olderThanMs, dryRun, force });
+  if (args.flags["json"]) ctx.out.write(jsonText(report));
+  else tellCleaned(report, ctx);
   return report.problems.length === 0 && (wanted === undefined || report.skipped.length === 0) ? 0 : 1;
 }
 
 /** One whose session was purged is known by its directory alone. */
-async function idOf(api: Api, door: CommandContext, wanted: string): Promise<string> {
+async function idOf(api: Api, ctx: CommandContext, wanted: string): Promise<string> {
   try {
-    return (await findTeam(api, door, wanted)).id;
+    return (await findTeam(api, ctx, wanted)).id;
   } catch (error) {
     if (error instanceof Fault && error.code === "session-unknown") return wanted;
     throw error;
   }
 }
 
-function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleanResult, door: CommandContext): void {
-  const style = styleOf(door.out);
+function tellCleaned({ dryRun, teams, skipped, problems }: TeamCleanResult, ctx: CommandContext): void {
+  const style = styleOf(ctx.out);
   for (const team of teams) {
     const which = `${sessionLabel(team)}${team.isPurged ? " (its session was purged)" : ""}`;
-    door.out.write(`${dryRun ? "would remove" : "removed"} ${which}  ${style.dim(stripControls(team.directory))}\n`);
+    ctx.out.write(`${dryRun ? "would remove" : "removed"} ${which}  ${style.dim(stripControls(team.directory))}\n`);
   }
-  for (const team of skipped) door.out.write(`${style.yellow("kept")} ${sessionLabel(team)}: ${team.reason}\n`);
-  for (const problem of problems) door.err.write(`${styleOf(door.err).red("problem")}: ${stripControls(problem)}\n`);
-  if (teams.length + skipped.length + problems.length === 0) door.out.write("nothing to clean\n");
+  for (const team of skipped) ctx.out.write(`${style.yellow("kept")} ${sessionLabel(team)}: ${team.reason}\n`);
+  for (const problem of problems) ctx.err.write(`${styleOf(ctx.err).red("problem")}: ${stripControls(problem)}\n`);
+  if (teams.length + skipped.length + problems.length === 0) ctx.out.write("nothing to clean\n");
 }

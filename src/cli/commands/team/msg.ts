@@ -39,7 +39,7 @@ Examples:
   run: runMsg,
 };
 
-type Verb = { words: number; flags: readonly string[]; run: (place: MemberFiles, args: Args, door: CommandContext) => Promise<string> };
+type Verb = { words: number; flags: readonly string[]; run: (place: MemberFiles, args: Args, ctx: CommandContext) => Promise<string> };
 
 const verbs: Record<string, Verb> = {
   send: { words: 2, flags: ["to", "kind", "priority", "subject", "reply-to", "attach", "expect-reply"], run: send },
@@ -47,24 +47,24 @@ const verbs: Record<string, Verb> = {
   list: { words: 1, flags: [], run: list },
 };
 
-async function runMsg(args: Args, door: CommandContext): Promise<number> {
+async function runMsg(args: Args, ctx: CommandContext): Promise<number> {
   const name = args.positionals[0] as string;
   const verb = verbs[name] as Verb;
   const odd = Object.keys(args.flags).find((flag) => flag !== "json" && !verb.flags.includes(flag));
   if (odd !== undefined) throw new Fault("usage", `--${odd} does not go with msg ${name}`, { hint: usageLine(msg) });
   const extra = args.positionals[verb.words];
   if (extra !== undefined) throw new Fault("usage", `msg ${name}: "${extra}" is too much`, { hint: usageLine(msg) });
-  door.out.write(await verb.run(memberFiles(door, "msg"), args, door));
+  ctx.out.write(await verb.run(memberFiles(ctx, "msg"), args, ctx));
   return 0;
 }
 
-async function send(place: MemberFiles, args: Args, door: CommandContext): Promise<string> {
+async function send(place: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
   const { to, kind, priority, subject } = args.flags;
   const given = args.positionals[1];
   if (to === undefined) throw new Fault("usage", "msg send needs --to <who>", { hint: usageLine(msg) });
   if (given === undefined && subject === undefined)
     throw new Fault("usage", "msg send needs a text, or - to read it from stdin", { hint: usageLine(msg) });
-  const body = given === "-" ? await door.stdin.text({ wait: true }) : (given ?? "");
+  const body = given === "-" ? await ctx.stdin.text({ wait: true }) : (given ?? "");
   const attached = (args.flags["attach"] ?? []) as string[];
   const value = {
     to,
@@ -72,30 +72,30 @@ async function send(place: MemberFiles, args: Args, door: CommandContext): Promi
     priority,
     subject,
     body,
-    attachments: attached.map((path) => sharedPath(path, place, door)),
+    attachments: attached.map((path) => sharedPath(path, place, ctx)),
     reply_to: args.flags["reply-to"],
     requires_response: args.flags["expect-reply"] === true,
   };
-  const id = postMail(place, value, door);
+  const id = postMail(place, value, ctx);
   return args.flags["json"] ? jsonText({ id }) : `${id}\n`;
 }
 
-async function read(place: MemberFiles, args: Args, door: CommandContext): Promise<string> {
+async function read(place: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
   const all = readInbox(place);
   const shown = args.flags["all"] ? all : all.filter(({ name }) => name > lastRead(place));
   const last = all.at(-1);
-  if (last !== undefined) remember(place, last.name, door);
+  if (last !== undefined) remember(place, last.name, ctx);
   if (args.flags["json"]) return jsonText(shown.map(({ sent }) => messageRecord(sent, place.team)));
   if (shown.length === 0) return `no ${args.flags["all"] ? "" : "new "}messages\n`;
   return shown.map(({ sent }) => `${messageText(sent).split("\n").map(printable).join("\n")}\n`).join("\n");
 }
 
-async function list(place: MemberFiles, args: Args, door: CommandContext): Promise<string> {
+async function list(place: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
   const team = readRoster(place);
   const read = lastRead(place);
   const messages = readInbox(place).map(({ name, sent }) => ({ ...sent, isRead: name <= read }));
   if (args.flags["json"]) return jsonText({ agent: place.agent, members: team?.members ?? [], messages: messages.map(heading) });
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   const nameOf = (id: string): string => team?.members.find((member) => member.id === id)?.key ?? id;
   const members = (team?.members ?? []).map(({ id, key, role, agent, state }) =>
     [key, role, agent ?? "", state ?? "", id === place.agent ? `${id} (you)` : id].map(stripControls),
@@ -104,7 +104,7 @@ async function list(place: MemberFiles, args: Args, door: CommandContext): Promi
     [isRead ? " " : "*", id, nameOf(from), kind, priority, subject || body].map(stripControls),
   );
   const titled = (titles: string[], cells: string[][]): string =>
-    tableText(cells, { columns: titles.map((title) => ({ title })), width: door.out.columns, paintTitle: style.dim });
+    tableText(cells, { columns: titles.map((title) => ({ title })), width: ctx.out.columns, paintTitle: style.dim });
   const parts = [
     titled(["MEMBER", "ROLE", "AGENT", "STATE", "ID"], members),
     titled(["", "ID", "FROM", "KIND", "PRIORITY", "ABOUT"], rows),
@@ -125,11 +125,11 @@ function lastRead(place: MemberFiles): string {
   }
 }
 
-function remember(place: MemberFiles, name: string, door: CommandContext): void {
+function remember(place: MemberFiles, name: string, ctx: CommandContext): void {
   try {
     replaceFile(markOf(place), name, { file: 0o600, directory: 0o700 });
   } catch (error) {
-    door.err.write(warningText(`what was read is not remembered: ${messageOf(error)}`));
+    ctx.err.write(warningText(`what was read is not remembered: ${messageOf(error)}`));
   }
 }
 

@@ -29,7 +29,7 @@ type Verb = {
   words: readonly [number, number];
   needs: string;
   flag?: string;
-  value: (args: Args, place: MemberFiles, door: CommandContext) => object;
+  value: (args: Args, place: MemberFiles, ctx: CommandContext) => object;
 };
 
 const verbs: Record<string, Verb> = {
@@ -61,7 +61,7 @@ const verbs: Record<string, Verb> = {
   },
 };
 
-async function runReport(args: Args, door: CommandContext): Promise<number> {
+async function runReport(args: Args, ctx: CommandContext): Promise<number> {
   const type = args.positionals[0] as string;
   const verb = verbs[type] as Verb;
   const [least, most] = verb.words;
@@ -70,9 +70,9 @@ async function runReport(args: Args, door: CommandContext): Promise<number> {
   if (count > most) throw new Fault("usage", `report ${type}: "${args.positionals[most]}" is too much`, { hint: usageLine(report) });
   const odd = ["progress", "output"].find((flag) => flag !== verb.flag && args.flags[flag] !== undefined);
   if (odd !== undefined) throw new Fault("usage", `--${odd} does not go with report ${type}`, { hint: usageLine(report) });
-  const place = memberFiles(door, "report");
-  const id = postMail(place, { type, ...verb.value(args, place, door) }, door);
-  door.out.write(args.flags["json"] ? jsonText({ id }) : `${id}\n`);
+  const place = memberFiles(ctx, "report");
+  const id = postMail(place, { type, ...verb.value(args, place, ctx) }, ctx);
+  ctx.out.write(args.flags["json"] ? jsonText({ id }) : `${id}\n`);
   return 0;
 }
 

@@ -12,22 +12,22 @@ import { mergeAfterRun } from "./merge-team.ts";
 import { findTeam, explainBusyTeam } from "./find-team.ts";
 import { readTeamRequest } from "./team-flags.ts";
 
-export async function runTeam(args: Args, door: CommandContext): Promise<number> {
-  const flags = readFlags(args, door);
+export async function runTeam(args: Args, ctx: CommandContext): Promise<number> {
+  const flags = readFlags(args, ctx);
   refuseDetachedMerge(args);
-  const objective = await objectiveOf(args, door);
-  const task: TeamTask = { work: "run", wish: readTeamRequest(args, door, objective) };
+  const objective = await objectiveOf(args, ctx);
+  const task: TeamTask = { work: "run", wish: readTeamRequest(args, ctx, objective) };
   const { directory } = flags;
   const place = { ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: directory };
-  const here = await door.api(place);
+  const here = await ctx.api(place);
   const settings = await here.config.values();
-  const turn = { ...buildTurn(flags, settings, door), team: task };
+  const turn = { ...buildTurn(flags, settings, ctx), team: task };
   const open = buildSessionOpen(flags, settings, objective, { toolLevel: turn.toolLevel, role: null });
   await here.turn.check({ ...turn, agent: turn.agent ?? open.agent, isNew: true, directory });
-  const api = flags.on("detach") ? await connectHubFor(door, place) : here;
+  const api = flags.on("detach") ? await connectHubFor(ctx, place) : here;
   const name = flags.text("name");
   const session = await api.session.open({ ...open, ...(name === null ? {} : { name }) });
-  return take(api, session, turn, args, door);
+  return take(api, session, turn, args, ctx);
 }
 
 export async function resumeTeam(args: Args, door: CommandContext): Promise<number> {
@@ -48,28 +48,28 @@ function refuseDetachedMerge(args: Args): void {
     throw new Fault("usage", "--merge waits for the end, and --detach does not", { hint: "skein team merge brings the work in later" });
 }
 
-async function objectiveOf(args: Args, door: CommandContext): Promise<string> {
+async function objectiveOf(args: Args, ctx: CommandContext): Promise<string> {
   const given = args.positionals[1];
   if (given === undefined) throw new Fault("usage", "team run needs an objective", { hint: 'skein team run "what is to be done"' });
-  const text = given === "-" ? await door.stdin.text({ wait: true }) : given;
+  const text = given === "-" ? await ctx.stdin.text({ wait: true }) : given;
   if (text.trim() === "") throw new Fault("usage", "the objective is empty");
   return text;
 }
 
 type Turn = Omit<TurnStartParams, "session" | "prompt">;
 
-async function take(api: Api, session: Session, turn: Turn, args: Args, door: CommandContext): Promise<number> {
-  const { format } = readFlags(args, door);
+async function take(api: Api, session: Session, turn: Turn, args: Args, ctx: CommandContext): Promise<number> {
+  const { format } = readFlags(args, ctx);
   const events = api.turn.start({ ...turn, session: session.id, prompt: null });
-  if (args.flags["detach"]) return explainBusyTeam(session, detachTurn(events, api, door, format));
+  if (args.flags["detach"]) return explainBusyTeam(session, detachTurn(events, api, ctx, format));
   let stopped: "SIGINT" | "SIGTERM" | null = null;
-  door.onStop((signal) => {
+  ctx.onStop((signal) => {
     stopped = signal;
     void api.turn.cancel({ session: session.id });
   });
-  const result = await explainBusyTeam(session, followed(api, session, events, format, args, door));
+  const result = await explainBusyTeam(session, followed(api, session, events, format, args, ctx));
   if (result.status !== "ok") return stopped === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
-  return args.flags["merge"] ? mergeAfterRun(api, session, door, format) : 0;
+  return args.flags["merge"] ? mergeAfterRun(api, session, ctx, format) : 0;
 }
 
 async function followed(
@@ -78,12 +78,12 @@ async function followed(
   events: ReturnType<Api["turn"]["start"]>,
   format: OutputFormat,
   args: Args,
-  door: CommandContext,
+  ctx: CommandContext,
 ) {
-  if (format !== "text" || args.flags["no-board"] || !(await canDraw(api, door)))
-    return followTurn(events, await printerFor(format, door, { stream: true, tools: [] }));
+  if (format !== "text" || args.flags["no-board"] || !(await canDraw(api, ctx)))
+    return followTurn(events, await printerFor(format, ctx, { stream: true, tools: [] }));
   const [{ liveBoard }, { textPrinter }] = await Promise.all([import("./live-board.ts"), import("../../print/text.ts")]);
-  const board = liveBoard(api, session.id, door, (above) => textPrinter(above, { stream: false, tools: [] }));
+  const board = liveBoard(api, session.id, ctx, (above) => textPrinter(above, { stream: false, tools: [] }));
   try {
     return await followTurn(events, board);
   } finally {

@@ -25,7 +25,7 @@ export const teamFlags: readonly Flag[] = [
   { name: "max-memory-mb", value: "n", summary: "what the members that run at once may be given together" },
 ];
 
-export function readTeamRequest(args: Args, door: CommandContext, objective: string): TeamRequest {
+export function readTeamRequest(args: Args, ctx: CommandContext, objective: string): TeamRequest {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const [file, list, planner] = [text("phases"), text("agents"), text("planner")];
   const cast = castOf(list);
@@ -40,7 +40,7 @@ export function readTeamRequest(args: Args, door: CommandContext, objective: str
     objective,
     strategy,
     cast,
-    phases: file !== null ? phasesIn(absolutePath(file, door)) : strategy === "adaptive" ? null : planPhases(strategy, cast, objective),
+    phases: file !== null ? phasesIn(absolutePath(file, ctx)) : strategy === "adaptive" ? null : planPhases(strategy, cast, objective),
     workspace: (text("workspace") as TeamRequest["workspace"] | null) ?? "worktree",
     limits: {
       maxAgents: countFlag(args, "max-agents", defaultTeamLimits.maxAgents),

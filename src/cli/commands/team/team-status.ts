@@ -15,13 +15,13 @@ import { sessionLabel, findTeam } from "./find-team.ts";
 
 const fewMessages = 5;
 
-export async function showTeam(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const session = await findTeam(api, door, args.positionals[1]);
+export async function showTeam(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const session = await findTeam(api, ctx, args.positionals[1]);
   const view = await api.team.show({ session: session.id });
   const all = args.flags["messages"] === true;
-  if (args.flags["json"]) door.out.write(jsonText(teamStatusRecord(view, all ? {} : { messages: fewMessages })));
-  else door.out.write(`${statusLines(view, { all, style: styleOf(door.out) }).join("\n")}\n`);
+  if (args.flags["json"]) ctx.out.write(jsonText(teamStatusRecord(view, all ? {} : { messages: fewMessages })));
+  else ctx.out.write(`${statusLines(view, { all, style: styleOf(ctx.out) }).join("\n")}\n`);
   return 0;
 }
 

@@ -10,7 +10,7 @@ const followFlags = ["json", "output-format", "no-board", "merge", "detach"];
 const boundFlags = ["policy", "sandbox", "net", "max-budget-usd", "max-tokens", "timeout"];
 const turnFlags = ["model", "agent", "cd", "trust", "no-trust", ...boundFlags];
 
-type Verb = { words: number; flags: readonly string[]; load: () => Promise<(args: Args, door: CommandContext) => Promise<number>> };
+type Verb = { words: number; flags: readonly string[]; load: () => Promise<(args: Args, ctx: CommandContext) => Promise<number>> };
 
 const verbs: Record<string, Verb> = {
   run: {
@@ -92,12 +92,12 @@ Examples:
   run: runVerb,
 };
 
-async function runVerb(args: Args, door: CommandContext): Promise<number> {
+async function runVerb(args: Args, ctx: CommandContext): Promise<number> {
   const name = args.positionals[0] as string;
   const verb = verbs[name] as Verb;
   const odd = Object.keys(args.flags).find((flag) => !verb.flags.includes(flag));
   if (odd !== undefined) throw new Fault("usage", `--${odd} does not go with team ${name}`, { hint: usageLine(team) });
   const extra = args.positionals[verb.words];
   if (extra !== undefined) throw new Fault("usage", `team ${name}: "${extra}" is too much`, { hint: usageLine(team) });
-  return (await verb.load())(args, door);
+  return (await verb.load())(args, ctx);
 }

@@ -53,16 +53,16 @@ export const add: Command = {
   run: runAdd,
 };
 
-async function runAdd(args: Args, door: CommandContext): Promise<number> {
+async function runAdd(args: Args, ctx: CommandContext): Promise<number> {
   const [wanted, message] = args.positionals;
   const given = [...sources.map((source) => source.name), "from"].filter((name) => args.flags[name] !== undefined);
   if (given.length + (message === undefined ? 0 : 1) !== 1)
     throw new Fault("usage", "add takes one thing: a message, --file, --http, --postgres or --from");
-  const wish = readPolicyFlags(args, door);
-  const api = await door.api();
-  const session = await findSession(api, door, wanted);
-  const node = await addOne(api, door, session, message ?? null, args, wish);
-  door.out.write(
+  const wish = readPolicyFlags(args, ctx);
+  const api = await ctx.api();
+  const session = await findSession(api, ctx, wanted);
+  const node = await addOne(api, ctx, session, message ?? null, args, wish);
+  ctx.out.write(
     args.flags["json"]
       ? jsonText(nodeRecord(node))
       : `added ${shortId(node.id)} to ${stripControls(session.name ?? shortId(session.id))}\n`,
@@ -72,7 +72,7 @@ async function runAdd(args: Args, door: CommandContext): Promise<number> {
 
 async function addOne(
   api: Api,
-  door: CommandContext,
+  ctx: CommandContext,
   session: Session,
   message: string | null,
   args: Args,
@@ -80,10 +80,10 @@ async function addOne(
 ): Promise<Node> {
   if (message !== null) return api.node.add({ session: session.id, text: message });
   const from = args.flags["from"];
-  if (typeof from === "string") return api.node.addSession({ session: session.id, from: (await findSession(api, door, from)).id });
+  if (typeof from === "string") return api.node.addSession({ session: session.id, from: (await findSession(api, ctx, from)).id });
   const source = sources.find((candidate) => args.flags[candidate.name] !== undefined) as Source;
   const value = args.flags[source.name] as string;
-  const identifier = source.name === "file" ? absolutePath(value, { cwd: door.cwd, home: door.home }) : value;
+  const identifier = source.name === "file" ? absolutePath(value, { cwd: ctx.cwd, home: ctx.home }) : value;
   const policy = resolvePolicy(wish, await api.config.values(), "minimal");
   if (policy.net === "off" && source.needsNetwork)
     throw new Fault("usage", `the network is off, and --${source.name} needs it`, { hint: "add --net on" });

@@ -16,15 +16,15 @@ export const context: Command = {
   run: runContext,
 };
 
-async function runContext(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const session = await findSession(api, door, args.positionals[0]);
+async function runContext(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const session = await findSession(api, ctx, args.positionals[0]);
   const wanted = args.positionals[1];
   const node = wanted === undefined ? null : (await findNode(api, session, wanted)).id;
   const view = await api.context.render({ session: session.id, node });
-  if (args.flags["json"]) door.out.write(jsonText(recordOf(view)));
-  else if (args.flags["body"]) door.out.write(`${view.body ?? "no model can be asked, so there is no request"}\n`);
-  else door.out.write(textOf(view, styleOf(door.out)));
+  if (args.flags["json"]) ctx.out.write(jsonText(recordOf(view)));
+  else if (args.flags["body"]) ctx.out.write(`${view.body ?? "no model can be asked, so there is no request"}\n`);
+  else ctx.out.write(textOf(view, styleOf(ctx.out)));
   return 0;
 }
 

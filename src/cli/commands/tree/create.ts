@@ -14,14 +14,14 @@ export const create: Command = {
   run: runCreate,
 };
 
-async function runCreate(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
+async function runCreate(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
   const settings = await api.config.values();
   const model = args.flags["model"];
   const session = await api.session.open({
     find: { by: "new" },
     ...(args.positionals[0] === undefined ? {} : { name: args.positionals[0] }),
-    directory: door.cwd,
+    directory: ctx.cwd,
     task: null,
     agent: settings.agent,
     model: typeof model === "string" ? model : null,
@@ -29,7 +29,7 @@ async function runCreate(args: Args, door: CommandContext): Promise<number> {
     parentSession: null,
     transcriptDir: null,
   });
-  door.out.write(
+  ctx.out.write(
     args.flags["json"]
       ? jsonText(sessionRecord(session))
       : `${session.name ?? shortId(session.id)}: a new session on ${session.model ?? "no model"}\n`,

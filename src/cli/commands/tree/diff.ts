@@ -20,17 +20,17 @@ export const diff: Command = {
   run: runDiff,
 };
 
-async function runDiff(args: Args, door: CommandContext): Promise<number> {
+async function runDiff(args: Args, ctx: CommandContext): Promise<number> {
   const [a = "", b = ""] = args.positionals;
-  const api = await door.api();
-  const comparison = await api.branch.compare({ a, b, directory: door.cwd });
-  door.out.write(args.flags["json"] ? jsonText(comparisonRecord(comparison)) : comparisonText(comparison, door));
+  const api = await ctx.api();
+  const comparison = await api.branch.compare({ a, b, directory: ctx.cwd });
+  ctx.out.write(args.flags["json"] ? jsonText(comparisonRecord(comparison)) : comparisonText(comparison, ctx));
   return 0;
 }
 
-function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, door: CommandContext): string {
-  const style = styleOf(door.out);
-  const { columns } = door.out;
+function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, ctx: CommandContext): string {
+  const style = styleOf(ctx.out);
+  const { columns } = ctx.out;
   const parting =
     fork === null
       ? "the two share nothing"

@@ -39,12 +39,12 @@ Examples:
   run: runExport,
 };
 
-async function runExport(args: Args, door: CommandContext): Promise<number> {
+async function runExport(args: Args, ctx: CommandContext): Promise<number> {
   const format = (args.flags["json"] === true ? "json" : (args.flags["format"] ?? "text")) as Format;
-  const api = await door.api();
-  const wanted = await findSession(api, door, args.positionals[0]);
+  const api = await ctx.api();
+  const wanted = await findSession(api, ctx, args.positionals[0]);
   const found = await api.session.tree({ session: wanted.id, archived: true });
-  const redact = args.flags["redact"] === true ? redactor({ home: door.home, secrets: envSecrets(door.env) }) : null;
+  const redact = args.flags["redact"] === true ? redactor({ home: ctx.home, secrets: envSecrets(ctx.env) }) : null;
   const whole = { session: wanted, view: found };
   const { session, view } = redact === null ? whole : withoutSecrets(whole, redact);
   const bound = args.flags["whole"] === true ? null : excerptBytes;
@@ -57,8 +57,8 @@ async function runExport(args: Args, door: CommandContext): Promise<number> {
     jsonl: (from: Document) => jsonlDocument(from, wholeOutputs(api, redact)),
   }[format](document);
   const output = args.flags["output"];
-  if (typeof output === "string") await writeFile(absolutePath(output, { cwd: door.cwd, home: door.home }), pieces);
-  else for await (const piece of pieces) door.out.write(piece);
+  if (typeof output === "string") await writeFile(absolutePath(output, { cwd: ctx.cwd, home: ctx.home }), pieces);
+  else for await (const piece of pieces) ctx.out.write(piece);
   return 0;
 }
 

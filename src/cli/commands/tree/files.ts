@@ -34,39 +34,39 @@ undo it.
   run: runFiles,
 };
 
-async function runFiles(args: Args, door: CommandContext): Promise<number> {
+async function runFiles(args: Args, ctx: CommandContext): Promise<number> {
   const [verb, first, second] = args.positionals as [string, string, string | undefined];
-  return verb === "diff" ? diff(args, door, first, second ?? null) : restore(args, door, first, second);
+  return verb === "diff" ? diff(args, ctx, first, second ?? null) : restore(args, ctx, first, second);
 }
 
-async function diff(args: Args, door: CommandContext, from: string, to: string | null): Promise<number> {
+async function diff(args: Args, ctx: CommandContext, from: string, to: string | null): Promise<number> {
   if (args.flags["yes"] || args.flags["dry-run"])
     throw new Fault("usage", "--yes and --dry-run belong to restore", { hint: usageLine(files) });
-  const found = await (await door.api()).files.diff({ from, to, directory: door.cwd });
+  const found = await (await ctx.api()).files.diff({ from, to, directory: ctx.cwd });
   const { patch, ...without } = found;
-  if (args.flags["json"]) door.out.write(jsonText(args.flags["stat"] ? without : found));
-  else if (args.flags["stat"]) door.out.write(statText(found.changes, styleOf(door.out)));
-  else door.out.write(patch === "" ? "nothing changed\n" : patchText(patch, door));
+  if (args.flags["json"]) ctx.out.write(jsonText(args.flags["stat"] ? without : found));
+  else if (args.flags["stat"]) ctx.out.write(statText(found.changes, styleOf(ctx.out)));
+  else ctx.out.write(patch === "" ? "nothing changed\n" : patchText(patch, ctx));
   return 0;
 }
 
-async function restore(args: Args, door: CommandContext, to: string, extra: string | undefined): Promise<number> {
+async function restore(args: Args, ctx: CommandContext, to: string, extra: string | undefined): Promise<number> {
   if (extra !== undefined) throw new Fault("usage", `restore takes one node: "${extra}" is too much`, { hint: usageLine(files) });
   const isAsking = !args.flags["yes"] && !args.flags["dry-run"];
-  if (isAsking && (args.flags["json"] || !door.stdin.isTty || !door.out.isTty))
+  if (isAsking && (args.flags["json"] || !ctx.stdin.isTty || !ctx.out.isTty))
     throw new Fault("usage", "restore changes files, and there is nobody to ask", { hint: "add --yes, or look first with --dry-run" });
-  const api = await door.api();
-  const plan = await api.files.planRestore({ to, directory: door.cwd });
-  if (!args.flags["json"]) show(plan, args, door);
+  const api = await ctx.api();
+  const plan = await api.files.planRestore({ to, directory: ctx.cwd });
+  if (!args.flags["json"]) show(plan, args, ctx);
   const wanted = plan.changes.length > 0 && !args.flags["dry-run"];
-  const restored = wanted && (!isAsking || (await confirm(door, "Change these files?"))) && (await carryOut(api, plan));
+  const restored = wanted && (!isAsking || (await confirm(ctx, "Change these files?"))) && (await carryOut(api, plan));
   if (args.flags["json"]) {
     const { patch, ...without } = plan;
-    door.out.write(jsonText({ ...without, ...(args.flags["stat"] ? {} : { patch }), restored }));
+    ctx.out.write(jsonText({ ...without, ...(args.flags["stat"] ? {} : { patch }), restored }));
   } else if (restored) {
     const count = plan.changes.length;
-    door.out.write(`${count} ${count === 1 ? "file" : "files"} restored; undo with: skein files restore ${plan.undo}\n`);
-  } else if (wanted) door.out.write("nothing was changed\n");
+    ctx.out.write(`${count} ${count === 1 ? "file" : "files"} restored; undo with: skein files restore ${plan.undo}\n`);
+  } else if (wanted) ctx.out.write("nothing was changed\n");
   return 0;
 }
 
@@ -83,9 +83,9 @@ async function carryOut(api: Api, plan: FilesRestorePlan): Promise<true> {
   }
 }
 
-function show(plan: FilesRestorePlan, args: Args, door: CommandContext): void {
-  const style = styleOf(door.out);
-  if (plan.changes.length === 0) door.out.write("the files are as they were then\n");
-  else door.out.write(args.flags["stat"] ? statText(plan.changes, style) : patchText(plan.patch, door));
-  for (const path of plan.kept) door.out.write(`${style.yellow("left as it is")} ${stripControls(path)}\n`);
+function show(plan: FilesRestorePlan, args: Args, ctx: CommandContext): void {
+  const style = styleOf(ctx.out);
+  if (plan.changes.length === 0) ctx.out.write("the files are as they were then\n");
+  else ctx.out.write(args.flags["stat"] ? statText(plan.changes, style) : patchText(plan.patch, ctx));
+  for (const path of plan.kept) ctx.out.write(`${style.yellow("left as it is")} ${stripControls(path)}\n`);
 }

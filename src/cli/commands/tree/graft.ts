@@ -17,12 +17,12 @@ export const graft: Command = {
   run: runGraft,
 };
 
-async function runGraft(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const from = await findSession(api, door, args.positionals[0]);
-  const into = await findSession(api, door, args.flags["into"] as string | undefined);
+async function runGraft(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const from = await findSession(api, ctx, args.positionals[0]);
+  const into = await findSession(api, ctx, args.flags["into"] as string | undefined);
   const node = await api.graft.make({ from: from.id, into: into.id });
   const name = stripControls(into.name ?? shortId(into.id));
-  door.out.write(args.flags["json"] ? jsonText(nodeRecord(node)) : `grafted into ${name} as ${shortId(node.id)}\n`);
+  ctx.out.write(args.flags["json"] ? jsonText(nodeRecord(node)) : `grafted into ${name} as ${shortId(node.id)}\n`);
   return 0;
 }

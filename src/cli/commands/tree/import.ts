@@ -28,25 +28,25 @@ The session then goes on with the native agent: skein run --session <name> "go o
   run: runImport,
 };
 
-async function runImport(args: Args, door: CommandContext): Promise<number> {
+async function runImport(args: Args, ctx: CommandContext): Promise<number> {
   const [file = ""] = args.positionals;
   const name = args.flags["name"];
-  const from = file === "-" ? { text: await door.stdin.text({ wait: true }) } : { path: resolve(door.cwd, file) };
-  const api = await door.api();
+  const from = file === "-" ? { text: await ctx.stdin.text({ wait: true }) } : { path: resolve(ctx.cwd, file) };
+  const api = await ctx.api();
   const report = await api.transcript.import({
     from,
     format: (args.flags["format"] ?? "auto") as ImportFormat | "auto",
     name: typeof name === "string" ? name : null,
-    directory: door.cwd,
+    directory: ctx.cwd,
   });
   if (args.flags["json"]) {
-    door.out.write(jsonText(importRecord(report)));
+    ctx.out.write(jsonText(importRecord(report)));
     return 0;
   }
-  door.out.write(told(report, styleOf(door.out)));
+  ctx.out.write(told(report, styleOf(ctx.out)));
   if (report.unreadable > 0)
-    door.err.write(`${counted(report.unreadable, "line")} could not be read and ${report.unreadable === 1 ? "was" : "were"} left out\n`);
-  if (report.torn) door.err.write("the last line was cut off and left out\n");
+    ctx.err.write(`${counted(report.unreadable, "line")} could not be read and ${report.unreadable === 1 ? "was" : "were"} left out\n`);
+  if (report.torn) ctx.err.write("the last line was cut off and left out\n");
   return 0;
 }
 

@@ -24,28 +24,28 @@ export const list: Command = {
   run: runList,
 };
 
-async function runList(args: Args, door: CommandContext): Promise<number> {
+async function runList(args: Args, ctx: CommandContext): Promise<number> {
   const limit = countFlag(args, "limit", 50);
   const all = args.flags["all"] === true;
-  const api = await door.api();
+  const api = await ctx.api();
   const sessions = await api.session.list({
-    project: all ? null : door.project,
+    project: all ? null : ctx.project,
     archived: args.flags["archived"] === true,
     subSessions: all,
     limit: limit + 1,
   });
   const shown = sessions.slice(0, limit);
   if (args.flags["names"]) {
-    for (const session of shown) door.out.write(`${stripControls(session.name ?? shortId(session.id))}\n`);
+    for (const session of shown) ctx.out.write(`${stripControls(session.name ?? shortId(session.id))}\n`);
     return 0;
   }
   if (args.flags["json"]) {
-    door.out.write(jsonText(shown.map(sessionRecord)));
+    ctx.out.write(jsonText(shown.map(sessionRecord)));
     return 0;
   }
-  if (shown.length === 0) door.out.write(all ? "there are no sessions\n" : "there are no sessions in this project (--all shows others)\n");
-  const current = await api.session.current({ directory: door.cwd });
-  const style = styleOf(door.out);
+  if (shown.length === 0) ctx.out.write(all ? "there are no sessions\n" : "there are no sessions in this project (--all shows others)\n");
+  const current = await api.session.current({ directory: ctx.cwd });
+  const style = styleOf(ctx.out);
   const isMixed = shown.some((session) => session.agent !== "native");
   const rows = shown.map((session) => cells(session, { isCurrent: session.id === current?.id, isMixed, all }, style));
   const columns = [
@@ -57,8 +57,8 @@ async function runList(args: Args, door: CommandContext): Promise<number> {
     ...(all ? [{ title: "PROJECT" }] : []),
     { title: "TASK" },
   ];
-  door.out.write(tableText(rows, { columns, width: door.out.columns, paintTitle: style.dim }));
-  if (sessions.length > limit) door.err.write(style.dim(`more: --limit ${limit * 2}\n`));
+  ctx.out.write(tableText(rows, { columns, width: ctx.out.columns, paintTitle: style.dim }));
+  if (sessions.length > limit) ctx.err.write(style.dim(`more: --limit ${limit * 2}\n`));
   return 0;
 }
 

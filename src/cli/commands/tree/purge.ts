@@ -24,19 +24,19 @@ their outputs. A session in use is left alone.`,
   run: runPurge,
 };
 
-async function runPurge(args: Args, door: CommandContext): Promise<number> {
+async function runPurge(args: Args, ctx: CommandContext): Promise<number> {
   const age = args.flags["older-than"] as string | undefined;
   const asked = age === undefined ? null : parseDuration(age);
   if (age !== undefined && asked === null) {
     throw new Fault("usage", `--older-than must be a time, not "${age}"`, { hint: "for example 30d, 12h or 0" });
   }
-  const api = await door.api();
+  const api = await ctx.api();
   const [wanted] = args.positionals;
-  const session = wanted === undefined ? null : (await api.session.find({ wanted, directory: door.cwd })).id;
+  const session = wanted === undefined ? null : (await api.session.find({ wanted, directory: ctx.cwd })).id;
   const olderThanMs = asked ?? (session === null ? await configuredAge(api) : 0);
   const report = await api.session.purge({ session, olderThanMs, dryRun: args.flags["dry-run"] === true });
-  if (args.flags["json"]) door.out.write(jsonText(report));
-  else tell(report, door);
+  if (args.flags["json"]) ctx.out.write(jsonText(report));
+  else tell(report, ctx);
   return report.problems.length === 0 ? 0 : 1;
 }
 
@@ -44,17 +44,17 @@ async function configuredAge(api: Api): Promise<number> {
   return (await api.config.values()).purgeAfterMs ?? 30 * 86_400_000;
 }
 
-function tell(report: PurgeReport, door: CommandContext): void {
-  const style = styleOf(door.out);
+function tell(report: PurgeReport, ctx: CommandContext): void {
+  const style = styleOf(ctx.out);
   for (const { id, name, project, archivedAt } of report.sessions) {
     const label = name === null ? shortId(id) : `${stripControls(name)} ${style.dim(shortId(id))}`;
-    door.out.write(
+    ctx.out.write(
       `${report.dryRun ? "would purge" : "purged"} ${label}  ${style.dim(`${stripControls(project)}, archived ${day(archivedAt)}`)}\n`,
     );
   }
   for (const { id, name, reason } of report.skipped)
-    door.out.write(`${style.yellow("kept")} ${stripControls(name ?? shortId(id))}: ${reason}\n`);
-  for (const problem of report.problems) door.err.write(`${style.red("problem")}: ${stripControls(problem)}\n`);
+    ctx.out.write(`${style.yellow("kept")} ${stripControls(name ?? shortId(id))}: ${reason}\n`);
+  for (const problem of report.problems) ctx.err.write(`${style.red("problem")}: ${stripControls(problem)}\n`);
   const counts = [
     counted(report.sessions.length, "session"),
     counted(report.nodes, "node"),
@@ -63,11 +63,11 @@ function tell(report: PurgeReport, door: CommandContext): void {
     counted(report.transcripts, "transcript"),
   ].join(", ");
   if (report.sessions.length + report.nodes + report.outputs === 0) {
-    door.out.write("nothing to purge\n");
+    ctx.out.write("nothing to purge\n");
     return;
   }
-  door.out.write(`${report.dryRun ? "would free" : "freed"} ${size(report.bytes)}: ${counts}\n`);
-  if (report.keptNodes > 0) door.out.write(style.dim(`${counted(report.keptNodes, "node")} stay because other sessions need them\n`));
+  ctx.out.write(`${report.dryRun ? "would free" : "freed"} ${size(report.bytes)}: ${counts}\n`);
+  if (report.keptNodes > 0) ctx.out.write(style.dim(`${counted(report.keptNodes, "node")} stay because other sessions need them\n`));
 }
 
 function counted(count: number, noun: string): string {

@@ -25,16 +25,16 @@ Exit code 0 when something was found, 1 when nothing was.`,
   run: runSearch,
 };
 
-async function runSearch(args: Args, door: CommandContext): Promise<number> {
+async function runSearch(args: Args, ctx: CommandContext): Promise<number> {
   const limit = limitOf(args.flags["limit"]);
   const query = args.positionals.join(" ");
   if (!/[\p{L}\p{N}_]/u.test(query)) throw new Fault("usage", `"${query}" has no word to look for`);
   const everywhere = args.flags["all-projects"] === true;
-  const api = await door.api();
-  const found = await api.search.find({ query, project: everywhere ? null : door.project, limit });
-  if (args.flags["json"]) door.out.write(jsonText(found.map(foundNodeRecord)));
-  else if (found.length === 0) door.err.write(`nothing found${everywhere ? "" : " in this project (--all-projects searches the rest)"}\n`);
-  else door.out.write(found.map((each) => foundText(each, door, everywhere)).join("\n"));
+  const api = await ctx.api();
+  const found = await api.search.find({ query, project: everywhere ? null : ctx.project, limit });
+  if (args.flags["json"]) ctx.out.write(jsonText(found.map(foundNodeRecord)));
+  else if (found.length === 0) ctx.err.write(`nothing found${everywhere ? "" : " in this project (--all-projects searches the rest)"}\n`);
+  else ctx.out.write(found.map((each) => foundText(each, ctx, everywhere)).join("\n"));
   return found.length === 0 ? 1 : 0;
 }
 
@@ -45,8 +45,8 @@ function limitOf(value: Args["flags"][string]): number {
   throw new Fault("usage", `--limit must be a whole number from 1 to 10000, not "${String(value)}"`);
 }
 
-function foundText(found: FoundNode, door: CommandContext, withProject: boolean): string {
-  const style = styleOf(door.out);
+function foundText(found: FoundNode, ctx: CommandContext, withProject: boolean): string {
+  const style = styleOf(ctx.out);
   const { node, session, before, after } = found;
   const head = [
     style.green(`[${stripControls(session.name ?? shortId(session.id))}]`),
@@ -56,16 +56,16 @@ function foundText(found: FoundNode, door: CommandContext, withProject: boolean)
   ];
   const lines = [
     head.join("  "),
-    ...(before === null ? [] : [neighbour(before, door, style)]),
+    ...(before === null ? [] : [neighbour(before, ctx, style)]),
     `${nodeMarker(node)} ${marked(found, style)}`,
-    ...(after === null ? [] : [neighbour(after, door, style)]),
+    ...(after === null ? [] : [neighbour(after, ctx, style)]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function neighbour(node: Node, door: CommandContext, style: Style): string {
+function neighbour(node: Node, ctx: CommandContext, style: Style): string {
   return style.dim(
-    fit(`${nodeMarker(node)} ${shortId(node.id)} ${stripControls(oneLine(nodeSummary(node), 2 * door.out.columns))}`, door.out.columns),
+    fit(`${nodeMarker(node)} ${shortId(node.id)} ${stripControls(oneLine(nodeSummary(node), 2 * ctx.out.columns))}`, ctx.out.columns),
   );
 }
 

@@ -16,7 +16,7 @@ type Verb = {
   summary: string;
   words: string[];
   notes?: string;
-  act: (api: Api, session: Session, args: Args, door: CommandContext) => Promise<Done>;
+  act: (api: Api, session: Session, args: Args, ctx: CommandContext) => Promise<Done>;
 };
 
 const labelOf = (session: Session) => stripControls(session.name ?? shortId(session.id));

@@ -15,16 +15,16 @@ export const show: Command = {
   run: runShow,
 };
 
-async function runShow(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const session = await findSession(api, door, args.positionals[0]);
+async function runShow(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const session = await findSession(api, ctx, args.positionals[0]);
   const view = await api.session.tree({ session: session.id });
   if (args.flags["json"]) {
-    door.out.write(
+    ctx.out.write(
       jsonText({ sessions: view.sessions.map(sessionRecord), nodes: view.nodes.map(nodeRecord), turns: view.turns.map(turnRecord) }),
     );
     return 0;
   }
-  door.out.write(view.nodes.length === 0 ? "nothing was said in this session yet\n" : `${treeText(view, door.out)}\n`);
+  ctx.out.write(view.nodes.length === 0 ? "nothing was said in this session yet\n" : `${treeText(view, ctx.out)}\n`);
   return 0;
 }

@@ -17,24 +17,22 @@ damaged full-text index again and removes files that belong to nothing.`,
   run: runVerify,
 };
 
-async function runVerify(args: Args, door: CommandContext): Promise<number> {
-  const api = await door.api();
-  const progress = door.err.isTty
-    ? { onProgress: (checked: number) => door.err.write(`\r${checked.toLocaleString("en-US")} checked`) }
-    : {};
+async function runVerify(args: Args, ctx: CommandContext): Promise<number> {
+  const api = await ctx.api();
+  const progress = ctx.err.isTty ? { onProgress: (checked: number) => ctx.err.write(`\r${checked.toLocaleString("en-US")} checked`) } : {};
   const report = await api.store
     .verify({ repair: args.flags["repair"] === true, ...progress })
-    .finally(() => door.err.isTty && door.err.write("\r\x1b[K"));
+    .finally(() => ctx.err.isTty && ctx.err.write("\r\x1b[K"));
   const ok = report.problems.length === 0;
   if (args.flags["json"]) {
-    door.out.write(jsonText({ ok, ...report }));
+    ctx.out.write(jsonText({ ok, ...report }));
     return ok ? 0 : 1;
   }
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   const all = (["session", "turn", "node", "handle", "transcript"] as const).map((noun) => pluralize(report[`${noun}s`], noun)).join(", ");
-  for (const item of report.repaired ?? []) door.out.write(`${style.green("repaired")} ${stripControls(item.message)}\n`);
+  for (const item of report.repaired ?? []) ctx.out.write(`${style.green("repaired")} ${stripControls(item.message)}\n`);
   for (const problem of report.problems)
-    door.out.write(`${style.red(stripControls(problem.kind))} ${stripControls(problem.subject)}: ${stripControls(problem.message)}\n`);
-  door.out.write(ok ? `${style.green("ok")}: ${all}\n` : `${style.red(pluralize(report.problems.length, "problem"))} in ${all}\n`);
+    ctx.out.write(`${style.red(stripControls(problem.kind))} ${stripControls(problem.subject)}: ${stripControls(problem.message)}\n`);
+  ctx.out.write(ok ? `${style.green("ok")}: ${all}\n` : `${style.red(pluralize(report.problems.length, "problem"))} in ${all}\n`);
   return ok ? 0 : 1;
 }

@@ -16,11 +16,11 @@ export type HubTarget = {
 };
 
 /** One that does not run is started where that is asked for and can be done. */
-export async function connectHubAt(door: CommandContext, { at, directory, trust }: HubTarget, how: { start: boolean }): Promise<Api> {
-  const { state, home, selfCommand: self, version, env } = door;
+export async function connectHubAt(ctx: CommandContext, { at, directory, trust }: HubTarget, how: { start: boolean }): Promise<Api> {
+  const { state, home, selfCommand: self, version, env } = ctx;
   const caller = { directory, ...(trust === null ? {} : { trust }) };
   const seeker: HubLookup = { state, home, selfCommand: self, version, env };
-  const remote = at === "auto" ? await connectHub(seeker, caller, how) : await overWeb(door, at, caller);
+  const remote = at === "auto" ? await connectHub(seeker, caller, how) : await overWeb(ctx, at, caller);
   if (remote.welcome.version === version) return remote.api;
   await remote.api.close();
   throw new Fault("hub-unreachable", `the hub is skein ${remote.welcome.version}, and this is ${version}`, {
@@ -33,13 +33,13 @@ export function checkHubTarget(at: string): void {
   throw new Fault("usage", `--hub can't be "${at}"`, { hint: "auto, or an address like ws://127.0.0.1:4444" });
 }
 
-function overWeb(door: CommandContext, at: string, caller: { directory: string; trust?: boolean }): Promise<RemoteApi> {
-  const file = readHubFile(door.state);
+function overWeb(ctx: CommandContext, at: string, caller: { directory: string; trust?: boolean }): Promise<RemoteApi> {
+  const file = readHubFile(ctx.state);
   const isOurs = file !== null && new URL(file.url).host === new URL(at).host;
-  const token = door.env["SKEIN_HUB_TOKEN"] ?? (isOurs ? readFileSync(file.token_file, "utf8").trim() : null);
+  const token = ctx.env["SKEIN_HUB_TOKEN"] ?? (isOurs ? readFileSync(file.token_file, "utf8").trim() : null);
   if (token === null)
     throw new Fault("hub-unreachable", `nothing is known of a hub at ${at}`, {
       hint: "--hub auto is this machine's; the token of any other is SKEIN_HUB_TOKEN",
     });
-  return connect({ url: at, token }, { client: `skein ${door.version}`, ...caller });
+  return connect({ url: at, token }, { client: `skein ${ctx.version}`, ...caller });
 }

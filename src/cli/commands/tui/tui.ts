@@ -47,8 +47,8 @@ begins one with the first message. docs/KEYS.md has its keys; in it, ? shows the
   run: runTui,
 };
 
-async function runTui(args: Args, door: CommandContext): Promise<number> {
-  const flags = readFlags(args, door);
+async function runTui(args: Args, ctx: CommandContext): Promise<number> {
+  const flags = readFlags(args, ctx);
   const [wanted] = args.positionals;
   for (const other of ["inline", "hub"])
     if (flags.on("screen-reader") && args.flags[other] !== undefined)
@@ -56,34 +56,34 @@ async function runTui(args: Args, door: CommandContext): Promise<number> {
   if (wanted !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
   const hub = flags.text("hub");
   if (hub !== null) (await import("./connect-hub.ts")).checkHubTarget(hub);
-  return openTui(flags, door, wanted);
+  return openTui(flags, ctx, wanted);
 }
 
 /** A session in the screen, with nothing else asked for. */
-export function showInTui(door: CommandContext, wanted: string | undefined): Promise<number> {
-  return openTui(readFlags({ positionals: [], flags: {} }, door), door, wanted);
+export function showInTui(ctx: CommandContext, wanted: string | undefined): Promise<number> {
+  return openTui(readFlags({ positionals: [], flags: {} }, ctx), ctx, wanted);
 }
 
-async function openTui(flags: ReturnType<typeof readFlags>, door: CommandContext, wanted: string | undefined): Promise<number> {
-  if (!door.stdin.isTty || !door.out.isTty || (door.env["TERM"] === "dumb" && !flags.on("screen-reader")))
+async function openTui(flags: ReturnType<typeof readFlags>, ctx: CommandContext, wanted: string | undefined): Promise<number> {
+  if (!ctx.stdin.isTty || !ctx.out.isTty || (ctx.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
-  refuseNesting(door.enclosingSession());
+  refuseNesting(ctx.enclosingSession());
   const { directory, trust } = flags;
   const at = flags.text("hub");
-  const hub = at === null ? null : hubFrom(door, { at, directory, trust });
-  const api = await (hub?.reach({ start: true }) ?? door.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
+  const hub = at === null ? null : hubFrom(ctx, { at, directory, trust });
+  const api = await (hub?.reach({ start: true }) ?? ctx.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
   const settings = await api.config.values();
-  if (hub === null && usesScreenReader(flags, settings, door)) return openChat(flags, door, (await sessionFor(wanted))?.id);
-  const turn = { ...buildTurn(flags, settings, door), asks: { how: "wait", limitMs: null } as const };
+  if (hub === null && usesScreenReader(flags, settings, ctx)) return openChat(flags, ctx, (await sessionFor(wanted))?.id);
+  const turn = { ...buildTurn(flags, settings, ctx), asks: { how: "wait", limitMs: null } as const };
   const policies = policiesFrom(flags.policy, settings, turn);
   const open = buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role: await loadRole(api, flags) });
   const session = await sessionFor(wanted);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
-  const project = door.projectOf(directory);
+  const project = ctx.projectOf(directory);
   const own = {
-    unsent: openUnsentStore(join(door.state, "unsent", fileNameOf(project))),
-    history: openHistory(historyFile((await api.config.paths()).state, door.project)),
-    readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: door.home })),
+    unsent: openUnsentStore(join(ctx.state, "unsent", fileNameOf(project))),
+    history: openHistory(historyFile((await api.config.paths()).state, ctx.project)),
+    readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: ctx.home })),
   };
   const { openScreen } = await loadScreen();
   const running = new Map<string, Session>();
@@ -91,18 +91,18 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: CommandContext
   let signal: keyof typeof exitCodes | null = null;
   try {
     const onStop = (stop: () => void) =>
-      door.onStop((by) => {
+      ctx.onStop((by) => {
         signal = by;
         stop();
       });
     const onSession = (shown: Session) => void (last = shown);
-    const { color } = door.out;
+    const { color } = ctx.out;
     const parts = {
-      ...awayFrom(door, directory),
+      ...awayFrom(ctx, directory),
       api,
       directory,
       project,
-      home: door.home,
+      home: ctx.home,
       turn,
       policies,
       open,
@@ -112,18 +112,18 @@ async function openTui(flags: ReturnType<typeof readFlags>, door: CommandContext
       local: own,
       running,
       connectHub: hub?.reach ?? null,
-      env: door.env,
+      env: ctx.env,
       isInline: flags.on("inline"),
       onSession,
       onStop,
     };
     signal = (await openScreen(parts)) ?? signal;
   } catch (error) {
-    throw error instanceof Fault ? error : saveCrashReport(error, door);
+    throw error instanceof Fault ? error : saveCrashReport(error, ctx);
   } finally {
     await hub?.leave();
-    tellUnsent(own.unsent, door);
-    tellSessions({ last, stopped: at === null ? running : new Map(), way: at === null ? "skein tui" : `skein tui --hub ${at}` }, door);
+    tellUnsent(own.unsent, ctx);
+    tellSessions({ last, stopped: at === null ? running : new Map(), way: at === null ? "skein tui" : `skein tui --hub ${at}` }, ctx);
   }
   return signal === null ? 0 : exitCodes[signal];
 
@@ -150,11 +150,11 @@ function tellSessions({ last, stopped, way }: LeftSessions, { err }: CommandCont
 }
 
 /** The hub, as often as it has to be found again; left once. */
-function hubFrom(door: CommandContext, wish: HubTarget) {
+function hubFrom(ctx: CommandContext, wish: HubTarget) {
   let current: Api | null = null;
   return {
     reach: async (how: { start: boolean }): Promise<Api> =>
-      (current = await (await import("./connect-hub.ts")).connectHubAt(door, wish, how)),
+      (current = await (await import("./connect-hub.ts")).connectHubAt(ctx, wish, how)),
     leave: async (): Promise<void> => current?.close(),
   };
 }
@@ -169,12 +169,12 @@ function policiesFrom(wish: PolicyFlagValues, settings: Settings, { policy, tool
   return { act: policy.name === "plan" ? as(toolLevel === "readonly" ? "readonly" : "workspace") : policy, plan: as("plan") };
 }
 
-function awayFrom(door: CommandContext, directory: string) {
+function awayFrom(ctx: CommandContext, directory: string) {
   const editor = {
-    command: () => editorFrom(door.env),
-    edit: (command: string, file: string) => door.lendTerminal(() => runEditor(command, file, { env: door.env, cwd: directory })),
+    command: () => editorFrom(ctx.env),
+    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env: ctx.env, cwd: directory })),
   };
-  return { editor, suspend: door.suspend };
+  return { editor, suspend: ctx.suspend };
 }
 
 async function loadScreen() {

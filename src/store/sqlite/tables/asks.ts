@@ -11,13 +11,13 @@ import { sessionRow } from "../rows.ts";
 import { isTail } from "./sessions.ts";
 import type { AskClose, Lease, WriteResult } from "../../store.ts";
 
-export function openAsk(db: Db, lease: Lease, turn: string, wish: AskRequest & { expiresAt: number | null }): WriteResult<Ask> {
+export function openAsk(db: Db, lease: Lease, turn: string, request: AskRequest & { expiresAt: number | null }): WriteResult<Ask> {
   return db.writeThrough(() => {
     const ground = requireLease(db, lease);
     const { n } = openTurn(db, ground, turn);
     const { lastInsertRowid } = db
       .query("insert into asks (id, session, turn, call, question, options, opened_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(Bun.randomUUIDv7(), ground.n, n, wish.call, wish.question, JSON.stringify(wish.options), Date.now(), wish.expiresAt);
+      .run(Bun.randomUUIDv7(), ground.n, n, request.call, request.question, JSON.stringify(request.options), Date.now(), request.expiresAt);
     return writeAskEvent(db, lease, ground, Number(lastInsertRowid), "ask.opened");
   });
 }
@@ -52,12 +52,12 @@ export function findAsk(db: Db, wanted: string): Ask {
   throw new Fault("ask-unknown", problem, { hint: "`skein asks` lists those without an answer." });
 }
 
-function writeAskEvent(db: Db, lease: Lease, ground: WriteTarget, ask: number, kind: "ask.opened" | "ask.closed"): WriteResult<Ask> {
+function writeAskEvent(db: Db, lease: Lease, target: WriteTarget, ask: number, kind: "ask.opened" | "ask.closed"): WriteResult<Ask> {
   const at = Date.now();
-  const seq = ground.seq + 1;
+  const seq = target.seq + 1;
   const row = db.query<AskRow>(`${selectAsks} where a.n = ?`).get(ask)!;
-  recordEvent(db, { session: ground.n, seq, kind, turn: row.turn, node: null, item: ask, at });
-  db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(seq, at, ground.n);
+  recordEvent(db, { session: target.n, seq, kind, turn: row.turn, node: null, item: ask, at });
+  db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(seq, at, target.n);
   const value = toAsk(row);
   return { value, events: [toEvent(seq, lease.session, row.turn_id, at, { type: kind, ask: value })] };
 }

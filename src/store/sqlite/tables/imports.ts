@@ -78,9 +78,9 @@ export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
   });
 }
 
-function beginTurn(db: Db, ground: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
+function beginTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
   const known = db.query<{ n: number; session: number }>("select n, session from turns where id = ?").get(turn.id);
-  if (known && known.session === ground.n) {
+  if (known && known.session === target.n) {
     db.query(
       "update turns set ended_at = max(?, started_at), status = ?, model = coalesce(?, model) where n = ? and ended_at is not null",
     ).run(turn.endedAt, turn.status, turn.model, known.n);
@@ -93,7 +93,7 @@ function beginTurn(db: Db, ground: WriteTarget, turn: ImportedTurn, source: Impo
     )
     .run(
       known ? Bun.randomUUIDv7() : turn.id,
-      ground.n,
+      target.n,
       turn.parent === null ? null : placeOf(db, turn.parent),
       turn.agent,
       turn.model,
@@ -108,32 +108,32 @@ function beginTurn(db: Db, ground: WriteTarget, turn: ImportedTurn, source: Impo
       JSON.stringify(source),
     );
   const n = Number(lastInsertRowid);
-  tell(db, ground, "turn.started", n, null, turn.startedAt);
+  tell(db, target, "turn.started", n, null, turn.startedAt);
   return n;
 }
 
-function addImported(db: Db, ground: WriteTarget, node: ImportedNode, turn: number | null): void {
+function addImported(db: Db, target: WriteTarget, node: ImportedNode, turn: number | null): void {
   const { id, parent, at, session: _session, turn: _turn, outputs: _outputs, ...body } = node;
   const above = parent === null ? null : placeOf(db, parent);
-  if (parent !== null && (above === null || treeOf(above) !== ground.tree)) {
+  if (parent !== null && (above === null || treeOf(above) !== target.tree)) {
     throw new Fault("node-unknown", `Node ${id} goes on from ${parent}, which is not in this tree.`);
   }
-  const n = takeNodeNumber(db, ground);
-  db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(n, above, ground.n, turn, at, id, JSON.stringify(body));
-  tell(db, ground, "node.added", turn, n, at);
+  const n = takeNodeNumber(db, target);
+  db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(n, above, target.n, turn, at, id, JSON.stringify(body));
+  tell(db, target, "node.added", turn, n, at);
   if (turn !== null) addToTurn(db, turn, n, node);
 }
 
 function tell(
   db: Db,
-  ground: WriteTarget,
+  target: WriteTarget,
   kind: "turn.started" | "node.added" | "turn.ended",
   turn: number | null,
   node: number | null,
   at: number,
 ): void {
-  ground.seq += 1;
-  recordEvent(db, { session: ground.n, seq: ground.seq, kind, turn, node, at });
+  target.seq += 1;
+  recordEvent(db, { session: target.n, seq: target.seq, kind, turn, node, at });
 }
 
 function placeOf(db: Db, id: string): number | null {

@@ -43,9 +43,9 @@ export function takeInputs(db: Db, lease: Lease, turn: string): WriteResult<Node
 }
 
 /** Takes a message off the queue, inside a transaction: it has become the prompt of a turn. */
-export function takePrompt(db: Db, lease: Lease, ground: WriteTarget, id: string): DurableEvent {
-  db.query("update inputs set taken_seq = ? where id = ? and taken_seq is null").run(ground.seq, id);
-  return changed(db, lease, ground);
+export function takePrompt(db: Db, lease: Lease, target: WriteTarget, id: string): DurableEvent {
+  db.query("update inputs set taken_seq = ? where id = ? and taken_seq is null").run(target.seq, id);
+  return changed(db, lease, target);
 }
 
 /** Who sent it wants it back; null when it does not wait any more. */
@@ -64,10 +64,10 @@ export function queue(db: Db, session: string): QueuedInput[] {
   return queueAt(db, n, seq);
 }
 
-function changed(db: Db, lease: Lease, ground: WriteTarget): DurableEvent {
+function changed(db: Db, lease: Lease, target: WriteTarget): DurableEvent {
   const at = Date.now();
-  ground.seq += 1;
-  recordEvent(db, { session: ground.n, seq: ground.seq, kind: "queue.changed", turn: null, node: null, at });
-  db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(ground.seq, at, ground.n);
-  return toEvent(ground.seq, lease.session, null, at, { type: "queue.changed", queue: queueAt(db, ground.n, ground.seq) });
+  target.seq += 1;
+  recordEvent(db, { session: target.n, seq: target.seq, kind: "queue.changed", turn: null, node: null, at });
+  db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(target.seq, at, target.n);
+  return toEvent(target.seq, lease.session, null, at, { type: "queue.changed", queue: queueAt(db, target.n, target.seq) });
 }

@@ -7,12 +7,12 @@ import type { WriteTarget } from "../lease.ts";
 type Candidate = { n: number; native_id: string; status: string; parent: number | null };
 
 /** Asked in the transaction that starts the turn: what it resumes is claimed there. */
-export function findNativeStart(db: Db, ground: WriteTarget, agent: string, { canFork }: { canFork: boolean }): NativeStart | null {
-  if (ground.tip === null) return null;
-  const found = latestAt(db, ground, agent, ground.tip);
+export function findNativeStart(db: Db, target: WriteTarget, agent: string, { canFork }: { canFork: boolean }): NativeStart | null {
+  if (target.tip === null) return null;
+  const found = latestAt(db, target, agent, target.tip);
   if (found === null) return null;
   if (found.status !== "ok") return { how: "resume", id: found.native_id, unsure: { since: lastCertain(db, agent, found) } };
-  return { how: canFork && (isShared(db, ground) || isBeingForked(db, ground, agent)) ? "fork" : "resume", id: found.native_id };
+  return { how: canFork && (isShared(db, target) || isBeingForked(db, target, agent)) ? "fork" : "resume", id: found.native_id };
 }
 
 /** A fork leaves the original where it is. */
@@ -21,7 +21,7 @@ export function claimedNativeId(native: NativeStart | null): string | null {
 }
 
 /** Of turns that were imported the id is provenance only. */
-function latestAt(db: Db, ground: WriteTarget, agent: string, tip: number): Candidate | null {
+function latestAt(db: Db, target: WriteTarget, agent: string, tip: number): Candidate | null {
   return db
     .query<Candidate>(
       `select t.n, t.native_id, t.status, t.parent from turns t join sessions s on s.n = t.session
@@ -30,7 +30,7 @@ function latestAt(db: Db, ground: WriteTarget, agent: string, tip: number): Cand
          and not exists (select 1 from turns later where later.native_id = t.native_id and later.n > t.n)
        order by t.n desc limit 1`,
     )
-    .get(tip, agent, ground.n);
+    .get(tip, agent, target.n);
 }
 
 /** The node before the turns that ended early; null is before everything. */
@@ -51,17 +51,17 @@ function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
   return parent === null ? null : (db.query<{ id: string }>("select id from nodes where n = ?").get(parent)?.id ?? null);
 }
 
-function isShared(db: Db, ground: WriteTarget): boolean {
+function isShared(db: Db, target: WriteTarget): boolean {
   const others = db
     .query<{ n: number }>("select n from sessions where tree = ? and tip = ? and n <> ? and purged_at is null limit 1")
-    .get(ground.tree, ground.tip, ground.n);
+    .get(target.tree, target.tip, target.n);
   return others !== null;
 }
 
 /** Whoever has begun to fork it may not have read it yet: what we added to it would be in the fork. */
-function isBeingForked(db: Db, ground: WriteTarget, agent: string): boolean {
+function isBeingForked(db: Db, target: WriteTarget, agent: string): boolean {
   const running = db
     .query<{ n: number }>("select n from turns where parent = ? and agent = ? and session <> ? and ended_at is null limit 1")
-    .get(ground.tip, agent, ground.n);
+    .get(target.tip, agent, target.n);
   return running !== null;
 }

@@ -22,11 +22,11 @@ export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewN
 export type OpenTurn = { n: number; id: string };
 
 /** The turn a write belongs to: of this session, and not ended. */
-export function openTurn(db: Db, ground: WriteTarget, turn: string): OpenTurn {
+export function openTurn(db: Db, target: WriteTarget, turn: string): OpenTurn {
   const row = db
     .query<{ n: number; session: number; ended_at: number | null }>("select n, session, ended_at from turns where id = ?")
     .get(turn);
-  if (row && row.session === ground.n && row.ended_at === null) return { n: row.n, id: turn };
+  if (row && row.session === target.n && row.ended_at === null) return { n: row.n, id: turn };
   throw new Fault("internal", row ? `Turn ${turn} has ended or belongs to another session.` : `There is no turn ${turn}.`);
 }
 
@@ -34,39 +34,39 @@ export function openTurn(db: Db, ground: WriteTarget, turn: string): OpenTurn {
 export function addNode(
   db: Db,
   session: string,
-  ground: WriteTarget,
+  target: WriteTarget,
   turn: OpenTurn | null,
   node: NewNode,
 ): { value: Node; event: DurableEvent } {
   const at = Date.now();
   const id = Bun.randomUUIDv7();
   const names = new IdLookup(db);
-  const parent = ground.tip;
-  const n = takeNodeNumber(db, ground);
-  const seq = ground.seq + 1;
+  const parent = target.tip;
+  const n = takeNodeNumber(db, target);
+  const seq = target.seq + 1;
   db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(
     n,
     parent,
-    ground.n,
+    target.n,
     turn?.n ?? null,
     at,
     id,
     JSON.stringify(node),
   );
-  db.query("update sessions set tip = ?, seq = ?, updated_at = ? where n = ?").run(n, seq, at, ground.n);
-  if (parent === null) db.query("update sessions set task = coalesce(task, ?) where n = ?").run(taskOf(node), ground.n);
-  recordEvent(db, { session: ground.n, seq, kind: "node.added", turn: turn?.n ?? null, node: n, at });
+  db.query("update sessions set tip = ?, seq = ?, updated_at = ? where n = ?").run(n, seq, at, target.n);
+  if (parent === null) db.query("update sessions set task = coalesce(task, ?) where n = ?").run(taskOf(node), target.n);
+  recordEvent(db, { session: target.n, seq, kind: "node.added", turn: turn?.n ?? null, node: n, at });
   if (turn) {
     addToTurn(db, turn.n, n, node);
     dropDrafts(db, turn.n, node);
   }
-  ground.tip = n;
-  ground.seq = seq;
+  target.tip = n;
+  target.seq = seq;
   const value: Node = {
     ...node,
     id,
     parent: parent === null ? null : names.of("nodes", parent),
-    tree: names.of("trees", ground.tree),
+    tree: names.of("trees", target.tree),
     session,
     turn: turn?.id ?? null,
     at,
@@ -75,12 +75,12 @@ export function addNode(
 }
 
 /** The number of the next node. `stale` is written only when it changes: every write of it costs a page of its index. */
-export function takeNodeNumber(db: Db, ground: WriteTarget): number {
-  ground.last += 1;
-  if (ground.stale) db.query("update trees set last = ? where n = ?").run(ground.last, ground.tree);
-  else db.query("update trees set last = ?, stale = 1 where n = ?").run(ground.last, ground.tree);
-  ground.stale = 1;
-  return ground.tree * nodesPerTree + ground.last;
+export function takeNodeNumber(db: Db, target: WriteTarget): number {
+  target.last += 1;
+  if (target.stale) db.query("update trees set last = ? where n = ?").run(target.last, target.tree);
+  else db.query("update trees set last = ?, stale = 1 where n = ?").run(target.last, target.tree);
+  target.stale = 1;
+  return target.tree * nodesPerTree + target.last;
 }
 
 export function addToTurn(db: Db, turn: number, tip: number, node: NewNode): void {

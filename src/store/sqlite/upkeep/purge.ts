@@ -29,10 +29,10 @@ export async function purge(
   db: Db,
   { outputs: files, agentsDir }: PurgeDirectories,
   self: LeaseHolder,
-  wish: PurgeRequest,
+  request: PurgeRequest,
 ): Promise<PurgeReport> {
   const report: PurgeReport = {
-    dryRun: wish.dryRun,
+    dryRun: request.dryRun,
     sessions: [],
     skipped: [],
     nodes: 0,
@@ -44,29 +44,29 @@ export async function purge(
     problems: [],
   };
   const hidden = hiddenSessions(db);
-  const chosen = choose(db, self, wish, report).filter((session) => wish.dryRun || hide(db, self, session, report));
+  const chosen = choose(db, self, request, report).filter((session) => request.dryRun || hide(db, self, session, report));
   report.sessions = chosen.map(({ id, name, project, archived_at }) => ({ id, name, project, archivedAt: archived_at }));
   const going = [...hidden, ...chosen];
   const plans = new Map<number, TreePurgePlan>();
   for (const tree of new Set(going.map((session) => session.tree))) {
     const sessions = going.filter((session) => session.tree === tree).map((session) => session.n);
-    if (!wish.dryRun) for (const session of going) if (session.tree === tree) await dropEvents(db, session);
+    if (!request.dryRun) for (const session of going) if (session.tree === tree) await dropEvents(db, session);
     const plan = planTreePurge(db, tree, new Set(sessions));
     plans.set(tree, plan);
     report.bytes += plan.bytes;
-    const gone = wish.dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
+    const gone = request.dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
     report.nodes += gone;
     report.keptNodes += plan.written - gone;
   }
-  const leaving = new Set(wish.dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
+  const leaving = new Set(request.dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
   const needed = await referencedOutputs(db, going, leaving);
   for (const session of going) {
-    dropTranscript({ db, files, report, needed, dryRun: wish.dryRun }, session);
-    await dropOutputs({ db, files, report, needed, dryRun: wish.dryRun }, session);
-    if (wish.dryRun) report.turns += turnsOf(db, session.n).length - (plans.get(session.tree)?.keptTurns.get(session.n) ?? 0);
+    dropTranscript({ db, files, report, needed, dryRun: request.dryRun }, session);
+    await dropOutputs({ db, files, report, needed, dryRun: request.dryRun }, session);
+    if (request.dryRun) report.turns += turnsOf(db, session.n).length - (plans.get(session.tree)?.keptTurns.get(session.n) ?? 0);
     else report.turns += await dropTurns(db, session);
   }
-  for (const tree of wish.dryRun ? [] : plans.keys()) {
+  for (const tree of request.dryRun ? [] : plans.keys()) {
     if (agentsDir !== null) dropAgentFiles({ db, self, report, agentsDir }, tree);
     db.write(() => db.query("delete from trees where n = ?1 and not exists (select 1 from sessions where tree = ?1)").run(tree));
   }
@@ -74,11 +74,11 @@ export async function purge(
 }
 
 /** The named session, or every one that was archived long enough ago; the sub-sessions that were left alone since go along. */
-function choose(db: Db, self: LeaseHolder, wish: PurgeRequest, report: PurgeReport): SessionToPurge[] {
-  const found = wish.session === null ? archivedBefore(db, wish.archivedBefore) : [named(db, wish)];
+function choose(db: Db, self: LeaseHolder, request: PurgeRequest, report: PurgeReport): SessionToPurge[] {
+  const found = request.session === null ? archivedBefore(db, request.archivedBefore) : [named(db, request)];
   return withSubSessions(db, found).filter((session) => {
     if (!isHeld(db, session.n, self)) return true;
-    if (session.id === wish.session) throw running(session);
+    if (session.id === request.session) throw running(session);
     report.skipped.push({ id: session.id, name: session.name, reason: "it is in use" });
     return false;
   });
@@ -94,15 +94,15 @@ function archivedBefore(db: Db, at: number): SessionToPurge[] {
     .all(at);
 }
 
-function named(db: Db, wish: PurgeRequest): SessionToPurge {
-  const row = sessionRow(db, wish.session ?? "");
+function named(db: Db, request: PurgeRequest): SessionToPurge {
+  const row = sessionRow(db, request.session ?? "");
   const label = row.name ?? row.id;
   if (row.archived_at === null) {
     throw new Fault("usage", `Session ${label} is not archived, so it can't be purged.`, {
       hint: `Archive it first: skein delete ${label}`,
     });
   }
-  if (row.archived_at > wish.archivedBefore) {
+  if (row.archived_at > request.archivedBefore) {
     throw new Fault("usage", `Session ${label} was archived only on ${new Date(row.archived_at).toISOString()}.`, {
       hint: "Leave --older-than out to purge it now.",
     });
