@@ -179,10 +179,10 @@ async function onScreen(
     turn: { policy: { net: "off", sandbox: "auto" } },
     open: {},
     session: shown === null ? null : session(shown),
-    reach,
+    connectHub: reach,
     color: true,
     bindings: {},
-    own: {
+    local: {
       history: { entries: [], add: () => {} },
       unsent: { take: () => null, keep: () => {}, problem: () => null },
       readImage: () => ({ mime: "image/png", base64: "" }),

@@ -178,9 +178,9 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, support: SandboxSuppor
     env,
     unixSockets: ctx.config.values.unixSockets,
   });
-  const walls = { ...open, mark: sessionTagOf(turn) };
+  const rules: SandboxRules = { ...open, sessionTag: sessionTagOf(turn) };
   const isWalled = policy.name !== "full" && machine.tier !== "none";
-  return { machine, walls: isWalled ? walls : null, bounds: describeSandbox(walls, policy, isWalled) };
+  return { machine, walls: isWalled ? rules : null, bounds: describeSandbox(rules, policy, isWalled) };
 }
 
 function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {

@@ -28,7 +28,7 @@ describe("an entry", () => {
     expect(continuationOf("two backslashes \\\\")).toBeNull();
   });
   test("is dropped by Ctrl-C; an empty one asks to stop or to leave", () => {
-    expect(typed("abc\x03")).toMatchObject({ wish: "stop", prompt: { line: { text: "" } } });
+    expect(typed("abc\x03")).toMatchObject({ action: "stop", prompt: { line: { text: "" } } });
     expect(typed("\x03").action).toBe("stop");
     expect(typed("\x04").action).toBe("leave");
     expect(typed("ab\x01\x04").prompt.line.text).toBe("b");

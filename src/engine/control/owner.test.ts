@@ -81,13 +81,13 @@ test("an owner that ends before it is asked, or before it answers what may be as
     await held.release(lease);
     throw new Fault("connection-lost", "it ends");
   };
-  const deaf = { ...parts, reach: async () => ({ close: async () => {} }) as Partial<Api> as Api };
+  const deaf = { ...parts, connect: async () => ({ close: async () => {} }) as Partial<Api> as Api };
   await expect(
     callOwner(deaf, session, { ...ways, remote: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
   ).rejects.toMatchObject({ code: "owner-unreachable" });
   expect(await callOwner(deaf, session, { ...ways, remote: givenUp, mayRepeat: true })).toBe("nowhere");
   const again = await heldElsewhere();
-  const ending = { ...again.parts, reach: () => again.held.release(again.lease).then(() => Promise.reject(new Error("nobody listens"))) };
+  const ending = { ...again.parts, connect: () => again.held.release(again.lease).then(() => Promise.reject(new Error("nobody listens"))) };
   expect(await callOwner(ending, again.session, ways)).toBe("nowhere");
 });
 

@@ -67,10 +67,10 @@ export function withRole<Turn extends TurnStartParams | TurnCheckParams>(
   role: Role,
   agent: string,
   keep: readonly RoleField[],
-): Turn & { as: Role } {
+): Turn & { appliedRole: Role } {
   const { agent: name } = deps.chooseAgent(agent, turn.model);
   const takesTools = deps.agents.some((candidate) => candidate.name === name && candidate.takesTools === true);
-  return { ...narrowTurn(turn, role, takesTools ? keep : [...keep, "tools"]), as: role };
+  return { ...narrowTurn(turn, role, takesTools ? keep : [...keep, "tools"]), appliedRole: role };
 }
 
 /** A model is named for the role's own agent, or for whoever takes the turn unasked. */

@@ -29,7 +29,7 @@ export async function turnAnswer(followed: FollowResult): Promise<ToolAnswer<Tur
   if (turn === null)
     return { output: { status: "idle", session_id: sessionIdentifier(session) }, text: "nothing has run in this session yet" };
   const ask = followed.how === "asking" ? followed.asks.at(-1) : undefined;
-  const asking = ask === undefined ? {} : { asking: { ask, session: session.id, seq: followed.seq } };
+  const asking = ask === undefined ? {} : { pendingAsk: { ask, session: session.id, seq: followed.seq } };
   if (turn.endedAt === null) return { ...stillRunning(followed, turn), ...asking };
   return ended(followed, turn);
 }

@@ -208,7 +208,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
     following: null,
     running: new Map(),
     editor: { command: () => "ed", edit: async () => 3 },
-    away: (act: () => Promise<unknown>) => act(),
+    lendTerminal: (act: () => Promise<unknown>) => act(),
     onSession: () => {},
     send: (message: UpdateMessage) => void sent.push(message),
   } as unknown as EffectContext;

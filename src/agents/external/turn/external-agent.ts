@@ -152,10 +152,10 @@ async function runOnce(
     asking ??= openAsksForLater(context, questions);
     stop.abort();
   };
-  const barrier = createGateBehind(context.registerPausable);
+  const pauseGate = createGateBehind(context.registerPausable);
   const gate = await openVendorAccess(deps.vendorAccess, adapter, input, {
     signal,
-    pauseGate: barrier,
+    pauseGate,
     ready: context.keepFiles(),
     configDir: agentConfigDir(deps, input),
     nativeSession: native?.id ?? null,
@@ -181,7 +181,7 @@ async function runOnce(
     });
     const exit = await start(deps, input, launch, program, gate, {
       signal,
-      pauseGate: barrier,
+      pauseGate,
       dialogue: talk,
       parser: reading,
       onOutput: context.keepAlive,
@@ -226,7 +226,7 @@ async function start(
   launch: CliLaunch,
   program: string,
   access: VendorAccess,
-  { signal, pauseGate: barrier, dialogue: talk, parser: reading, onOutput: alive }: RunHandles,
+  { signal, pauseGate, dialogue: talk, parser: reading, onOutput: alive }: RunHandles,
 ): Promise<CliExit> {
   const { adapter } = deps;
   prepareConfigDir(adapter, launch);
@@ -253,7 +253,7 @@ async function start(
       SKEIN_SESSION_ID: input.session,
     },
     signal: talk?.signal ?? signal,
-    gate: barrier,
+    gate: pauseGate,
     libc,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => reading.line(line, isCut),
