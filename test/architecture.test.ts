@@ -11,7 +11,7 @@ const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 
 const layer0 = ["protocol", "kit"];
 const mayImport: Record<string, string[]> = {
-  protocol: [],
+  protocol: ["kit"],
   kit: [],
   config: layer0,
   store: layer0,

@@ -1,5 +1,6 @@
 // Every configuration key, once: parsing, `skein config`, the JSON schema and docs/CONFIG.md come from this table.
 // It holds data only; reading files and variables is done in load.ts.
+import { wireNames } from "../protocol/api/wire-name.ts";
 import { notifyModes } from "../protocol/api/api.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts";
 
@@ -257,7 +258,7 @@ export const configKeys: readonly ConfigKey[] = [
   {
     key: "providers.*.wire",
     type: "choice",
-    choices: ["anthropic", "openai-responses", "openai-chat", "gemini"],
+    choices: wireNames,
     default: null,
     project: "trusted",
     description: "Which protocol the vendor speaks; needed for a vendor that skein does not know (else `openai-chat`).",

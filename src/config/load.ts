@@ -1,6 +1,7 @@
 // The layers of the configuration: defaults < user < project < environment; flags are put on top by the caller.
 // On the road to the first request: synchronous, nothing heavy, one stat for a file that is not there.
 import { join } from "node:path";
+import type { WireName } from "../protocol/api/wire-name.ts";
 import type { NotifyMode } from "../protocol/api/api.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { PolicyName, SandboxMode, ToolLevel } from "../protocol/api/policy.ts";
@@ -50,7 +51,7 @@ export type ConfigValues = Readonly<{
 export type ProviderConfig = Readonly<{
   baseUrl: string | null;
   apiKey: string | null;
-  wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini" | null;
+  wire: WireName | null;
   headers: Readonly<Record<string, string>>;
   contextWindow: number | null;
 }>;

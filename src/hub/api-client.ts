@@ -1,5 +1,6 @@
 // The Api of another process: every row travels over one connection. What is lost with it is told as a fault; leaving
 // stops nothing over there. Loads no schemas.
+import { isRecord } from "../kit/text/json.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
 import { apiMethods, type MethodName } from "../protocol/api/methods.ts";
 import type { Api } from "../protocol/api/api.ts";
@@ -7,7 +8,7 @@ import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { fromJsonCase, toMethodName, toJsonCase } from "../protocol/json/json-case.ts";
 import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
-import { toFault, isObject } from "./rpc-faults.ts";
+import { toFault } from "./rpc-faults.ts";
 import { remoteFeed, type RemoteFeed } from "./remote-feed.ts";
 
 export type ApiAddress = { socket: string } | { url: string; token: string };
@@ -126,11 +127,11 @@ class ClientConnection {
   }
 
   #noticed(method: string, params: unknown): void {
-    if (!isObject(params) || typeof params["feed"] !== "number") return;
+    if (!isRecord(params) || typeof params["feed"] !== "number") return;
     const { feed: id, item, error } = params;
     if (method === "feed.item") this.#feedOf(id).push(fromJsonCase(item));
     if (method !== "feed.end") return;
-    this.#feedOf(id).end(isObject(error) ? toFault(resultError(error)) : undefined);
+    this.#feedOf(id).end(isRecord(error) ? toFault(resultError(error)) : undefined);
     // Whoever was answered has it by now, or gets it in this turn of the loop.
     setTimeout(() => this.#feeds.delete(id));
   }

@@ -1,11 +1,11 @@
 // What the hub leaves for those who look for it: hub.json, the token beside it, the lock that only one hub holds.
 // All of it can be read by this user alone, and is there whole or not at all.
+import { isRecord } from "../kit/text/json.ts";
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadLibc } from "../kit/process/libc.ts";
 import { processStartTime } from "../kit/process/processes.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { isObject } from "./rpc-faults.ts";
 
 export type HubFile = {
   url: string;
@@ -43,7 +43,7 @@ export function readHubFile(state: string): HubFile | null {
 function hubFileIn(text: string): HubFile | null {
   try {
     const found: unknown = JSON.parse(text);
-    return isObject(found) && typeof found["pid"] === "number" && typeof found["socket"] === "string" ? (found as HubFile) : null;
+    return isRecord(found) && typeof found["pid"] === "number" && typeof found["socket"] === "string" ? (found as HubFile) : null;
   } catch {
     return null;
   }

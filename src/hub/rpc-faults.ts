@@ -1,4 +1,5 @@
 // A fault on the wire and back: both sides throw the same one.
+import { isRecord } from "../kit/text/json.ts";
 import { rpcCodes, rpcFailure, type RpcError, type RpcReply } from "../kit/flow/rpc.ts";
 import { Fault, messageOf, type FaultCode } from "../protocol/api/error.ts";
 
@@ -29,13 +30,10 @@ const codesOfTalk: Partial<Record<number, FaultCode>> = {
 };
 
 export function toFault({ code, message, data }: RpcError): Fault {
-  const { code: named, hint } = isObject(data) ? data : {};
+  const { code: named, hint } = isRecord(data) ? data : {};
   // A code that only a later version knows is passed on as it is.
   const known = typeof named === "string" ? (named as FaultCode) : (codesOfTalk[code] ?? "internal");
   return new Fault(known, message, typeof hint === "string" ? { hint } : {});
 }
 
 /** What came over a connection and must not be believed to be one. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,5 +1,6 @@
 // Serves an Api over one connection: the handshake, then every row by its name. The house behind it is built with the
 // first request and left when the connection ends; turns that it started go on.
+import { isRecord } from "../kit/text/json.ts";
 import { isAbsolute } from "node:path";
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
@@ -10,7 +11,7 @@ import { Fault } from "../protocol/api/error.ts";
 import type { Event } from "../protocol/tree/event.ts";
 import { findMethod, toMethodName, toJsonCase } from "../protocol/json/json-case.ts";
 import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
-import { badRequest, faultReply, isObject } from "./rpc-faults.ts";
+import { badRequest, faultReply } from "./rpc-faults.ts";
 import { Feeds } from "./feeds.ts";
 import { withoutBackpressure } from "./without-backpressure.ts";
 
@@ -111,7 +112,7 @@ class ServedConnection {
     if (this.#hello === null) return badRequest(rpcCodes.invalid, "hub.hello comes first");
     const { extraMethods: own = {}, refuse } = this.#serving;
     if (Object.hasOwn(own, method)) {
-      if (!isObject(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
+      if (!isRecord(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
       return { ok: true, result: await own[method]!(params) };
     }
     const row = findMethod(method);
@@ -136,7 +137,7 @@ class ServedConnection {
 
   #greet(params: unknown): RpcReply {
     const { version, startedAt, transport, refuse } = this.#serving;
-    if (!isObject(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
+    if (!isRecord(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
     if (this.#hello !== null) return badRequest(rpcCodes.invalid, "hub.hello was said already");
     const hello = helloIn(params, transport);
     if (typeof hello === "string") return badRequest(rpcCodes.badParams, hello);
@@ -159,7 +160,7 @@ class ServedConnection {
   }
 
   #noticed(method: string, params: unknown): void {
-    if (!isObject(params) || typeof params["feed"] !== "number") return;
+    if (!isRecord(params) || typeof params["feed"] !== "number") return;
     const { feed, count } = params;
     if (method === "feed.close") this.#feeds.close(feed);
     if (method === "feed.took" && typeof count === "number" && count > 0) this.#feeds.took(feed, count);
@@ -187,7 +188,7 @@ function helloIn(params: Record<string, unknown>, transport: ServeOptions["trans
 }
 
 function isEnvironment(value: unknown): value is Record<string, string> {
-  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
+  return isRecord(value) && Object.values(value).every((text) => typeof text === "string");
 }
 
 function otherVersion(theirs: number, version: string): Fault {

@@ -3,7 +3,10 @@
 import type { TurnError } from "../protocol/api/error.ts";
 import type { Part } from "../protocol/tree/node.ts";
 import type { ToolDefinition } from "../protocol/api/ports.ts";
+import type { WireName } from "../protocol/api/wire-name.ts";
 import type { Usage } from "../protocol/tree/usage.ts";
+
+export type { WireName };
 
 export type Effort = "low" | "medium" | "high" | "xhigh";
 
@@ -44,8 +47,6 @@ export type Endpoint = {
   apiKey: string;
   headers: Record<string, string>;
 };
-
-export type WireName = "anthropic" | "openai-responses" | "openai-chat" | "gemini";
 
 /** A wire: how a request is written and how a stream is read. Pure; the network is elsewhere. */
 export type Wire = {

@@ -1,5 +1,6 @@
 // The Api's values as they leave the process, snake_case with ISO times, and exactly back. Nodes, sessions, turns, asks
 // and events have the fields of their records (records.ts) and more. What others have named stays as it is.
+import { isRecord } from "../../kit/text/json.ts";
 import { apiMethods, type MethodName } from "../api/methods.ts";
 
 type Fields = Record<string, unknown>;
@@ -102,7 +103,7 @@ function thingOf(value: Fields, key: string): KnownRecord | undefined {
 
 /** A node's record only says what its note is about; the rest stands beside it. */
 function withFlatNote({ note, ...node }: Fields): Fields {
-  if (!isFields(note)) return node;
+  if (!isRecord(note)) return node;
   const { about, keptFrom, call, from, said, happened } = note;
   return {
     ...node,
@@ -149,8 +150,4 @@ function millisecondsOf(text: string): number | string {
 /** The schema of the configuration: its names are those of a JSON schema and of our config keys. */
 function isSchema(value: Fields): boolean {
   return "$schema" in value;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 // What a client leaves out of a turn or of a session is what is configured where it works, as for a run that nobody
 // watches. What it says counts.
+import { isRecord } from "../../kit/text/json.ts";
 import type { Settings } from "../api/api.ts";
 import type { MethodName } from "../api/methods.ts";
 import { configuredPolicy, configuredTurn } from "../api/turn-start.ts";
@@ -44,11 +45,7 @@ function filled(params: Fields, given: Fields, usual: Fields): Fields {
   const missing = Object.entries(usual).flatMap(([name, value]) => {
     const said = given[snakeCase(name)];
     if (said === undefined) return [[name, value] as const];
-    return isFields(said) && isFields(value) ? [[name, filled(params[name] as Fields, said, value)] as const] : [];
+    return isRecord(said) && isRecord(value) ? [[name, filled(params[name] as Fields, said, value)] as const] : [];
   });
   return { ...params, ...Object.fromEntries(missing) };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 // Plans of a team: how members become phases by a strategy, how a plan is read from JSON, and what is wrong with one.
 // Pure; nothing is guessed: what does not fit is said, with where it stands.
+import { isRecord, type Json } from "../../kit/text/json.ts";
 import { workspaceKinds } from "./team.ts";
 import type { RoleAssignment, MemberPlan, PhasePlan, Strategy, ValidationCheck, TeamLimits, WorkspaceKind } from "./team.ts";
 
@@ -100,12 +101,10 @@ function dependencyProblems(phases: readonly PhasePlan[], before: PlanConstraint
   return problems;
 }
 
-type Json = Record<string, unknown>;
-
 /** A planner's answer, or what is wrong with it. */
 export function parsePlannedPhases(value: unknown): PlannedPhases | { problems: string[] } {
   const wrong: string[] = [];
-  if (!isJson(value)) return { problems: ["it is no JSON object"] };
+  if (!isRecord(value)) return { problems: ["it is no JSON object"] };
   const isDone = value["done"] === true;
   const phases = listAt(value, "phases", "", wrong).map((phase, at) => phaseAt(phase, `phases[${at}]`, wrong));
   if (!isDone && phases.length === 0) wrong.push("no phase, and not done");
@@ -116,7 +115,7 @@ export function parsePlannedPhases(value: unknown): PlannedPhases | { problems: 
 /** The same of a file with `{"phases": [...]}`, without a bound on how many. */
 export function parsePhases(value: unknown): PhasePlan[] | { problems: string[] } {
   const wrong: string[] = [];
-  const list = isJson(value) ? listAt(value, "phases", "", wrong) : [];
+  const list = isRecord(value) ? listAt(value, "phases", "", wrong) : [];
   const phases = list.map((phase, at) => phaseAt(phase, `phases[${at}]`, wrong));
   if (phases.length === 0) wrong.push('no "phases"');
   return wrong.length > 0 ? { problems: wrong } : phases;
@@ -130,14 +129,14 @@ export function parseMember(value: unknown): MemberPlan | { problems: string[] }
 }
 
 function phaseAt(value: unknown, at: string, wrong: string[]): PhasePlan {
-  const phase = isJson(value) ? value : {};
+  const phase = isRecord(value) ? value : {};
   const members = listAt(phase, "members", at, wrong).map((member, index) => memberAt(member, `${at}.members[${index}]`, wrong));
   if (members.length === 0) wrong.push(`${at}: no members`);
   return { name: textAt(phase, "name", at, wrong), goal: textAt(phase, "goal", at, wrong, ""), members };
 }
 
 function memberAt(value: unknown, at: string, wrong: string[]): MemberPlan {
-  const member = isJson(value) ? value : {};
+  const member = isRecord(value) ? value : {};
   const optional = (name: string) => (member[name] === undefined || member[name] === null ? null : textAt(member, name, at, wrong));
   const role = textAt(member, "role", at, wrong);
   return {
@@ -172,7 +171,7 @@ function numberAt<Field extends string>(
 }
 
 function checkAt(value: unknown, at: string, wrong: string[]): ValidationCheck {
-  const check = isJson(value) ? value : {};
+  const check = isRecord(value) ? value : {};
   if (check["kind"] === "command") return { kind: "command", command: textAt(check, "command", at, wrong) };
   if (check["kind"] !== "file") wrong.push(`${at}.kind: must be "file" or "command"`);
   return { kind: "file", path: textAt(check, "path", at, wrong) };
@@ -209,8 +208,4 @@ function listAt(value: Json, name: string, at: string, wrong: string[]): unknown
   if (Array.isArray(list) && list.length <= 500) return list;
   wrong.push(`${at === "" ? name : `${at}.${name}`}: must be a list of at most 500`);
   return [];
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

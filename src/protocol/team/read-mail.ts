@@ -1,5 +1,6 @@
 // Reads the messages and reports that strangers wrote as JSON: what has one sensible meaning is taken so, what has none
 // is refused with a reason. Looks at no file.
+import { isRecord } from "../../kit/text/json.ts";
 import type { Report } from "./team.ts";
 import { mailLimits, messageKinds, priorities, type MessageKind, type OutgoingMessage, type Priority, type SentMessage } from "./mail.ts";
 
@@ -20,7 +21,7 @@ export function parseMailText(text: string): ParsedMail {
 
 /** A message or a report, as `skein msg`, `skein report` and a tool call write them, or as others are used to. */
 export function parseMailValue(value: unknown): ParsedMail {
-  if (!isFields(value)) return refused("it is not a JSON object");
+  if (!isRecord(value)) return refused("it is not a JSON object");
   const reading = new FieldReader(value);
   const from = reading.text("from");
   const isReport = value["to"] === undefined && reportTypes.has(String(value["type"]));
@@ -33,7 +34,7 @@ export function parseMailValue(value: unknown): ParsedMail {
 
 /** What `mailRecord` made, back; null when it is no such record. */
 export function parseSentMessage(value: unknown): SentMessage | null {
-  if (!isFields(value)) return null;
+  if (!isRecord(value)) return null;
   const read = parseMailValue(value);
   const { id, timestamp } = value;
   const sentAt = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
@@ -74,8 +75,8 @@ class FieldReader {
 
   below(name: string): FieldReader {
     const value = this.field(name);
-    if (value !== undefined && !isFields(value)) this.refuse(`"${name}" must be an object`);
-    return new FieldReader(isFields(value) ? value : {});
+    if (value !== undefined && !isRecord(value)) this.refuse(`"${name}" must be an object`);
+    return new FieldReader(isRecord(value) ? value : {});
   }
 
   text(...names: string[]): string {
@@ -112,7 +113,7 @@ class FieldReader {
 
 function messageIn(reading: FieldReader): OutgoingMessage {
   const metadata = reading.below("metadata");
-  const isObject = isFields(reading.field("body"));
+  const isObject = isRecord(reading.field("body"));
   const inner = isObject ? reading.below("body") : reading;
   const body = isObject ? inner.text("content") : reading.text("body", "message");
   const to = reading.texts("to").flatMap(splitAddresses);
@@ -208,8 +209,4 @@ function isDeep(text: string): boolean {
 
 function refused(reason: string): ParsedMail {
   return { type: "refused", reason };
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 // What is told of each side of two branches, wherever a person compares them.
 import { shortId } from "./node.ts";
+import { sessionLabel } from "./turn.ts";
 import type { BranchSide } from "./views.ts";
 
 export const branchStats: readonly [name: string, figure: (side: BranchSide) => string][] = [
@@ -16,5 +17,5 @@ export const branchStats: readonly [name: string, figure: (side: BranchSide) => 
 export const changeSigns = { added: "A", modified: "M", deleted: "D" };
 
 export function branchName({ session, tip }: BranchSide): string {
-  return session === null ? `node ${tip === null ? "?" : shortId(tip)}` : (session.name ?? shortId(session.id));
+  return session === null ? `node ${tip === null ? "?" : shortId(tip)}` : sessionLabel(session);
 }

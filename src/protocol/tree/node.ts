@@ -72,6 +72,9 @@ export type Node = NewNode & {
   at: number;
 };
 
+/** Longest text of a tool result in a node. The full output of a longer one is stored behind a handle. */
+export const maxResultBytes = 32 * 1024;
+
 /** The short form of an id: its last eight hex digits (the first ones are a clock). */
 export function shortId(id: string): string {
   return id.slice(-8);
@@ -94,4 +97,11 @@ export function taskOf(node: NewNode): string | null {
 
 export function callsOf(node: { parts: Part[] }): CallPart[] {
   return node.parts.filter((part) => part.kind === "call");
+}
+
+/** The argument of a tool call that a person reads first. All of the input as JSON if there is no such argument. */
+export function mainArgument(input: Record<string, unknown>): string {
+  const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
+  if (typeof main === "string") return main;
+  return Object.keys(input).length === 0 ? "" : JSON.stringify(input);
 }

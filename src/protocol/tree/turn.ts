@@ -1,6 +1,7 @@
 // Sessions and turns: the movable pointers, and the record of who took up a prompt and how it ended.
 import type { TurnError, TurnStatus } from "../api/error.ts";
 import type { EnforcedPolicy, Policy, ToolLevel } from "../api/policy.ts";
+import { shortId } from "./node.ts";
 import type { Spent, Usage } from "./usage.ts";
 
 export type Session = {
@@ -27,6 +28,11 @@ export type Session = {
   /** Only of an imported session. */
   source?: Source;
 };
+
+/** The session's name, or its short id if it has none. */
+export function sessionLabel({ id, name }: Pick<Session, "id" | "name">): string {
+  return name ?? shortId(id);
+}
 
 /** A plan as it was when its execution began. The project's own leads back to the session that planned it. */
 export type Plan = { file: string; text: string };

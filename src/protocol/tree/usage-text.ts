@@ -1,4 +1,5 @@
-// Token counts as the status bar and the line after a turn show them. Input is all that was sent, the cached part beside it.
+// Writes token counts and costs as the status bar and the line after a turn show them.
+// Input counts everything that was sent; the cached part stands beside it.
 import type { Usage } from "./usage.ts";
 
 export function totalInput(usage: Usage): number {
@@ -11,7 +12,8 @@ export function tokensText(usage: Usage, count: (tokens: number) => string = Str
   return `i:${count(totalInput(usage))}${cached} o:${count(usage.output)}`;
 }
 
-/** `$?` where a price was not known. */
-export function costText(costUsd: number | null, digits = 4): string {
-  return costUsd === null ? "$?" : `$${costUsd.toFixed(digits)}`;
+/** `$0.1234`. An unknown price is "cost unknown", and "?" in a tight column. */
+export function costText(costUsd: number | null, { digits = 4, isTight = false }: { digits?: number; isTight?: boolean } = {}): string {
+  if (costUsd === null) return isTight ? "?" : "cost unknown";
+  return `$${costUsd.toFixed(digits)}`;
 }

@@ -133,7 +133,7 @@ describe("a turn", () => {
     const ended = tell(wide, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
     expect(statusText(ended)).toBe("[INSERT] [idle] [i:1234(c:800) o:567 | total i:1234 o:567 $0.42] [NET: off] [SANDBOX: on]");
     const twice = tell(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
-    expect(statusText(twice)).toContain("| total i:2468 o:1134 $?]");
+    expect(statusText(twice)).toContain("| total i:2468 o:1134 ?]");
   });
   test("leaves mode and walls in the status bar, however much was used and however narrow it is", () => {
     const usage = { input: 43_400, output: 25_670, cacheRead: 1_800_000, cacheWrite: 0 };

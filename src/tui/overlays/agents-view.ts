@@ -64,7 +64,7 @@ const table: readonly Column[] = [
   { title: "AGENT", spare: 4, cell: (_, { row }) => oneLine(stripAnsi(row.turn.agent), 16) },
   { title: "MODEL", spare: 5, cell: (_, { row }) => oneLine(stripAnsi(row.turn.model ?? "-"), 32) },
   { title: "TOKENS", spare: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
-  { title: "COST", spare: 1, cell: (_, { row }) => costText(row.turn.costUsd) },
+  { title: "COST", spare: 1, cell: (_, { row }) => costText(row.turn.costUsd, { isTight: true }) },
   { title: "LEFT", spare: 1, cell: (_, { row }) => leftText(row) },
 ];
 
@@ -114,7 +114,7 @@ function ageText(ms: number): string {
 
 /** What it and all below it may still use. */
 function leftText({ left }: TurnInfo): string {
-  const money = left?.costUsd == null ? [] : [costText(left.costUsd, 2)];
+  const money = left?.costUsd == null ? [] : [costText(left.costUsd, { digits: 2 })];
   const tokens = left?.tokens == null ? [] : [`${shortCount(left.tokens)} tokens`];
   return [...money, ...tokens].join(" ");
 }

@@ -31,7 +31,7 @@ function netText({ activity, turnNet: held, net }: State): string {
 
 /** The whole first, then with less and less. */
 function spentTexts({ usage, total }: State): string[] {
-  const cost = costText(total.costUsd, 2);
+  const cost = costText(total.costUsd, { digits: 2, isTight: true });
   const both = (count: (tokens: number) => string, word: string) =>
     `${tokensText(usage, count)} | ${word}i:${count(totalInput(total.usage))} o:${count(total.usage.output)} ${cost}`;
   return [both(String, "total "), both(shortCount, "total "), both(shortCount, ""), `${tokensText(usage, shortCount)} | ${cost}`, cost];

@@ -16,7 +16,7 @@ export type Adapter = {
   install: string;
   /** Whose models it asks, in the words of models/providers.ts, and over which wire. */
   vendor: string;
-  wire: "anthropic" | "openai-responses" | "openai-chat" | "gemini";
+  wire: WireName;
   /** Of one that asks any vendor: whose a model is. Without it, and without a model, `vendor` and `wire` hold. */
   vendorOf?: (model: string) => Pick<Adapter, "vendor" | "wire">;
   /** The person's own sign-in with it; absent where there is no such thing. */
