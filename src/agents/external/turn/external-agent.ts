@@ -193,10 +193,7 @@ async function runOnce(
     const seen: CliEvidence = {
       ...reading.seen(),
       adapter,
-      exitCode: exit.exitCode,
-      signal: exit.signal,
-      stderr: exit.stderr,
-      lines: exit.lines,
+      ...{ exitCode: exit.exitCode, signal: exit.signal, stderr: exit.stderr, lines: exit.lines },
       stopped: stopped ?? (context.signal.aborted ? "cancelled" : null),
       vendorError: gate.lastError(),
     };
