@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createTestClock } from "../kit/flow/fixtures/test-clock.ts";
 import type { Event } from "../protocol/tree/event.ts";
 import type { DelegateRequest, TurnInput } from "../protocol/api/ports.ts";
 import { call, endOf, createTestEngine, node, ok, type TakeTurn, text, turn, typesOf } from "./fixtures/engine-with.ts";
@@ -181,17 +182,19 @@ describe("a sub-session", () => {
   });
 
   test("that works keeps its parent from being called idle", async () => {
-    const { run } = await createTestEngine(async function* (input, context) {
+    const clock = createTestClock();
+    const takeTurn: TakeTurn = async function* (input, context) {
       if (isParent(input)) {
         await context.delegate(request());
         return yield ok;
       }
-      for (let at = 0; at < 8; at++) {
-        await Bun.sleep(200);
-        yield node(text(`step ${at}`));
+      for (let step = 0; step < 8; step++) {
+        await clock.advance(200);
+        yield node(text(`step ${step}`));
       }
       yield ok;
-    });
+    };
+    const { run } = await createTestEngine(takeTurn, { clock });
     expect(endOf(await run({ idleMs: 1_000 }))).toMatchObject({ status: "ok" });
   });
 

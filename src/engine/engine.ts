@@ -1,4 +1,5 @@
 // The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
+import type { Clock } from "../kit/flow/clock.ts";
 import type { Api } from "../protocol/api/api.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
 import type { CommitLog } from "../protocol/tree/history.ts";
@@ -73,6 +74,8 @@ export type EngineDeps = {
   history: HistorySource;
   /** Rows that belong to no session; their rooms implement them. */
   methods: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
+  /** Time of limits of turns and questions. The system clock unless a test sets another. */
+  clock?: Clock;
   close: () => Promise<void>;
 };
 

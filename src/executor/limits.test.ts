@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createTestClock } from "../kit/flow/fixtures/test-clock.ts";
 import { familyMembers } from "../kit/process/processes.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import type { Executor } from "../protocol/api/ports.ts";
@@ -94,17 +95,18 @@ test("what stays below the limits, or has none, is left alone", async () => {
 
 test("nothing is looked at while nothing runs", async () => {
   let looks = 0;
-  const limits = createResourceLimits(bounds, () => {
+  const clock = createTestClock();
+  const countProcesses = () => {
     looks += 1;
     return [];
-  });
+  };
+  const limits = createResourceLimits(bounds, countProcesses, clock);
   const [first, second] = [limits.watch(), limits.watch()];
   first.pause();
-  for (let count = 0; count < 200 && looks === 0; count += 1) await Bun.sleep(25);
-  expect(looks).toBeGreaterThan(0);
+  await clock.advance(1_100);
+  expect(looks).toBe(2);
   second.pause();
-  const before = looks;
-  await Bun.sleep(1100);
-  expect(looks).toBe(before);
+  await clock.advance(1_100);
+  expect(looks).toBe(2);
   expect([first.why(), second.signal.aborted]).toEqual([null, false]);
 });

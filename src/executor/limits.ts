@@ -1,5 +1,6 @@
 // How many processes and how much memory commands may use together. Looked at only while one runs; what is over a
 // limit is killed at once, with everything else that was started, and the calls under way are told why.
+import { type Clock, systemClock } from "../kit/flow/clock.ts";
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { descendantsOf, killAll } from "../kit/process/processes.ts";
 import { residentBytes } from "../kit/process/memory-use.ts";
@@ -16,11 +17,16 @@ type LimitValues = Pick<SandboxInfo, "maxProcesses" | "maxMemoryBytes">;
 const everyMs = 500;
 
 /** `members` are the processes that count, and that are ended. */
-export function createResourceLimits(bounds: LimitValues, members: () => number[] = () => descendantsOf(process.pid)): ResourceLimits {
+export function createResourceLimits(
+  bounds: LimitValues,
+  members: () => number[] = () => descendantsOf(process.pid),
+  clock: Clock = systemClock,
+): ResourceLimits {
   const watched = new Set<Watcher>();
-  let timer: Timer | undefined;
+  let cancelTimer: (() => void) | null = null;
 
   const look = (): void => {
+    cancelTimer = clock.setTimer(everyMs, look);
     const pids = members();
     const why = crossed(pids, bounds);
     if (why === null) return;
@@ -36,13 +42,13 @@ export function createResourceLimits(bounds: LimitValues, members: () => number[
       const watcher = new Watcher();
       const go = (): void => {
         watched.add(watcher);
-        timer ??= setInterval(look, everyMs);
+        cancelTimer ??= clock.setTimer(everyMs, look);
       };
       const stop = (): void => {
         watched.delete(watcher);
         if (watched.size > 0) return;
-        clearInterval(timer);
-        timer = undefined;
+        cancelTimer?.();
+        cancelTimer = null;
       };
       go();
       return { signal: watcher.signal, why: () => watcher.why, pause: stop, resume: go };

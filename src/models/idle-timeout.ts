@@ -1,5 +1,6 @@
 // Ends a request when its owner does, or when nothing came for too long. Time counts only while we wait for bytes, and
 // while the gate is open.
+import { type Clock, systemClock } from "../kit/flow/clock.ts";
 import { countdown } from "../kit/flow/countdown.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 
@@ -9,12 +10,14 @@ export class IdleTimeout {
   readonly #owner: AbortSignal;
   readonly #idleMs: number | null;
   readonly #gate: PauseGate | null;
+  readonly #clock: Clock;
   readonly #forward = (): void => this.#controller.abort(this.#owner.reason);
 
-  constructor(owner: AbortSignal, idleMs: number | null, pauseGate: PauseGate | null = null) {
+  constructor(owner: AbortSignal, { idleMs, gate, clock }: { idleMs: number | null; gate?: PauseGate; clock?: Clock }) {
     this.#owner = owner;
     this.#idleMs = idleMs;
-    this.#gate = pauseGate;
+    this.#gate = gate ?? null;
+    this.#clock = clock ?? systemClock;
     if (owner.aborted) this.#forward();
     else owner.addEventListener("abort", this.#forward, { once: true });
   }
@@ -29,7 +32,7 @@ export class IdleTimeout {
     const onAbort = (): void => reject(this.signal.reason);
     if (this.signal.aborted) onAbort();
     this.signal.addEventListener("abort", onAbort, { once: true });
-    const clock = countdown(this.#idleMs, () => this.#fire());
+    const clock = countdown(this.#idleMs, () => this.#fire(), this.#clock);
     const leaveGate = this.#gate?.add(clock);
     try {
       return await Promise.race([step, promise]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { doneOf, failedOf, joined, lastOf, ours, patient, recorded, silentAfter, streamOf } from "../../test/fixtures/streams/serve.ts";
 import { error, good, key, soon, types, vendor } from "../../test/fixtures/streams/vendor.ts";
+import { createTestClock } from "../kit/flow/fixtures/test-clock.ts";
 import { retryAfter } from "./error-response.ts";
 import type { ModelEvent } from "./model.ts";
 import { streamModel } from "./stream.ts";
@@ -162,12 +163,13 @@ describe("an answer that breaks", () => {
     const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), 40));
     const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
     const events: ModelEvent[] = [];
+    const clock = createTestClock();
     for await (const event of streamModel(
       request,
       { ...endpoint, headers: {} },
-      { signal: new AbortController().signal, idleMs: 1_000, retry: patient },
+      { signal: new AbortController().signal, idleMs: 1_000, retry: patient, clock },
     )) {
-      if (events.length === 0) await Bun.sleep(1_200);
+      if (events.length === 0) await clock.advance(1_200);
       events.push(event);
     }
     expect(lastOf(events).type).toBe("done");

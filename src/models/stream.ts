@@ -1,5 +1,6 @@
 // One request to one model over the network: sends it, streams the answer, waits out what can be waited out.
 // Never throws; the last event is `done` or `failed`. What a wire or a vendor means is decided elsewhere.
+import type { Clock } from "../kit/flow/clock.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import { zeroUsage } from "../protocol/tree/usage.ts";
@@ -28,6 +29,8 @@ export type StreamOptions = {
   retry: { attempts: number; maxWaitMs: number };
   /** Nothing is sent while it is shut. */
   gate?: PauseGate;
+  /** Time of `idleMs`; the system clock unless a test sets another. */
+  clock?: Clock;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   loadWire?: (name: WireName) => Promise<Wire>;
 };
@@ -80,7 +83,7 @@ function nextWait(failure: Failure, patience: RetryBudget, attempts: number): nu
 /** One attempt. Its end is returned, so that the caller can decide whether there will be another. */
 async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
   await options.gate?.whenOpen();
-  const watch = new IdleTimeout(options.signal, options.idleMs, options.gate);
+  const watch = new IdleTimeout(options.signal, options);
   let reader: WireReader | null = null;
   let hadContent = false;
   const fail = (failure: Failure): Attempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });

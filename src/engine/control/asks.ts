@@ -43,7 +43,7 @@ async function waitForAnswer(turn: RunningTurn, ask: string, limitMs: number | n
   const { asking, deadline, recorder, store } = turn;
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const stop = (): void => resolve(null);
-  const clock = countdown(limitMs, stop);
+  const clock = countdown(limitMs, stop, turn.clock);
   const leaveGate = turn.gate.add(clock);
   deadline.signal.addEventListener("abort", stop, { once: true });
   if (deadline.signal.aborted) stop();

@@ -1,7 +1,8 @@
 // Turns that stand still, at the engine: agents that do just what a test needs, real store, real processes.
 import { expect, test } from "bun:test";
-import type { AgentEvent, TurnContext } from "../../protocol/api/ports.ts";
-import { createTestEngine, ok, text } from "../fixtures/engine-with.ts";
+import { createTestClock } from "../../kit/flow/fixtures/test-clock.ts";
+import type { AgentEvent } from "../../protocol/api/ports.ts";
+import { createTestEngine, ok, type TakeTurn, text } from "../fixtures/engine-with.ts";
 
 const delta = (words: string): AgentEvent => ({ type: "passing", event: { type: "text.delta", text: words } });
 
@@ -42,17 +43,19 @@ test("an agent that stands still is asked for nothing more, and goes on where it
 
 test("no limit of time passes while a turn stands still, and a stop ends it all the same", async () => {
   const seen: string[] = [];
-  const { api, session, run } = await createTestEngine(async function* (_input, context: TurnContext) {
+  const clock = createTestClock();
+  const takeTurn: TakeTurn = async function* (_input, context) {
     context.registerPausable({ pause: () => void seen.push("stop"), resume: () => void seen.push("go") });
     yield delta("begun");
     if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
     yield { type: "end", end: { status: "cancelled" } };
-  });
+  };
+  const { api, session, run } = await createTestEngine(takeTurn, { clock });
   const done = run({ timeoutMs: 2_000, idleMs: 1_500 });
   while ((await api.turn.list({ endedSince: null })).length === 0) await Bun.sleep(1);
   await api.turn.pause({ session: session.id, force: false });
   await api.turn.pause({ session: session.id, force: false });
-  await Bun.sleep(2_300);
+  await clock.advance(2_300);
   expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
   expect(seen).toEqual(["stop"]);
   await api.turn.cancel({ session: session.id });
@@ -81,16 +84,18 @@ test("who holds the session in this process for something else than a turn is no
 });
 
 test("a question does not run out of time while its turn stands still, and can be answered meanwhile", async () => {
-  const { api, session, run } = await createTestEngine(async function* (_input, context) {
+  const clock = createTestClock();
+  const takeTurn: TakeTurn = async function* (_input, context) {
     const outcome = await context.ask({ call: "a", question: "a?", options: [] });
     yield { type: "node", node: text(outcome.type === "answered" ? outcome.text : outcome.type), recorded: () => {} };
     yield ok;
-  });
+  };
+  const { api, session, run } = await createTestEngine(takeTurn, { clock });
   const done = run({ asks: { how: "wait", limitMs: 2_000 } });
   const asks = () => api.ask.list({ session: session.id });
   while ((await asks()).length === 0) await Bun.sleep(1);
   await api.turn.pause({ session: session.id, force: false });
-  await Bun.sleep(2_300);
+  await clock.advance(2_300);
   const [open] = await asks();
   await api.ask.answer({ ask: open!.id, text: "tabs" });
   await api.turn.resume({ session: session.id });

@@ -1,5 +1,6 @@
 // One budget and the turns that draw on it at once.
 import { describe, expect, test } from "bun:test";
+import { createTestClock } from "../../kit/flow/fixtures/test-clock.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
 import type { Limits, SettleReservation } from "../../protocol/api/ports.ts";
 import { zeroUsage, type Spent } from "../../protocol/tree/usage.ts";
@@ -176,13 +177,15 @@ describe("when it is used up", () => {
 
   test("the turn above is stopped only when all below it have come back", async () => {
     const above = drawer();
-    const turn = openBudgetAccount({ ...open, maxTokens: 10 }, above);
+    const clock = createTestClock();
+    const turn = openBudgetAccount({ ...open, maxTokens: 10 }, above, clock);
     const child = turn.openSubAccount(drawer());
     (await granted(child))(used(10));
     await child.reserve({ tokens: 1, costUsd: 0 });
-    await Bun.sleep(1100);
+    await clock.advance(1_100);
     expect(await soFar(above.stopped)).toBe("waits");
     child.leave();
+    await clock.advance(1_000);
     expect(await above.stopped).toMatchObject({ limit: "tokens" });
     turn.leave();
   });

@@ -1,6 +1,7 @@
 // What a turn and everything below it may use together: tokens, money, steps and sub-sessions. A request has room reserved
 // before it is sent, so that many at once go past a limit by no more than one alone would.
 import { type TurnError, budgetUsedUp } from "../../protocol/api/error.ts";
+import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
 import type { RemainingBudget, UsageEstimate, Limits, SettleReservation } from "../../protocol/api/ports.ts";
 import { countedTokens, type Spent } from "../../protocol/tree/usage.ts";
@@ -22,9 +23,11 @@ class Budget {
   readonly #running = new Set<UsageEstimate>();
   readonly #waiting: Waiting[] = [];
   readonly #used = { tokens: 0, costUsd: 0, steps: 0, children: 0 };
+  readonly clock: Clock;
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
+    this.clock = clock;
   }
 
   reserve(account: BudgetAccount, estimate: UsageEstimate): Promise<Reservation> {
@@ -125,7 +128,7 @@ export class BudgetAccount {
   readonly #stop: BudgetUser["stop"];
   /** Requests and sub-sessions that are still to be counted. */
   #open = 0;
-  #resting: Timer | null = null;
+  #cancelStop: (() => void) | null = null;
 
   constructor(budget: Budget, above: BudgetAccount | null, drawer: BudgetUser) {
     this.#budget = budget;
@@ -175,17 +178,17 @@ export class BudgetAccount {
   rest(): void {
     const { over } = this.#budget;
     if (over === null || this.#open > 0) return;
-    this.#resting ??= setTimeout(() => this.#stop(over), graceMs);
+    this.#cancelStop ??= this.#budget.clock.setTimer(graceMs, () => this.#stop(over));
   }
 
   leave(): void {
-    if (this.#resting !== null) clearTimeout(this.#resting);
+    this.#cancelStop?.();
     this.#budget.accounts.delete(this);
     this.#above?.end();
   }
 }
 
 /** For a turn with nothing above it. */
-export function openBudgetAccount(limits: Limits, drawer: BudgetUser): BudgetAccount {
-  return new BudgetAccount(new Budget(limits), null, drawer);
+export function openBudgetAccount(limits: Limits, drawer: BudgetUser, clock: Clock = systemClock): BudgetAccount {
+  return new BudgetAccount(new Budget(limits, clock), null, drawer);
 }

@@ -1,4 +1,5 @@
 // Total and idle time limits of a turn, and its cancellation, as one signal with a reason.
+import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { countdown } from "../../kit/flow/countdown.ts";
 import { maxTimerMs } from "../../kit/text/duration.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
@@ -30,7 +31,9 @@ class Stopped extends Error {
   }
 }
 
-export function createDeadline(limits: { timeoutMs: number | null; idleMs: number | null }, outer: AbortSignal | null): Deadline {
+type TimeLimits = { timeoutMs: number | null; idleMs: number | null };
+
+export function createDeadline(limits: TimeLimits, outer: AbortSignal | null, clock: Clock = systemClock): Deadline {
   const controller = new AbortController();
   let reason: TurnError | null = null;
   const end = (why: TurnError): void => {
@@ -44,8 +47,8 @@ export function createDeadline(limits: { timeoutMs: number | null; idleMs: numbe
     if (!(above instanceof Stopped) || above.why.kind === "cancelled") return cancel();
     end({ ...above.why, message: `the turn above was stopped: ${above.why.message}` });
   };
-  const total = totalClock(limits.timeoutMs, end);
-  const idle = idleClock(limits.idleMs, end);
+  const total = startTotalLimit(limits.timeoutMs, end, clock);
+  const idle = startIdleLimit(limits.idleMs, end, clock);
   let release: (() => void) | null = null;
   if (outer?.aborted === true) follow();
   outer?.addEventListener("abort", follow, { once: true });
@@ -76,23 +79,23 @@ export function createDeadline(limits: { timeoutMs: number | null; idleMs: numbe
   };
 }
 
-function totalClock(limitMs: number | null, end: (why: TurnError) => void) {
-  return countdown(limitMs, () =>
+function startTotalLimit(limitMs: number | null, end: (why: TurnError) => void, clock: Clock) {
+  const onEnd = (): void =>
     end({
       kind: "timed-out",
       message: `the turn took longer than ${seconds(limitMs ?? 0)}`,
       hint: "raise --timeout, or go on with --resume",
-    }),
-  );
+    });
+  return countdown(limitMs, onEnd, clock);
 }
 
-function idleClock(limitMs: number | null, end: (why: TurnError) => void) {
-  let touchedAt = Date.now();
+function startIdleLimit(limitMs: number | null, end: (why: TurnError) => void, clock: Clock) {
+  let touchedAt = clock.now();
   let holds = 0;
   const check = (limit: number): void => {
-    if (holds > 0) touchedAt = Date.now();
-    const quiet = Date.now() - touchedAt;
-    if (quiet < limit) timer = setTimeout(check, Math.min(limit - quiet, maxTimerMs), limit);
+    if (holds > 0) touchedAt = clock.now();
+    const quiet = clock.now() - touchedAt;
+    if (quiet < limit) cancelTimer = clock.setTimer(Math.min(limit - quiet, maxTimerMs), () => check(limit));
     else
       end({
         kind: "stalled",
@@ -100,17 +103,17 @@ function idleClock(limitMs: number | null, end: (why: TurnError) => void) {
         hint: "raise idle_timeout in the config, or go on with --resume",
       });
   };
-  let timer = limitMs === null ? null : setTimeout(check, Math.min(limitMs, maxTimerMs), limitMs);
+  let cancelTimer = limitMs === null ? null : clock.setTimer(Math.min(limitMs, maxTimerMs), () => check(limitMs));
   return {
-    touch: () => (touchedAt = Date.now()),
+    touch: () => (touchedAt = clock.now()),
     hold: () => {
       holds++;
       return () => {
         holds--;
-        touchedAt = Date.now();
+        touchedAt = clock.now();
       };
     },
-    clear: () => timer !== null && clearTimeout(timer),
+    clear: () => cancelTimer?.(),
   };
 }
 

@@ -10,6 +10,7 @@ import type { Agent, OutputSink, TeamMailPort, TurnContext, TurnInput } from "..
 import type { Role } from "../../protocol/api/role.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../../protocol/tree/turn.ts";
 import type { Spent } from "../../protocol/tree/usage.ts";
+import { systemClock } from "../../kit/flow/clock.ts";
 import { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { Lease, NewTurn, Store } from "../../store/store.ts";
 import { askPerson } from "../control/asks.ts";
@@ -79,9 +80,10 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await deps.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
-  const deadline = createDeadline(params, scope.parentSignal);
+  const clock = deps.clock ?? systemClock;
+  const deadline = createDeadline(params, scope.parentSignal, clock);
   const drawer = { signal: deadline.signal, stop: deadline.end };
-  const account = scope.parentAccount?.openSubAccount(drawer) ?? openBudgetAccount(params.limits, drawer);
+  const account = scope.parentAccount?.openSubAccount(drawer) ?? openBudgetAccount(params.limits, drawer, clock);
   const gate = new PauseGate();
   deadline.signal.addEventListener("abort", () => gate.release());
   const { gate: above } = scope;
@@ -95,7 +97,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       publish(event);
     };
     const recorder = new Recorder(store, lease, transcript, tell);
-    const live: RunningTurn = { params, store, lease, recorder, deadline, gate, asking: new Map() };
+    const live: RunningTurn = { params, store, lease, recorder, deadline, clock, gate, asking: new Map() };
     leave = deps.running.begin(live);
     await recover(store, recorder, session.id);
     const isGoingOn = params.prompt === null && !hasNoPrompt(params);

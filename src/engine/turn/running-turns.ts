@@ -1,5 +1,6 @@
 // The turns that run in this process, whichever engine started them, and those who watch them from here. Keeps nothing:
 // what lasts is in the store before it comes here.
+import type { Clock } from "../../kit/flow/clock.ts";
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import { createLossyQueue, type LossyQueue } from "../../kit/flow/lossy-queue.ts";
 import type { TurnStartParams } from "../../protocol/api/api.ts";
@@ -15,6 +16,7 @@ export type RunningTurn = {
   lease: Lease;
   recorder: Recorder;
   deadline: Deadline;
+  clock: Clock;
   gate: PauseGate;
   /** Who waits for the answer to a question, by its id. */
   asking: Map<string, (answer: string) => void>;

@@ -1,34 +1,33 @@
-// A time limit that can stand still: what is left of it when it is stopped is left when it goes on.
-import { maxTimerMs } from "../text/duration.ts";
+// A time limit that can be paused: the remaining time is the same after a pause as before it.
+import { type Clock, systemClock } from "./clock.ts";
 import type { Pausable } from "./pause-gate.ts";
 
-/** Null and what no timer can hold is no limit. */
-export function countdown(limitMs: number | null, onEnd: () => void): Pausable & { clear: () => void } {
-  let leftMs = limitMs ?? Infinity;
-  let goneAt = performance.now();
-  let timer: Timer | undefined;
+/** Calls `onEnd` once after `limitMs`. Null is no limit, and so is a limit beyond the longest timer (24 days). */
+export function countdown(limitMs: number | null, onEnd: () => void, clock: Clock = systemClock): Pausable & { clear: () => void } {
+  let remainingMs = limitMs ?? Infinity;
+  let resumedAt = clock.now();
+  let cancelTimer: (() => void) | null = null;
   let isOver = false;
 
-  function go(): void {
-    if (timer !== undefined || isOver) return;
-    goneAt = performance.now();
-    if (leftMs > maxTimerMs) return;
-    timer = setTimeout(() => {
+  function resume(): void {
+    if (cancelTimer !== null || isOver) return;
+    resumedAt = clock.now();
+    cancelTimer = clock.setTimer(remainingMs, () => {
       isOver = true;
       onEnd();
-    }, leftMs);
+    });
   }
-  function stop(): void {
-    if (timer === undefined) return;
-    clearTimeout(timer);
-    timer = undefined;
-    leftMs = Math.max(0, leftMs - (performance.now() - goneAt));
+  function pause(): void {
+    if (cancelTimer === null) return;
+    cancelTimer();
+    cancelTimer = null;
+    remainingMs = Math.max(0, remainingMs - (clock.now() - resumedAt));
   }
   function clear(): void {
-    clearTimeout(timer);
+    cancelTimer?.();
     isOver = true;
   }
 
-  go();
-  return { pause: stop, resume: go, clear };
+  resume();
+  return { pause, resume, clear };
 }
