@@ -10,7 +10,7 @@ import { canvasSurface } from "../../src/tui/terminal/canvas.ts";
 import { badRows } from "../../src/tui/fixtures/press-keys.ts";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import { drawsImages, pngOf, waitUntilPainted, createTestTerminal } from "../../src/tui/fixtures/terminal.ts";
-import { Vt } from "../../src/tui/fixtures/vt.ts";
+import { TestScreen } from "../../src/tui/fixtures/test-screen.ts";
 import { firstState, type UpdateMessage, type State } from "../../src/tui/model/state.ts";
 import { update } from "../../src/tui/model/update.ts";
 import { renderFrame } from "../../src/tui/views/screen.ts";
@@ -27,27 +27,23 @@ test("a thousand random keys, pastes, events and sizes leave no garbage on the s
 async function storm(seed: number): Promise<void> {
   const random = randomOf(seed);
   const size = { columns: 80, rows: 24 };
-  const vt = new Vt(size);
+  const screen = new TestScreen(size);
   const renderer = await createCliRenderer(
     createTestTerminal(size, (bytes) => {
-      vt.write(bytes);
+      screen.write(bytes);
       return bytes.includes("\x1b[c") ? drawsImages : "";
     }),
   );
   let state: State = { ...firstState({ size, net: "off", sandbox: "on" }), session };
-  const surface = canvasSurface(renderer, {
-    state: () => state,
-    color: true,
-    onWheel: () => {},
-    onImages: (message) => (state = update(state, message).state),
-  });
+  const onImages = (message: UpdateMessage) => (state = update(state, message).state);
+  const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages }, () => screen.size);
   try {
     await waitUntilPainted(renderer);
     for (let batch = 0; batch < batches; batch += 1) {
       for (let count = 0; count < perBatch; count += 1) {
         const message = messageOf(random, `${batch}-${count}`);
         if (message.type === "resized") {
-          vt.resize(message.size.columns, message.size.rows);
+          await screen.resize(message.size);
           renderer.resize(message.size.columns, message.size.rows);
         }
         state = update(state, message).state;
@@ -55,26 +51,29 @@ async function storm(seed: number): Promise<void> {
       }
       expect(badRows(state)).toEqual([]);
       await waitUntilPainted(renderer);
-      const left = vt.shown();
+      await screen.flush();
+      const painted = screen.rows();
       const wanted = renderFrame(state).rows.map(placesOf);
       expect(
-        vt.cells().map((row, at) =>
+        screen.cells().map((row, at) =>
           row
             .map((cell, x) => (wanted[at]?.[x] === "?" ? "?" : cell))
             .join("")
             .trimEnd(),
         ),
       ).toEqual(wanted.map((row) => row.join("").trimEnd()));
-      vt.smear();
+      await screen.fill();
       surface.redraw();
       await waitUntilPainted(renderer);
-      expect(left).toEqual(vt.shown());
+      await screen.flush();
+      expect(painted).toEqual(screen.rows());
     }
   } finally {
     renderer.destroy();
     await renderer.closed;
+    await screen.flush();
   }
-  expect([vt.isCursorShown, vt.isWhole]).toEqual([true, false]);
+  expect([screen.isCursorVisible, screen.isAlternate]).toEqual([true, false]);
 }
 
 /** What is in each cell; a character that is not plain may be drawn as what the renderer takes for it, in as many cells. */

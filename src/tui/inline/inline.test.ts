@@ -4,7 +4,7 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import { toolBlock, type Block } from "../model/blocks.ts";
 import type { Row } from "../layout/wrap.ts";
 import { randomOf } from "../fixtures/random.ts";
-import { Vt } from "../fixtures/vt.ts";
+import { TestScreen } from "../fixtures/test-screen.ts";
 import { firstState, type State } from "../model/state.ts";
 import { noBlocks, withBlocks, withDelta, withOutput } from "../model/transcript.ts";
 import { renderFrame } from "../views/screen.ts";
@@ -39,17 +39,22 @@ test("whatever happens, the terminal shows all that was printed and the footer b
 
 async function storm(seed: number): Promise<void> {
   const random = randomOf(seed);
-  const vt = new Vt(size);
+  const screen = new TestScreen(size);
   let state = fresh;
   let printed: PrintedBlocks = noPrintedBlocks;
   let expected: string[] = [];
-  const surface = inlineSurface({ state: () => state, color: true, onWheel: () => {}, onImages: () => {} }, (bytes) => vt.write(bytes), 0);
+  const surface = inlineSurface(
+    { state: () => state, color: true, onWheel: () => {}, onImages: () => {} },
+    (bytes) => screen.write(bytes),
+    0,
+  );
   for (let at = 0; at < 60; at += 1) {
     for (let count = Math.ceil(random() * 3); count > 0; count -= 1) state = changed(state, random, `${seed}-${at}-${count}`);
     surface.draw();
     await Bun.sleep(1);
-    if (vt.isWhole) {
-      expect(vt.shown()).toEqual(renderFrame(state).rows.map(textOf));
+    await screen.flush();
+    if (screen.isAlternate) {
+      expect(screen.rows()).toEqual(renderFrame(state).rows.map(textOf));
       continue;
     }
     const next = rowsToPrint(state, printed);
@@ -57,16 +62,17 @@ async function storm(seed: number): Promise<void> {
     expected = [...expected, ...next.rows.map(textOf)];
     const { rows, cursor } = renderFooter(state, printed);
     const footer = rows.map(textOf);
-    const all = [...vt.scrollback, ...vt.shown()];
+    const all = [...screen.scrollback(), ...screen.rows()];
     expect(all.slice(0, expected.length + footer.length)).toEqual([...expected, ...footer]);
     expect(all.slice(expected.length + footer.length).filter((row) => row !== "")).toEqual([]);
-    expect(vt.isCursorShown).toBe(cursor !== null);
-    const top = expected.length - vt.scrollback.length;
-    if (cursor !== null) expect(vt.cursor).toEqual({ row: top + cursor.row, column: cursor.column });
+    expect(screen.isCursorVisible).toBe(cursor !== null);
+    const top = expected.length - screen.scrollback().length;
+    if (cursor !== null) expect(screen.cursor).toEqual({ row: top + cursor.row, column: cursor.column });
   }
   surface.close();
-  expect([vt.isWhole, vt.isCursorShown]).toEqual([false, true]);
-  expect([...vt.scrollback, ...vt.shown()].slice(0, expected.length)).toEqual(expected);
+  await screen.flush();
+  expect([screen.isAlternate, screen.isCursorVisible]).toEqual([false, true]);
+  expect([...screen.scrollback(), ...screen.rows()].slice(0, expected.length)).toEqual(expected);
 }
 
 function changed(state: State, random: () => number, id: string): State {
