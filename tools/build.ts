@@ -1,6 +1,6 @@
 // Builds skein: `dist/skein`, one self-contained executable, and with --bundle `dist/main.js` with its bytecode and the
-// screen beside it, which is what the npm package carries; --outfile <path> puts the executable elsewhere and leaves
-// `dist` alone. None of them loads a directory's .env, bunfig.toml or tsconfig.json.
+// screen beside it, which is what the npm package carries. --outfile <path> writes the executable elsewhere, --outdir
+// <path> the bundle; both leave `dist` alone. None of them loads a directory's .env, bunfig.toml or tsconfig.json.
 import type { BunPlugin } from "bun";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,8 @@ import { recordOrder } from "./bytecode-order.ts";
 
 const root = `${import.meta.dir}/..`;
 const wantsBundle = process.argv.includes("--bundle");
-const given = process.argv.indexOf("--outfile");
+const outfile = argument("--outfile");
+const outdir = argument("--outdir") ?? `${root}/dist`;
 
 /** The screen's highlighter, which we do not use, and the native library of other machines. */
 const leftOut = ["*.scm", "*.wasm"];
@@ -17,10 +18,15 @@ const nativeLibraries = "darwin-x64 darwin-arm64 linux-x64 linux-x64-musl linux-
   .split(" ")
   .map((platform) => `@opentui/core-${platform}`);
 
-if (given > 0) await compile(resolve(process.argv[given + 1] ?? "skein"));
+if (outfile !== undefined) await compile(resolve(outfile));
 else {
-  mkdirSync(`${root}/dist`, { recursive: true });
-  await (wantsBundle ? bundle() : compile(`${root}/dist/skein`));
+  mkdirSync(outdir, { recursive: true });
+  await (wantsBundle ? bundle() : compile(`${outdir}/skein`));
+}
+
+function argument(flag: string): string | undefined {
+  const index = process.argv.indexOf(flag);
+  return index < 0 ? undefined : process.argv[index + 1];
 }
 
 /**
@@ -32,7 +38,7 @@ async function bundle(): Promise<void> {
     name: "the screen is beside it",
     setup: (builder) => void builder.onResolve({ filter: /\/tui\/app\.ts$/ }, () => ({ path: "./tui.js", external: true })),
   };
-  const all = { target: "bun", minify: true, outdir: `${root}/dist` } as const;
+  const all = { target: "bun", minify: true, outdir } as const;
   await Bun.build({ ...all, entrypoints: [`${root}/src/main.ts`], format: "cjs", bytecode: true, plugins: [beside] });
   await Bun.build({
     ...all,

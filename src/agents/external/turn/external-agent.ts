@@ -179,13 +179,8 @@ async function runOnce(
       onFlood: stopFor,
       onQuestions,
     });
-    const exit = await start(deps, input, launch, program, gate, {
-      signal,
-      pauseGate,
-      dialogue: talk,
-      parser: reading,
-      onOutput: context.keepAlive,
-    });
+    const handles = { signal, pauseGate, dialogue: talk, parser: reading, onOutput: context.keepAlive };
+    const exit = await start(deps, input, launch, program, gate, handles);
     await reading.finish();
     stopped ??= await asking;
     const other = substitutedModel(launch.model, gate);
