@@ -24,35 +24,35 @@ test("while nothing is typed the stream flows as it comes", () => {
 test("while something is typed whole lines go above it, and the rest waits until it is entered", () => {
   const { typed, take, lines } = typing();
   typed.screen.write("Hel");
-  typed.arrived("go");
+  typed.handleInput("go");
   expect(take()).toBe("Hel\n\r\x1b[J> go\r\x1b[4C");
   typed.screen.write("lo");
   expect(take()).toBe("");
   typed.screen.write(" all\nof");
   expect(take()).toBe("\r\x1b[J\rlo all\n\r\x1b[J> go\r\x1b[4C");
-  typed.arrived(" on\r");
+  typed.handleInput(" on\r");
   expect(take()).toEndWith("> go on\r\x1b[7C\r\nof");
   expect(lines).toEqual(["go on"]);
 });
 
 test("what is deleted again leaves nothing behind", () => {
   const { typed, take } = typing();
-  typed.arrived("x");
+  typed.handleInput("x");
   typed.screen.write("held");
   take();
-  typed.arrived("\x7f");
+  typed.handleInput("\x7f");
   expect(take()).toBe("\r\x1b[J\rheld");
 });
 
 test("an empty line is none, Ctrl-C and Ctrl-D leave, Up brings back what was entered", () => {
   const { typed, lines, left, take } = typing();
-  typed.arrived("\r");
-  typed.arrived("one\r");
+  typed.handleInput("\r");
+  typed.handleInput("one\r");
   take();
-  typed.arrived("\x1b[A");
+  typed.handleInput("\x1b[A");
   expect(take()).toContain("> one");
-  typed.arrived("\x03");
-  typed.arrived("\x7f\x7f\x7f\x04");
+  typed.handleInput("\x03");
+  typed.handleInput("\x7f\x7f\x7f\x04");
   expect(lines).toEqual(["one"]);
   expect(left()).toBe(2);
 });

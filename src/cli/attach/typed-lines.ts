@@ -1,32 +1,30 @@
-// Lines typed below what streams: as long as nothing is typed the output flows freely, then whole lines of it go above
-// what is being typed. Knows keys and rows, not what is said.
+// Lets the user type a line below streaming output. Output flows freely until the user types.
+// Then only complete lines of output are written, above the typed text. It does not interpret the lines.
 import type { CommandContext, TextOutput } from "../parse/command.ts";
-import { keyDecoder, type Key } from "../repl/keys.ts";
-import { visiblePart, layOutText, type TextLayout } from "../../kit/text/text-layout.ts";
-import { moveBelow, repaint, rewrapLayout } from "../repl/paint.ts";
-import { freshPrompt, press, type Prompt } from "../repl/prompt.ts";
+import { keyDecoder, type TerminalKey } from "../line-editor/keys.ts";
+import { PromptPainter } from "../line-editor/prompt-painter.ts";
+import { freshPrompt, press, type Prompt } from "../line-editor/prompt.ts";
 import type { RawTerminal } from "../terminal/raw-terminal.ts";
 
 export type TypedLinesOptions = { label: string; onLine: (text: string) => void; onLeave: () => void };
-
-const nothing: TextLayout = { rows: [""], cursor: { row: 0, column: 0 } };
 
 export class TypedLines {
   readonly #out: TextOutput;
   readonly #options: TypedLinesOptions;
   readonly #decode = keyDecoder();
-  readonly #entered: string[] = [];
+  readonly #painter: PromptPainter;
+  readonly #entries: string[] = [];
   #terminal: RawTerminal | null = null;
   #prompt: Prompt = freshPrompt([]);
-  #shown: TextLayout | null = null;
-  #held = "";
-  #midLine = false;
+  /** Output that waits for the end of its line while a prompt is painted. */
+  #pending = "";
+  #isMidLine = false;
 
   static async open(ctx: CommandContext, options: TypedLinesOptions): Promise<TypedLines> {
     const typed = new TypedLines(ctx.out, options);
     typed.#terminal = await ctx.stdin.raw({
-      onInput: (text) => typed.arrived(text),
-      onResize: () => typed.#resized(),
+      onInput: (text) => typed.handleInput(text),
+      onResize: () => typed.#onResize(),
       onEnd: options.onLeave,
     });
     return typed;
@@ -35,9 +33,10 @@ export class TypedLines {
   constructor(out: TextOutput, options: TypedLinesOptions) {
     this.#out = out;
     this.#options = options;
+    this.#painter = new PromptPainter(out, () => this.#terminal?.rows() ?? 24);
   }
 
-  /** Whatever is shown goes through it. */
+  /** All output must be written through it, so that it does not overwrite the prompt. */
   get screen(): TextOutput {
     const { isTty, color } = this.#out;
     const columns = () => this.#out.columns;
@@ -52,77 +51,69 @@ export class TypedLines {
   }
 
   close(): void {
-    this.#prompt = freshPrompt(this.#entered);
+    this.#prompt = freshPrompt(this.#entries);
     this.#paint();
     this.#terminal?.close();
   }
 
-  arrived(text: string): void {
-    for (const key of this.#decode(text)) this.#take(key);
+  handleInput(text: string): void {
+    for (const key of this.#decode(text)) this.#handleKey(key);
     this.#paint();
   }
 
-  #take(key: Key): void {
+  #handleKey(key: TerminalKey): void {
     if (key.name === "stop") return this.#options.onLeave();
-    const { prompt, entered, action: wish } = press(this.#prompt, key);
+    const { prompt, entered, action } = press(this.#prompt, key);
     this.#prompt = prompt;
-    if (wish === "leave") return this.#options.onLeave();
-    if (wish === "suspend") this.#terminal?.suspend();
+    if (action === "leave") return this.#options.onLeave();
+    if (action === "suspend") this.#terminal?.suspend();
     if (entered === undefined || entered.trim() === "") return;
     this.#prompt = { ...prompt, line: { text: entered, cursor: entered.length } };
     this.#paint();
-    if (this.#shown !== null) this.#out.write(moveBelow(this.#shown));
-    this.#shown = null;
-    this.#entered.push(entered);
-    this.#prompt = freshPrompt(this.#entered);
-    this.#release();
+    this.#painter.moveBelow();
+    this.#entries.push(entered);
+    this.#prompt = freshPrompt(this.#entries);
+    this.#flushPending();
     this.#options.onLine(entered);
   }
 
   #write(text: string): void {
-    if (this.#shown === null) return this.#flow(text);
-    this.#held += text;
-    const end = this.#held.lastIndexOf("\n") + 1;
+    if (!this.#painter.isPainted) return this.#writeOutput(text);
+    this.#pending += text;
+    const end = this.#pending.lastIndexOf("\n") + 1;
     if (end === 0) return;
-    this.#erase();
-    this.#flow(this.#held.slice(0, end));
-    this.#held = this.#held.slice(end);
+    this.#painter.erase();
+    this.#writeOutput(this.#pending.slice(0, end));
+    this.#pending = this.#pending.slice(end);
     this.#paint();
   }
 
-  #flow(text: string): void {
+  #writeOutput(text: string): void {
     if (text === "") return;
     this.#out.write(text);
-    this.#midLine = !text.endsWith("\n");
+    this.#isMidLine = !text.endsWith("\n");
   }
 
-  #release(): void {
-    const held = this.#held;
-    this.#held = "";
-    this.#flow(held);
-  }
-
-  #erase(): void {
-    if (this.#shown !== null) this.#out.write(repaint(this.#shown, nothing));
-    this.#shown = null;
+  #flushPending(): void {
+    const text = this.#pending;
+    this.#pending = "";
+    this.#writeOutput(text);
   }
 
   #paint(): void {
     const { line } = this.#prompt;
     if (line.text === "") {
-      this.#erase();
-      this.#release();
+      this.#painter.erase();
+      this.#flushPending();
       return;
     }
-    if (this.#shown === null && this.#midLine) this.#flow("\n");
-    const next = visiblePart(layOutText(this.#options.label, line, this.#out.columns), this.#terminal?.rows() ?? 24);
-    this.#out.write(repaint(this.#shown, next));
-    this.#shown = next;
+    if (!this.#painter.isPainted && this.#isMidLine) this.#writeOutput("\n");
+    this.#painter.paint(this.#options.label, line);
   }
 
-  #resized(): void {
-    if (this.#shown === null) return;
-    this.#shown = rewrapLayout(this.#shown, this.#out.columns);
+  #onResize(): void {
+    if (!this.#painter.isPainted) return;
+    this.#painter.rewrap();
     this.#paint();
   }
 }

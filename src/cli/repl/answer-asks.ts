@@ -1,123 +1,125 @@
-// Questions of a running turn, and of those below it, asked one after the other at the prompt. What else happens
-// meanwhile is shown after the answer, so that nothing is written over what is being typed.
+// Asks the questions of a running turn and of its sub-sessions at the prompt, one after the other.
+// Other events are printed after the answer, so that they do not overwrite the text being typed.
 import type { Api } from "../../protocol/api/api.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { Fault } from "../../protocol/api/error.ts";
+import type { AnswerInput } from "../line-editor/input.ts";
 import type { CommandContext } from "../parse/command.ts";
 import type { Printer } from "../print/printer.ts";
 import { styleOf } from "../terminal/style.ts";
 import { printFault } from "../print/print-fault.ts";
-import type { AnswerInput } from "./input.ts";
 
-type Opened = Extract<Event, { type: "ask.opened" }>;
+type AskOpened = Extract<Event, { type: "ask.opened" }>;
 
 export type AnswerContext = {
   api: Pick<Api, "ask" | "turn">;
-  door: CommandContext;
+  ctx: CommandContext;
   input: AnswerInput;
-  /** What is typed without being an answer. */
+  /** True for a typed line that is a slash command and not an answer. */
   isCommand: (text: string) => boolean;
-  /** The person wants no answer to be given. */
+  /** Called once, when the user leaves the prompt without an answer. */
   stop: () => void;
 };
 
-/** A printer that asks at the prompt what the turn asks; `close` when the turn is over. */
-export function createAnsweringPrinter(printer: Printer, talk: AnswerContext): Printer & { close: () => void } {
-  const waiting: Opened[] = [];
-  let held: Event[] = [];
-  let current: Opened | null = null;
+/** A printer that asks the turn's questions at the prompt. Call `close` when the turn has ended. */
+export function createAnsweringPrinter(printer: Printer, answering: AnswerContext): Printer & { close: () => void } {
+  const queue: AskOpened[] = [];
+  let pending: Event[] = [];
+  let current: AskOpened | null = null;
   let isWithdrawn = false;
-  let isOver = false;
+  let isClosed = false;
 
-  const to = { event, isOver: () => isOver };
-
-  function show(event: Event): void {
+  function print(event: Event): void {
     if (current === null) printer.event(event);
-    else held.push(event);
+    else pending.push(event);
   }
-  function event(event: Event): void {
-    if (event.type === "ask.opened") waiting.push(event);
-    else if (event.type === "ask.closed") closed(event.ask.id);
-    if (event.type === "session.spawned") watchBelow(talk, event.session, to).catch((error) => tell(talk, error));
-    if (event.type !== "ask.opened") show(event);
-    void ask();
+  function onEvent(event: Event): void {
+    if (event.type === "ask.opened") queue.push(event);
+    else if (event.type === "ask.closed") removeAsk(event.ask.id);
+    if (event.type === "session.spawned") {
+      const watch = { session: event.session, onEvent, isClosed: () => isClosed };
+      watchSubSession(answering, watch).catch((error) => printError(answering, error));
+    }
+    if (event.type !== "ask.opened") print(event);
+    void askNext();
   }
-  /** Answered here or elsewhere, or nobody waits for it any more. */
-  function closed(id: string): void {
-    const at = waiting.findIndex((opened) => opened.ask.id === id);
-    if (at >= 0) waiting.splice(at, 1);
+  /** The question was answered here or elsewhere, or the agent no longer waits for it. */
+  function removeAsk(id: string): void {
+    const index = queue.findIndex((opened) => opened.ask.id === id);
+    if (index >= 0) queue.splice(index, 1);
     if (current?.ask.id === id) withdraw();
   }
   function withdraw(): void {
     isWithdrawn = true;
-    talk.input.withdraw();
+    answering.input.withdraw();
   }
-  async function ask(): Promise<void> {
-    if (current !== null || isOver) return;
-    const next = waiting.shift();
+  async function askNext(): Promise<void> {
+    if (current !== null || isClosed) return;
+    const next = queue.shift();
     if (next === undefined) return;
     printer.event(next);
     current = next;
     isWithdrawn = false;
-    if ((await answerOnce(talk, next.ask.id)) === "given up" && !isWithdrawn) {
-      isOver = true;
-      talk.stop();
+    if (!(await readAnswer(answering, next.ask.id)) && !isWithdrawn) {
+      isClosed = true;
+      answering.stop();
     }
     current = null;
-    const missed = held;
-    held = [];
-    for (const each of missed) printer.event(each);
-    void ask();
+    const events = pending;
+    pending = [];
+    for (const event of events) printer.event(event);
+    void askNext();
   }
 
   return {
-    event,
+    event: onEvent,
     finish: (result) => printer.finish(result),
     close() {
-      isOver = true;
+      isClosed = true;
       if (current !== null) withdraw();
     },
   };
 }
 
-/** Until an answer is taken, or the prompt is left. */
-async function answerOnce(talk: AnswerContext, ask: string): Promise<"answered" | "given up"> {
-  const label = `${styleOf(talk.door.out).bold("answer >")} `;
+/** Asks until an answer is accepted. False when the user leaves the prompt. */
+async function readAnswer(answering: AnswerContext, ask: string): Promise<boolean> {
+  const { ctx, input, isCommand } = answering;
+  const label = `${styleOf(ctx.out).bold("answer >")} `;
   for (;;) {
-    const given = await talk.input.next(label);
-    if (given === null) return "given up";
-    if (talk.isCommand(given)) talk.door.err.write("Ctrl-C stops the turn; a blank before it makes it an answer\n");
-    else if (given.trim() !== "" && (await isTaken(talk, ask, given.trim()))) return "answered";
+    const entry = await input.next(label);
+    if (entry === null) return false;
+    if (isCommand(entry)) ctx.err.write("Ctrl-C stops the turn; a blank before it makes it an answer\n");
+    else if (entry.trim() !== "" && (await sendAnswer(answering, ask, entry.trim()))) return true;
   }
 }
 
-async function isTaken(talk: AnswerContext, ask: string, text: string): Promise<boolean> {
+/** False if the answer was refused and the question is still open. */
+async function sendAnswer(answering: AnswerContext, ask: string, text: string): Promise<boolean> {
   try {
-    await talk.api.ask.answer({ ask, text });
+    await answering.api.ask.answer({ ask, text });
     return true;
   } catch (error) {
-    tell(talk, error);
+    printError(answering, error);
     return error instanceof Fault && error.code === "ask-closed";
   }
 }
 
-function tell({ door }: AnswerContext, error: unknown): void {
-  printFault(error, { env: door.env, write: door.err.write });
+function printError({ ctx }: AnswerContext, error: unknown): void {
+  printFault(error, { env: ctx.env, write: ctx.err.write });
 }
 
-/** A sub-session tells of its own questions; it may not have begun yet. */
-async function watchBelow(
-  talk: AnswerContext,
-  session: string,
-  to: { event: (event: Event) => void; isOver: () => boolean },
+/** Reports the questions of a sub-session. Its turn may not have started yet, so it watches until one has ended. */
+async function watchSubSession(
+  { api }: AnswerContext,
+  { session, onEvent, isClosed }: { session: string; onEvent: (event: Event) => void; isClosed: () => boolean },
 ): Promise<void> {
   let seq = 0;
-  for (let isEnded = false; !to.isOver() && !isEnded;) {
-    for await (const each of talk.api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
-      seq = each.seq;
-      isEnded ||= each.type === "turn.ended";
-      if (each.type === "ask.opened" || each.type === "ask.closed" || each.type === "session.spawned") to.event(each);
+  for (let hasEnded = false; !isClosed() && !hasEnded;) {
+    for await (const event of api.turn.watch({ session, afterSeq: seq, until: "idle" })) {
+      seq = event.seq;
+      hasEnded ||= event.type === "turn.ended";
+      if (event.type === "ask.opened" || event.type === "ask.closed" || event.type === "session.spawned") onEvent(event);
     }
-    if (!isEnded) await Bun.sleep(100);
+    if (!hasEnded) await Bun.sleep(100);
   }
 }

@@ -1,13 +1,11 @@
-// What Tab does: completes slash commands, and after some of them session names, node ids, models and agents.
+// Completes slash commands on Tab, and the arguments of some: session names, node ids, models and agents.
 import { shortId } from "../../protocol/tree/node.ts";
 import { slashCommands } from "./commands.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
+import type { Completion } from "../line-editor/terminal-input.ts";
 import type { Repl } from "./repl.ts";
 
-/** What to insert at the cursor, and what to list when that does not settle it. */
-export type Completion = { insertion: string; choices: string[] };
-
-const nothing: Completion = { insertion: "", choices: [] };
+const noCompletion: Completion = { insertion: "", choices: [] };
 
 export async function completeEntry(repl: Repl, { text, cursor }: EditLine): Promise<Completion> {
   const head = text.slice(0, cursor);
@@ -18,38 +16,38 @@ export async function completeEntry(repl: Repl, { text, cursor }: EditLine): Pro
     );
   }
   const words = /^\/([a-z]+)\s+(\S*)$/.exec(head);
-  if (words === null) return nothing;
+  if (words === null) return noCompletion;
   const command = slashCommands.find((candidate) => candidate.name === words[1]);
-  if (command?.offers === undefined) return nothing;
-  return completeWord(words[2] ?? "", await offered(repl, command.offers).catch(() => []));
+  if (command?.offers === undefined) return noCompletion;
+  return completeWord(words[2] ?? "", await listArguments(repl, command.offers).catch(() => []));
 }
 
-/** One that fits is taken; of several, what they share, and when that is nothing more, the list. */
-export function completeWord(typed: string, known: readonly string[]): Completion {
-  const fitting = [...new Set(known)].filter((word) => word.startsWith(typed)).sort();
-  const [first] = fitting;
-  if (first === undefined) return nothing;
-  if (fitting.length === 1) return { insertion: `${first.slice(typed.length)} `, choices: [] };
-  const last = fitting.at(-1) ?? first;
+/** Inserts the only match, or the common prefix of several. If there is none to insert, lists the matches. */
+export function completeWord(typed: string, candidates: readonly string[]): Completion {
+  const matches = [...new Set(candidates)].filter((word) => word.startsWith(typed)).sort();
+  const [first] = matches;
+  if (first === undefined) return noCompletion;
+  if (matches.length === 1) return { insertion: `${first.slice(typed.length)} `, choices: [] };
+  const last = matches.at(-1) ?? first;
   let common = typed.length;
   while (common < first.length && first[common] === last[common]) common += 1;
   return common > typed.length
     ? { insertion: first.slice(typed.length, common), choices: [] }
-    : { insertion: "", choices: atMost(fitting) };
+    : { insertion: "", choices: limitChoices(matches) };
 }
 
-const mostChoices = 100;
+const maxChoices = 100;
 
-function atMost(words: string[]): string[] {
-  return words.length <= mostChoices ? words : [...words.slice(0, mostChoices), `… (${words.length - mostChoices} more)`];
+function limitChoices(words: string[]): string[] {
+  return words.length <= maxChoices ? words : [...words.slice(0, maxChoices), `… (${words.length - maxChoices} more)`];
 }
 
-async function offered(repl: Repl, what: "places" | "models" | "agents"): Promise<string[]> {
+async function listArguments(repl: Repl, kind: "positions" | "models" | "agents"): Promise<string[]> {
   const { api, session } = repl;
-  if (what === "agents") return (await api.agents.list()).filter((agent) => agent.installed).map((agent) => agent.name);
-  if (what === "models") return (await api.models.list()).filter((model) => model.ready).map((model) => model.name);
+  if (kind === "agents") return (await api.agents.list()).filter((agent) => agent.installed).map((agent) => agent.name);
+  if (kind === "models") return (await api.models.list()).filter((model) => model.ready).map((model) => model.name);
   const view = session === null ? null : await api.session.tree({ session: session.id });
-  const sessions = await api.session.list({ project: session?.project ?? repl.door.project });
+  const sessions = await api.session.list({ project: session?.project ?? repl.ctx.project });
   const names = [...(view?.sessions ?? []), ...sessions].flatMap((each) => (each.name === null ? [] : [each.name]));
   return [...names, ...(view?.nodes ?? []).map((node) => shortId(node.id))];
 }

@@ -59,14 +59,14 @@ describe("branches", () => {
     const fork = session("fork", "u3");
     const found = branchesOf(view([...line, node("u3", "a2", "user", "instead")], main, fork), fork);
     expect(found?.at?.id).toBe("a2");
-    expect(found?.places).toEqual([
+    expect(found?.positions).toEqual([
       { node: "u3", session: fork, isOurs: true, excerpt: "instead" },
       { node: "a2", session: main, isOurs: false, excerpt: null },
     ]);
   });
   test("after going back are here and what was said before, whose place is its end", () => {
     const main = session("main", "a1");
-    expect(branchesOf(view(line, main), main)?.places).toEqual([
+    expect(branchesOf(view(line, main), main)?.positions).toEqual([
       { node: "a1", session: main, isOurs: true, excerpt: null },
       { node: "a2", session: null, isOurs: false, excerpt: "second" },
     ]);
@@ -75,7 +75,7 @@ describe("branches", () => {
     const main = session("main", "x1");
     const found = branchesOf(view([...line, node("x1", null, "user", "anew")], main), main);
     expect(found?.at).toBeNull();
-    expect(found?.places.map((place) => place.excerpt)).toEqual(["anew", "first"]);
+    expect(found?.positions.map((place) => place.excerpt)).toEqual(["anew", "first"]);
   });
 });
 

@@ -1,17 +1,16 @@
-// Walking a tree by eye: messages back, branches, leaves, and which place a word names. Pure: looks at a view,
-// moves nothing.
+// Computes positions in a tree: messages back, branches, leaves. Pure: reads a view and moves nothing.
 import type { TreeView } from "../../protocol/api/api.ts";
 import { callsOf, textOf, type Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { mainArgument } from "../print/argument.ts";
 
-/** A line of a listing: a place to switch to. A null node is the beginning, before the first message. */
+/** A line of a listing: a position to switch to. A null node is the beginning, before the first message. */
 export type TreePosition = {
   node: string | null;
   /** The session whose tip it is. */
   session: Session | null;
   isOurs: boolean;
-  /** What the branch says first, or the leaf last; null: it goes no further than the point it parts from. */
+  /** The first text of a branch, or the last text of a leaf. Null: the branch ends at the fork itself. */
   excerpt: string | null;
 };
 
@@ -25,12 +24,12 @@ export function pathTo(view: TreeView, tip: string | null): Node[] {
   return path.reverse();
 }
 
-/** What a person counts: what was said, not what was done in between. */
+/** Users count messages, not the tool calls between them. */
 export function isMessage(node: Node): boolean {
   return (node.author === "user" || node.author === "agent") && textOf(node).trim() !== "";
 }
 
-/** The message `count` messages before the tip, and how many that really are: before the first one is the beginning. */
+/** Finds the message `count` messages before the tip. `back` is the number really moved; a null node is the beginning. */
 export function messageBack(view: TreeView, tip: string | null, count: number): { node: Node | null; back: number } {
   const before = pathTo(view, tip)
     .filter((node) => isMessage(node) || node.id === tip)
@@ -39,24 +38,24 @@ export function messageBack(view: TreeView, tip: string | null, count: number): 
   return { node: before[back] ?? null, back };
 }
 
-export type Branches = { at: Node | null; places: TreePosition[] };
+export type Branches = { at: Node | null; positions: TreePosition[] };
 
-/** The ways from the nearest node that has several; a session that rests there is one of them. Null: it is a straight line. */
+/** The branches of the nearest fork, upwards from the tip. A session whose tip is the fork counts as a branch. Null: no fork. */
 export function branchesOf(view: TreeView, ours: Session): Branches | null {
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const path = pathTo(view, ours.tip);
   const onPath = new Set(path.map((node) => node.id));
   for (const at of [...path.toReversed(), null]) {
     const node = at?.id ?? null;
-    const resting = view.sessions.filter((session) => session.tip === node);
-    const onward = children.get(node) ?? [];
-    if (resting.length + onward.length < 2) continue;
-    const rests = resting.map((session): TreePosition => ({ node, session, isOurs: session.id === ours.id, excerpt: null }));
-    const goes = onward.map((child): TreePosition => {
-      const end = endOf(view, children, child);
+    const sessionsHere = view.sessions.filter((session) => session.tip === node);
+    const childNodes = children.get(node) ?? [];
+    if (sessionsHere.length + childNodes.length < 2) continue;
+    const ending = sessionsHere.map((session): TreePosition => ({ node, session, isOurs: session.id === ours.id, excerpt: null }));
+    const continuing = childNodes.map((child): TreePosition => {
+      const end = findEnd(view, children, child);
       return { ...end, isOurs: onPath.has(child.id), excerpt: nodeExcerpt(child) };
     });
-    return { at, places: [...goes, ...rests].sort((a, b) => Number(b.isOurs) - Number(a.isOurs)) };
+    return { at, positions: [...continuing, ...ending].sort((a, b) => Number(b.isOurs) - Number(a.isOurs)) };
   }
   return null;
 }
@@ -67,25 +66,28 @@ export function leavesOf(view: TreeView, ours: Session | null): TreePosition[] {
   return view.nodes
     .filter((node) => !parents.has(node.id))
     .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))
-    .map((node) => {
-      const resting = view.sessions.filter((session) => session.tip === node.id);
-      const own = resting.find((session) => session.id === ours?.id);
-      return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, excerpt: nodeExcerpt(node) };
-    });
+    .map((node) => nodePosition(view.sessions, node, ours));
 }
 
-/** Where a branch ends: at the tip of its latest session, or at its latest leaf. */
-function endOf(view: TreeView, children: Map<string | null, Node[]>, first: Node): { node: string; session: Session | null } {
-  const below = new Set<string>();
+/** The position of a node, with the session whose tip it is; ours comes first. */
+export function nodePosition(sessions: readonly Session[], node: Node, ours: Session | null): TreePosition {
+  const sessionsHere = sessions.filter((session) => session.tip === node.id);
+  const current = sessionsHere.find((session) => session.id === ours?.id);
+  return { node: node.id, session: current ?? sessionsHere[0] ?? null, isOurs: current !== undefined, excerpt: nodeExcerpt(node) };
+}
+
+/** The end of a branch: the tip of its latest session, or else its latest leaf. */
+function findEnd(view: TreeView, children: Map<string | null, Node[]>, first: Node): { node: string; session: Session | null } {
+  const branch = new Set<string>();
   const open = [first];
   let last = first;
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    below.add(node.id);
+    branch.add(node.id);
     if (node.at >= last.at) last = node;
     open.push(...(children.get(node.id) ?? []));
   }
   const [session] = view.sessions
-    .filter((candidate) => candidate.tip !== null && below.has(candidate.tip))
+    .filter((candidate) => candidate.tip !== null && branch.has(candidate.tip))
     .sort((a, b) => b.updatedAt - a.updatedAt);
   return session === undefined ? { node: last.id, session: null } : { node: session.tip ?? last.id, session };
 }

@@ -1,5 +1,5 @@
-// The REPL: reads an entry, takes it as a slash command or as a message, and shows what comes of it. A fault ends
-// the entry, not the conversation.
+// The REPL: reads an entry, runs it as a slash command or sends it as a message, and prints the result.
+// A fault ends the entry, not the conversation.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api/api.ts";
@@ -14,41 +14,41 @@ import { stripControls, styleOf } from "../terminal/style.ts";
 import { printFault } from "../print/print-fault.ts";
 import { createAnsweringPrinter } from "./answer-asks.ts";
 import { runSlash } from "./commands.ts";
-import type { Input } from "./input.ts";
+import type { Input } from "../line-editor/input.ts";
 import type { TreePosition } from "./navigate.ts";
 
 export type Repl = {
   api: Api;
-  door: CommandContext;
+  ctx: CommandContext;
   directory: string;
-  /** How every turn is taken. Who takes it and with which model stays the session's: after a turn both are null again. */
+  /** Options of every turn. Agent and model are reset to null after a turn, because the session stores them. */
   turn: Omit<TurnStartParams, "session" | "prompt">;
-  /** Null until the first message: a look around leaves nothing behind. */
+  /** Null until the first message, so that a conversation without one stores no session. */
   session: Session | null;
   open: SessionOpenParams;
-  /** What the numbers of /switch mean. */
+  /** The last printed listing, for the numbers of /switch. */
   listing: TreePosition[];
-  /** Whether it was told who takes the turns, since that last changed. */
+  /** True once the current agent and model were printed. */
   announced: boolean;
-  /** A person types and reads, key by key. */
+  /** The user types in a terminal with the line editor. */
   isWatched: boolean;
-  /** A person types line by line and listens. */
+  /** The output is for a screen reader, line by line. */
   isSpoken: boolean;
 };
 
-/** Runs until there are no more entries. The exit code is that of the first entry that failed, where no person watched. */
+/** Runs until there are no more entries. Without a terminal the exit code is that of the first entry that failed. */
 export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) => void): Promise<number> {
-  const { door } = repl;
-  let failed = 0;
-  let isAsked = false;
-  let stopped: "SIGINT" | "SIGTERM" | null = null;
-  door.onStop((signal) => {
-    stopped = signal;
+  const { ctx } = repl;
+  let exitCode = 0;
+  let needsInput = false;
+  let stopSignal: "SIGINT" | "SIGTERM" | null = null;
+  ctx.onStop((signal) => {
+    stopSignal = signal;
     if (repl.session !== null) void repl.api.turn.cancel({ session: repl.session.id });
     input.close();
   });
-  while (stopped === null) {
-    const entry = await input.next(promptOf(repl));
+  while (stopSignal === null) {
+    const entry = await input.next(promptText(repl));
     if (entry === null) break;
     if (entry.trim() === "") continue;
     onEntry(entry);
@@ -56,72 +56,73 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
       const code = isSlash(entry) ? await runSlash(repl, entry.trim()) : await sendMessage(repl, input, entry);
       if (code === "leave") break;
       // The next entry may be the answer.
-      isAsked = code === exitCodes["needs-input"];
-      if (failed === 0 && !isAsked) failed = code;
+      needsInput = code === exitCodes["needs-input"];
+      if (exitCode === 0 && !needsInput) exitCode = code;
     } catch (error) {
-      const code = printFault(error, { env: door.env, write: door.err.write });
-      if (error instanceof Fault && error.code === "session-busy")
-        door.err.write("       /fork goes on from here in a session of your own\n");
-      if (failed === 0) failed = code;
+      const code = printFault(error, { env: ctx.env, write: ctx.err.write });
+      if (error instanceof Fault && error.code === "session-busy") ctx.err.write("       /fork continues from here in a new session\n");
+      if (exitCode === 0) exitCode = code;
     }
   }
-  if (stopped !== null) return stopped === "SIGINT" ? 130 : 143;
-  if (failed === 0 && isAsked) failed = exitCodes["needs-input"];
-  return repl.isWatched || repl.isSpoken ? 0 : failed;
+  if (stopSignal !== null) return stopSignal === "SIGINT" ? 130 : 143;
+  if (exitCode === 0 && needsInput) exitCode = exitCodes["needs-input"];
+  return repl.isWatched || repl.isSpoken ? 0 : exitCode;
 }
 
-/** A slash and a word on a line of its own; a path like /etc/hosts, or a blank before it, is a message. */
+/** A slash and a word at the start of a single line. A path like /etc/hosts, or a line with a leading blank, is a message. */
 function isSlash(entry: string): boolean {
   return /^\/[a-z?]*(\s.*)?$/.test(entry.trimEnd());
 }
 
-function promptOf({ session, open, door, isSpoken }: Repl): string {
+function promptText({ session, open, ctx, isSpoken }: Repl): string {
   if (isSpoken) return "You: ";
   const name = session?.name ?? open.name;
-  const style = styleOf(door.out);
+  const style = styleOf(ctx.out);
   return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(stripControls(name), 24))} ${style.bold("> ")}`;
 }
 
 async function sendMessage(repl: Repl, input: Input, text: string): Promise<number> {
-  const { api, door } = repl;
-  const words = text.trim();
-  if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: words });
+  const { api, ctx } = repl;
+  const message = text.trim();
+  if (repl.session === null) repl.session = await api.session.open({ ...repl.open, task: message });
   const session = repl.session;
-  const asked = await askAtTip(repl);
-  if (asked !== null) {
-    await api.ask.answer({ ask: asked.id, text: words });
+  const ask = await askAtTip(repl);
+  if (ask !== null) {
+    await api.ask.answer({ ask: ask.id, text: message });
     const next = await askAtTip(repl);
     if (next !== null) {
-      showAsk(repl, next);
+      printAsk(repl, next);
       return exitCodes["needs-input"];
     }
   }
   let isStopping = false;
   input.onStop(() => {
-    if (!isStopping) door.err.write(`${styleOf(door.err).dim("stopping the turn…")}\n`);
+    if (!isStopping) ctx.err.write(`${styleOf(ctx.err).dim("stopping the turn…")}\n`);
     isStopping = true;
     void api.turn.cancel({ session: session.id });
   });
   const stop = (): void => void api.turn.cancel({ session: session.id });
-  const talk = repl.announced ? "next" : "first";
-  const plainPrinter = repl.isSpoken ? screenReaderPrinter(door, { talk }) : textPrinter(door, { stream: true, tools: [], talk });
-  const asking =
-    input.answers === null ? null : createAnsweringPrinter(plainPrinter, { api, door, input: input.answers, isCommand: isSlash, stop });
+  const conversation = repl.announced ? "next" : "first";
+  const plainPrinter = repl.isSpoken
+    ? screenReaderPrinter(ctx, { talk: conversation })
+    : textPrinter(ctx, { stream: true, tools: [], talk: conversation });
+  const answeringPrinter =
+    input.answers === null ? null : createAnsweringPrinter(plainPrinter, { api, ctx, input: input.answers, isCommand: isSlash, stop });
   try {
     repl.announced = true;
-    const prompt = asked === null ? words : null;
-    const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), asking ?? plainPrinter);
+    const prompt = ask === null ? message : null;
+    const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), answeringPrinter ?? plainPrinter);
     Object.assign(repl.turn, { agent: null, model: null });
-    if (door.out.isTty && !repl.isSpoken) door.out.write("\n");
+    if (ctx.out.isTty && !repl.isSpoken) ctx.out.write("\n");
     return exitCodes[result.status];
   } finally {
-    asking?.close();
+    answeringPrinter?.close();
     input.onStop(() => {});
     repl.session = await api.session.find({ wanted: session.id, directory: repl.directory });
   }
 }
 
-/** The oldest question at the session's tip that its last turn left open: the next entry is the answer. */
+/** The oldest open question of the turn at the session's tip. The next entry answers it. */
 export async function askAtTip({ api, session }: Repl): Promise<Ask | null> {
   if (session === null) return null;
   const open = await api.ask.list({ session: session.id });
@@ -131,12 +132,12 @@ export async function askAtTip({ api, session }: Repl): Promise<Ask | null> {
   return open.find((ask) => ask.turn === turn) ?? null;
 }
 
-export function showAsk({ door, isSpoken }: Repl, ask: Ask): void {
+export function printAsk({ ctx, isSpoken }: Repl, ask: Ask): void {
   if (isSpoken)
-    return door.out.write(
+    return ctx.out.write(
       questionLines(ask)
         .map((line) => `${line}\n`)
         .join(""),
     );
-  for (const line of askLines(ask, { style: styleOf(door.err), columns: door.err.columns }, "typed")) door.err.write(`${line}\n`);
+  for (const line of askLines(ask, { style: styleOf(ctx.err), columns: ctx.err.columns }, "typed")) ctx.err.write(`${line}\n`);
 }

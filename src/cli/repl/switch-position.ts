@@ -1,100 +1,96 @@
-// Going to another place of the tree: what a word names, and whose session one is in afterwards.
-// Files are not touched, and it says so.
+// Finds a position in the tree by the user's argument, and moves the conversation there.
+// Files are not changed, and the output says so.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
+import { printableLabel } from "../print/session-label.ts";
 import { styleOf } from "../terminal/style.ts";
-import { sessionLabel } from "./listings.ts";
+import { nodeExcerpt, nodePosition, type TreePosition } from "./navigate.ts";
 import type { Repl } from "./repl.ts";
-import { nodeExcerpt, type TreePosition } from "./navigate.ts";
 
-/** A number of the last listing, a session by name, id or tail, or a node of this tree by id or tail. */
-export async function findPosition(repl: Repl, wanted: string): Promise<TreePosition> {
-  if (/^\d{1,3}$/.test(wanted)) return numbered(repl, Number(wanted));
-  const { api, directory, session } = repl;
-  const view = session === null ? null : await api.session.tree({ session: session.id });
-  const node = isTail(wanted) ? nodeByTail(view?.nodes ?? [], wanted) : undefined;
-  if (node !== undefined) {
-    const resting = view?.sessions.filter((candidate) => candidate.tip === node.id) ?? [];
-    const own = resting.find((candidate) => candidate.id === session?.id);
-    return { node: node.id, session: own ?? resting[0] ?? null, isOurs: own !== undefined, excerpt: nodeExcerpt(node) };
-  }
+/** Accepts a number of the last listing, a session by name, id or end of id, or a node of this tree by id or end of id. */
+export async function findPosition(repl: Repl, query: string): Promise<TreePosition> {
+  if (/^\d{1,3}$/.test(query)) return listedPosition(repl, Number(query));
+  const { api, directory, session: current } = repl;
+  const view = current === null ? null : await api.session.tree({ session: current.id });
+  const node = isIdTail(query) ? findNode(view?.nodes ?? [], query) : undefined;
+  if (node !== undefined) return nodePosition(view?.sessions ?? [], node, current);
   try {
-    const found = await api.session.find({ wanted, directory });
-    return { node: found.tip, session: found, isOurs: found.id === session?.id, excerpt: null };
+    const session = await api.session.find({ wanted: query, directory });
+    return { node: session.tip, session, isOurs: session.id === current?.id, excerpt: null };
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
-    throw new Fault("node-unknown", `no node of this tree and no session is named "${wanted}"`, {
+    throw new Fault("node-unknown", `no node of this tree and no session is named "${query}"`, {
       hint: "/tree shows the nodes, /leaves and /branches number them",
       cause: error,
     });
   }
 }
 
-/** Goes on in the session that rests there; where none does, ours moves. */
+/** Continues in the session at the position. If there is none, moves the current session there. */
 export async function goToPosition(repl: Repl, position: TreePosition): Promise<void> {
-  const { api, door, session } = repl;
+  const { api, ctx, session } = repl;
   if (position.session !== null && position.session.id !== session?.id) {
-    const there = await api.session.find({ wanted: position.session.id, directory: repl.directory });
-    await api.session.use({ session: there.id, directory: repl.directory });
-    repl.session = there;
+    const next = await api.session.find({ wanted: position.session.id, directory: repl.directory });
+    await api.session.use({ session: next.id, directory: repl.directory });
+    repl.session = next;
     repl.announced = false;
-    const path = there.tip === null ? [] : await api.node.path({ node: there.tip });
-    tellPlace(repl, `Now in session ${sessionLabel(there)}`, path.at(-1) ?? null);
+    const path = next.tip === null ? [] : await api.node.path({ node: next.tip });
+    printPosition(repl, `Now in session ${printableLabel(next)}`, path.at(-1) ?? null);
     return;
   }
-  if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
+  if (session === null) throw noMessages();
   if (session.tip === position.node) {
-    door.out.write("You are here already.\n");
+    ctx.out.write("You are already here.\n");
     return;
   }
-  const [node] = position.node === null ? [null] : (await api.node.path({ node: position.node })).slice(-1);
-  if (node != null && node.tree !== session.tree)
+  const node = position.node === null ? null : ((await api.node.path({ node: position.node })).at(-1) ?? null);
+  if (node !== null && node.tree !== session.tree)
     throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, {
-      hint: "/leaves and /branches list the places of this one",
+      hint: "/leaves and /branches list the positions of this one",
     });
-  await moveSession(repl, session, position.node, "Moved", node ?? null);
+  await moveSession(repl, session, { node, text: "Moved" });
 }
 
-/** Moves our session to a node of its tree. */
-export async function moveSession(repl: Repl, session: Session, node: string | null, what: string, there: Node | null): Promise<void> {
-  repl.session = await repl.api.session.move({ session: session.id, node });
-  tellPlace(repl, what, there);
+/** Moves the session to a node of its tree; null is the beginning. */
+export async function moveSession(repl: Repl, session: Session, move: { node: Node | null; text: string }): Promise<void> {
+  repl.session = await repl.api.session.move({ session: session.id, node: move.node?.id ?? null });
+  printPosition(repl, move.text, move.node);
 }
 
-function tellPlace(repl: Repl, what: string, node: Node | null): void {
-  const { out } = repl.door;
+function printPosition(repl: Repl, text: string, node: Node | null): void {
+  const { out } = repl.ctx;
   const style = styleOf(out);
-  const where = node === null ? "the beginning, before the first message" : `${shortId(node.id)} (${whoOf(node)})`;
-  const saying = node === null ? "" : `: ${oneLine(nodeExcerpt(node), Math.max(20, out.columns - what.length - where.length - 10))}`;
-  out.write(`${what}, at ${where}${saying}\n${style.dim("Files stay as they are; only the conversation moved.")}\n`);
+  const where = node === null ? "the beginning, before the first message" : `${shortId(node.id)} (${authorLabels[node.author]})`;
+  const excerpt = node === null ? "" : `: ${oneLine(nodeExcerpt(node), Math.max(20, out.columns - text.length - where.length - 10))}`;
+  out.write(`${text}, at ${where}${excerpt}\n${style.dim("Files stay as they are; only the conversation moved.")}\n`);
 }
 
-function whoOf(node: Node): string {
-  return { user: "you", agent: "agent", tool: "tool", note: "note" }[node.author];
+const authorLabels: Record<Node["author"], string> = { user: "you", agent: "agent", tool: "tool", note: "note" };
+
+function listedPosition({ listing }: Repl, number: number): TreePosition {
+  const position = listing[number - 1];
+  if (position !== undefined) return position;
+  const message = listing.length === 0 ? "a number needs a listing first" : `the last listing goes from 1 to ${listing.length}`;
+  throw new Fault("usage", message, { hint: "/leaves and /branches print one" });
 }
 
-function numbered(repl: Repl, number: number): TreePosition {
-  const place = repl.listing[number - 1];
-  if (place !== undefined) return place;
-  const { length } = repl.listing;
-  throw new Fault("usage", length === 0 ? "there is no listing to take a number from" : `the last listing goes from 1 to ${length}`, {
-    hint: "/leaves and /branches make one",
-  });
+function isIdTail(query: string): boolean {
+  return /^[0-9a-f-]{4,36}$/.test(query);
 }
 
-function isTail(wanted: string): boolean {
-  return /^[0-9a-f-]{4,36}$/.test(wanted);
-}
-
-function nodeByTail(nodes: readonly Node[], wanted: string): Node | undefined {
-  const found = nodes.filter((node) => node.id.endsWith(wanted));
-  if (found.length < 2) return found[0];
-  throw new Fault("session-ambiguous", `"${wanted}" ends the ids of ${found.length} nodes`, {
-    hint: found
+function findNode(nodes: readonly Node[], tail: string): Node | undefined {
+  const matches = nodes.filter((node) => node.id.endsWith(tail));
+  if (matches.length < 2) return matches[0];
+  throw new Fault("session-ambiguous", `"${tail}" ends the ids of ${matches.length} nodes`, {
+    hint: matches
       .slice(0, 4)
       .map((node) => node.id)
       .join(", "),
   });
+}
+
+export function noMessages(): Fault {
+  return new Fault("usage", "there are no messages yet", { hint: "type a message first" });
 }

@@ -85,7 +85,7 @@ test("a branch's conclusion is grafted into another, and its next turn is sent i
     await chat([list], "talk");
     const ran = await chat(["/fork other", utils, "/switch talk", "/graft other", "hello", "/graft talk", "/graft"], "talk");
     expect(ran.code).toBe(2);
-    expect(ran.out).toMatch(/Grafted other here as [0-9a-f]{8}; the next turn is sent it/);
+    expect(ran.out).toMatch(/Grafted other here as [0-9a-f]{8}; the next turn gets it/);
     expect(said(server, "hello")).toContain("Here's utils.py.");
     expect(ran.err).toContain("/graft takes a session");
   });
@@ -130,12 +130,12 @@ describe("lines from a pipe", () => {
       const ran = await chat(["/tree", "/swich 1", "/switch 1", "/switch nobody", "/back x", "/tree now", "hello"]);
       expect(ran.code).toBe(2);
       for (const line of [
-        "nothing was said yet",
+        "there are no messages yet",
         "no command /swich\n       did you mean /switch?",
-        "there is no listing to take a number from",
+        "a number needs a listing first",
         'no node of this tree and no session is named "nobody"',
         '/back takes a number of messages, not "x"',
-        "/tree takes nothing after it",
+        "/tree takes no argument",
       ])
         expect(ran.err).toContain(line);
       expect(ran.out).toContain("You said: hello");
@@ -159,7 +159,7 @@ describe("lines from a pipe", () => {
       const second = await chat(["me too", "/fork mine", "now me"], "talk");
       expect(second.code).toBe(1);
       expect(second.err).toContain("Session talk is in use by process");
-      expect(second.err).toContain("/fork goes on from here");
+      expect(second.err).toContain("/fork continues from here");
       expect(second.out).toContain("now in session mine;");
       expect(second.out).toContain("You said: now me");
       first.kill("SIGTERM");

@@ -9,11 +9,11 @@ import { runFlags } from "./run-flags.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { completeEntry } from "../../repl/complete.ts";
 import { slashCommands } from "../../repl/commands.ts";
-import { historyFile, openHistory } from "../../repl/history.ts";
-import { lineInput, pipedInput, type Input } from "../../repl/input.ts";
-import { sessionLabel } from "../../repl/listings.ts";
-import { askAtTip, runRepl, showAsk, type Repl } from "../../repl/repl.ts";
-import { TerminalInput } from "../../repl/terminal-input.ts";
+import { historyFile, openHistory } from "../../line-editor/history.ts";
+import { lineInput, pipedInput, type Input } from "../../line-editor/input.ts";
+import { printableLabel } from "../../print/session-label.ts";
+import { askAtTip, runRepl, printAsk, type Repl } from "../../repl/repl.ts";
+import { TerminalInput } from "../../line-editor/terminal-input.ts";
 import { isMessage } from "../../repl/navigate.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn } from "./run.ts";
 
@@ -76,7 +76,7 @@ export async function openChat(flags: ReturnType<typeof readFlags>, ctx: Command
   if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
   const repl: Repl = {
     api,
-    door: ctx,
+    ctx,
     directory: flags.directory,
     turn,
     session,
@@ -108,27 +108,27 @@ function openingOf(open: SessionOpenParams, wanted: string | undefined): Session
 }
 
 async function greet(repl: Repl): Promise<void> {
-  const { api, door, session, open } = repl;
-  const style = styleOf(door.err);
-  const say = (text: string) => door.err.write(`${text}\n`);
+  const { api, ctx, session, open } = repl;
+  const style = styleOf(ctx.err);
+  const say = (text: string) => ctx.err.write(`${text}\n`);
   const help = style.dim("· /help lists the commands");
   if (session === null || session.tip === null) {
-    say(`New session ${session === null ? shortId(open.id ?? "") : sessionLabel(session)} ${help}`);
+    say(`New session ${session === null ? shortId(open.id ?? "") : printableLabel(session)} ${help}`);
     return;
   }
   const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
-  say(`Session ${sessionLabel(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
+  say(`Session ${printableLabel(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
   if (repl.isSpoken) say(messages.slice(-2).flatMap(nodeLines).join("\n"));
   else
     for (const node of messages.slice(-2))
-      say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), door.err.columns - 6)}`));
+      say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), ctx.err.columns - 6)}`));
   const ask = await askAtTip(repl);
-  if (ask !== null) showAsk(repl, ask);
+  if (ask !== null) printAsk(repl, ask);
 }
 
-function farewell({ door, session }: Repl, ephemeral: boolean): void {
+function farewell({ ctx, session }: Repl, ephemeral: boolean): void {
   if (session === null || ephemeral) return;
-  door.err.write(
+  ctx.err.write(
     `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellWord(stripControls(session.name))}\n`,
   );
 }

@@ -15,7 +15,7 @@ import { editorFrom, runEditor } from "../../terminal/editor.ts";
 import type { PolicyFlagValues } from "../run/policy-flags.ts";
 import type { HubTarget } from "./connect-hub.ts";
 import { readImage } from "../run/read-image.ts";
-import { fileNameOf, historyFile, openHistory } from "../../repl/history.ts";
+import { fileNameOf, historyFile, openHistory } from "../../line-editor/history.ts";
 import { runFlags } from "../run/run-flags.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { openUnsentStore } from "./unsent-drafts.ts";

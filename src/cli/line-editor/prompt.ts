@@ -1,13 +1,15 @@
-// One entry at the prompt, key by key: the line, the way through history, and what only the outside can do
-// (complete, stop, leave). Pure.
+// Edits one entry at the prompt, key by key: the line and the history. Actions that need the terminal or the REPL
+// (complete, stop, leave, clear, suspend) are returned to the caller. Pure.
 import { editActions, emptyEditLine, insertText, moveRow, type Edit, type EditLine } from "../../kit/text/line-edit.ts";
-import type { Key } from "./keys.ts";
+import type { TerminalKey } from "./keys.ts";
 
 export type Prompt = {
   line: EditLine;
-  /** Oldest first; `at` is where the line comes from, past the end for one's own. */
+  /** Earlier entries, oldest first. */
   history: readonly string[];
-  at: number;
+  /** Index of the history entry that is shown; `history.length` for a new entry. */
+  historyIndex: number;
+  /** The new entry, while a history entry is shown. */
   draft: EditLine;
 };
 
@@ -15,22 +17,22 @@ export type PromptAction = "complete" | "stop" | "leave" | "clear" | "suspend";
 export type KeyResult = { prompt: Prompt; entered?: string; action?: PromptAction };
 
 export function freshPrompt(history: readonly string[]): Prompt {
-  return { line: emptyEditLine, history, at: history.length, draft: emptyEditLine };
+  return { line: emptyEditLine, history, historyIndex: history.length, draft: emptyEditLine };
 }
 
-export function press(prompt: Prompt, key: Key): KeyResult {
+export function press(prompt: Prompt, key: TerminalKey): KeyResult {
   const { line } = prompt;
   if ("text" in key) return withLine(prompt, insertText(line, key.name === "paste" ? key.text.replace(/\n+$/, "") : key.text));
   switch (key.name) {
     case "enter": {
-      const more = continuationOf(line.text);
-      return more === null ? { prompt, entered: line.text } : withLine(prompt, { text: more, cursor: more.length });
+      const continued = continuationOf(line.text);
+      return continued === null ? { prompt, entered: line.text } : withLine(prompt, { text: continued, cursor: continued.length });
     }
     case "newline":
       return withLine(prompt, insertText(line, "\n"));
     case "up":
     case "down":
-      return upOrDown(prompt, key.name === "up" ? -1 : 1);
+      return moveUpOrDown(prompt, key.name === "up" ? -1 : 1);
     case "tab":
       return { prompt, action: "complete" };
     case "clear":
@@ -47,7 +49,7 @@ export function press(prompt: Prompt, key: Key): KeyResult {
   }
 }
 
-/** The text to go on with when an entry is not finished: a backslash at its end, or an open ``` fence. */
+/** The text to continue with if the entry is not complete: it ends with a backslash, or a ``` fence is open. Else null. */
 export function continuationOf(text: string): string | null {
   const slashes = /\\+$/.exec(text)?.[0].length ?? 0;
   if (slashes % 2 === 1) return `${text.slice(0, -1)}\n`;
@@ -59,13 +61,13 @@ function withLine(prompt: Prompt, line: EditLine): KeyResult {
   return { prompt: { ...prompt, line } };
 }
 
-function upOrDown(prompt: Prompt, by: -1 | 1): KeyResult {
-  const moved = moveRow(prompt.line, by);
+function moveUpOrDown(prompt: Prompt, delta: -1 | 1): KeyResult {
+  const moved = moveRow(prompt.line, delta);
   if (moved !== null) return withLine(prompt, moved);
-  const at = prompt.at + by;
-  if (at < 0 || at > prompt.history.length) return { prompt };
-  const draft = prompt.at === prompt.history.length ? prompt.line : prompt.draft;
-  const text = prompt.history[at];
+  const historyIndex = prompt.historyIndex + delta;
+  if (historyIndex < 0 || historyIndex > prompt.history.length) return { prompt };
+  const draft = prompt.historyIndex === prompt.history.length ? prompt.line : prompt.draft;
+  const text = prompt.history[historyIndex];
   const line = text === undefined ? draft : { text, cursor: text.length };
-  return { prompt: { ...prompt, at, draft, line } };
+  return { prompt: { ...prompt, historyIndex, draft, line } };
 }

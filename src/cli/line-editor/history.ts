@@ -1,14 +1,14 @@
-// What was entered in a project, oldest first: one JSON string per line, readable by its owner only.
-// A history that can't be read or written is no reason not to talk.
+// The entries typed in a project, oldest first: one JSON string per line, readable by its owner only.
+// Must not throw: a history that can't be read or written does not stop a conversation.
 import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 export type History = { entries: string[]; add: (text: string) => void };
 
-const most = 1000;
+const maxEntries = 1000;
 
 export function openHistory(file: string | null): History {
-  const entries = file === null ? [] : read(file);
+  const entries = file === null ? [] : readEntries(file);
   return {
     entries,
     add(text) {
@@ -23,26 +23,26 @@ export function historyFile(state: string, project: string): string {
   return join(state, "history", `${fileNameOf(project)}.jsonl`);
 }
 
-/** Projects with the same last name have different files. */
+/** A hash of the path keeps projects with the same directory name apart. */
 export function fileNameOf(project: string): string {
   const name = basename(project).replace(/[^\w.-]/g, "_") || "root";
   return `${name}-${Bun.hash(project).toString(16).slice(0, 8)}`;
 }
 
-function read(file: string): string[] {
+function readEntries(file: string): string[] {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch {
     return [];
   }
-  const entries = text.split("\n").flatMap(entryOf);
-  if (entries.length > most * 2) rewrite(file, entries.slice(-most));
-  return entries.slice(-most);
+  const entries = text.split("\n").flatMap(parseEntry);
+  if (entries.length > maxEntries * 2) rewrite(file, entries.slice(-maxEntries));
+  return entries.slice(-maxEntries);
 }
 
-/** A torn or foreign line is left out. */
-function entryOf(row: string): string[] {
+/** Returns [] for a line that is incomplete or not a JSON string. */
+function parseEntry(row: string): string[] {
   try {
     const value: unknown = JSON.parse(row);
     return typeof value === "string" ? [value] : [];
@@ -56,7 +56,7 @@ function append(file: string, text: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     appendFileSync(file, `${JSON.stringify(text)}\n`, { mode: 0o600 });
   } catch {
-    // The entry is still in this REPL's memory.
+    // The entry stays in the memory of this process.
   }
 }
 
@@ -66,6 +66,6 @@ function rewrite(file: string, entries: string[]): void {
     writeFileSync(temporary, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
     renameSync(temporary, file);
   } catch {
-    // It only stays longer than it need be.
+    // The file stays longer than necessary; the next start tries again.
   }
 }

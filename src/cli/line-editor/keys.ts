@@ -1,7 +1,7 @@
-// Bytes of a terminal in raw mode → keys. Knows the escape sequences of common terminals and bracketed paste;
-// a sequence that arrives in pieces is waited for. Knows nothing of what a key does.
+// Decodes input of a terminal in raw mode into keys: escape sequences of common terminals, and bracketed paste.
+// It buffers a sequence that arrives in pieces. It does not decide what a key does.
 
-export type Key = { name: KeyName } | { name: "text" | "paste"; text: string };
+export type TerminalKey = { name: KeyName } | { name: "text" | "paste"; text: string };
 
 export type KeyName =
   | "enter"
@@ -26,21 +26,21 @@ export type KeyName =
   | "suspend"
   | "other";
 
-/** Call it with what arrived; it returns the keys that are whole and keeps the rest. */
-export function keyDecoder(): (arrived: string) => Key[] {
+/** Returns a decoder. Each call returns the complete keys and buffers an incomplete sequence. */
+export function keyDecoder(): (input: string) => TerminalKey[] {
   let pending = "";
-  return (arrived) => {
-    const keys: Key[] = [];
-    let rest = pending + arrived;
+  return (input) => {
+    const keys: TerminalKey[] = [];
+    let rest = pending + input;
     pending = "";
     while (rest !== "") {
-      const read = firstKey(rest);
-      if (read === null) {
+      const next = decodeKey(rest);
+      if (next === null) {
         pending = rest;
         break;
       }
-      keys.push(read.key);
-      rest = rest.slice(read.length);
+      keys.push(next.key);
+      rest = rest.slice(next.length);
     }
     return keys;
   };
@@ -70,7 +70,7 @@ const controlKeys: Record<string, KeyName> = {
   "\x1a": "suspend",
 };
 
-/** What follows `ESC [` or `ESC O`. */
+/** Keys by the sequence after `ESC [` or `ESC O`. */
 const sequenceKeys: Record<string, KeyName> = {
   A: "up",
   B: "down",
@@ -87,12 +87,12 @@ const sequenceKeys: Record<string, KeyName> = {
   "1;3C": "word-right",
   "1;5D": "word-left",
   "1;3D": "word-left",
-  "13;2u": "newline", // Shift-Enter and Alt-Enter where the terminal tells them apart
+  "13;2u": "newline", // Shift-Enter and Alt-Enter where the terminal distinguishes them
   "13;3u": "newline",
   "27;2;13~": "newline",
 };
 
-/** What follows ESC alone: Alt with a key. */
+/** Keys by the character after ESC: Alt with a key. */
 const altKeys: Record<string, KeyName> = {
   "\r": "newline",
   "\n": "newline",
@@ -101,9 +101,9 @@ const altKeys: Record<string, KeyName> = {
   "\x7f": "kill-word",
 };
 
-function firstKey(text: string): { key: Key; length: number } | null {
+function decodeKey(text: string): { key: TerminalKey; length: number } | null {
   const first = text[0] ?? "";
-  if (first === "\x1b") return escaped(text);
+  if (first === "\x1b") return decodeEscape(text);
   const control = controlKeys[first];
   if (control !== undefined) return { key: { name: control }, length: 1 };
   if (first < " ") return { key: { name: "other" }, length: 1 };
@@ -112,7 +112,7 @@ function firstKey(text: string): { key: Key; length: number } | null {
   return { key: { name: "text", text: run }, length: run.length };
 }
 
-function escaped(text: string): { key: Key; length: number } | null {
+function decodeEscape(text: string): { key: TerminalKey; length: number } | null {
   if (text.startsWith(pasteStart)) {
     const end = text.indexOf(pasteEnd);
     if (end < 0) return null;

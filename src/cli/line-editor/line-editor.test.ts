@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { editActions, emptyEditLine, insertText, moveRow } from "../../kit/text/line-edit.ts";
 import { keyDecoder } from "./keys.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
-import { repaint } from "./paint.ts";
+import { repaint } from "./prompt-painter.ts";
 
 const line = (text: string, cursor = text.length) => ({ text, cursor });
 

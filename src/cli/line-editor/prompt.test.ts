@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { completeWord } from "./complete.ts";
+import { completeWord } from "../repl/complete.ts";
 import { historyFile, openHistory } from "./history.ts";
 import { keyDecoder } from "./keys.ts";
 import { freshPrompt, continuationOf, press, type KeyResult, type Prompt } from "./prompt.ts";

@@ -1,25 +1,25 @@
-// Where entries come from without a terminal: the lines of a pipe. And what the REPL sees of either source.
+// The input that the REPL reads from, and its implementation for a pipe.
 import type { CommandContext } from "../parse/command.ts";
 import { continuationOf } from "./prompt.ts";
 
 export type Input = {
-  /** The next entry, of one line or several; null when there are no more. */
+  /** Resolves with the next entry, of one line or several. Null when there are no more. */
   next: (prompt: string) => Promise<string | null>;
-  /** Where a turn that waits for an answer can be given one; null when nobody could be waited for. */
+  /** Reads answers while a turn waits for them. Null when the input can't wait for an answer. */
   answers: AnswerInput | null;
-  /** What Ctrl-C does while nothing is being entered. */
+  /** Sets the callback for Ctrl-C while no prompt is open. */
   onStop: (stop: () => void) => void;
   close: () => void;
 };
 
 export type AnswerInput = {
-  /** Null when the person wants to give none. */
+  /** Resolves with null when the user leaves the prompt without an answer. */
   next: (prompt: string) => Promise<string | null>;
-  /** Nothing is asked any more: what waits for it gets null. */
+  /** Closes the open prompt; its `next` resolves with null. */
   withdraw: () => void;
 };
 
-/** Lines as the terminal itself lets one type them, each asked for. */
+/** Reads lines that the terminal itself lets the user edit, with a prompt before each. */
 export function lineInput(ctx: CommandContext): Input {
   const piped = pipedInput(ctx);
   return {
@@ -34,19 +34,19 @@ export function lineInput(ctx: CommandContext): Input {
 export function pipedInput(ctx: CommandContext): Input {
   const lines = ctx.stdin.lines()[Symbol.asyncIterator]();
   const closed = Promise.withResolvers<null>();
-  async function entry(): Promise<string | null> {
+  async function readEntry(): Promise<string | null> {
     let text: string | null = null;
     for (;;) {
       const line = await lines.next();
       if (line.done === true) return text;
       text = (text ?? "") + line.value;
-      const more = continuationOf(text);
-      if (more === null) return text;
-      text = more;
+      const continued = continuationOf(text);
+      if (continued === null) return text;
+      text = continued;
     }
   }
   return {
-    next: () => Promise.race([entry(), closed.promise]),
+    next: () => Promise.race([readEntry(), closed.promise]),
     answers: null,
     onStop: () => {},
     close: () => closed.resolve(null),
