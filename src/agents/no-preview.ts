@@ -1,4 +1,4 @@
-// The preview of an agent that sends no request of its own: the conversation as it stands, and nothing counted.
+// The preview of an agent that sends no request itself: lists the messages without text or token counts.
 import type { Preview, PreviewInput } from "../protocol/api/ports.ts";
 
 export async function noPreview({ path }: Pick<PreviewInput, "path">): Promise<Preview> {

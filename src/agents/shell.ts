@@ -1,5 +1,5 @@
-// The agent that only runs a command: executor, no model. What it prints becomes a handle node of the user's, so
-// that the next request carries it.
+// The agent behind `skein exec`: runs one command in the executor, without a model. The output becomes a user node with a
+// handle, so that the next request includes it.
 import { cutText } from "../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { TransientEventBody } from "../protocol/tree/event.ts";
@@ -13,8 +13,8 @@ import { noPreview } from "./no-preview.ts";
 
 const excerptBytes = 32 * 1024;
 const call = "exec";
-/** Even an empty output is kept: its handle says how the command ended. */
-const keepAlways = -1;
+/** Even an empty output is stored: its handle has the exit code. */
+const storeAlways = -1;
 
 export type ShellAgentDeps = {
   executor: (turn: TurnInput) => Executor;
@@ -64,7 +64,7 @@ async function execute(
       session: input.session,
       turn: input.turn,
       cwd: input.directory,
-      env: { ...deps.toolEnv, ...input.env, SKEIN_SESSION_ID: input.session },
+      env: { ...deps.toolEnv, ...input.env },
       signal: context.signal,
       pausable: context.registerPausable,
       onOutput: (chunk) => {
@@ -76,7 +76,7 @@ async function execute(
   events.flush();
   for (const denial of outcome.denied ?? []) emit({ type: "tool.denied", call, ...denial });
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
-  const handle = await sink.close(metadata, keepAlways);
+  const handle = await sink.close(metadata, storeAlways);
   const { copies } = input;
   if (copies !== undefined && outcome.isError)
     throw new Fault("file-unreadable", `${copies.source} ${copies.identifier}: ${lastLine(outcome.text)}`);
@@ -87,23 +87,27 @@ async function execute(
   return {
     author: "user",
     parts: [
-      { kind: "handle", handle: copies === undefined ? handle : copyOf(handle, copies), excerpt: excerpt + whereWhole(handle, sentBytes) },
+      {
+        kind: "handle",
+        handle: copies === undefined ? handle : copyOf(handle, copies),
+        excerpt: excerpt + fullOutputText(handle, sentBytes),
+      },
     ],
   };
 }
 
-/** The copy keeps its own place, so that it can be read back as it was. */
+/** Points at the source file, but keeps the identifier of the stored copy, so that the copy can still be read. */
 function copyOf(handle: Handle, { source, identifier }: Pick<Handle, "source" | "identifier">): Handle {
   return { ...handle, source, identifier, metadata: { ...handle.metadata, stored: handle.identifier } };
 }
 
-function whereWhole(handle: Handle, sentBytes: number): string {
+function fullOutputText(handle: Handle, sentBytes: number): string {
   return (handle.metadata.bytes ?? 0) <= sentBytes
     ? ""
     : `\n[whole output, ${handle.metadata.bytes} bytes: read path "bash:${handle.identifier}"]`;
 }
 
-/** What a program said last before it failed; the line after it only tells the exit code. */
+/** The last line that the program printed. The line after it only has the exit code. */
 function lastLine(text: string): string {
   return text.trimEnd().split("\n").at(-2) ?? text;
 }

@@ -1,5 +1,5 @@
 // A model's name → something that can be asked: the endpoint with its key, the prices, the window.
-import type { BoundModel } from "../agents/native/native.ts";
+import type { BoundModel } from "../agents/native/native-agent.ts";
 import type { AppContext } from "./create-app.ts";
 import { endpointFor, parseModelName } from "../models/vendors.ts";
 import { loadWire, streamModel } from "../models/stream.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { chooseAgent, externalAgentTable as agentRows, agentModel } from "../agents/external/adapters/names.ts";
 import { groupAgent } from "../agents/group/group-agent.ts";
 import { readContextFiles } from "../agents/native/request/context-files.ts";
-import { nativeAgent } from "../agents/native/native.ts";
+import { nativeAgent } from "../agents/native/native-agent.ts";
 import { shellAgent } from "../agents/shell.ts";
 import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
 import { findPaths, findProject, type Paths } from "../config/paths.ts";

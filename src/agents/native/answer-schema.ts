@@ -1,9 +1,9 @@
-// Checks a final answer against the user's JSON schema. Loaded only when one is given.
+// Checks a final answer against the user's JSON schema. Loaded only for turns with a schema, because ajv is slow to load.
 import Ajv7 from "ajv";
 import Ajv2020 from "ajv/dist/2020.js";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 
-/** Null when the text is JSON that satisfies the schema, else what is wrong with it. */
+/** Returns the problem with the answer; null if it is valid. */
 export function checkAnswer(schema: Record<string, unknown>, text: string): string | null {
   const validate = compileSchema(schema);
   let value: unknown;
@@ -17,7 +17,7 @@ export function checkAnswer(schema: Record<string, unknown>, text: string): stri
   return `At ${first?.instancePath || "the top"}: ${first?.message ?? "invalid"}.`;
 }
 
-/** By the draft that the schema names; 2020-12 when it names none. */
+/** Uses the draft that the schema names, else 2020-12. */
 export function compileSchema({ $schema: draft, ...schema }: Record<string, unknown>) {
   const options = { strict: false, allErrors: false, validateFormats: false };
   const ajv = /draft-0\d/.test(String(draft)) ? new Ajv7(options) : new Ajv2020(options);
@@ -28,7 +28,7 @@ export function compileSchema({ $schema: draft, ...schema }: Record<string, unkn
   }
 }
 
-/** Models like to wrap JSON into a fenced block. */
+/** Removes the fence if the whole text is one fenced block, as models often write. */
 export function stripFence(text: string): string {
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text);
   return fenced?.[1] ?? text;

@@ -1,5 +1,6 @@
 // Counts the tokens of many files in processes of their own, so that whoever asks goes on and keeps nothing of the
 // tokenizer. What is not counted when the time is up is estimated by its size.
+import { bytesPerToken } from "../../kit/text/bytes-per-token.ts";
 import { lstatSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -20,9 +21,6 @@ export type CountFilesOptions = {
 /** Starting another process pays from about this many files on. */
 const filesForOne = 2_000;
 const mostProcesses = 4;
-
-/** Of code and English; only until something has been counted. */
-const usualBytesPerToken = 3.7;
 
 type Counted = { path: string; tokens: number };
 
@@ -78,7 +76,7 @@ function estimate(project: string, late: string[], counted: Counted[], skipped: 
   const known = counted.slice(-500);
   const bytes = known.reduce((sum, { path }) => sum + (sizeOf(join(project, path)) ?? 0), 0);
   const tokens = known.reduce((sum, each) => sum + each.tokens, 0);
-  const each = bytes > 0 && tokens > 0 ? bytes / tokens : usualBytesPerToken;
+  const each = bytes > 0 && tokens > 0 ? bytes / tokens : bytesPerToken.average;
   return late.flatMap((path) => {
     const size = sizeOf(join(project, path));
     if (size === null) skipped.unreadable += 1;

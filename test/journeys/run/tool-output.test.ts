@@ -48,7 +48,7 @@ describe("a model that pages through an output", () => {
   test("gets every line of it once, in order", async () => {
     const print = `for n in $(seq 1 3000); do printf '%05d %0*d\\n' $n $((n % 97)) 0; done`;
     const script: ScriptSource = ({ body, position }) => {
-      const next = /go on with offset=(\d+)\]$/.exec(lastResult(body) ?? "")?.[1];
+      const next = /continue with offset=(\d+)\]$/.exec(lastResult(body) ?? "")?.[1];
       const step =
         position.step === 0 ? bash(print) : position.step === 1 ? read(1) : next === undefined ? { text: "all" } : read(Number(next));
       return { steps: [...Array.from({ length: position.step }, () => bash("true")), step], final: "all" };

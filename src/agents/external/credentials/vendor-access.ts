@@ -10,7 +10,7 @@ import type { UsageEstimate, TurnContext, TurnInput } from "../../../protocol/ap
 import { zeroUsage, type Spent, type Usage } from "../../../protocol/tree/usage.ts";
 import { offerPort, type PortOffer } from "../../../sandbox/namespace-port.ts";
 import { stepLimitError } from "../../native/request/estimate.ts";
-import { bytesPerToken } from "../../native/request/request-size.ts";
+import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import type { Adapter } from "../adapters/adapter.ts";
 import { type CredentialHints, findCredential, adapterVendor } from "./credentials.ts";
 import { startGateway } from "../gateway/gateway.ts";
@@ -178,7 +178,7 @@ async function estimateOf(deps: VendorAccessDeps, input: TurnInput, request: Led
   if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
   const isCached = last !== null && last.usage.cacheRead + last.usage.cacheWrite > 0;
   const before = last === null || isCached ? 0 : last.usage.input;
-  const asked = before + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken);
+  const asked = before + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken.limit);
   const output = last?.usage.output ?? 0;
   const { vendor, model } = request;
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;

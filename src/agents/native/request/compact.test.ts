@@ -48,8 +48,8 @@ describe("the size of the next request", () => {
 });
 
 describe("the cut", () => {
-  const cut = (path: Node[], keep: number, most = 100_000) => {
-    const id = cutPoint(path, { keep, most });
+  const cut = (path: Node[], keep: number, max = 100_000) => {
+    const id = cutPoint(path, { keep, max });
     return path.find((each) => each.id === id) ?? null;
   };
 
@@ -183,8 +183,8 @@ function stateOf(
   const state = {
     input: { session: "s", limits: { maxBudgetUsd: null } } as LoopState["input"],
     context: { signal: new AbortController().signal, reserve: given.reserve ?? (async () => () => {}) } as unknown as LoopState["context"],
-    gate: new PauseGate(),
-    parts: {} as LoopState["parts"],
+    pauseGate: new PauseGate(),
+    deps: {} as LoopState["deps"],
     model,
     system: "the system",
     tools: [],

@@ -1,5 +1,5 @@
-// AGENTS.md (or CLAUDE.md) from the user's configuration and from the project root down to the directory.
-// A file that leads out of the project by a link is not read: its text would go to a vendor.
+// Reads AGENTS.md (or CLAUDE.md) from the user's configuration and from the project root down to the directory.
+// Skips links that lead out of the project: their text would be sent to a vendor.
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { cutText } from "../../../kit/text/cut-text.ts";
@@ -8,15 +8,15 @@ const names = ["AGENTS.md", "CLAUDE.md"];
 const maxBytes = 32 * 1024;
 
 export function readContextFiles(directory: string, project: string, configDir: string): { path: string; text: string }[] {
-  const found = [];
+  const files = [];
   for (const folder of [configDir, ...foldersBetween(project, directory)]) {
     const file = firstFile(folder, folder === configDir ? configDir : project);
-    if (file !== null) found.push(file);
+    if (file !== null) files.push(file);
   }
-  return found;
+  return files;
 }
 
-/** From the project down to the directory; only the directory when it lies elsewhere. */
+/** From the project down to the directory; only the directory if it is outside of the project. */
 function foldersBetween(project: string, directory: string): string[] {
   const path = relative(project, directory);
   if (path.startsWith("..")) return [directory];
@@ -37,7 +37,7 @@ function firstFile(folder: string, root: string): { path: string; text: string }
       const note = cut.cutBytes > 0 ? `\n[${cut.cutBytes} more bytes in ${path}]` : "";
       return { path, text: cut.text + note };
     } catch {
-      continue; // unreadable for us: the same as absent
+      continue; // An unreadable file counts as missing.
     }
   }
   return null;

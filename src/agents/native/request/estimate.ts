@@ -1,25 +1,26 @@
-// What a native turn is about to use. Whether there is room for it is the engine's to say: others may draw on the same.
+// Estimates the usage of the next request. The engine decides whether the budget covers it: other turns share that budget.
+import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { byteLength } from "../../../kit/text/cut-text.ts";
 import { type TurnError, budgetUsedUp } from "../../../protocol/api/error.ts";
 import type { UsageEstimate, Limits } from "../../../protocol/api/ports.ts";
 import { zeroUsage } from "../../../protocol/tree/usage.ts";
-import { bytesPerToken, requestTokens, lastCountedUsage } from "./request-size.ts";
+import { requestTokens, lastCountedUsage } from "./request-size.ts";
 import type { LoopState } from "../turn-state.ts";
 
-/** Of an answer that nothing is known of. */
-const usualOutput = 500;
+/** Output tokens assumed when there is no earlier answer. */
+const defaultOutput = 500;
 
 export function stepLimitError(steps: number, { maxSteps }: Pick<Limits, "maxSteps">): TurnError | null {
   return steps >= maxSteps ? budgetUsedUp("steps", `${maxSteps} steps`) : null;
 }
 
-/** Goes by the last request: what was cached then is cached now, and the next answer is about as long. */
+/** Assumes that the request is cached like the last one, and that the next answer is about as long. */
 export async function estimateRequest(state: Pick<LoopState, "path" | "system" | "tools" | "model" | "input">): Promise<UsageEstimate> {
   const { path, system, tools, model, input } = state;
   const last = lastCountedUsage(path);
-  const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken) : 0;
-  const asked = requestTokens(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
-  const output = last?.output ?? usualOutput;
-  const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: asked, output });
-  return { tokens: asked + output, costUsd };
+  const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.limit) : 0;
+  const inputTokens = requestTokens(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
+  const output = last?.output ?? defaultOutput;
+  const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: inputTokens, output });
+  return { tokens: inputTokens + output, costUsd };
 }

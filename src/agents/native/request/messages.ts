@@ -1,5 +1,5 @@
-// A path of the tree → the messages a model is sent. Pure, append-only: a longer path gives the same messages
-// and more, so that vendors' caches keep hitting. A compaction node replaces what lies before its cut.
+// Renders a path of the tree as messages for a model. Pure and append-only: a longer path gives the same messages and more,
+// so that the vendor's prompt cache keeps hitting. A compaction node replaces the nodes before its cut.
 import type { Message } from "../../../models/model.ts";
 import type { CallPart, Node, Part, ResultPart } from "../../../protocol/tree/node.ts";
 
@@ -17,16 +17,16 @@ export function renderMessages(path: Node[]): Message[] {
   return messages.filter((message) => message.parts.length > 0);
 }
 
-/** What is left of a path after its last compaction: every user message, the summary, and what it kept. */
+/** The path as the model sees it after the last compaction: all user messages, the summary, the retained and newer nodes. */
 export function visibleNodes(path: Node[]): Node[] {
-  const at = path.findLastIndex((node) => node.note?.about === "compaction");
-  const compaction = path[at];
+  const index = path.findLastIndex((node) => node.note?.about === "compaction");
+  const compaction = path[index];
   if (compaction?.note?.about !== "compaction") return path;
   const keptFrom = compaction.note.keptFrom;
-  const cut = keptFrom === null ? at : path.findIndex((node) => node.id === keptFrom);
+  const cut = keptFrom === null ? index : path.findIndex((node) => node.id === keptFrom);
   const older = path.slice(0, cut).filter((node) => node.author === "user");
-  const kept = path.slice(cut, at).filter((node) => node.note?.about !== "compaction");
-  return [...older, compaction, ...kept, ...path.slice(at + 1)];
+  const retained = path.slice(cut, index).filter((node) => node.note?.about !== "compaction");
+  return [...older, compaction, ...retained, ...path.slice(index + 1)];
 }
 
 function roleOf(node: Node): Message["role"] {
@@ -34,14 +34,14 @@ function roleOf(node: Node): Message["role"] {
   return node.author === "tool" ? "tool" : "user";
 }
 
-/** Orders the results after the last assistant message by its calls, and answers the calls that have none. */
+/** Puts the results after the last assistant message in the order of its calls, and adds the missing ones. */
 function settleCalls(messages: Message[]): void {
-  const at = messages.findLastIndex((message) => message.role === "assistant");
-  const assistant = messages[at];
+  const index = messages.findLastIndex((message) => message.role === "assistant");
+  const assistant = messages[index];
   if (assistant === undefined) return;
   const calls = assistant.parts.filter((part): part is CallPart => part.kind === "call");
   if (calls.length === 0) return;
-  const following = messages[at + 1];
+  const following = messages[index + 1];
   if (following !== undefined && following.role !== "tool") return;
   const results = (following?.parts ?? []).filter((part): part is ResultPart => part.kind === "result");
   const ordered: Part[] = calls.map((call) => results.find((result) => result.call === call.id) ?? missingResult(call));
@@ -54,7 +54,7 @@ function missingResult(call: CallPart): ResultPart {
     kind: "result",
     call: call.id,
     name: call.name,
-    text: "No result: the conversation went on from here before this call was answered. Its effects are unknown.",
+    text: "No result: the conversation continued from here before this call was answered. Its effects are unknown.",
     isError: true,
   };
 }

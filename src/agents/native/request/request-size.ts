@@ -1,26 +1,26 @@
-// How many tokens a request will have: what the vendor counted last, and an estimate of what came after.
+// Estimates the tokens of a request: the vendor's last count plus an estimate of the nodes since then.
+import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { byteLength } from "../../../kit/text/cut-text.ts";
 import type { Node, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import { visibleNodes } from "./messages.ts";
 
-export const bytesPerToken = 3;
-/** About what vendors charge for a picture, in the bytes of text of the same price. */
+/** Vendors charge for a picture about as much as for this many bytes of text. */
 const imageBytes = 4500;
 
 export function requestTokens(path: Node[]): number {
   const usage = lastCountedUsage(path);
   if (usage === null) return sum(visibleNodes(path));
-  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sum(path.slice(countedAt(path) + 1));
+  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sum(path.slice(lastCountedIndex(path) + 1));
 }
 
-/** What the vendor counted last, unless the path was shortened since. */
+/** The vendor's last count; null if the path was compacted since, because it no longer applies. */
 export function lastCountedUsage(path: Node[]): Usage | null {
-  const at = countedAt(path);
-  return path.findLastIndex((node) => node.note?.about === "compaction") > at ? null : (path[at]?.usage ?? null);
+  const index = lastCountedIndex(path);
+  return path.findLastIndex((node) => node.note?.about === "compaction") > index ? null : (path[index]?.usage ?? null);
 }
 
-function countedAt(path: Node[]): number {
+function lastCountedIndex(path: Node[]): number {
   return path.findLastIndex((node) => node.author === "agent" && node.usage !== undefined);
 }
 
@@ -29,10 +29,10 @@ function sum(nodes: Node[]): number {
 }
 
 export function nodeTokens(node: Node): number {
-  return Math.ceil(node.parts.reduce((bytes, part) => bytes + bytesOf(part), 0) / bytesPerToken);
+  return Math.ceil(node.parts.reduce((bytes, part) => bytes + bytesOf(part), 0) / bytesPerToken.limit);
 }
 
-/** What a request carries of a part; a diff for people or a handle is not sent. */
+/** Bytes of a part that a request sends. The diff for users and the handle are not sent. */
 function bytesOf(part: Part): number {
   if (part.kind === "image") return imageBytes;
   if (part.kind === "call") return byteLength(part.name) + byteLength(part.malformed ?? JSON.stringify(part.input)) + 60;

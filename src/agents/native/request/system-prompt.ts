@@ -1,4 +1,4 @@
-// The system prompt: short, stable, and the same for every request of a session.
+// The system prompt. It is short and the same for every request of a session, so that the vendor can cache it.
 import type { Policy } from "../../../protocol/api/policy.ts";
 import type { ToolDefinition } from "../../../protocol/api/ports.ts";
 
@@ -11,7 +11,7 @@ export type PromptInput = {
   contextFiles: { path: string; text: string }[];
   skills: string;
   policy: Pick<Policy, "name" | "addDirs">;
-  /** Stands at the very end, as it was written. */
+  /** Text of .skein/plan.md; comes last, unchanged. */
   plan: string | null;
 };
 

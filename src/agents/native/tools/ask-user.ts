@@ -1,4 +1,4 @@
-// The tool that asks a person. It is run by the loop, not by the executor; an answer is never made up.
+// The tool ask_user asks the user a question. It runs in this process, not in the executor. skein never makes up an answer.
 import { validateInput } from "../../../executor/validate.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
 import { shortId, type CallPart } from "../../../protocol/tree/node.ts";
@@ -14,7 +14,7 @@ export const askUserTool: ToolDefinition = {
   },
 };
 
-/** A question that will be answered after this turn. */
+/** A question that the user answers after this turn has ended. */
 export type OpenQuestion = { ask: string; question: string };
 
 export async function runAskUser(call: CallPart, { ask, signal }: TurnContext): Promise<ToolOutcome | OpenQuestion> {
@@ -36,9 +36,9 @@ export async function runAskUser(call: CallPart, { ask, signal }: TurnContext): 
 }
 
 const unanswered =
-  "Nobody answered in time. Go on with what needs no answer and say what you assumed, or stop and say what you need to know.";
+  "Nobody answered in time. Continue with what needs no answer and say what you assumed, or stop and say what you need to know.";
 
-/** How a turn ends that waits for nobody. */
+/** Ends a turn whose questions are answered later. */
 export function needsInputError([first, ...others]: [OpenQuestion, ...OpenQuestion[]]): TurnError {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   return {

@@ -7,7 +7,7 @@ import { callTool, type ToolCallContext } from "./call-tool.ts";
 const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
 afterAll(() => executor.close());
 
-test("what was not allowed is told to the model in the result, and to the person as an event before it", async () => {
+test("a denied command is reported in the result for the model, and before that as an event for the user", async () => {
   const events: TransientEventBody[] = [];
   const tools = {
     input: { session: "s", turn: "t", directory: "/" },

@@ -1,17 +1,20 @@
-// One tool call: validate → run → bound → a node. Whatever goes wrong is a result that the model can act on.
+// Runs the tool calls of one answer and turns each result into a node. A failure becomes a result that the model can read.
+// Refuses unknown names and malformed arguments; each tool checks its own input.
+import { createFeed } from "../../../kit/flow/feed.ts";
 import { cutText } from "../../../kit/text/cut-text.ts";
-import { messageOf } from "../../../protocol/api/error.ts";
+import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
 import type { CallPart, ImageData, NewNode, Node, Part, ResultPart } from "../../../protocol/tree/node.ts";
-import type { Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
+import type { AgentEvent, Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
+import { addNode, type LoopState } from "../turn-state.ts";
 import { runAskUser, askUserTool, type OpenQuestion } from "./ask-user.ts";
-import { runSpawnSession } from "./run-spawn-session.ts";
 import { outputEvents } from "./output-events.ts";
 import { readOutputPath } from "./read-output.ts";
+import { runSpawnSession, spawnSessionTool } from "./spawn-session.ts";
 import { callTeamTool } from "./team-tools.ts";
 
-/** What a model is given of one result; the rest stays behind a handle. */
+/** A longer result is cut for the model; a handle leads to all of it. */
 export const maxResultBytes = 32 * 1024;
 
 export type ToolCallContext = {
@@ -24,34 +27,65 @@ export type ToolCallContext = {
   emit: (event: TransientEventBody) => void;
 };
 
-/** `failed` marks calls that could not even be tried, so that the loop can stop a model that repeats them. */
-export async function callTool(call: CallPart, to: ToolCallContext): Promise<{ node: NewNode; failed: boolean } | OpenQuestion> {
-  const refusal = refuse(call, to.tools);
-  if (refusal !== null) return { node: resultNode(call, { text: refusal, isError: true }, null), failed: true };
-  to.emit({ type: "tool.started", call: call.id, name: call.name, input: call.input });
+/** `allFailed`: no call could even be tried. The calls of open questions have no result yet. */
+type CallsResult = { allFailed: boolean; openQuestions: OpenQuestion[] };
+
+/** Runs the calls in parallel; each result is stored as soon as it is there. */
+export async function* runCalls(state: LoopState, calls: CallPart[]): AsyncGenerator<AgentEvent, CallsResult> {
+  const feed = createFeed<{ node: NewNode } | { event: TransientEventBody }>();
+  const ctx: ToolCallContext = {
+    input: state.input,
+    path: () => state.path,
+    tools: state.tools,
+    executor: state.deps.executor(state.input),
+    toolEnv: state.deps.toolEnv,
+    context: state.context,
+    emit: (event) => feed.push({ event }),
+  };
+  let failedCount = 0;
+  const openQuestions: OpenQuestion[] = [];
+  await state.context.keepFiles();
+  const running = calls.map(async (call) => {
+    const result = await callTool(call, ctx);
+    if ("ask" in result) return openQuestions.push(result);
+    if (result.failed) failedCount++;
+    return feed.push({ node: result.node });
+  });
+  void Promise.allSettled(running).then(() => feed.end());
+  for await (const item of feed) {
+    if ("node" in item) yield* addNode(state, item.node);
+    else yield { type: "passing", event: item.event };
+  }
+  if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
+  return { allFailed: failedCount === calls.length, openQuestions };
+}
+
+/** `failed` marks a call that could not even be tried, so that a model that repeats such calls is stopped. */
+export async function callTool(call: CallPart, ctx: ToolCallContext): Promise<{ node: NewNode; failed: boolean } | OpenQuestion> {
+  const problem = findProblem(call, ctx.tools);
+  if (problem !== null) return { node: resultNode(call, { text: problem, isError: true }), failed: true };
+  ctx.emit({ type: "tool.started", call: call.id, name: call.name, input: call.input });
   try {
-    const asked = call.name === askUserTool.name ? await runAskUser(call, to.context) : null;
-    if (asked !== null && "ask" in asked) return asked;
-    const { outcome, handle } = asked === null ? await run(call, to) : { outcome: asked, handle: null };
-    return { node: resultNode(call, outcome, handle), failed: false };
+    const result = await runCall(call, ctx);
+    return "ask" in result ? result : { node: resultNode(call, result.outcome, result.handle), failed: false };
   } catch (error) {
-    return { node: resultNode(call, { text: messageOf(error), isError: true }, null), failed: false };
+    return { node: resultNode(call, { text: messageOf(error), isError: true }), failed: false };
   }
 }
 
-/** Some servers give the calls of one message the same id; each needs its own, or a result would be lost. */
-export function distinctCalls(parts: Part[]): Part[] {
-  const taken = new Set<string>();
+/** Some servers give the calls of one message the same id. Each needs its own, or a result would be lost. */
+export function withDistinctIds(parts: Part[]): Part[] {
+  const usedIds = new Set<string>();
   return parts.map((part) => {
     if (part.kind !== "call") return part;
     let id = part.id;
-    for (let n = 2; taken.has(id); n++) id = `${part.id}-${n}`;
-    taken.add(id);
+    for (let n = 2; usedIds.has(id); n++) id = `${part.id}-${n}`;
+    usedIds.add(id);
     return id === part.id ? part : { ...part, id };
   });
 }
 
-function refuse(call: CallPart, tools: ToolDefinition[]): string | null {
+function findProblem(call: CallPart, tools: ToolDefinition[]): string | null {
   if (call.malformed !== undefined) {
     return `The arguments of ${call.name} were not a JSON object: ${cutText(call.malformed, 200, { keep: "head" }).text}. Send them again.`;
   }
@@ -59,49 +93,56 @@ function refuse(call: CallPart, tools: ToolDefinition[]): string | null {
   return names.includes(call.name) ? null : `unknown tool: ${call.name}. The tools are: ${names.join(", ") || "none"}`;
 }
 
-async function run(call: CallPart, to: ToolCallContext): Promise<{ outcome: ToolOutcome; handle: Handle | null }> {
-  if (call.name === "spawn_session") return { outcome: await runSpawnSession(call, to), handle: null };
-  const mailed = await callTeamTool(call, to.context);
-  if (mailed !== null) return { outcome: mailed, handle: null };
-  const stored = readOutputPath(call, to.path());
-  if (stored !== null) return { outcome: await stored.read(to.context), handle: null };
+type CallResult = { outcome: ToolOutcome; handle: Handle | null };
 
-  const events = outputEvents((text) => to.emit({ type: "tool.output", call: call.id, text }));
+/** Some tools run in this process, because a tool in the executor can start no turn, ask no user and send no mail. */
+async function runCall(call: CallPart, ctx: ToolCallContext): Promise<CallResult | OpenQuestion> {
+  if (call.name === askUserTool.name) {
+    const answer = await runAskUser(call, ctx.context);
+    return "ask" in answer ? answer : { outcome: answer, handle: null };
+  }
+  if (call.name === spawnSessionTool.name) return { outcome: await runSpawnSession(call, ctx), handle: null };
+  const outcome = (await callTeamTool(call, ctx.context)) ?? (await readOutputPath(call, ctx.path(), ctx.context));
+  return outcome === null ? runInExecutor(call, ctx) : { outcome, handle: null };
+}
+
+async function runInExecutor(call: CallPart, { input, executor, toolEnv, context, emit }: ToolCallContext): Promise<CallResult> {
+  const events = outputEvents((text) => emit({ type: "tool.output", call: call.id, text }));
   let sink: OutputSink | null = null;
-  const outcome = await to.executor.callTool(call.name, call.input, {
-    session: to.input.session,
-    turn: to.input.turn,
-    cwd: to.input.directory,
-    env: { ...to.toolEnv, ...to.input.env, SKEIN_SESSION_ID: to.input.session },
-    signal: to.context.signal,
-    pausable: to.context.registerPausable,
+  const outcome = await executor.callTool(call.name, call.input, {
+    session: input.session,
+    turn: input.turn,
+    cwd: input.directory,
+    env: { ...toolEnv, ...input.env },
+    signal: context.signal,
+    pausable: context.registerPausable,
     onOutput: (chunk) => {
-      sink ??= to.context.keepOutput(call.id, call.name);
+      sink ??= context.keepOutput(call.id, call.name);
       sink.write(chunk);
       events.push(chunk);
     },
   });
   events.flush();
-  for (const denial of outcome.denied ?? []) to.emit({ type: "tool.denied", call: call.id, ...denial });
+  for (const denial of outcome.denied ?? []) emit({ type: "tool.denied", call: call.id, ...denial });
   const metadata = { command: call.input["command"] as string, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   if (sink === null) return { outcome, handle: null };
   try {
     return { outcome, handle: await (sink as OutputSink).close(metadata, maxResultBytes) };
   } catch (error) {
-    // The call has run, and that is what counts.
+    // The call has run, so its result must be reported even without its full output.
     return { outcome: { ...outcome, text: `${outcome.text}\n[the whole output is not kept: ${messageOf(error)}]` }, handle: null };
   }
 }
 
-type Answer = { text: string; isError: boolean; images?: ImageData[]; display?: string };
+type ResultContent = { text: string; isError: boolean; images?: ImageData[]; display?: string };
 
-function resultNode(call: CallPart, outcome: Answer, handle: Handle | null): NewNode {
-  const whole =
+function resultNode(call: CallPart, content: ResultContent, handle: Handle | null = null): NewNode {
+  const pointer =
     handle === null ? "" : `\n[whole output, ${handle.metadata.bytes} bytes: read path "${handle.source}:${handle.identifier}"]`;
-  const cut = cutText(outcome.text, maxResultBytes, { keep: "both" });
-  const part: ResultPart = { kind: "result", call: call.id, name: call.name, text: cut.text + whole, isError: outcome.isError };
-  if (outcome.images !== undefined) part.images = outcome.images;
-  if (outcome.display !== undefined) part.display = outcome.display;
+  const cut = cutText(content.text, maxResultBytes, { keep: "both" });
+  const part: ResultPart = { kind: "result", call: call.id, name: call.name, text: cut.text + pointer, isError: content.isError };
+  if (content.images !== undefined) part.images = content.images;
+  if (content.display !== undefined) part.display = content.display;
   if (handle !== null) part.handle = handle;
   return { author: "tool", parts: [part] };
 }

@@ -1,4 +1,4 @@
-// The definitions of the tools that a turn is offered.
+// Selects the tools that a turn offers to its model.
 import { definitions } from "../../../executor/tools/definitions.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { toolNames, type ToolSelection } from "../../../protocol/api/policy.ts";
@@ -6,12 +6,12 @@ import type { ToolDefinition } from "../../../protocol/api/ports.ts";
 import { askUserTool } from "./ask-user.ts";
 import { spawnSessionTool } from "./spawn-session.ts";
 
-export function offeredTools(offer: ToolSelection): ToolDefinition[] {
+export function offeredTools(selection: ToolSelection): ToolDefinition[] {
   const all = [...Object.values(definitions), spawnSessionTool, askUserTool];
-  const wanted = toolNames(offer);
-  const unknown = wanted.find((name) => !all.some((tool) => tool.name === name));
+  const names = toolNames(selection);
+  const unknown = names.find((name) => !all.some((tool) => tool.name === name));
   if (unknown !== undefined) {
     throw new Fault("usage", `unknown tool: ${unknown}`, { hint: `the tools are ${all.map((tool) => tool.name).join(", ")}` });
   }
-  return all.filter((tool) => wanted.includes(tool.name));
+  return all.filter((tool) => names.includes(tool.name));
 }

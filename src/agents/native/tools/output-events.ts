@@ -1,35 +1,35 @@
-// Turns a flood of tool output into a bounded stream of passing events: watchers see the newest text a few
-// times a second, the whole goes to the sink untouched.
+// Bounds the tool output that watchers see: one transient event per 50 ms, with at most the newest 8 KB or so.
+// The full output goes to the sink elsewhere.
 import { cutText } from "../../../kit/text/cut-text.ts";
 
-const everyMs = 50;
+const intervalMs = 50;
 const maxBytes = 8 * 1024;
 
 export function outputEvents(emit: (text: string) => void): { push: (chunk: Uint8Array | string) => void; flush: () => void } {
   const decoder = new TextDecoder();
-  let waiting = "";
-  let dropped = 0;
+  let pending = "";
+  let droppedBytes = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
 
   function flush(): void {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    if (waiting === "") return;
-    const text = dropped > 0 ? `[... ${dropped} bytes ...]\n${waiting}` : waiting;
-    waiting = "";
-    dropped = 0;
+    if (pending === "") return;
+    const text = droppedBytes > 0 ? `[... ${droppedBytes} bytes ...]\n${pending}` : pending;
+    pending = "";
+    droppedBytes = 0;
     emit(text);
   }
 
   return {
     push(chunk) {
-      waiting += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
-      if (waiting.length > 2 * maxBytes) {
-        const cut = cutText(waiting, maxBytes, { keep: "tail" });
-        dropped += cut.cutBytes;
-        waiting = cut.text;
+      pending += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+      if (pending.length > 2 * maxBytes) {
+        const cut = cutText(pending, maxBytes, { keep: "tail" });
+        droppedBytes += cut.cutBytes;
+        pending = cut.text;
       }
-      timer ??= setTimeout(flush, everyMs);
+      timer ??= setTimeout(flush, intervalMs);
     },
     flush,
   };

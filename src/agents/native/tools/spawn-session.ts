@@ -1,5 +1,12 @@
-// The tool that delegates. It is run by the loop, not by the executor: tools can't start turns.
-import type { ToolDefinition } from "../../../protocol/api/ports.ts";
+// The tool spawn_session gives a task to a sub-session. It runs in this process: a tool in the executor can't start turns.
+// The answer is bounded; its footer names the session and the transcript.
+import { validateInput } from "../../../executor/validate.ts";
+import { cutText, oneLine } from "../../../kit/text/cut-text.ts";
+import type { CallPart } from "../../../protocol/tree/node.ts";
+import type { DelegateRequest, DelegateResult, ToolDefinition, ToolOutcome } from "../../../protocol/api/ports.ts";
+import { countedTokens } from "../../../protocol/tree/usage.ts";
+import type { ToolCallContext } from "./call-tool.ts";
+import { outputEvents } from "./output-events.ts";
 
 export const spawnSessionTool: ToolDefinition = {
   name: "spawn_session",
@@ -22,3 +29,78 @@ export const spawnSessionTool: ToolDefinition = {
     required: ["task"],
   },
 };
+
+const maxAnswerBytes = 24 * 1024;
+const maxInputLength = 160;
+
+export async function runSpawnSession(call: CallPart, ctx: ToolCallContext): Promise<ToolOutcome> {
+  const { input, problem } = validateInput(spawnSessionTool, call.input);
+  if (problem !== null) return { text: problem, isError: true };
+  const { task, agent, provider, model, role, output_file: outputFile } = input as Record<string, string | undefined>;
+  if (task?.trim() === "") return { text: 'spawn_session: "task" is empty', isError: true };
+  const sandbox = parseSandbox((input["sandbox"] ?? {}) as Record<string, unknown>);
+  if (typeof sandbox === "string") return { text: `spawn_session: ${sandbox}`, isError: true };
+  const output = outputEvents((text) => ctx.emit({ type: "tool.output", call: call.id, text }));
+  const result = await ctx.context.delegate({
+    task: task as string,
+    call: call.id,
+    role: role ?? null,
+    attachable: input["attachable"] === true,
+    agent: agent ?? provider ?? null,
+    model: model ?? null,
+    sandbox,
+    signal: ctx.context.signal,
+    onEvent: (event) => {
+      if (event.type === "text.delta") output.push(event.text);
+      if (event.type === "tool.started") output.push(`\n${event.name} ${shortInput(event.input)}\n`);
+    },
+  });
+  output.flush();
+  const saved = outputFile === undefined ? "" : await saveAnswer(outputFile, result.answer, ctx);
+  const error = result.error === undefined ? "" : `${result.error.message}\n${nextStepText(result)}`;
+  const answer = cutText(result.answer, maxAnswerBytes, { keep: "both" }).text;
+  return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${resultFooter(result)}${saved}`, isError: result.status !== "ok" };
+}
+
+/** The parent can't answer the question of a sub-session. It can only say where the user answers it. */
+function nextStepText({ session, status, error }: DelegateResult): string {
+  return status === "needs-input" ? `(asks the user: ${error?.hint ?? ""}, then skein run --resume ${session})\n` : "";
+}
+
+function shortInput(input: Record<string, unknown>): string {
+  const values = Object.values(input).map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  return oneLine(values.map((value) => oneLine(value, maxInputLength)).join(" "), maxInputLength);
+}
+
+/** The line after the answer: session, status, usage, remaining budget and transcript. */
+function resultFooter({ session, status, transcript, spent, left }: DelegateResult): string {
+  const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
+  const remaining = [
+    left.tokens === null ? [] : [`${left.tokens.toLocaleString("en")} tokens`],
+    left.costUsd === null ? [] : [`$${left.costUsd.toFixed(4)}`],
+  ].flat();
+  const budget = remaining.length === 0 ? "" : `; left ${remaining.join(", ")}`;
+  const usage = `spent ${cost}, ${countedTokens(spent.usage).toLocaleString("en")} tokens${budget}`;
+  return `[session ${session}, ${status}, ${usage}, transcript ${transcript ?? "not kept"}]`;
+}
+
+/** The sandbox of the sub-session, or an error message. */
+function parseSandbox(value: Record<string, unknown>): DelegateRequest["sandbox"] | string {
+  const { network, extra_write_paths: paths, ...others } = value;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return `sandbox has no "${oneLine(unknown, 80)}"; it takes network, extra_write_paths`;
+  if (network !== undefined && network !== null && typeof network !== "boolean") return `"sandbox.network" must be true or false`;
+  const isList = Array.isArray(paths) && paths.every((path) => typeof path === "string");
+  if (paths !== undefined && paths !== null && !isList) return `"sandbox.extra_write_paths" must be an array of strings`;
+  return { ...(typeof network === "boolean" ? { network } : {}), ...(isList ? { extraWritePaths: paths } : {}) };
+}
+
+/** Writes through the executor, because the model chose the path: the session's policy must apply. */
+async function saveAnswer(path: string, content: string, { input, executor, context }: ToolCallContext): Promise<string> {
+  const outcome = await executor.callTool(
+    "write",
+    { path, content },
+    { session: input.session, turn: input.turn, cwd: input.directory, env: {}, signal: context.signal, onOutput: () => {} },
+  );
+  return `\n${outcome.text}`;
+}

@@ -1,4 +1,4 @@
-// The tools of a team's member: they leave structured mail, by way of whoever runs the team.
+// The tools that members of a team have in addition: each call posts a message or report to the team's mail.
 import { validateInput } from "../../../executor/validate.ts";
 import type { CallPart } from "../../../protocol/tree/node.ts";
 import type { ToolDefinition, ToolOutcome, TurnContext } from "../../../protocol/api/ports.ts";
@@ -9,7 +9,7 @@ const texts = { type: "array", items: text } as const;
 export const teamTools: readonly ToolDefinition[] = [
   {
     name: "send_message",
-    description: "Write to other members; they are given it at their next step.",
+    description: "Write to other members; they get it at their next step.",
     parameters: {
       type: "object",
       properties: {
@@ -26,7 +26,7 @@ export const teamTools: readonly ToolDefinition[] = [
   },
   {
     name: "report",
-    description: "Say how your work stands: status, artifact (a path), dependency (waiting_for), complete (result success or failure).",
+    description: "Report on your work: status, artifact (a path), dependency (waiting_for), complete (result success or failure).",
     parameters: {
       type: "object",
       properties: {
@@ -43,7 +43,7 @@ export const teamTools: readonly ToolDefinition[] = [
   },
 ];
 
-/** Null when it is none of them. */
+/** Null if the call is for another tool. */
 export async function callTeamTool(call: CallPart, { team }: Pick<TurnContext, "team">): Promise<ToolOutcome | null> {
   const tool = teamTools.find(({ name }) => name === call.name);
   if (tool === undefined || team === undefined) return null;

@@ -9,7 +9,7 @@ import type { TurnError } from "../../protocol/api/error.ts";
 import type { CallPart, NewNode, Node, Part } from "../../protocol/tree/node.ts";
 import type { AskRequest, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
-import { nativeAgent } from "./native.ts";
+import { nativeAgent } from "./native-agent.ts";
 
 type Answer = { parts: Part[]; stop?: Extract<ModelEvent, { type: "done" }>["stop"]; error?: TurnError };
 type Request = Pick<ModelRequest, "messages">;

@@ -1,0 +1,284 @@
+// The built-in agent. A turn asks the model and runs its tool calls until an answer has none. It yields nodes and transient
+// events and ends with exactly one `end`. It never throws for a failure of a model, a tool or a server.
+import { createGateBehind, type PauseGate } from "../../kit/flow/pause-gate.ts";
+import type { ModelEvent, ModelRequest } from "../../models/model.ts";
+import { Fault, type TurnError } from "../../protocol/api/error.ts";
+import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
+import type {
+  Agent,
+  AgentEvent,
+  Executor,
+  Limits,
+  SettleReservation,
+  TurnCheckInput,
+  TurnContext,
+  TurnInput,
+} from "../../protocol/api/ports.ts";
+import { callsOf, textOf, type NewNode } from "../../protocol/tree/node.ts";
+import type { TurnEnd } from "../../protocol/tree/turn.ts";
+import { addSpent, zeroSpent, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
+import { compact, needsCompaction } from "./request/compact.ts";
+import { estimateRequest, stepLimitError } from "./request/estimate.ts";
+import { renderMessages } from "./request/messages.ts";
+import { preview } from "./request/preview.ts";
+import { systemPrompt } from "./request/system-prompt.ts";
+import { needsInputError } from "./tools/ask-user.ts";
+import { runCalls, withDistinctIds } from "./tools/call-tool.ts";
+import { offeredTools } from "./tools/offered-tools.ts";
+import { teamTools } from "./tools/team-tools.ts";
+import { cutAnswer, endOf, noAnswer, refusal, repeatedFailure, schemaViolation } from "./turn-errors.ts";
+import { addNode, agentNode, priceUsage, type LoopState } from "./turn-state.ts";
+
+/** A model with its endpoint, key and prices, which `app` binds to it. */
+export type BoundModel = {
+  /** `vendor/id`, as recorded on nodes. */
+  name: string;
+  stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, pauseGate: PauseGate) => AsyncIterable<ModelEvent>;
+  /** The JSON body that `stream` would send. */
+  body: (request: Omit<ModelRequest, "model" | "effort">) => Promise<string>;
+  price: (usage: Usage) => Promise<number | null>;
+  window: () => Promise<number | null>;
+};
+
+export type NativeAgentDeps = {
+  model: (name: string | null) => Promise<BoundModel>;
+  /** Returns at once. The process starts in the background; only a tool call waits for it. */
+  executor: (turn: TurnInput) => Executor;
+  enforced: (policy: Policy) => Promise<EnforcedPolicy>;
+  /** Added to the environment of tools. */
+  toolEnv: Record<string, string>;
+  contextFiles: (directory: string, project: string) => { path: string; text: string }[];
+  skills: (directory: string, project: string) => { text: string; paths: string[] };
+};
+
+const maxFailedRounds = 3;
+const maxContinuations = 2;
+
+export function nativeAgent(deps: NativeAgentDeps): Agent {
+  return {
+    name: "native",
+    takesTasks: true,
+    takesTools: true,
+    check: (turn) => checkTurn(deps, turn),
+    preview: (input) => preview(deps, input),
+    takeTurn: (input, context) => takeTurn(deps, input, context),
+    enforced: deps.enforced,
+  };
+}
+
+/** Throws for a turn that can't work, before anything of it is recorded. */
+async function checkTurn(deps: NativeAgentDeps, turn: TurnCheckInput): Promise<void> {
+  offeredTools({ ...turn, canAsk: true });
+  if (turn.agentArgs.length > 0)
+    throw new Fault("usage", "--agent-arg is for the command lines of other agents; the native agent has none", {
+      hint: "name an agent with -a",
+    });
+  if (turn.answerSchema !== null) (await import("./answer-schema.ts")).compileSchema(turn.answerSchema);
+  if (turn.model !== null) await checkPrice(await deps.model(turn.model), turn.limits);
+}
+
+async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+  let state: LoopState | null = null;
+  const withUnrecorded = (end: TurnEnd): AgentEvent => ({ type: "end", end: { ...end, ...unrecordedUsage(state) } });
+  try {
+    state = await prepare(deps, input, context);
+    for await (const event of runSteps(state)) yield event.type === "end" ? withUnrecorded(event.end) : event;
+  } catch (error) {
+    yield withUnrecorded(endOf(error, context.signal));
+  }
+}
+
+function unrecordedUsage(state: LoopState | null): Pick<TurnEnd, "rest"> {
+  return state === null || state.unrecorded === zeroSpent ? {} : { rest: state.unrecorded };
+}
+
+async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {
+  const tools = [...offeredTools({ ...input, canAsk: context.canAsk }), ...(context.team === undefined ? [] : teamTools)];
+  const model = await deps.model(input.model);
+  const skills = tools.length > 0 ? deps.skills(input.directory, input.project) : { text: "", paths: [] };
+  const contextFiles = input.contextFiles ? deps.contextFiles(input.directory, input.project) : [];
+  const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
+  await checkPrice(model, input.limits);
+  return {
+    input,
+    context,
+    pauseGate: createGateBehind(context.registerPausable),
+    deps,
+    model,
+    system,
+    tools,
+    skillPaths: skills.paths,
+    path: [...input.path],
+    steps: 0,
+    unrecorded: zeroSpent,
+  };
+}
+
+async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
+  if (limits.maxBudgetUsd === null || (await model.price({ ...zeroUsage, input: 1 })) !== null) return;
+  throw new Fault("usage", `no price is known for ${model.name}, so --max-budget-usd can't be enforced`, {
+    hint: "use --max-tokens instead",
+  });
+}
+
+async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
+  let failedRounds = 0;
+  let continuations = 0;
+  let wasRepaired = false;
+  let isTooLong = false;
+  let wasRepeated = false;
+  /** The text of an answer that was cut and is being continued. */
+  let partialAnswer = "";
+  for (;;) {
+    state.path.push(...(await state.context.takeInput()));
+    const settle = yield* reserveRequest(state, { isTooLong });
+    if (typeof settle !== "function") return yield end(settle.kind, settle, partialAnswer);
+    const answer = yield* askModel(state, settle);
+    if (answer.type === "failed" && answer.error.kind === "too-long" && !isTooLong) {
+      isTooLong = true;
+      continue;
+    }
+    if (answer.type === "failed" && answer.partialText !== undefined) {
+      partialAnswer += answer.partialText;
+      yield* addNode(state, correction("The connection was lost during your answer. Continue exactly where it stopped."));
+      continue;
+    }
+    if (answer.type === "failed") return yield end(answer.error.kind, answer.error);
+    isTooLong = false;
+
+    const calls = callsOf(answer.node);
+    if (calls.length > 0) {
+      partialAnswer = "";
+      const { allFailed, openQuestions } = yield* runCalls(state, calls);
+      const [first, ...others] = openQuestions;
+      if (first !== undefined) return yield end("needs-input", needsInputError([first, ...others]));
+      failedRounds = allFailed ? failedRounds + 1 : 0;
+      if (failedRounds === maxFailedRounds) return yield end("broken", repeatedFailure(state.model.name));
+      continue;
+    }
+    if (answer.stop === "refused") return yield end("refused", refusal(state.model.name));
+    if (answer.stop === "length") {
+      partialAnswer += textOf(answer.node);
+      if (continuations++ === maxContinuations) return yield end("too-long", cutAnswer(), partialAnswer);
+      yield* addNode(state, correction("Your answer was cut at the output limit. Continue exactly where it stopped."));
+      continue;
+    }
+    const text = partialAnswer + textOf(answer.node);
+    if (text.trim() === "") {
+      if (wasRepeated) return yield end("broken", noAnswer(state.model.name));
+      wasRepeated = true;
+      yield* addNode(state, correction("Your last message had no answer. Finish with one."));
+      continue;
+    }
+    const { problem, result } = await checkSchema(state.input.answerSchema, text);
+    if (problem === null) {
+      const messages = await state.context.takeInput();
+      if (messages.length === 0) return yield { type: "end", end: { status: "ok", answer: result } };
+      state.path.push(...messages);
+      partialAnswer = "";
+      continue;
+    }
+    if (wasRepaired) return yield end("broken", schemaViolation(problem), text);
+    wasRepaired = true;
+    partialAnswer = "";
+    yield* addNode(
+      state,
+      correction(`The answer must be one JSON value that satisfies the schema. ${problem} Send only the corrected JSON.`),
+    );
+  }
+}
+
+/** Compacts the path if necessary and reserves budget for the next request. Returns the error if a limit is reached. */
+async function* reserveRequest(
+  state: LoopState,
+  { isTooLong }: { isTooLong: boolean },
+): AsyncGenerator<AgentEvent, TurnError | SettleReservation> {
+  const limitError = stepLimitError(state.steps, state.input.limits);
+  if (limitError !== null) return limitError;
+  const error = isTooLong || (await needsCompaction(state)) ? yield* compact(state) : null;
+  return error ?? state.context.reserve(await estimateRequest(state));
+}
+
+type Answer =
+  | { type: "answered"; node: NewNode; stop: Extract<ModelEvent, { type: "done" }>["stop"] }
+  /** `partialText` is set if the connection was lost because skein paused the turn: then the answer is continued. */
+  | { type: "failed"; error: TurnError; partialText?: string };
+
+/** Runs one step. The text of a failed answer is stored as a node too. */
+async function* askModel(state: LoopState, settle: SettleReservation): AsyncGenerator<AgentEvent, Answer> {
+  const { model, input, context } = state;
+  const { pauseCount } = state.pauseGate;
+  let spent = zeroSpent;
+  const request = {
+    system: systemWithSchema(state),
+    tools: state.tools,
+    messages: renderMessages(state.path),
+    cacheKey: input.session,
+    maxOutputTokens: null,
+  };
+  const events = model.stream(request, context.signal, state.pauseGate)[Symbol.asyncIterator]();
+  let next = events.next();
+  if (state.tools.length > 0) setTimeout(() => prepareTools(state), 0);
+  try {
+    for (;;) {
+      const { value: event, done } = await next;
+      if (done === true || event === undefined) break;
+      switch (event.type) {
+        case "done": {
+          spent = await priceUsage(state, event.usage);
+          const node = agentNode(state, withDistinctIds(event.parts), spent);
+          yield* addNode(state, node);
+          return { type: "answered", node, stop: event.stop };
+        }
+        case "failed": {
+          spent = await priceUsage(state, event.usage);
+          const parts = event.parts.filter((part) => part.kind !== "call");
+          const node = parts.length === 0 ? null : agentNode(state, parts, spent);
+          if (node !== null) yield* addNode(state, node);
+          else state.unrecorded = addSpent(state.unrecorded, spent);
+          const isCutByPause = node !== null && event.error.kind === "network" && state.pauseGate.pauseCount > pauseCount;
+          return { type: "failed", error: event.error, ...(isCutByPause ? { partialText: textOf(node) } : {}) };
+        }
+        case "retry":
+          yield { type: "passing", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };
+          break;
+        default:
+          yield { type: "passing", event };
+      }
+      next = events.next();
+    }
+    return { type: "failed", error: { kind: "broken", message: `${model.name} ended without an answer` } };
+  } finally {
+    settle(spent);
+  }
+}
+
+/** Starts the executor after the request was sent, while the model answers: setting up a sandbox takes some milliseconds. */
+function prepareTools({ deps, input, context }: LoopState): void {
+  try {
+    deps.executor(input);
+  } catch {
+    // The first tool call reports the error.
+  }
+  void context.keepFiles();
+}
+
+function systemWithSchema(state: LoopState): string {
+  if (state.input.answerSchema === null) return state.system;
+  return `${state.system}\n\nYour final answer must be only JSON that satisfies this schema:\n${JSON.stringify(state.input.answerSchema)}`;
+}
+
+/** `problem` is null for a valid answer. With a schema, `result` is only the JSON, without a fence around it. */
+async function checkSchema(schema: Record<string, unknown> | null, text: string): Promise<{ problem: string | null; result: string }> {
+  if (schema === null) return { problem: null, result: text };
+  const { checkAnswer, stripFence } = await import("./answer-schema.ts");
+  return { problem: checkAnswer(schema, text), result: stripFence(text).trim() };
+}
+
+function correction(text: string): NewNode {
+  return { author: "note", note: { about: "correction" }, parts: [{ kind: "text", text }] };
+}
+
+function end(status: TurnEnd["status"], error: TurnError, answer = ""): AgentEvent {
+  return { type: "end", end: { status, error, ...(answer === "" ? {} : { answer }) } };
+}

@@ -1,0 +1,39 @@
+// The errors that end a native turn, with hints for the user.
+import { Fault, messageOf, type TurnError } from "../../protocol/api/error.ts";
+import type { TurnEnd } from "../../protocol/tree/turn.ts";
+
+export function refusal(model: string): TurnError {
+  return { kind: "refused", message: `${model} refused to answer`, hint: "rephrase the task, or use another model with -m" };
+}
+
+export function cutAnswer(): TurnError {
+  return { kind: "too-long", message: "the answer did not fit the model's output limit", hint: "ask for a shorter answer, or for a file" };
+}
+
+export function noAnswer(model: string): TurnError {
+  return { kind: "broken", message: `${model} ended without an answer`, hint: "continue with --resume, or try another model with -m" };
+}
+
+export function schemaViolation(problem: string): TurnError {
+  return {
+    kind: "broken",
+    message: `the answer does not satisfy the JSON schema: ${problem}`,
+    hint: "say in the task what the JSON means, or use another model with -m",
+  };
+}
+
+export function repeatedFailure(model: string): TurnError {
+  return { kind: "broken", message: `${model} keeps sending tool calls that can't be run`, hint: "try another model with -m" };
+}
+
+/** The end of a turn that threw. An abort counts as cancelled, whatever was thrown. */
+export function endOf(error: unknown, signal: AbortSignal): TurnEnd {
+  if (signal.aborted) return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" } };
+  const kind = error instanceof Fault && isStatus(error.code) ? error.code : "broken";
+  const hint = error instanceof Fault ? error.hint : undefined;
+  return { status: kind, error: { kind, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } };
+}
+
+function isStatus(code: Fault["code"]): code is "auth" | "too-long" | "sandbox-unavailable" {
+  return code === "auth" || code === "too-long" || code === "sandbox-unavailable";
+}
