@@ -1,5 +1,5 @@
-// The text under the cursor, and what a key makes of it. Pure: a line in, a line out. Moves by whole characters
-// as a person sees them (grapheme clusters), and by rows in a text of several lines.
+// The editing core of every prompt: cursor, words, deletion and history. Pure: a line in, a line out.
+// The cursor moves by grapheme clusters, and by rows in a text of several lines.
 
 export type EditLine = { text: string; cursor: number };
 
@@ -11,28 +11,40 @@ export function insertText({ text, cursor }: EditLine, added: string): EditLine 
 
 export type Edit = (line: EditLine) => EditLine;
 
-/** By the names of keys. */
+/** Edits by name. Each front end maps its keys to them. */
 export const editActions = {
-  left: ({ text, cursor }) => ({ text, cursor: before(text, cursor) }),
-  right: ({ text, cursor }) => ({ text, cursor: after(text, cursor) }),
+  left: ({ text, cursor }) => ({ text, cursor: clusterStart(text, cursor) }),
+  right: ({ text, cursor }) => ({ text, cursor: clusterEnd(text, cursor) }),
   home: ({ text, cursor }) => ({ text, cursor: rowStart(text, cursor) }),
   end: ({ text, cursor }) => ({ text, cursor: rowEnd(text, cursor) }),
   "word-left": ({ text, cursor }) => ({ text, cursor: wordStart(text, cursor) }),
   "word-right": ({ text, cursor }) => ({ text, cursor: cursor + (/^\s*\S*/.exec(text.slice(cursor))?.[0].length ?? 0) }),
-  backspace: ({ text, cursor }) => without(text, before(text, cursor), cursor),
-  delete: ({ text, cursor }) => without(text, cursor, after(text, cursor)),
+  backspace: ({ text, cursor }) => without(text, clusterStart(text, cursor), cursor),
+  delete: ({ text, cursor }) => without(text, cursor, clusterEnd(text, cursor)),
   "kill-word": ({ text, cursor }) => without(text, wordStart(text, cursor), cursor),
   "kill-start": ({ text, cursor }) => without(text, rowStart(text, cursor), cursor),
   "kill-end": ({ text, cursor }) => without(text, cursor, rowEnd(text, cursor)),
 } satisfies Record<string, Edit>;
 
-/** The same place one row up or down; null when there is no such row. */
-export function moveRow({ text, cursor }: EditLine, by: -1 | 1): EditLine | null {
+/** The same column one row up or down. Null if there is no such row. */
+export function moveRow({ text, cursor }: EditLine, delta: -1 | 1): EditLine | null {
   const start = rowStart(text, cursor);
   const column = cursor - start;
-  if (by < 0) return start === 0 ? null : { text, cursor: inRow(text, rowStart(text, start - 1), column) };
+  if (delta < 0) return start === 0 ? null : { text, cursor: inRow(text, rowStart(text, start - 1), column) };
   const end = rowEnd(text, cursor);
   return end === text.length ? null : { text, cursor: inRow(text, end + 1, column) };
+}
+
+/** A line, and the entry of the history that it shows. `recalled` is null while it shows the user's own text. */
+export type RecallableLine = { line: EditLine; recalled: { index: number; typed: EditLine } | null };
+
+/** Shows the entry before (-1) or after (1). After the newest one comes the text that was typed. Null at either end. */
+export function recallEntry(history: readonly string[], { line, recalled }: RecallableLine, delta: -1 | 1): RecallableLine | null {
+  const index = (recalled?.index ?? history.length) + delta;
+  if (index < 0 || index > history.length) return null;
+  const typed = recalled?.typed ?? line;
+  const text = history[index];
+  return text === undefined ? { line: typed, recalled: null } : { line: { text, cursor: text.length }, recalled: { index, typed } };
 }
 
 function inRow(text: string, start: number, column: number): number {
@@ -58,11 +70,11 @@ function wordStart(text: string, cursor: number): number {
 
 const segmenter = new Intl.Segmenter();
 
-function before(text: string, cursor: number): number {
+function clusterStart(text: string, cursor: number): number {
   return segmenter.segment(text).containing(cursor - 1)?.index ?? 0;
 }
 
-function after(text: string, cursor: number): number {
-  const found = segmenter.segment(text).containing(cursor);
-  return found === undefined ? text.length : found.index + found.segment.length;
+function clusterEnd(text: string, cursor: number): number {
+  const cluster = segmenter.segment(text).containing(cursor);
+  return cluster === undefined ? text.length : cluster.index + cluster.segment.length;
 }

@@ -1,32 +1,37 @@
-// Where a text with its prompt stands in so many columns: rows, and the cursor among them. Pure; wide characters and
-// long lines wrap as a terminal wraps them.
+// Lays out a prompt and its text in the columns of a terminal: rows, and the cursor among them. Pure.
+// Wide characters and long lines wrap as a terminal wraps them.
 import type { EditLine } from "./line-edit.ts";
 
 export type TextLayout = { rows: string[]; cursor: CursorPosition };
 
 type CursorPosition = { row: number; column: number };
 
-/** The rows of `prompt` + text; following rows of a text of several lines are indented as far as the prompt. */
+/** A position of the cursor in the text, and on the screen. */
+type CursorStop = { offset: number; position: CursorPosition };
+
+/** The rows of `prompt` and text. Later lines of the text are indented by the width of the prompt. */
 export function layOutText(prompt: string, line: EditLine, columns: number): TextLayout {
-  const { rows, places } = placesOf(prompt, line.text, columns);
-  return { rows, cursor: (places.findLast(({ at }) => at <= line.cursor) ?? places[0])!.place };
+  const { rows, stops } = layOutStops(prompt, line.text, columns);
+  return { rows, cursor: (stops.findLast(({ offset }) => offset <= line.cursor) ?? stops[0])!.position };
 }
 
-/** The same column one row up or down, as it is laid out; null when there is no such row. */
-export function moveByRow({ prompt, line, columns, by }: { prompt: string; line: EditLine; columns: number; by: -1 | 1 }): EditLine | null {
-  const { places } = placesOf(prompt, line.text, columns);
-  const from = places.findLast(({ at }) => at <= line.cursor)?.place;
-  const inRow = places.filter(({ place }) => place.row === (from?.row ?? 0) + by);
-  const found = inRow.findLast(({ place }) => place.column <= (from?.column ?? 0)) ?? inRow[0];
-  return found === undefined ? null : { text: line.text, cursor: found.at };
+type RowMove = { prompt: string; line: EditLine; columns: number; delta: -1 | 1 };
+
+/** The same column one laid-out row up or down. Null if there is no such row. */
+export function moveByRow({ prompt, line, columns, delta }: RowMove): EditLine | null {
+  const { stops } = layOutStops(prompt, line.text, columns);
+  const from = stops.findLast(({ offset }) => offset <= line.cursor)?.position;
+  const inRow = stops.filter(({ position }) => position.row === (from?.row ?? 0) + delta);
+  const target = inRow.findLast(({ position }) => position.column <= (from?.column ?? 0)) ?? inRow[0];
+  return target === undefined ? null : { text: line.text, cursor: target.offset };
 }
 
-/** Where the cursor stands before each character, and behind the last. */
-function placesOf(prompt: string, text: string, columns: number): { rows: string[]; places: { at: number; place: CursorPosition }[] } {
+/** One stop before each character, and one after the last. */
+function layOutStops(prompt: string, text: string, columns: number): { rows: string[]; stops: CursorStop[] } {
   const width = Math.max(2, columns);
   const indent = " ".repeat(Math.min(Bun.stringWidth(prompt), width - 2));
   const rows: string[] = [];
-  const places: { at: number; place: CursorPosition }[] = [];
+  const stops: CursorStop[] = [];
   let row = prompt;
   let column = Bun.stringWidth(prompt);
   const breakRow = (next: string) => {
@@ -36,29 +41,29 @@ function placesOf(prompt: string, text: string, columns: number): { rows: string
   };
   for (const { segment, index } of segmenter.segment(text)) {
     const isBreak = segment === "\n";
-    const shown = segment === "\t" ? "  " : segment.replace(/\p{Cc}/gu, "");
-    const wide = Bun.stringWidth(shown);
-    if (!isBreak && column + wide > width) breakRow("");
-    places.push({ at: index, place: { row: rows.length, column } });
+    const printable = segment === "\t" ? "  " : segment.replace(/\p{Cc}/gu, "");
+    const cells = Bun.stringWidth(printable);
+    if (!isBreak && column + cells > width) breakRow("");
+    stops.push({ offset: index, position: { row: rows.length, column } });
     if (isBreak) {
       breakRow(indent);
       continue;
     }
-    row += shown;
-    column += wide;
+    row += printable;
+    column += cells;
   }
-  // A full row leaves the cursor in no column: the next row begins here.
+  // After a full row the cursor has no column left, so the next row begins here.
   if (column >= width) breakRow("");
-  places.push({ at: text.length, place: { row: rows.length, column } });
-  return { rows: [...rows, row], places };
+  stops.push({ offset: text.length, position: { row: rows.length, column } });
+  return { rows: [...rows, row], stops };
 }
 
 const segmenter = new Intl.Segmenter();
 
-/** At most `height` rows, those around the cursor: what scrolled away can't be painted again. */
+/** At most `height` rows, with the cursor among them. Rows that scrolled off the terminal can't be painted again. */
 export function visiblePart({ rows, cursor }: TextLayout, height: number): TextLayout {
-  const most = Math.max(1, height);
-  if (rows.length <= most) return { rows, cursor };
-  const first = Math.min(Math.max(0, cursor.row - most + 1), rows.length - most);
-  return { rows: rows.slice(first, first + most), cursor: { row: cursor.row - first, column: cursor.column } };
+  const maxRows = Math.max(1, height);
+  if (rows.length <= maxRows) return { rows, cursor };
+  const first = Math.min(Math.max(0, cursor.row - maxRows + 1), rows.length - maxRows);
+  return { rows: rows.slice(first, first + maxRows), cursor: { row: cursor.row - first, column: cursor.column } };
 }

@@ -1,6 +1,6 @@
 // What belongs to the message being typed besides its text: what it was before, what was sent before it, what its
 // labels stand for, and what could complete the word at the cursor.
-import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
+import type { EditLine, RecallableLine } from "../../kit/text/line-edit.ts";
 import type { Chip } from "./chips.ts";
 
 export type Composer = {
@@ -9,7 +9,7 @@ export type Composer = {
   /** What was sent in this project, the latest last. */
   history: readonly string[];
   /** Which of it stands in the draft, and what was typed before it was called up. */
-  recalled: { at: number; typed: EditLine } | null;
+  recalled: RecallableLine["recalled"];
   chips: readonly Chip[];
   menu: Menu | null;
   /** The latest message as it was typed: it comes back when it is not taken. */
@@ -56,18 +56,4 @@ const mostHistory = 1000;
 export function addToHistory(composer: Composer, text: string): Composer {
   const history = composer.history.at(-1) === text ? composer.history : [...composer.history, text].slice(-mostHistory);
   return { ...composer, history, recalled: null };
-}
-
-/** One message further back or nearer to now; behind the latest stands what was being typed. */
-export function recall(
-  composer: Composer,
-  draft: EditLine,
-  by: -1 | 1,
-): { text: string; recalled: Composer["recalled"] } | EditLine | null {
-  const { history, recalled } = composer;
-  const at = (recalled?.at ?? history.length) + by;
-  if (at < 0 || (recalled === null && by > 0)) return null;
-  const text = history[at];
-  if (text === undefined) return recalled?.typed ?? emptyEditLine;
-  return { text, recalled: { at, typed: recalled?.typed ?? draft } };
 }

@@ -1,11 +1,11 @@
 // Typing a message: what each key does to the draft, and what goes with every change of it.
 import { moveByRow } from "../../kit/text/text-layout.ts";
-import { insertText, type EditLine } from "../../kit/text/line-edit.ts";
+import { insertText, recallEntry, type EditLine } from "../../kit/text/line-edit.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { composerPrompt } from "../layout/screen-layout.ts";
 import { imageChip, imagePathIn, pasteChip, withoutChip, type Chip } from "./chips.ts";
-import { recall, undo, withUndo } from "./composer.ts";
+import { undo, withUndo } from "./composer.ts";
 import { menuFor, handleMenuKey } from "./menu.ts";
 import { send } from "./send.ts";
 
@@ -61,18 +61,18 @@ function withChip(state: State, chip: Chip | null): State {
   return chip === null ? state : { ...state, composer: { ...state.composer, chips: [...state.composer.chips, chip] } };
 }
 
-function moveOrRecall(state: State, by: -1 | 1): UpdateResult {
+function moveOrRecall(state: State, delta: -1 | 1): UpdateResult {
   const { draft, composer } = state;
-  const moved = moveByRow({ prompt: composerPrompt, line: draft, columns: state.size.columns, by });
+  const moved = moveByRow({ prompt: composerPrompt, line: draft, columns: state.size.columns, delta });
   if (moved !== null) return step({ ...state, draft: moved });
   const waiting = state.queue.at(-1);
-  if (by < 0 && draft.text === "" && waiting !== undefined && state.session !== null)
+  if (delta < 0 && draft.text === "" && waiting !== undefined && state.session !== null)
     return step(state, { type: "take back", session: state.session.id, input: waiting.id });
-  const found = recall(composer, draft, by);
-  if (found === null) return step(state);
-  if ("cursor" in found) return step({ ...state, draft: found, composer: { ...composer, recalled: null } });
-  const placed = withText(state, found.text);
-  return step({ ...placed, composer: { ...placed.composer, recalled: found.recalled } });
+  const next = recallEntry(composer.history, { line: draft, recalled: composer.recalled }, delta);
+  if (next === null) return step(state);
+  const { line, recalled } = next;
+  const placed = recalled === null ? { ...state, draft: line } : withText(state, line.text);
+  return step({ ...placed, composer: { ...placed.composer, recalled } });
 }
 
 /** A message that waited stands in the prompt again, before what has been typed since. */
