@@ -1,23 +1,27 @@
 // Edits one entry at the prompt, key by key: the line and the history. Actions that need the terminal or the REPL
 // (complete, stop, leave, clear, suspend) are returned to the caller. Pure.
-import { editActions, emptyEditLine, insertText, moveRow, type Edit, type EditLine } from "../../kit/text/line-edit.ts";
+import {
+  editActions,
+  emptyEditLine,
+  insertText,
+  moveRow,
+  recallEntry,
+  type Edit,
+  type EditLine,
+  type RecallableLine,
+} from "../../kit/text/line-edit.ts";
 import type { TerminalKey } from "./keys.ts";
 
-export type Prompt = {
-  line: EditLine;
+export type Prompt = RecallableLine & {
   /** Earlier entries, oldest first. */
   history: readonly string[];
-  /** Index of the history entry that is shown; `history.length` for a new entry. */
-  historyIndex: number;
-  /** The new entry, while a history entry is shown. */
-  draft: EditLine;
 };
 
 export type PromptAction = "complete" | "stop" | "leave" | "clear" | "suspend";
 export type KeyResult = { prompt: Prompt; entered?: string; action?: PromptAction };
 
 export function freshPrompt(history: readonly string[]): Prompt {
-  return { line: emptyEditLine, history, historyIndex: history.length, draft: emptyEditLine };
+  return { line: emptyEditLine, recalled: null, history };
 }
 
 export function press(prompt: Prompt, key: TerminalKey): KeyResult {
@@ -64,10 +68,6 @@ function withLine(prompt: Prompt, line: EditLine): KeyResult {
 function moveUpOrDown(prompt: Prompt, delta: -1 | 1): KeyResult {
   const moved = moveRow(prompt.line, delta);
   if (moved !== null) return withLine(prompt, moved);
-  const historyIndex = prompt.historyIndex + delta;
-  if (historyIndex < 0 || historyIndex > prompt.history.length) return { prompt };
-  const draft = prompt.historyIndex === prompt.history.length ? prompt.line : prompt.draft;
-  const text = prompt.history[historyIndex];
-  const line = text === undefined ? draft : { text, cursor: text.length };
-  return { prompt: { ...prompt, historyIndex, draft, line } };
+  const recalled = recallEntry(prompt.history, prompt, delta);
+  return { prompt: recalled === null ? prompt : { ...prompt, ...recalled } };
 }
