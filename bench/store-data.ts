@@ -5,11 +5,10 @@ import { dirname } from "node:path";
 import type { NewNode } from "../src/protocol/tree/node.ts";
 import { Db } from "../src/store/sqlite/db.ts";
 import { acquire, requireLease, currentProcess } from "../src/store/sqlite/lease.ts";
-import { addNode } from "../src/store/sqlite/tables/nodes.ts";
 import { indexSome } from "../src/store/sqlite/search/search.ts";
 import { createSession, forkSession } from "../src/store/sqlite/tables/sessions.ts";
 import type { NewSession } from "../src/store/store.ts";
-import { endTurn, startTurn } from "../src/store/sqlite/tables/turns.ts";
+import { addNode, endTurn, startTurn } from "../src/store/sqlite/tables/write-turn.ts";
 
 export type Size = { nodes: number; sessions: number; pathNodes: number };
 
@@ -62,10 +61,10 @@ function grow(db: Db, session: string, count: number, random: () => number): { i
       prompt: { author: "user", parts: [{ kind: "text", text: words(random, 20) }] },
     });
     db.write(() => {
-      const ground = requireLease(db, lease);
+      const target = requireLease(db, lease);
       const { n } = db.query<{ n: number }>("select n from turns where id = ?").get(turn.id)!;
       for (let at = 1; at < left; at += 1) {
-        const { value } = addNode(db, session, ground, { n, id: turn.id }, nodeAt(at, random));
+        const { value } = addNode(db, target, { n, id: turn.id }, nodeAt(at, random));
         if (done < count / 2) middle = value.id;
       }
     });

@@ -157,7 +157,7 @@ async function hold(deps: EngineDeps, store: Store, id: string): Promise<Lease> 
 const resultBytes = 32 * 1024;
 
 async function keepOutputs(store: Store, lease: Lease, node: ImportedNode): Promise<ImportedNode> {
-  for (const { handle, call, bytes } of node.outputs ?? []) await store.importOutput(lease, handle, call, bytes);
+  for (const output of node.outputs ?? []) await store.importOutput(lease, output);
   return { ...node, parts: await Promise.all(node.parts.map((part) => boundResult(store, lease, part))) };
 }
 

@@ -5,6 +5,11 @@ export async function runInSlices<T>(work: Generator<undefined, T>): Promise<T> 
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToEventLoop();
   }
+}
+
+/** Resolves after every timer, request and read that is due has run. */
+export function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -84,10 +84,10 @@ export function describeImports(open: () => Store): void {
     const { store, session, lease } = await begin();
     const handle = { source: "bash", sourceVersion: "1", identifier: `${session.id}/7`, metadata: {} };
     const bytes = Buffer.from("whole");
-    expect(await store.importOutput(lease, handle, "c", bytes)).toBe(true);
-    expect(await store.importOutput(lease, handle, "c", bytes)).toBe(false);
-    expect(await store.importOutput(lease, { ...handle, identifier: `${ids[8]}/1` }, "c", bytes)).toBe(false);
-    expect(await store.importOutput(lease, { ...handle, identifier: "../../x" }, "c", bytes)).toBe(false);
+    expect(await store.importOutput(lease, { handle, call: "c", bytes })).toBe(true);
+    expect(await store.importOutput(lease, { handle, call: "c", bytes })).toBe(false);
+    expect(await store.importOutput(lease, { handle: { ...handle, identifier: `${ids[8]}/1` }, call: "c", bytes })).toBe(false);
+    expect(await store.importOutput(lease, { handle: { ...handle, identifier: "../../x" }, call: "c", bytes })).toBe(false);
     expect(await new Response(await store.readOutput(handle.identifier)).text()).toBe("whole");
     await store.release(lease);
     expect((await store.verify({})).problems).toEqual([]);

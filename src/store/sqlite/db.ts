@@ -1,5 +1,5 @@
-// One connection to one SQLite file: how it is opened and how a write is made.
-// Knows nothing of sessions or nodes; the tables are in migrations.ts.
+// One connection to one SQLite file: opens it, runs transactions and turns functions into methods of the store.
+// Contains no SQL of sessions or nodes; migrations.ts creates the tables.
 import { Database, type SQLQueryBindings, type Statement } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,7 +9,9 @@ import { migrate } from "./migrations.ts";
 export class Db {
   readonly path: string;
   readonly #sqlite: Database;
-  #writes = 0;
+  #writesSinceCheckpoint = 0;
+  readonly #deferred = new Map<string, () => void>();
+  #timer: Timer | null = null;
 
   private constructor(path: string, sqlite: Database) {
     this.path = path;
@@ -19,7 +21,7 @@ export class Db {
   static open(path: string): Db {
     let db: Db | null = null;
     try {
-      if (path !== ":memory:") createPrivately(path);
+      if (path !== ":memory:") createPrivateFile(path);
       db = new Db(path, new Database(path));
       db.run("pragma busy_timeout = 5000");
       db.run("pragma synchronous = normal");
@@ -32,7 +34,7 @@ export class Db {
     }
   }
 
-  /** Prepared once per connection. */
+  /** Each statement is prepared once per connection. */
   query<Row>(sql: string): Statement<Row, SQLQueryBindings[]> {
     return this.#sqlite.query<Row, SQLQueryBindings[]>(sql);
   }
@@ -41,13 +43,13 @@ export class Db {
     this.#sqlite.run(sql);
   }
 
-  /** Takes the write lock first, so that two writers wait for each other and never collide half-way. */
+  /** One transaction. Takes the write lock first, so that two writers wait for each other and never fail half-way. */
   write<T>(change: () => T): T {
     this.query("begin immediate").run();
     try {
       const value = change();
       this.query("commit").run();
-      this.#writes += 1;
+      this.#writesSinceCheckpoint += 1;
       return value;
     } catch (error) {
       if (this.#sqlite.inTransaction) this.query("rollback").run();
@@ -55,17 +57,17 @@ export class Db {
     }
   }
 
-  /** All that is read is as it was at one moment. */
-  read<T>(look: () => T): T {
+  /** All queries of `query` see the same state of the database. */
+  read<T>(query: () => T): T {
     this.query("begin").run();
     try {
-      return look();
+      return query();
     } finally {
       this.query("commit").run();
     }
   }
 
-  /** Like `write`, and on the disk when it returns: for the beginning and the end of a turn. */
+  /** Like `write`, but returns only when the change is on the disk. For the start and the end of a turn. */
   writeThrough<T>(change: () => T): T {
     this.run("pragma synchronous = full");
     try {
@@ -75,26 +77,67 @@ export class Db {
     }
   }
 
-  /** Copies the log back into the file, if that is due. Takes some milliseconds, and keeps no writer waiting. */
-  settle(): void {
-    if (this.#writes < checkpointWrites) return;
-    this.#writes = 0;
-    this.run("pragma wal_checkpoint(passive)");
+  /** Turns functions on this connection into asynchronous methods. Their errors become Faults that say what to do. */
+  bind<Functions extends Record<string, (db: Db, ...params: never[]) => unknown>>(functions: Functions): Methods<Functions> {
+    const methods = Object.entries(functions).map(([name, run]) => [
+      name,
+      async (...params: never[]) => {
+        try {
+          return await run(this, ...params);
+        } catch (error) {
+          throw storeFault(error, this.path);
+        }
+      },
+    ]);
+    return Object.fromEntries(methods) as Methods<Functions>;
+  }
+
+  /** Runs `task` once the caller has its answer, at the latest in `close`. A later task of the same key replaces it. */
+  defer(key: string, task: () => void): void {
+    this.#deferred.set(key, task);
+    this.#timer ??= setTimeout(() => this.#runDeferred(), 0);
   }
 
   close(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#timer) this.#runDeferred();
     this.#sqlite.close();
+  }
+
+  #runDeferred(): void {
+    this.#timer = null;
+    const tasks = [...this.#deferred.values()];
+    this.#deferred.clear();
+    try {
+      for (const task of tasks) task();
+      this.#checkpoint();
+    } catch {
+      // The disk is full or the file is busy. The next search indexes the missing nodes, and reports the error.
+    }
+  }
+
+  /** Copies the write-ahead log into the file, if that is due. Takes some milliseconds; no writer waits for it. */
+  #checkpoint(): void {
+    if (this.#writesSinceCheckpoint < checkpointWrites) return;
+    this.#writesSinceCheckpoint = 0;
+    this.run("pragma wal_checkpoint(passive)");
   }
 }
 
-/** The most that the log may hold; it is copied back between turns, and only a very long turn pays for it itself. */
+type Methods<Functions> = {
+  [Name in keyof Functions]: Functions[Name] extends (db: Db, ...params: infer Params) => infer Result
+    ? (...params: Params) => Promise<Awaited<Result>>
+    : never;
+};
+
+/** Size at which SQLite copies the log back itself. Only a very long turn reaches it: `defer` does it between turns. */
 const checkpointPages = 4000;
 
-/** From about this many writes on it is worth copying the log back. */
+/** Number of writes from which a copy of the log is worth its time. */
 const checkpointWrites = 100;
 
-/** SQLite gives its log and index files the mode of the file itself. */
-function createPrivately(path: string): void {
+/** SQLite gives its log and index files the mode of the database file. */
+function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));
   } catch (error) {

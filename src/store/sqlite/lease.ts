@@ -1,29 +1,31 @@
-// Who writes a session: one process at a time, known by machine start, pid namespace, pid and start time, so that
-// a dead holder can't keep it. Every write checks the epoch here, inside its own transaction.
+// The lease of a session: one process at a time may write it. Every write checks the lease's epoch in its transaction.
+// A holder is identified by boot id, pid namespace, pid and start time, so that the lease of a dead process is free.
+// For one machine only: a lease with another boot id counts as dead, even if its process runs on another machine.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { processStartTime } from "../../kit/process/processes.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Db } from "./db.ts";
 import { errorCode } from "./faults.ts";
-import { sessionRow } from "./rows.ts";
+import { sessionRow } from "./rows/session-row.ts";
 import type { Lease, ActiveHolder } from "../store.ts";
 
 export type LeaseHolder = {
+  /** Changes with every start of the machine. */
   boot: string;
-  /** Empty where there are no pid namespaces. */
+  /** Empty on systems without pid namespaces. */
   namespace: string;
   pid: number;
-  /** When the process began, in the system's own words. */
+  /** The start time of the process, as the system prints it. */
   started: string;
-  /** Where the holder can be talked to. */
+  /** Path of the socket on which the holder serves the Api. */
   socket: string | null;
 };
 
 export function acquire(db: Db, session: string, holder: LeaseHolder): Lease {
   return db.write(() => {
     const row = sessionRow(db, session);
-    const held = heldLease(db, row.n);
-    if (held && isAlive(held, holder)) throw busy(row.name ?? row.id, held);
+    const current = currentLease(db, row.n);
+    if (current && isAlive(current, holder)) throw busyFault(row.name ?? row.id, current);
     const { epoch } = db
       .query<{ epoch: number }>(
         `insert into leases (session, epoch, boot, namespace, pid, started, socket, acquired_at) values (?, 1, ?, ?, ?, ?, ?, ?)
@@ -36,7 +38,7 @@ export function acquire(db: Db, session: string, holder: LeaseHolder): Lease {
   });
 }
 
-/** Gives the session up; a lease that was already lost is not an error. */
+/** A lease that was already lost is not an error. */
 export function release(db: Db, lease: Lease): void {
   db.write(() =>
     db
@@ -45,11 +47,14 @@ export function release(db: Db, lease: Lease): void {
   );
 }
 
-/** Where a session stands: its row, its tree with the place of that tree's last node, its tip and its last event. */
+/** The session that a transaction writes to. `last`, `tip` and `seq` move with every write. */
 export type WriteTarget = {
   n: number;
+  id: string;
   tree: number;
+  /** Number of the tree's last node. */
   last: number;
+  /** 1 if the tree has nodes that are not indexed for search. */
   stale: number;
   tip: number | null;
   seq: number;
@@ -57,39 +62,43 @@ export type WriteTarget = {
   pid: number | null;
 };
 
-/** The session to write to, or `lease-lost`. Call it inside the transaction that writes. */
+/** Throws `lease-lost` unless the lease is current. Call it inside the transaction that writes. */
 export function requireLease(db: Db, lease: Lease): WriteTarget {
-  const ground = db
+  const target = db
     .query<WriteTarget>(
-      `select s.n, s.tree, t.last, t.stale, s.tip, s.seq, l.epoch, l.pid
+      `select s.n, s.id, s.tree, t.last, t.stale, s.tip, s.seq, l.epoch, l.pid
        from sessions s join trees t on t.n = s.tree left join leases l on l.session = s.n where s.id = ?`,
     )
     .get(lease.session);
-  if (ground && ground.pid !== null && ground.epoch === lease.epoch) return ground;
-  throw new Fault("lease-lost", `This process no longer writes session ${lease.session}: it was given up or taken over.`, {
-    hint: "Open the session again to go on with what is recorded.",
-  });
+  if (target && target.pid !== null && target.epoch === lease.epoch) return target;
+  throw new Fault(
+    "lease-lost",
+    `This process no longer holds the lease of session ${lease.session}: it was released or another process took it.`,
+    {
+      hint: "Open the session again to continue from the stored nodes.",
+    },
+  );
 }
 
 export function isHeld(db: Db, session: number, self: LeaseHolder): boolean {
-  const held = heldLease(db, session);
-  return held !== null && isAlive(held, self);
+  const lease = currentLease(db, session);
+  return lease !== null && isAlive(lease, self);
 }
 
-/** What the holder says of its turn. */
+/** The state that the holder stored for its turn. */
 export function heldState(db: Db, session: number): "running" | "paused" | "asking" {
   return db.query<{ state: "paused" | "asking" | null }>("select state from leases where session = ?").get(session)?.state ?? "running";
 }
 
-/** The living process that holds the session, as it is seen from here. */
+/** The running process that holds the session; null if there is none. */
 export function activeHolder(db: Db, session: string, self: LeaseHolder): ActiveHolder | null {
-  const held = heldLease(db, sessionRow(db, session).n);
-  const pid = held === null ? null : livingPid(held, self);
-  if (held === null || pid === null) return null;
-  return { pid: pid === outOfSight ? null : pid, namedPid: held.pid, started: held.started, socket: held.socket };
+  const lease = currentLease(db, sessionRow(db, session).n);
+  const pid = lease === null ? null : findProcess(lease, self);
+  if (lease === null || pid === null) return null;
+  return { pid: pid === invisible ? null : pid, namedPid: lease.pid, started: lease.started, socket: lease.socket };
 }
 
-/** This process, as other processes will judge it. */
+/** This process, as its leases describe it to other processes. */
 export function currentProcess(): LeaseHolder {
   return {
     boot: bootId(),
@@ -102,33 +111,39 @@ export function currentProcess(): LeaseHolder {
 
 type HeldLease = LeaseHolder & { acquired_at: number };
 
-function heldLease(db: Db, session: number): HeldLease | null {
+function currentLease(db: Db, session: number): HeldLease | null {
   return db.query<HeldLease>("select * from leases where session = ? and pid is not null").get(session);
 }
 
-function isAlive(held: LeaseHolder, self: LeaseHolder): boolean {
-  return livingPid(held, self) !== null;
+function isAlive(holder: LeaseHolder, self: LeaseHolder): boolean {
+  return findProcess(holder, self) !== null;
 }
 
-const outOfSight = -1;
+const invisible = -1;
 
-/** Null for a dead holder; `outOfSight` for one that may well be alive where this process can't look. */
-function livingPid(held: LeaseHolder, self: LeaseHolder): number | null {
-  if (held.boot !== self.boot) return null;
-  if (held.namespace !== self.namespace) return livingElsewhere(held, self);
-  const started = processStartTime(held.pid);
-  const isThere = started === null ? isHidden(held.pid) : started === held.started;
-  return isThere ? held.pid : null;
+/**
+ * The pid of the holder as this process sees it. Null if the holder is dead.
+ * `invisible` if this process can't look into the holder's pid namespace; the holder then counts as alive.
+ */
+function findProcess(holder: LeaseHolder, self: LeaseHolder): number | null {
+  // The machine has restarted since. The store is for one machine, so no other machine can have this boot id.
+  if (holder.boot !== self.boot) return null;
+  if (holder.namespace !== self.namespace) return findInOtherNamespace(holder, self);
+  const started = processStartTime(holder.pid);
+  const isRunning = started === null ? isHidden(holder.pid) : started === holder.started;
+  return isRunning ? holder.pid : null;
 }
 
-/** The outermost namespace shows every process, with its pid in its own; from any other one the holder may well be alive. */
-function livingElsewhere(held: LeaseHolder, self: LeaseHolder): number | null {
-  if (self.namespace !== outermost || processStartTime(1) === null) return outOfSight;
-  const isHolder = (name: string) => /^\d+$/.test(name) && innerPid(name) === held.pid && processStartTime(Number(name)) === held.started;
-  const found = readdirSync("/proc").find(isHolder);
-  return found === undefined ? null : Number(found);
+/** Only the outermost namespace sees the processes of all others, with their inner pids. */
+function findInOtherNamespace(holder: LeaseHolder, self: LeaseHolder): number | null {
+  if (self.namespace !== outermost || processStartTime(1) === null) return invisible;
+  const isHolder = (name: string) =>
+    /^\d+$/.test(name) && innerPid(name) === holder.pid && processStartTime(Number(name)) === holder.started;
+  const pid = readdirSync("/proc").find(isHolder);
+  return pid === undefined ? null : Number(pid);
 }
 
+/** The fixed inode of the first pid namespace of Linux. */
 const outermost = "pid:[4026531836]";
 
 function innerPid(pid: string): number | null {
@@ -139,7 +154,7 @@ function innerPid(pid: string): number | null {
   }
 }
 
-/** Whether a process exists that belongs to someone else and shows nothing of itself. */
+/** Whether the process exists but belongs to another user, so that its start time can't be read. */
 function isHidden(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -149,15 +164,15 @@ function isHidden(pid: number): boolean {
   }
 }
 
-function busy(name: string, held: HeldLease): Fault {
-  const since = new Date(held.acquired_at).toISOString();
-  return new Fault("session-busy", `Session ${name} is in use by process ${held.pid} since ${since}.`, {
-    hint: "Wait for it to end, or go on beside it with --fork.",
+function busyFault(name: string, lease: HeldLease): Fault {
+  const since = new Date(lease.acquired_at).toISOString();
+  return new Fault("session-busy", `Session ${name} is in use by process ${lease.pid} since ${since}.`, {
+    hint: "Wait until it ends, or continue in a copy with --fork.",
   });
 }
 
 function bootId(): string {
-  if (process.platform === "darwin") return printed(["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]) ?? "";
+  if (process.platform === "darwin") return commandOutput(["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]) ?? "";
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
@@ -165,7 +180,7 @@ function pidNamespace(): string {
   return process.platform === "darwin" ? "" : readlinkSync("/proc/self/ns/pid");
 }
 
-function printed(command: string[]): string | null {
+function commandOutput(command: string[]): string | null {
   const { exitCode, stdout } = Bun.spawnSync(command, { stdin: "ignore", stderr: "ignore", env: { LC_ALL: "C", TZ: "UTC" } });
   const text = stdout.toString().trim();
   return exitCode === 0 && text !== "" ? text : null;

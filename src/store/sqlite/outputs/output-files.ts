@@ -36,7 +36,7 @@ export class OutputFiles {
     return openSync(join(this.#directory, identifier), "r");
   }
 
-  leave(identifier: string, fd: number): void {
+  release(identifier: string, fd: number): void {
     if (!this.#nameless.has(identifier)) closeSync(fd);
   }
 
@@ -110,11 +110,11 @@ export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap 
       position += count;
       if (count > 0) controller.enqueue(bytes.subarray(0, count));
       else {
-        files.leave(identifier, fd);
+        files.release(identifier, fd);
         controller.close();
       }
     },
-    cancel: () => files.leave(identifier, fd),
+    cancel: () => files.release(identifier, fd),
   });
 }
 

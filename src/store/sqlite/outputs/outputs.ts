@@ -21,6 +21,8 @@ export type OutputBounds = {
 
 export const outputBounds: OutputBounds = { memoryBytes: 32 << 10, headBytes: 1 << 30, tailBytes: 1 << 20 };
 
+export type StoredOutputOptions = { db: Db; files: OutputFiles; bounds: OutputBounds; lease: Lease; call: string; source: string };
+
 export class StoredOutput implements OutputSink {
   readonly #db: Db;
   readonly #files: OutputFiles;
@@ -37,7 +39,7 @@ export class StoredOutput implements OutputSink {
   #failure: unknown = null;
   #isClosed = false;
 
-  constructor(db: Db, files: OutputFiles, lease: Lease, call: string, source: string, bounds: OutputBounds) {
+  constructor({ db, files, bounds, lease, call, source }: StoredOutputOptions) {
     this.#db = db;
     this.#files = files;
     this.#lease = lease;
@@ -73,7 +75,7 @@ export class StoredOutput implements OutputSink {
     } catch (error) {
       throw storeFault(error, this.#db.path);
     } finally {
-      if (this.#file) this.#files.leave(this.#file.identifier, this.#file.fd);
+      if (this.#file) this.#files.release(this.#file.identifier, this.#file.fd);
       this.#memory = [];
       this.#tail = null;
     }
@@ -84,13 +86,13 @@ export class StoredOutput implements OutputSink {
     if (this.#file) return;
     const { session } = this.#lease;
     const n = this.#db.write(() => {
-      const ground = requireLease(this.#db, this.#lease);
+      const target = requireLease(this.#db, this.#lease);
       const { outputs } = this.#db
         .query<{ outputs: number }>("update sessions set outputs = outputs + 1 where n = ? returning outputs")
-        .get(ground.n)!;
+        .get(target.n)!;
       this.#db
         .query("insert into handles (session, n, call, source, opened_at) values (?, ?, ?, ?, ?)")
-        .run(ground.n, outputs, this.#call, this.#source, Date.now());
+        .run(target.n, outputs, this.#call, this.#source, Date.now());
       return outputs;
     });
     const identifier = `${session}/${n}`;
@@ -122,7 +124,7 @@ export class StoredOutput implements OutputSink {
     if (!this.#file) return null;
     const { n, identifier } = this.#file;
     this.#forget(n);
-    this.#files.leave(identifier, this.#file.fd);
+    this.#files.release(identifier, this.#file.fd);
     this.#file = null;
     this.#files.remove(identifier);
     return null;
@@ -135,7 +137,7 @@ export class StoredOutput implements OutputSink {
     const { n, identifier, fd } = this.#file;
     this.#file = null;
     try {
-      this.#files.leave(identifier, fd);
+      this.#files.release(identifier, fd);
       this.#files.remove(identifier);
       this.#forget(n);
     } catch {
@@ -145,8 +147,8 @@ export class StoredOutput implements OutputSink {
 
   #forget(n: number): void {
     this.#db.write(() => {
-      const ground = requireLease(this.#db, this.#lease);
-      this.#db.query("delete from handles where session = ? and n = ?").run(ground.n, n);
+      const target = requireLease(this.#db, this.#lease);
+      this.#db.query("delete from handles where session = ? and n = ?").run(target.n, n);
     });
   }
 
@@ -159,12 +161,12 @@ export class StoredOutput implements OutputSink {
     const whole: HandleMetadata = { ...metadata, bytes: this.#total, keptBytes: kept, sha256 };
     const { n, identifier } = this.#file!;
     this.#db.write(() => {
-      const ground = requireLease(this.#db, this.#lease);
+      const target = requireLease(this.#db, this.#lease);
       this.#db
         .query(
           "update handles set closed_at = ?, bytes = ?, kept_bytes = ?, head_bytes = ?, sha256 = ?, metadata = ? where session = ? and n = ?",
         )
-        .run(Date.now(), this.#total, kept, this.#head, sha256, JSON.stringify(whole), ground.n, n);
+        .run(Date.now(), this.#total, kept, this.#head, sha256, JSON.stringify(whole), target.n, n);
     });
     return { source: this.#source, sourceVersion: "1", identifier, metadata: whole };
   }

@@ -1,6 +1,6 @@
 // What was told of a session in short, kept until the session changes. What it says is not this room's business.
 import type { Db } from "../db.ts";
-import { sessionRow } from "../rows.ts";
+import { sessionRow } from "../rows/session-row.ts";
 
 /** Another one after every change: what was made of the session before it is old. */
 export function sessionStamp(db: Db, session: string): string {

@@ -2,7 +2,7 @@
 // them; a search first indexes what is still missing, so that a crashed turn is found too.
 import type { Db } from "../db.ts";
 import { nodesPerTree } from "../migrations.ts";
-import { IdLookup, type NodeRow, nodeColumns, toNodes } from "../rows.ts";
+import { IdLookup, type NodeRow, nodeColumns, toNodes } from "../rows/node-row.ts";
 import type { SearchHit } from "../../store.ts";
 
 type Hit = { n: number; session: number; rank: number; match: string };
@@ -18,13 +18,13 @@ export function search(db: Db, query: string, filter: Filter): SearchHit[] {
     const known = new Set(hits.map((hit) => hit.n));
     hits.push(...hitsOf(db, begun, filter).filter((hit) => !known.has(hit.n)));
   }
-  const names = new IdLookup(db);
+  const lookup = new IdLookup(db);
   return hits.slice(0, filter.limit).map(({ n, session, rank, match }) => {
     const [node] = toNodes(db, db.query(`select ${nodeColumns} from nodes where n = ?`).values(n) as NodeRow[]);
     const cut = db
       .query<{ snippet: string }>("select snippet(words, 0, ?1, ?2, '…', 24) as snippet from words where words match ?3 and rowid = ?4")
       .get(opening, closing, match, n);
-    return { node: node!, session: names.of("sessions", session), ...markedIn(cut?.snippet ?? ""), rank };
+    return { node: node!, session: lookup.idOf("sessions", session), ...markedIn(cut?.snippet ?? ""), rank };
   });
 }
 

@@ -1,37 +1,34 @@
-// What was imported: sessions, turns and nodes that bring their own ids and times, added where they belong and not
-// at a tip. Every write checks the lease; what is stored already is never touched.
+// Adds imported sessions, turns and nodes with their own ids and times, anywhere in the tree and not at a tip.
+// Every write checks the lease. Rows that are stored already are not changed, except the end of an imported turn.
 import { writeSync } from "node:fs";
 import { Fault } from "../../../protocol/api/error.ts";
-import type { Handle } from "../../../protocol/tree/handle.ts";
 import type { ImportedNode, ImportedTurn } from "../../../protocol/tree/import.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
+import type { ImportBatch, ImportedOutput, Lease, SessionImport } from "../../store.ts";
 import type { Db } from "../db.ts";
-import { recordEvent } from "./events.ts";
-import { type WriteTarget, requireLease } from "../lease.ts";
-import { addToTurn, takeNodeNumber } from "./nodes.ts";
+import { requireLease, type WriteTarget } from "../lease.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";
-import { nodeColumns, selectSessions, type SessionRow, toSession, treeOf } from "../rows.ts";
-import { insertSession } from "./sessions.ts";
-import type { ImportBatch, Lease, SessionImport } from "../../store.ts";
+import { insertSql } from "../rows/columns.ts";
+import { treeOf } from "../rows/node-row.ts";
+import { selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
+import { indexSome } from "../search/search.ts";
+import { createTree, insertSession } from "./sessions.ts";
+import { addToTurn, insertNode, insertTurn, recordEvent, saveSeq, takeNodeNumber } from "./write-turn.ts";
 
-/** In the tree that is named (made when it is not there), else in one of its own. Who was faster with the id made it. */
+/** Adds the session to the given tree, or to a new one. Returns the stored session if that id exists already. */
 export function importSession(db: Db, session: SessionImport, tree: string | null): Session {
   return db.write(() => {
-    const made = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(session.id);
-    if (made) return toSession(made);
-    const known = tree === null ? null : db.query<{ n: number }>("select n from trees where id = ?").get(tree);
-    const n = known?.n ?? makeTree(db, tree ?? Bun.randomUUIDv7());
-    const { id, ...rest } = session;
+    const stored = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(session.id);
+    if (stored) return toSession(stored);
+    const existing = tree === null ? null : db.query<{ n: number }>("select n from trees where id = ?").get(tree);
+    const position = { tree: existing?.n ?? createTree(db, tree ?? Bun.randomUUIDv7(), Date.now()), tip: null, at: session.createdAt };
+    const { id, ...withoutId } = session;
     const isPurged = db.query("select 1 from sessions where id = ?").get(id) !== null;
-    return insertSession(db, n, null, session.createdAt, isPurged ? rest : session);
+    return insertSession(db, position, isPurged ? withoutId : session);
   });
 }
 
-function makeTree(db: Db, id: string): number {
-  return Number(db.query("insert into trees (id, created_at) values (?, ?)").run(id, Date.now()).lastInsertRowid);
-}
-
-/** The session that an earlier import of the same conversation made. */
+/** The session that an earlier import of the same conversation created. */
 export function importedSession(db: Db, agent: string, nativeId: string): Session | null {
   const row = db
     .query<SessionRow>(
@@ -42,13 +39,13 @@ export function importedSession(db: Db, agent: string, nativeId: string): Sessio
   return row && toSession(row);
 }
 
-/** Which of the ids are stored, and in which tree the first of them lies. */
+/** The ids that are stored already, and the tree of the first of them. */
 export function storedNodes(db: Db, ids: string[]): { known: Set<string>; tree: string | null } {
   const known = new Set<string>();
   let tree: number | null = null;
   const find = db.query<{ id: string; n: number }>("select id, n from nodes where id in (select value from json_each(?))");
-  for (let at = 0; at < ids.length; at += 500) {
-    for (const row of find.all(JSON.stringify(ids.slice(at, at + 500)))) {
+  for (let start = 0; start < ids.length; start += 500) {
+    for (const row of find.all(JSON.stringify(ids.slice(start, start + 500)))) {
       known.add(row.id);
       tree ??= treeOf(row.n);
     }
@@ -57,111 +54,106 @@ export function storedNodes(db: Db, ids: string[]): { known: Set<string>; tree: 
   return { known, tree: row?.id ?? null };
 }
 
-/** One transaction. The session's tip stays where it is. */
+/** Adds the nodes that are missing, in one transaction. Returns their number. The session's tip stays where it is. */
 export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
-  return db.write(() => {
-    const ground = requireLease(db, lease);
+  const added = db.write(() => {
+    const target = requireLease(db, lease);
     const turns = new Map(batch.turns.map((turn) => [turn.id, turn]));
-    const begun = new Map<string, number>();
-    let added = 0;
+    const turnNumbers = new Map<string, number>();
+    let count = 0;
     for (const node of batch.nodes) {
-      if (placeOf(db, node.id) !== null) continue;
+      if (nodeNumber(db, node.id) !== null) continue;
+      count += 1;
       const turn = node.turn === null ? undefined : turns.get(node.turn);
-      if (turn !== undefined && !begun.has(turn.id)) begun.set(turn.id, beginTurn(db, ground, turn, batch.source));
-      addImported(db, ground, node, turn === undefined ? null : begun.get(turn.id)!);
-      if (turn !== undefined && batch.endings.has(node.id))
-        tell(db, ground, "turn.ended", begun.get(turn.id)!, null, turn.endedAt ?? node.at);
-      added += 1;
+      if (turn === undefined) {
+        addImported(db, target, node, null);
+        continue;
+      }
+      const n = turnNumbers.get(turn.id) ?? beginTurn(db, target, turn, batch.source);
+      turnNumbers.set(turn.id, n);
+      addImported(db, target, node, n);
+      if (batch.endings.has(node.id)) recordEvent(db, target, { kind: "turn.ended", turn: n, at: turn.endedAt ?? node.at });
     }
-    db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(ground.seq, Date.now(), ground.n);
-    return added;
+    saveSeq(db, target, Date.now());
+    return count;
   });
+  db.defer(`index ${lease.session}`, () => indexSome(db, lease.session));
+  return added;
 }
 
+/** Returns the row number of the turn. A turn of an earlier import gets its new end; an id of another session is not reused. */
 function beginTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
-  const known = db.query<{ n: number; session: number }>("select n, session from turns where id = ?").get(turn.id);
-  if (known && known.session === target.n) {
+  const existing = db.query<{ n: number; session: number }>("select n, session from turns where id = ?").get(turn.id);
+  if (existing && existing.session === target.n) {
     db.query(
       "update turns set ended_at = max(?, started_at), status = ?, model = coalesce(?, model) where n = ? and ended_at is not null",
-    ).run(turn.endedAt, turn.status, turn.model, known.n);
-    return known.n;
+    ).run(turn.endedAt, turn.status, turn.model, existing.n);
+    return existing.n;
   }
-  const { lastInsertRowid } = db
-    .query(
-      `insert into turns (id, session, parent, agent, model, role, native_id, policy, enforced, started_at, ended_at, status, error, source)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(
-      known ? Bun.randomUUIDv7() : turn.id,
-      target.n,
-      turn.parent === null ? null : placeOf(db, turn.parent),
-      turn.agent,
-      turn.model,
-      turn.role ?? null,
-      turn.nativeId,
-      JSON.stringify(turn.policy),
-      turn.enforced === null ? null : JSON.stringify(turn.enforced),
-      turn.startedAt,
-      Math.max(turn.startedAt, turn.endedAt ?? turn.startedAt),
-      turn.status ?? "killed",
-      turn.error === null ? null : JSON.stringify(turn.error),
-      JSON.stringify(source),
-    );
-  const n = Number(lastInsertRowid);
-  tell(db, target, "turn.started", n, null, turn.startedAt);
+  const parent = turn.parent === null ? null : nodeNumber(db, turn.parent);
+  const n = insertTurn(
+    db,
+    { session: target.n, parent, budget: null },
+    {
+      ...turn,
+      id: existing ? Bun.randomUUIDv7() : turn.id,
+      endedAt: Math.max(turn.startedAt, turn.endedAt ?? turn.startedAt),
+      status: turn.status ?? "killed",
+      source,
+    },
+  );
+  recordEvent(db, target, { kind: "turn.started", turn: n, at: turn.startedAt });
   return n;
 }
 
 function addImported(db: Db, target: WriteTarget, node: ImportedNode, turn: number | null): void {
   const { id, parent, at, session: _session, turn: _turn, outputs: _outputs, ...body } = node;
-  const above = parent === null ? null : placeOf(db, parent);
-  if (parent !== null && (above === null || treeOf(above) !== target.tree)) {
-    throw new Fault("node-unknown", `Node ${id} goes on from ${parent}, which is not in this tree.`);
+  const parentNumber = parent === null ? null : nodeNumber(db, parent);
+  if (parent !== null && (parentNumber === null || treeOf(parentNumber) !== target.tree)) {
+    throw new Fault("node-unknown", `Node ${id} continues from ${parent}, which is not in this tree.`);
   }
   const n = takeNodeNumber(db, target);
-  db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(n, above, target.n, turn, at, id, JSON.stringify(body));
-  tell(db, target, "node.added", turn, n, at);
+  insertNode(db, [n, parentNumber, target.n, turn, at, id, JSON.stringify(body)]);
+  recordEvent(db, target, { kind: "node.added", turn, node: n, at });
   if (turn !== null) addToTurn(db, turn, n, node);
 }
 
-function tell(
-  db: Db,
-  target: WriteTarget,
-  kind: "turn.started" | "node.added" | "turn.ended",
-  turn: number | null,
-  node: number | null,
-  at: number,
-): void {
-  target.seq += 1;
-  recordEvent(db, { session: target.n, seq: target.seq, kind, turn, node, at });
-}
-
-function placeOf(db: Db, id: string): number | null {
+function nodeNumber(db: Db, id: string): number | null {
   return db.query<{ n: number }>("select n from nodes where id = ?").get(id)?.n ?? null;
 }
 
-/** A whole output under the name that nodes know it by; false when the name is another session's or taken. */
-export function importOutput(db: Db, files: OutputFiles, lease: Lease, handle: Handle, call: string, bytes: Uint8Array): boolean {
+/** Stores an output under the identifier that its nodes use. False if the identifier is another session's or in use. */
+export function importOutput(db: Db, files: OutputFiles, lease: Lease, output: ImportedOutput): boolean {
+  const { handle, call, bytes } = output;
   const [, session, number] = /^([^/]+)\/([1-9]\d{0,8})$/.exec(handle.identifier) ?? [];
   if (session !== lease.session || number === undefined) return false;
   const n = Number(number);
   const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
   return db.write(() => {
-    const ground = requireLease(db, lease);
-    if (db.query("select 1 from handles where session = ? and n = ?").get(ground.n, n)) return false;
+    const target = requireLease(db, lease);
+    if (db.query("select 1 from handles where session = ? and n = ?").get(target.n, n)) return false;
     const fd = files.create(handle.identifier);
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
     } finally {
-      files.leave(handle.identifier, fd);
+      files.release(handle.identifier, fd);
     }
     const now = Date.now();
-    const whole = Math.max(bytes.length, handle.metadata.bytes ?? 0);
-    db.query(
-      `insert into handles (session, n, call, source, opened_at, closed_at, bytes, kept_bytes, head_bytes, sha256, metadata)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ).run(ground.n, n, call, handle.source, now, now, whole, bytes.length, bytes.length, sha256, JSON.stringify(handle.metadata));
-    db.query("update sessions set outputs = max(outputs, ?) where n = ?").run(n, ground.n);
+    const row = {
+      session: target.n,
+      n,
+      call,
+      source: handle.source,
+      opened_at: now,
+      closed_at: now,
+      bytes: Math.max(bytes.length, handle.metadata.bytes ?? 0),
+      kept_bytes: bytes.length,
+      head_bytes: bytes.length,
+      sha256,
+      metadata: JSON.stringify(handle.metadata),
+    };
+    db.query(insertSql("handles", row)).run(...Object.values(row));
+    db.query("update sessions set outputs = max(outputs, ?) where n = ?").run(n, target.n);
     return true;
   });
 }

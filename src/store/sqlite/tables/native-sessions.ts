@@ -1,26 +1,27 @@
-// Where another agent's own session may go on: the one query behind resuming and forking. Its latest turn must have
-// ended exactly at our node, in the same directory; anything else would leak one branch into another.
+// Decides whether a turn resumes, forks or restarts the external agent's own session.
+// A native session fits only if its latest turn ended exactly at our node, in the same directory.
+// Any other session would leak one branch into another.
 import type { NativeStart } from "../../../protocol/tree/turn.ts";
 import type { Db } from "../db.ts";
 import type { WriteTarget } from "../lease.ts";
 
 type Candidate = { n: number; native_id: string; status: string; parent: number | null };
 
-/** Asked in the transaction that starts the turn: what it resumes is claimed there. */
+/** Call it in the transaction that starts the turn: that transaction claims the session to resume. */
 export function findNativeStart(db: Db, target: WriteTarget, agent: string, { canFork }: { canFork: boolean }): NativeStart | null {
   if (target.tip === null) return null;
-  const found = latestAt(db, target, agent, target.tip);
-  if (found === null) return null;
-  if (found.status !== "ok") return { how: "resume", id: found.native_id, unsure: { since: lastCertain(db, agent, found) } };
-  return { how: canFork && (isShared(db, target) || isBeingForked(db, target, agent)) ? "fork" : "resume", id: found.native_id };
+  const latest = latestAt(db, target, agent, target.tip);
+  if (latest === null) return null;
+  if (latest.status !== "ok") return { how: "resume", id: latest.native_id, unsure: { since: lastCertain(db, agent, latest) } };
+  return { how: canFork && (isShared(db, target) || isBeingForked(db, target, agent)) ? "fork" : "resume", id: latest.native_id };
 }
 
-/** A fork leaves the original where it is. */
+/** A fork claims nothing: the original session stays as it is. */
 export function claimedNativeId(native: NativeStart | null): string | null {
   return native?.how === "resume" ? native.id : null;
 }
 
-/** Of turns that were imported the id is provenance only. */
+/** Leaves imported turns out: their native id only says where they come from. */
 function latestAt(db: Db, target: WriteTarget, agent: string, tip: number): Candidate | null {
   return db
     .query<Candidate>(
@@ -33,32 +34,32 @@ function latestAt(db: Db, target: WriteTarget, agent: string, tip: number): Cand
     .get(tip, agent, target.n);
 }
 
-/** The node before the turns that ended early; null is before everything. */
+/** The last node before the turns that ended early. Null if there is none. */
 function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
   let { parent } = failed;
   for (;;) {
-    const before: Candidate | null =
+    const previous: Candidate | null =
       parent === null
         ? null
         : db
             .query<Candidate>("select n, native_id, status, parent from turns where tip = ? and agent = ? and native_id = ?")
             .get(parent, agent, failed.native_id);
-    // It began with the turn that failed: it may hold nothing at all.
-    if (before === null) return null;
-    if (before.status === "ok") break;
-    parent = before.parent;
+    // The native session began with the turn that failed, so it may be empty.
+    if (previous === null) return null;
+    if (previous.status === "ok") break;
+    parent = previous.parent;
   }
   return parent === null ? null : (db.query<{ id: string }>("select id from nodes where n = ?").get(parent)?.id ?? null);
 }
 
 function isShared(db: Db, target: WriteTarget): boolean {
-  const others = db
+  const other = db
     .query<{ n: number }>("select n from sessions where tree = ? and tip = ? and n <> ? and purged_at is null limit 1")
     .get(target.tree, target.tip, target.n);
-  return others !== null;
+  return other !== null;
 }
 
-/** Whoever has begun to fork it may not have read it yet: what we added to it would be in the fork. */
+/** A running turn may fork the native session and not have read it yet. Text that we add now would be in that fork. */
 function isBeingForked(db: Db, target: WriteTarget, agent: string): boolean {
   const running = db
     .query<{ n: number }>("select n from turns where parent = ? and agent = ? and session <> ? and ended_at is null limit 1")

@@ -1,13 +1,15 @@
-// Where a session stands, read at one moment: whoever shows it goes on with the events after `seq`, and misses nothing.
+// Reads a session as a consistent snapshot. A watcher continues with the events after its `seq` and misses none.
 import type { OpenTurnView, SessionView } from "../../../protocol/tree/views.ts";
-import { asks } from "./asks.ts";
-import { spawnedBy, spentBy } from "./sub-sessions.ts";
 import type { Db } from "../db.ts";
-import { queue } from "./inputs.ts";
 import type { LeaseHolder } from "../lease.ts";
+import { sessionRow, toSession } from "../rows/session-row.ts";
+import { selectTurns, toTurn, type TurnRow } from "../rows/turn-row.ts";
+import { asks } from "./asks.ts";
+import { queue } from "./inputs.ts";
 import { path } from "./nodes.ts";
-import { selectTurns, sessionRow, toSession, toTurn, type TurnRow } from "../rows.ts";
 import { toTurnInfo } from "./running-turns.ts";
+import { spentBy } from "./spending.ts";
+import { spawnedBy } from "./sub-sessions.ts";
 import { drafts } from "./turns.ts";
 
 export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView {
@@ -29,11 +31,11 @@ export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView 
       spawned,
       below: spentBy(
         db,
-        spawned.map((each) => each.id),
+        spawned.map(({ id }) => id),
       ),
       asks: asks(db, id).filter(({ closedAt }) => closedAt === null),
       queue: queue(db, id),
-      open: openRun(
+      open: openTurnView(
         db,
         self,
         turns.find((turn) => turn.ended_at === null && turn.session_id === id),
@@ -42,9 +44,7 @@ export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView 
   });
 }
 
-function openRun(db: Db, self: LeaseHolder, turn: TurnRow | undefined): OpenTurnView | null {
-  const found = turn === undefined ? null : toTurnInfo(db, self, turn);
-  if (found === null) return null;
-  const { state, pid } = found;
-  return { turn: found.turn.id, state, pid, drafts: drafts(db, found.turn.id) };
+function openTurnView(db: Db, self: LeaseHolder, turn: TurnRow | undefined): OpenTurnView | null {
+  const info = turn === undefined ? null : toTurnInfo(db, self, turn);
+  return info && { turn: info.turn.id, state: info.state, pid: info.pid, drafts: drafts(db, info.turn.id) };
 }

@@ -1,27 +1,42 @@
-// Sessions: the only movable thing in the tree. Making, finding, moving and forking them.
+// Creates, finds, updates and forks sessions. A session is a movable pointer into its tree.
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
+import type { NewSession, SessionChange, SessionFilter } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { errorCode } from "../faults.ts";
-import { type SessionRow, selectSessions, sessionRow, toSession, treeOf } from "../rows.ts";
-import type { NewSession, SessionChange, SessionFilter } from "../../store.ts";
+import { assignments, insertSql, toColumns } from "../rows/columns.ts";
+import { treeOf } from "../rows/node-row.ts";
+import { selectSessions, sessionColumns, type SessionRow, sessionRow, toSession } from "../rows/session-row.ts";
 
 export function createSession(db: Db, session: NewSession): Session {
   return db.write(() => {
     const at = Date.now();
-    const tree = db.query("insert into trees (id, created_at) values (?, ?)").run(Bun.randomUUIDv7(), at);
-    return insertSession(db, Number(tree.lastInsertRowid), null, at, { ...session, forkedFrom: null });
+    return insertSession(db, { tree: createTree(db, Bun.randomUUIDv7(), at), tip: null, at }, { ...session, forkedFrom: null });
   });
 }
 
+export function createTree(db: Db, id: string, at: number): number {
+  return Number(db.query("insert into trees (id, created_at) values (?, ?)").run(id, at).lastInsertRowid);
+}
+
+/** Copies no nodes. */
 export function forkSession(db: Db, from: string, node: string, fork: { id?: string; name: string | null }): Session {
   return db.write(() => {
-    const source = sessionRow(db, from);
-    const tip = nodeInTree(db, node, source);
-    const { agent, model, directory, project, task, toolLevel } = toSession(source);
-    const plan = source.plan === null ? {} : { plan: source.plan };
-    const copy = { agent, model, directory, project, task, toolLevel, parentSession: null, transcript: null, ...plan };
-    return insertSession(db, source.tree, tip, Date.now(), { ...copy, ...fork, forkedFrom: { session: from, node } });
+    const original = sessionRow(db, from);
+    const tip = nodeInTree(db, node, original);
+    const { agent, model, directory, project, task, toolLevel, plan } = toSession(original);
+    const copy = {
+      agent,
+      model,
+      directory,
+      project,
+      task,
+      toolLevel,
+      parentSession: null,
+      transcript: null,
+      ...(plan === undefined ? {} : { plan }),
+    };
+    return insertSession(db, { tree: original.tree, tip, at: Date.now() }, { ...copy, ...fork, forkedFrom: { session: from, node } });
   });
 }
 
@@ -30,25 +45,26 @@ export function session(db: Db, id: string): Session | null {
   return row && toSession(row);
 }
 
-export function findSession(db: Db, wanted: string, project: string | null): Session {
-  const exact = session(db, wanted.toLowerCase()) ?? session(db, wanted);
+/** By id, then by name, then by the tail of an id. Prefers a name of the project, and one that is not archived. */
+export function findSession(db: Db, idOrName: string, project: string | null): Session {
+  const exact = session(db, idOrName.toLowerCase()) ?? session(db, idOrName);
   if (exact) return exact;
-  const named = db
-    .query<SessionRow & { place: number }>(
-      `select *, 2 * (project is not ?1) + (archived_at is not null) as place from (${selectSessions} where s.name = ?2)
-       order by place, updated_at desc limit 20`,
+  const byName = db
+    .query<SessionRow & { preference: number }>(
+      `select *, 2 * (project is not ?1) + (archived_at is not null) as preference from (${selectSessions} where s.name = ?2)
+       order by preference, updated_at desc limit 20`,
     )
-    .all(project, wanted);
-  const best = named.filter((row) => row.place === named[0]?.place);
-  const found = best.length > 0 ? best : withTail(db, wanted);
-  if (found.length === 1) return toSession(found[0]!);
-  if (found.length === 0) {
-    throw new Fault("session-unknown", `There is no session "${wanted}".`, {
+    .all(project, idOrName);
+  const best = byName.filter((row) => row.preference === byName[0]?.preference);
+  const matches = best.length > 0 ? best : sessionsWithTail(db, idOrName);
+  if (matches.length === 1) return toSession(matches[0]!);
+  if (matches.length === 0) {
+    throw new Fault("session-unknown", `There is no session "${idOrName}".`, {
       hint: "`skein list` shows the sessions of this project.",
     });
   }
-  throw new Fault("session-ambiguous", `"${wanted}" can mean ${found.length} sessions: ${found.map(described).join(", ")}.`, {
-    hint: "Give more of the id, from its end.",
+  throw new Fault("session-ambiguous", `"${idOrName}" matches ${matches.length} sessions: ${matches.map(idAndName).join(", ")}.`, {
+    hint: "Give more characters from the end of the id.",
   });
 }
 
@@ -66,99 +82,70 @@ export function listSessions(db: Db, filter: SessionFilter): Session[] {
 export function updateSession(db: Db, id: string, change: SessionChange): Session {
   return db.write(() => {
     const row = sessionRow(db, id);
-    const next = { ...toSession(row), ...change };
-    const tip = change.tip === undefined ? row.tip : change.tip === null ? null : nodeInTree(db, change.tip, row);
-    const update = db.query(
-      `update sessions set name = ?, tip = ?, agent = ?, model = ?, task = ?, tool_level = ?, archived_at = ?, transcript = ?,
-       source = ?, updated_at = ? where n = ?`,
-    );
-    refusingTaken(next.name, next.project, () =>
-      update.run(
-        next.name,
-        tip,
-        next.agent,
-        next.model,
-        next.task,
-        next.toolLevel,
-        next.archivedAt,
-        next.transcript,
-        next.source === undefined ? null : JSON.stringify(next.source),
-        Date.now(),
-        row.n,
-      ),
+    const { tip, ...fields } = change;
+    const values = {
+      ...toColumns(sessionColumns, fields),
+      ...(tip === undefined ? {} : { tip: tip === null ? null : nodeInTree(db, tip, row) }),
+      updated_at: Date.now(),
+    };
+    const name = change.name === undefined ? row.name : change.name;
+    refuseDuplicateName(name, row.project, () =>
+      db.query(`update sessions set ${assignments(values)} where n = ?`).run(...Object.values(values), row.n),
     );
     return toSession(sessionRow(db, id));
   });
 }
 
-type Insertion = NewSession & Pick<Session, "forkedFrom">;
+/** Position of a new session: its tree and tip as row numbers, and the time of its creation. */
+type Position = { tree: number; tip: number | null; at: number };
 
-export function insertSession(db: Db, tree: number, tip: number | null, at: number, session: Insertion): Session {
+export function insertSession(db: Db, { tree, tip, at }: Position, session: NewSession & Pick<Session, "forkedFrom">): Session {
   const id = session.id?.toLowerCase() ?? Bun.randomUUIDv7();
-  const insert = db.query(
-    `insert into sessions (id, tree, tip, name, agent, model, directory, project, task, tool_level, parent_session,
-       forked_session, forked_node, transcript, plan, created_at, updated_at, source)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const { name, agent, model, directory, project, task, toolLevel, parentSession, forkedFrom, transcript } = session;
   if (db.query("select 1 from sessions where id = ?").get(id)) {
-    throw new Fault("session-exists", `There is already a session ${id}.`, { hint: "Leave the id out to get a fresh one." });
+    throw new Fault("session-exists", `There is already a session ${id}.`, { hint: "Leave the id out to get a new one." });
   }
-  refusingTaken(name, project, () =>
-    insert.run(
-      id,
-      tree,
-      tip,
-      name,
-      agent,
-      model,
-      directory,
-      project,
-      task,
-      toolLevel,
-      parentSession,
-      forkedFrom?.session ?? null,
-      forkedFrom?.node ?? null,
-      transcript,
-      session.plan ?? null,
-      at,
-      at,
-      session.source === undefined ? null : JSON.stringify(session.source),
-    ),
-  );
+  const values = {
+    ...toColumns(sessionColumns, { ...session, id, createdAt: at, updatedAt: at }),
+    tree,
+    tip,
+    forked_session: session.forkedFrom?.session ?? null,
+    forked_node: session.forkedFrom?.node ?? null,
+  };
+  refuseDuplicateName(session.name, session.project, () => db.query(insertSql("sessions", values)).run(...Object.values(values)));
   return toSession(sessionRow(db, id));
 }
 
-function refusingTaken(name: string | null, project: string, write: () => void): void {
+function refuseDuplicateName(name: string | null, project: string, write: () => void): void {
   try {
     write();
   } catch (error) {
     if (errorCode(error) !== "SQLITE_CONSTRAINT_UNIQUE") throw error;
     throw new Fault("session-exists", `There is already a session "${name}" in ${project}.`, {
-      hint: "Choose another name, or go on in that session.",
+      hint: "Choose another name, or continue in that session.",
       cause: error,
     });
   }
 }
 
-function nodeInTree(db: Db, node: string, source: SessionRow): number {
+function nodeInTree(db: Db, node: string, session: SessionRow): number {
   const row = db.query<{ n: number }>("select n from nodes where id = ?").get(node);
-  if (row && treeOf(row.n) === source.tree) return row.n;
-  throw new Fault("node-unknown", `Session ${source.name ?? source.id} has no node ${node} in its tree.`);
+  if (row && treeOf(row.n) === session.tree) return row.n;
+  throw new Fault("node-unknown", `Session ${session.name ?? session.id} has no node ${node} in its tree.`);
 }
 
-function withTail(db: Db, wanted: string): SessionRow[] {
-  if (!isTail(wanted)) return [];
-  const tail = wanted.toLowerCase();
+function sessionsWithTail(db: Db, text: string): SessionRow[] {
+  if (!isTail(text)) return [];
+  const tail = text.toLowerCase();
   return db
     .query<SessionRow>(`${selectSessions} where substr(s.id, -4) = ? and substr(s.id, -length(?2)) = ?2 limit 20`)
     .all(tail.slice(-4), tail);
 }
 
-export function isTail(wanted: string): boolean {
-  return /^[0-9a-f-]*[0-9a-f]{4}$/i.test(wanted);
+/** Whether the text can be the end of an id: four or more hex digits. */
+export function isTail(text: string): boolean {
+  return /^[0-9a-f-]*[0-9a-f]{4}$/i.test(text);
 }
 
-function described(row: SessionRow): string {
+function idAndName(row: SessionRow): string {
   return row.name === null ? row.id : `${row.id} (${row.name})`;
 }

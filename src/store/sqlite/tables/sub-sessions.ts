@@ -1,18 +1,19 @@
-// What a session had others do: who took turns, which sub-sessions its turns spawned, and what each of them used.
+// Reads the work that a session delegated: latest turns of an agent, and sub-sessions with their state and spending.
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { textOf } from "../../../protocol/tree/node.ts";
+import type { Turn } from "../../../protocol/tree/turn.ts";
 import type { SpawnedSession } from "../../../protocol/tree/views.ts";
-import { zeroSpent, type Spent } from "../../../protocol/tree/usage.ts";
+import { zeroSpent } from "../../../protocol/tree/usage.ts";
+import type { Store, SubSession } from "../../store.ts";
 import type { Db } from "../db.ts";
 import type { LeaseHolder } from "../lease.ts";
-import { selectTurns, spentColumns, toSpent, toTurn, type SpentRow, type TurnRow as StoredTurn } from "../rows.ts";
-import { toTurnInfo, openTurnState } from "./running-turns.ts";
-import type { Store, SubSession } from "../../store.ts";
+import { selectTurns, type SpentRow, toSpent, toTurn, type TurnRow } from "../rows/turn-row.ts";
+import { openTurnState, toTurnInfo } from "./running-turns.ts";
+import { spentSums, withSubtree } from "./spending.ts";
 
-/** Of each session in which an agent took turns the latest of them, the latest first; archived sessions too. */
 export function latestTurnsBy(db: Db, self: LeaseHolder, agent: string, filter: Parameters<Store["latestTurnsBy"]>[1]): TurnInfo[] {
   const rows = db
-    .query<StoredTurn>(
+    .query<TurnRow>(
       `${selectTurns} where t.n in (
          select max(u.n) from sessions p join turns u on u.session = p.n
          where u.agent = ?1 and (?2 is null or p.project = ?2) and (?3 is null or p.id = ?3) and p.purged_at is null group by p.n
@@ -22,19 +23,23 @@ export function latestTurnsBy(db: Db, self: LeaseHolder, agent: string, filter: 
   return rows.flatMap((row) => toTurnInfo(db, self, row) ?? []);
 }
 
-type Used = SpentRow & { id: string; parent: string; steps: number; running: number; started_at: number | null; ended_at: number | null };
+type SubSessionRow = SpentRow & {
+  id: string;
+  parent: string;
+  steps: number;
+  running: number;
+  started_at: number | null;
+  ended_at: number | null;
+};
 
-/** What executes a plan stands on its own. What a turn that runs has used so far counts too. */
+/** Leaves out sessions that execute a plan. Counts the spending of running turns too. */
 export function subSessions(db: Db, session: string): SubSession[] {
   const rows = db
-    .query<Used>(
-      `with recursive below (id) as (
-         select s.id from sessions s where s.parent_session = ? and s.plan is null
-         union select s.id from below b join sessions s on s.parent_session = b.id where s.plan is null
-       )
-       select s.id, s.parent_session as parent, ${spentColumns}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
+    .query<SubSessionRow>(
+      `${withSubtree("select s.id from sessions s where s.parent_session = ? and s.plan is null")}
+       select s.id, s.parent_session as parent, ${spentSums}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
          min(t.started_at) as started_at, max(t.ended_at) as ended_at
-       from below b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`,
+       from subtree b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`,
     )
     .all(session);
   return rows.map((row) => ({
@@ -47,7 +52,7 @@ export function subSessions(db: Db, session: string): SubSession[] {
   }));
 }
 
-type Spawned = SpentRow & {
+type SpawnedRow = SpentRow & {
   n: number;
   id: string;
   parent: string;
@@ -56,31 +61,31 @@ type Spawned = SpentRow & {
   agent: string;
   task: string | null;
   created_at: number;
-  status: StoredTurn["status"];
+  status: TurnRow["status"];
 };
 
-/** The sessions that began below these turns while they ran, the oldest first; the turns are in their order. */
-export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly StoredTurn[]): SpawnedSession[] {
-  const above = Map.groupBy(turns.toReversed(), (turn) => turn.session_id);
-  const parents = JSON.stringify([...above.keys()]);
-  // Beside one max() SQLite gives the other columns of the row that has it: the status is that of the last turn.
+/** The sessions that these turns spawned while they ran, oldest first. The turns must be in the order of their start. */
+export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly TurnRow[]): SpawnedSession[] {
+  const turnsBySession = Map.groupBy(turns.toReversed(), (turn) => turn.session_id);
+  const parents = JSON.stringify([...turnsBySession.keys()]);
+  // With one max() SQLite takes the other columns from the row of the maximum, so the status is that of the last turn.
   const rows = db
-    .query<Spawned>(
-      `select s.n, s.id, s.parent_session as parent, s.seq, s.tip, s.agent, s.task, s.created_at, max(t.n), t.status, ${spentColumns}
+    .query<SpawnedRow>(
+      `select s.n, s.id, s.parent_session as parent, s.seq, s.tip, s.agent, s.task, s.created_at, max(t.n), t.status, ${spentSums}
        from sessions s left join turns t on t.session = s.n and t.ended_at is not null
        where s.parent_session in (select value from json_each(?)) and s.plan is null and s.purged_at is null
        group by s.n order by s.created_at, s.n`,
     )
     .all(parents)
     .flatMap((row) => {
-      const turn = turnAt(above.get(row.parent)!, row.created_at);
+      const turn = takeTurnAt(turnsBySession.get(row.parent)!, row.created_at);
       return turn === undefined ? [] : [{ ...row, turn }];
     });
   if (rows.length === 0) return [];
-  const open = openBelow(db, parents);
-  const said = lastMessages(db, rows);
+  const openTurns = openSubTurns(db, parents);
+  const messages = lastMessages(db, rows);
   return rows.map((row) => {
-    const running = open.get(row.id);
+    const running = openTurns.get(row.id);
     return {
       id: row.id,
       turn: row.turn.id,
@@ -88,36 +93,36 @@ export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly StoredTurn[
       task: row.task ?? "",
       createdAt: row.created_at,
       seq: row.seq,
-      state: running !== undefined ? openTurnState(db, self, row).state : (row.status ?? notBegun(db, self, row.turn)),
+      state: running !== undefined ? openTurnState(db, self, row).state : (row.status ?? stateBeforeStart(db, self, row.turn)),
       spent: toSpent(row),
       current: running === undefined ? zeroSpent : { usage: running.usage, costUsd: running.costUsd },
-      said: (row.tip === null ? undefined : said.get(row.tip)) ?? "",
+      said: (row.tip === null ? undefined : messages.get(row.tip)) ?? "",
     };
   });
 }
 
-/** Of the turns of one session, the latest first: that of this moment. Asked for later and later moments. */
-function turnAt(turns: StoredTurn[], at: number): StoredTurn | undefined {
+/** The turn that ran at this moment. `turns` are of one session, latest first. Drops the turns before it: moments only grow. */
+function takeTurnAt(turns: TurnRow[], at: number): TurnRow | undefined {
   while ((turns.at(-2)?.started_at ?? Infinity) <= at) turns.pop();
   const turn = turns.at(-1);
   return turn !== undefined && turn.started_at <= at && at <= (turn.ended_at ?? Infinity) ? turn : undefined;
 }
 
-function openBelow(db: Db, parents: string) {
+function openSubTurns(db: Db, parents: string): Map<string, Turn> {
   const rows = db
-    .query<StoredTurn>(`${selectTurns} where t.ended_at is null and s.parent_session in (select value from json_each(?))`)
+    .query<TurnRow>(`${selectTurns} where t.ended_at is null and s.parent_session in (select value from json_each(?))`)
     .all(parents);
   return new Map(rows.map((row) => [row.session_id, toTurn(row)]));
 }
 
-/** It is about to, or whoever spawned it died before that. */
-function notBegun(db: Db, self: LeaseHolder, { ended_at, session_id: id, session: n }: StoredTurn): SpawnedSession["state"] {
+/** A session without turns is about to start one, unless the process that spawned it died. */
+function stateBeforeStart(db: Db, self: LeaseHolder, { ended_at, session_id: id, session: n }: TurnRow): SpawnedSession["state"] {
   return ended_at === null && openTurnState(db, self, { id, n }).state !== "interrupted" ? "running" : "interrupted";
 }
 
-const keptWords = 400;
+const messageTailLength = 400;
 
-/** The end of the message that each rests at. */
+/** The end of each session's last message, by the node of its tip. Empty if that node is not the agent's. */
 function lastMessages(db: Db, sessions: readonly { tip: number | null }[]): Map<number, string> {
   const rows = db
     .query<{ n: number; body: string }>("select n, body from nodes where n in (select value from json_each(?))")
@@ -125,21 +130,7 @@ function lastMessages(db: Db, sessions: readonly { tip: number | null }[]): Map<
   return new Map(
     rows.map(({ n, body }) => {
       const node = JSON.parse(body);
-      return [n, node.author === "agent" ? textOf(node).slice(-keptWords) : ""];
+      return [n, node.author === "agent" ? textOf(node).slice(-messageTailLength) : ""];
     }),
   );
-}
-
-/** What these sessions and all below them have used in turns that ended; what executes a plan stands on its own. */
-export function spentBy(db: Db, sessions: readonly string[]): Spent {
-  const all = db
-    .query<SpentRow>(
-      `with recursive below (id) as (
-         select value from json_each(?)
-         union select s.id from below b join sessions s on s.parent_session = b.id where s.plan is null
-       )
-       select ${spentColumns} from below b join sessions s on s.id = b.id join turns t on t.session = s.n where t.ended_at is not null`,
-    )
-    .get(JSON.stringify(sessions))!;
-  return toSpent(all);
 }

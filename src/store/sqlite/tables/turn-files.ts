@@ -1,8 +1,8 @@
-// The states of a project's files around a turn: only their ids; the files themselves are in another room.
+// Stores the ids of the file snapshots before and after a turn. The files themselves are in src/files/snapshots.
 import type { TurnFiles } from "../../../protocol/tree/file-changes.ts";
 import type { Db } from "../db.ts";
 import { requireLease } from "../lease.ts";
-import { openTurn } from "./nodes.ts";
+import { openTurn } from "./write-turn.ts";
 import type { Lease } from "../../store.ts";
 
 export function saveTurnFiles(db: Db, lease: Lease, turn: string, files: TurnFiles): void {
@@ -15,7 +15,6 @@ export function saveTurnFiles(db: Db, lease: Lease, turn: string, files: TurnFil
   });
 }
 
-/** By turn; a turn that recorded none is missing. */
 export function turnFiles(db: Db, turns: string[]): Map<string, TurnFiles> {
   const rows = db
     .query<TurnFiles & { id: string }>(

@@ -10,7 +10,7 @@ import { errorCode } from "../faults.ts";
 import { type LeaseHolder, isHeld } from "../lease.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";
 import { remainingNodes, referencedOutputs, planTreePurge, purgeNodes, type TreePurgePlan } from "./purge-nodes.ts";
-import { sessionRow } from "../rows.ts";
+import { sessionRow } from "../rows/session-row.ts";
 import type { PurgeRequest } from "../../store.ts";
 
 type SessionToPurge = {

@@ -7,7 +7,7 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import { acquire, release } from "../lease.ts";
 import { sessionNodes } from "../tables/nodes.ts";
 import type { RepairContext } from "./repair.ts";
-import { type SessionRow, selectSessions, toSession } from "../rows.ts";
+import { type SessionRow, selectSessions, toSession } from "../rows/session-row.ts";
 import { isHeader, lineKey, parseLineId, Transcript } from "../../transcript.ts";
 import { toTranscriptHeader, toTranscriptLines, providerOf, type TranscriptLine } from "../../../protocol/json/transcript-lines.ts";
 

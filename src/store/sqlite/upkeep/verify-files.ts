@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { messageOf } from "../../../protocol/api/error.ts";
 import { isHeld } from "../lease.ts";
 import { readOutputFile } from "../outputs/output-files.ts";
-import { type NodeRow, nodeColumns, toNodes } from "../rows.ts";
+import { joinedNodeColumns, type NodeRow, toNodes } from "../rows/node-row.ts";
 import { lineKey, readLineKeys } from "../../transcript.ts";
 import { toTranscriptLines } from "../../../protocol/json/transcript-lines.ts";
 import type { VerifyContext } from "./verify.ts";
@@ -66,9 +66,8 @@ async function verifyTranscript(inspection: VerifyContext, session: TranscriptRo
   const { db, problem } = inspection;
   const { places, broken, torn } = await readLineKeys(session.transcript);
   if (broken > 0) problem("transcript", session.transcript, `The transcript ${session.transcript} has ${broken} lines that are no JSON.`);
-  const columns = nodeColumns.replaceAll(/\w+/g, "c.$&");
   const page = db.query(
-    `select ${columns}, e.seq from events e join nodes c on c.n = e.node
+    `select ${joinedNodeColumns}, e.seq from events e join nodes c on c.n = e.node
      where e.session = ? and e.seq > ? and e.seq <= ? order by e.seq limit ?`,
   );
   const absent: { id: string; isLast: boolean; parts: number }[] = [];

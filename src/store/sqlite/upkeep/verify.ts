@@ -3,7 +3,7 @@
 import type { VerifyProblem, VerifyReport } from "../../../protocol/api/api.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import type { Db } from "../db.ts";
-import { eventKinds } from "../tables/events.ts";
+import { eventKinds } from "../tables/write-turn.ts";
 import type { LeaseHolder } from "../lease.ts";
 import { nodesPerTree } from "../migrations.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";

@@ -1,4 +1,4 @@
-// Rows of questions and of waiting messages as the values that the rest of the house knows, also as they were earlier.
+// The stored form of questions and of queued messages, also as they were at an earlier event.
 import type { Ask, QueuedInput } from "../../../protocol/api/control.ts";
 import type { Db } from "../db.ts";
 
@@ -38,14 +38,14 @@ export function toAsk(row: AskRow): Ask {
   };
 }
 
-/** As it was when it was asked: what `ask.opened` tells, also when it is told again later. */
+/** The question as it was when it was opened, so that a replayed `ask.opened` equals the first one. */
 export function asOpened(ask: Ask): Ask {
   return { ...ask, closedAt: null, outcome: null, answer: null };
 }
 
 export type InputRow = { n: number; id: string; text: string; queued_at: number };
 
-/** What waited when the session had come to this event. */
+/** The messages that were queued right after event `seq`. */
 export function queueAt(db: Db, session: number, seq: number): QueuedInput[] {
   return inputRowsAt(db, session, seq).map(({ id, text, queued_at }) => ({ id, text, queuedAt: queued_at }));
 }

@@ -1,0 +1,61 @@
+// Derives the row type, the insert and the reading of a record from one list of its columns.
+// Must not read or write the database itself.
+
+type StoredValue = string | number | null;
+
+export type Column = {
+  column: string;
+  /** Stored as JSON text. */
+  isJson?: true;
+  /** The field is missing, not null, where the column is null. */
+  isOptional?: true;
+};
+
+export type Columns<Field extends PropertyKey> = { readonly [F in Field]: Column };
+
+/** The row that `select *` returns for these columns. */
+export type RowOf<Entity, C extends Columns<keyof C>> = {
+  [F in keyof C & keyof Entity as C[F]["column"]]: C[F] extends { isJson: true }
+    ? string | null
+    : C[F] extends { isOptional: true }
+      ? Exclude<Entity[F], undefined> | null
+      : Entity[F];
+};
+
+/** The fields of a row, with JSON parsed. */
+export function readFields<Entity, C extends Columns<keyof C>>(columns: C, row: RowOf<Entity, C>): Pick<Entity, keyof C & keyof Entity> {
+  const stored = row as Record<string, unknown>;
+  const fields: Record<string, unknown> = {};
+  for (const [field, { column, isJson, isOptional }] of Object.entries<Column>(columns)) {
+    const value = stored[column];
+    if (value === null && isOptional) continue;
+    fields[field] = isJson && typeof value === "string" ? JSON.parse(value) : value;
+  }
+  return fields as Pick<Entity, keyof C & keyof Entity>;
+}
+
+/** Values by column. Fields that are undefined or have no column are left out. */
+export function toColumns<C extends Columns<keyof C>>(
+  columns: C,
+  fields: { [F in keyof C]?: unknown } & object,
+): Record<string, StoredValue> {
+  const values: Record<string, StoredValue> = {};
+  for (const [field, { column, isJson }] of Object.entries<Column>(columns)) {
+    const value = (fields as Record<string, unknown>)[field];
+    if (value !== undefined) values[column] = isJson && value !== null ? JSON.stringify(value) : (value as StoredValue);
+  }
+  return values;
+}
+
+/** `insert into <table>` with one parameter for each of the values. */
+export function insertSql(table: string, values: Record<string, StoredValue>): string {
+  const names = Object.keys(values);
+  return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
+}
+
+/** `a = ?, b = ?` for `update ... set`. */
+export function assignments(values: Record<string, StoredValue>): string {
+  return Object.keys(values)
+    .map((name) => `${name} = ?`)
+    .join(", ");
+}

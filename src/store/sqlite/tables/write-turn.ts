@@ -1,0 +1,253 @@
+// Writes a running turn: its start, nodes, drafts, events and end. Each function is one transaction of db.ts.
+// Every transaction checks the lease first, so that a process that lost the session can't write to it.
+import { Fault } from "../../../protocol/api/error.ts";
+import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
+import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
+import type { NativeStart, Session, Turn } from "../../../protocol/tree/turn.ts";
+import type { Draft, Lease, NewTurn, TurnClose, WriteResult } from "../../store.ts";
+import type { Db } from "../db.ts";
+import { requireLease, type WriteTarget } from "../lease.ts";
+import { nodesPerTree } from "../migrations.ts";
+import { assignments, insertSql, toColumns } from "../rows/columns.ts";
+import { queueAt } from "../rows/control-rows.ts";
+import { IdLookup, nodeColumns, type NodeRow } from "../rows/node-row.ts";
+import { sessionAt, sessionRow, toSession } from "../rows/session-row.ts";
+import { addSpentSql, asStarted, selectTurns, spentParams, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
+import { indexSome } from "../search/search.ts";
+import { claimedNativeId, findNativeStart } from "./native-sessions.ts";
+
+export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { native: NativeStart | null } {
+  return db.writeThrough(() => {
+    const target = requireLease(db, lease);
+    const { prompt, budget, fromQueue, native: forkable, ...fields } = start;
+    const native = forkable === undefined ? null : findNativeStart(db, target, start.agent, forkable);
+    const at = Date.now();
+    const id = start.id ?? Bun.randomUUIDv7();
+    const n = insertTurn(
+      db,
+      { session: target.n, parent: target.tip, budget: budget === undefined ? null : JSON.stringify(budget) },
+      {
+        ...fields,
+        id,
+        nativeId: claimedNativeId(native),
+        startedAt: at,
+      },
+    );
+    recordEvent(db, target, { kind: "turn.started", turn: n, at });
+    saveSeq(db, target, at);
+    const seq = target.seq;
+    const promptEvent = prompt && addNode(db, target, { n, id }, prompt).event;
+    const queueEvent = fromQueue === undefined ? null : takePrompt(db, target, fromQueue);
+    const value = turnAt(db, n);
+    const started = toEvent(
+      { seq, session: target.id, turn: id, at },
+      {
+        type: "turn.started",
+        turn: asStarted(value),
+        session: sessionAt(currentSession(db, target), value.parent, at),
+      },
+    );
+    return { value, native, events: [started, ...(promptEvent ? [promptEvent] : []), ...(queueEvent ? [queueEvent] : [])] };
+  });
+}
+
+/** Adds the node below the session's tip and moves the tip to it. */
+export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewNode): WriteResult<Node> {
+  return db.write(() => {
+    const target = requireLease(db, lease);
+    const { value, event } = addNode(db, target, turn === null ? null : openTurn(db, target, turn), node);
+    return { value, events: [event] };
+  });
+}
+
+export function saveDraft(db: Db, lease: Lease, turn: string, draft: Draft): void {
+  db.write(() => {
+    const { n } = openTurn(db, requireLease(db, lease), turn);
+    db.query("insert into drafts (turn, key, text) values (?, ?, ?) on conflict (turn, key) do update set text = excluded.text").run(
+      n,
+      draft.key,
+      draft.text,
+    );
+  });
+}
+
+export function recordNativeId(db: Db, lease: Lease, turn: string, nativeId: string): void {
+  db.write(() => {
+    const { n } = openTurn(db, requireLease(db, lease), turn);
+    db.query("update turns set native_id = ? where n = ?").run(nativeId, n);
+  });
+}
+
+export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): WriteResult<Turn> {
+  const result = db.writeThrough(() => {
+    const target = requireLease(db, lease);
+    const { n, startedAt } = openTurn(db, target, turn);
+    const at = Date.now();
+    const { rest, ...fields } = end;
+    const values = {
+      ...toColumns(turnColumns, { ...fields, nativeId: end.nativeId ?? undefined, enforced: end.enforced ?? undefined }),
+      ended_at: Math.max(at, startedAt),
+    };
+    db.query(`update turns set ${assignments(values)}, ${addSpentSql} where n = ?`).run(...Object.values(values), ...spentParams(rest), n);
+    recordEvent(db, target, { kind: "turn.ended", turn: n, at });
+    saveSeq(db, target, at);
+    const value = turnAt(db, n);
+    const session = sessionAt(currentSession(db, target), value.tip ?? value.parent, at);
+    const ended = toEvent({ seq: target.seq, session: target.id, turn, at }, { type: "turn.ended", turn: value, session });
+    return { value, events: [ended] };
+  });
+  db.defer(`index ${lease.session}`, () => indexSome(db, lease.session));
+  return result;
+}
+
+// --- parts of a transaction -------------------------------------------------------------------------------
+
+export type OpenTurn = { n: number; id: string };
+
+/** The turn that a write belongs to. Throws unless it is a turn of this session that has not ended. */
+export function openTurn(db: Db, target: WriteTarget, turn: string): OpenTurn & { startedAt: number } {
+  const row = db
+    .query<{ n: number; session: number; started_at: number; ended_at: number | null }>(
+      "select n, session, started_at, ended_at from turns where id = ?",
+    )
+    .get(turn);
+  if (row && row.session === target.n && row.ended_at === null) return { n: row.n, id: turn, startedAt: row.started_at };
+  throw new Fault("internal", row ? `Turn ${turn} has ended or belongs to another session.` : `There is no turn ${turn}.`);
+}
+
+/** The columns that are no fields of a turn, and the fields. Returns the row number. */
+export function insertTurn(
+  db: Db,
+  row: { session: number; parent: number | null; budget: string | null },
+  fields: Pick<Turn, "id" | "agent" | "startedAt"> & Partial<Turn>,
+): number {
+  const values = { ...row, ...toColumns(turnColumns, fields) };
+  return Number(db.query(insertSql("turns", values)).run(...Object.values(values)).lastInsertRowid);
+}
+
+/** Adds a node inside a transaction, and moves `target` to it. */
+export function addNode(db: Db, target: WriteTarget, turn: OpenTurn | null, node: NewNode): { value: Node; event: DurableEvent } {
+  const at = Date.now();
+  const id = Bun.randomUUIDv7();
+  const lookup = new IdLookup(db);
+  const parent = target.tip;
+  const n = takeNodeNumber(db, target);
+  insertNode(db, [n, parent, target.n, turn?.n ?? null, at, id, JSON.stringify(node)]);
+  recordEvent(db, target, { kind: "node.added", turn: turn?.n ?? null, node: n, at });
+  db.query("update sessions set tip = ?, seq = ?, updated_at = ? where n = ?").run(n, target.seq, at, target.n);
+  if (parent === null) db.query("update sessions set task = coalesce(task, ?) where n = ?").run(taskOf(node), target.n);
+  if (turn) {
+    addToTurn(db, turn.n, n, node);
+    dropDrafts(db, turn.n, node);
+  }
+  target.tip = n;
+  const value: Node = {
+    ...node,
+    id,
+    parent: parent === null ? null : lookup.idOf("nodes", parent),
+    tree: lookup.idOf("trees", target.tree),
+    session: target.id,
+    turn: turn?.id ?? null,
+    at,
+  };
+  return { value, event: toEvent({ seq: target.seq, session: target.id, turn: value.turn, at }, { type: "node.added", node: value }) };
+}
+
+/** Returns the number of the next node. `stale` is written only when it changes: a write costs a page of its index. */
+export function takeNodeNumber(db: Db, target: WriteTarget): number {
+  target.last += 1;
+  if (target.stale) db.query("update trees set last = ? where n = ?").run(target.last, target.tree);
+  else db.query("update trees set last = ?, stale = 1 where n = ?").run(target.last, target.tree);
+  target.stale = 1;
+  return target.tree * nodesPerTree + target.last;
+}
+
+export function insertNode(db: Db, row: NodeRow): void {
+  db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(...row);
+}
+
+/** Moves the turn's tip to the node and adds the node's tokens and cost to the turn. */
+export function addToTurn(db: Db, turn: number, tip: number, node: NewNode): void {
+  const usage = node.usage;
+  if (!usage) {
+    db.query("update turns set tip = ? where n = ?").run(tip, turn);
+    return;
+  }
+  const isUsed = usage.input + usage.output + usage.cacheRead + usage.cacheWrite > 0;
+  const costUsd = node.costUsd ?? (isUsed ? null : 0);
+  db.query(`update turns set tip = ?, ${addSpentSql}, steps = steps + 1 where n = ?`).run(tip, ...spentParams({ usage, costUsd }), turn);
+}
+
+function dropDrafts(db: Db, turn: number, node: NewNode): void {
+  const drop = db.query("delete from drafts where turn = ? and key = ?");
+  if (node.author === "agent") {
+    drop.run(turn, "text");
+    drop.run(turn, "thinking");
+  }
+  for (const part of node.parts) if (part.kind === "result") drop.run(turn, part.call);
+}
+
+/** Removes a message from the queue inside a transaction: it has become the prompt of a turn. */
+function takePrompt(db: Db, target: WriteTarget, id: string): DurableEvent {
+  db.query("update inputs set taken_seq = ? where id = ? and taken_seq is null").run(target.seq, id);
+  return recordQueueChange(db, target);
+}
+
+function currentSession(db: Db, target: WriteTarget): Session {
+  return toSession(sessionRow(db, target.id));
+}
+
+function turnAt(db: Db, n: number): Turn {
+  return toTurn(db.query<TurnRow>(`${selectTurns} where t.n = ?`).get(n)!);
+}
+
+// --- events -----------------------------------------------------------------------------------------------
+
+type EventKind = DurableEventBody["type"];
+
+/** The numbers that are stored for the kinds of events. */
+export const eventKinds: Record<EventKind, number> = {
+  "turn.started": 1,
+  "node.added": 2,
+  "turn.ended": 3,
+  "ask.opened": 4,
+  "ask.closed": 5,
+  "queue.changed": 6,
+};
+
+/** `item` is the question that an event is about. */
+type NewEvent = { kind: EventKind; turn: number | null; node?: number; item?: number; at: number };
+
+/** Adds the session's next event inside a transaction, and moves `target.seq` to it. `saveSeq` must follow. */
+export function recordEvent(db: Db, target: WriteTarget, event: NewEvent): void {
+  target.seq += 1;
+  db.query("insert into events (session, seq, kind, turn, node, item, at) values (?, ?, ?, ?, ?, ?, ?)").run(
+    target.n,
+    target.seq,
+    eventKinds[event.kind],
+    event.turn,
+    event.node ?? null,
+    event.item ?? null,
+    event.at,
+  );
+}
+
+export function saveSeq(db: Db, target: WriteTarget, updatedAt: number): void {
+  db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(target.seq, updatedAt, target.n);
+}
+
+export function recordQueueChange(db: Db, target: WriteTarget): DurableEvent {
+  const at = Date.now();
+  recordEvent(db, target, { kind: "queue.changed", turn: null, at });
+  saveSeq(db, target, at);
+  const queue = queueAt(db, target.n, target.seq);
+  return toEvent({ seq: target.seq, session: target.id, turn: null, at }, { type: "queue.changed", queue });
+}
+
+/** An event outside of a turn has an empty `turnId`. */
+export function toEvent(
+  { seq, session, turn, at }: { seq: number; session: string; turn: string | null; at: number },
+  body: DurableEventBody,
+): DurableEvent {
+  return { seq, sessionId: session, turnId: turn ?? "", at, ...body };
+}
