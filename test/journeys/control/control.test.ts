@@ -85,7 +85,8 @@ describe("from any moment on", () => {
       await run.until((event) => event.type === "turn.started");
       const watchers = [readEvents(house.start(["attach", "long", "--json"]))];
       for (const args of [["attach"], ["logs", "-f", "--limit", "1000000"], ["attach"]]) {
-        await Bun.sleep(Math.random() * 1200);
+        const joinAfter = run.printed.length + Math.random() * 2_000;
+        await run.until(() => run.printed.length >= joinAfter);
         watchers.push(readEvents(house.start([args[0] as string, "long", "--json", ...args.slice(1)])));
       }
       expect((await run.ended).code).toBe(0);

@@ -142,7 +142,7 @@ describe("stopped by a signal", () => {
   test("SIGINT while skein starts is never lost", async () => {
     using house = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["sleep 60"], "ended"));
-    for (let ms = 20; ms <= 180; ms += 20) {
+    for (let ms = 10; ms <= 100; ms += 10) {
       const run = readEvents(house.start(["run", "sleep", "-m", model, "--output-format", "events"]));
       await Bun.sleep(ms);
       run.child.kill("SIGINT");

@@ -3,14 +3,14 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { type ModelServer, type ScriptSource, startModelServer } from "../../../src/scripted-model/model-server.ts";
-import { shellScript } from "../../../src/scripted-model/script.ts";
-import { pauseReport, turnInfo } from "../../../src/protocol/schema/records.ts";
-import { readEvents } from "../../support/read-events.ts";
-import { mcpClient } from "../../support/mcp-clients.ts";
-import { waitForNoProcesses } from "../../support/processes.ts";
-import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";
-import { quietestSecond, until } from "../../support/cpu-time.ts";
+import { type ModelServer, type ScriptSource, startModelServer } from "../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../src/scripted-model/script.ts";
+import { pauseReport, turnInfo } from "../../src/protocol/schema/records.ts";
+import { readEvents } from "../support/read-events.ts";
+import { mcpClient } from "../support/mcp-clients.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
+import { quietestSecond, until } from "../support/cpu-time.ts";
 
 const model = ["-m", wireModels.anthropic];
 const events = ["--output-format", "events"];

@@ -3,13 +3,13 @@
 import { expect, test } from "bun:test";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { startModelServer } from "../../../src/scripted-model/model-server.ts";
-import { pauseReport } from "../../../src/protocol/schema/records.ts";
-import { homeWithFakeClis } from "../../support/fake-clis.ts";
-import { readEvents } from "../../support/read-events.ts";
-import { waitForNoProcesses } from "../../support/processes.ts";
-import { type TemporaryHome, vendorEnv } from "../../support/temporary-home.ts";
-import { quietestSecond, until } from "../../support/cpu-time.ts";
+import { startModelServer } from "../../src/scripted-model/model-server.ts";
+import { pauseReport } from "../../src/protocol/schema/records.ts";
+import { homeWithFakeClis } from "../support/fake-clis.ts";
+import { readEvents } from "../support/read-events.ts";
+import { waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, vendorEnv } from "../support/temporary-home.ts";
+import { quietestSecond, until } from "../support/cpu-time.ts";
 
 const sizes = (house: TemporaryHome) =>
   ["plain", "own"].map((name) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0);

@@ -2,15 +2,15 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { pauseReport, turnInfo } from "../../../src/protocol/schema/records.ts";
-import { startModelServer } from "../../../src/scripted-model/model-server.ts";
-import { shellScript } from "../../../src/scripted-model/script.ts";
-import { isStopped } from "../../../src/kit/process/processes.ts";
-import { readEvents } from "../../support/read-events.ts";
-import { longRunModel, startLongRun } from "../../support/long-run.ts";
-import { childrenOf, waitForNoProcesses } from "../../support/processes.ts";
-import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";
-import { quietestSecond, until } from "../../support/cpu-time.ts";
+import { pauseReport, turnInfo } from "../../src/protocol/schema/records.ts";
+import { startModelServer } from "../../src/scripted-model/model-server.ts";
+import { shellScript } from "../../src/scripted-model/script.ts";
+import { isStopped } from "../../src/kit/process/processes.ts";
+import { readEvents } from "../support/read-events.ts";
+import { longRunModel, startLongRun } from "../support/long-run.ts";
+import { childrenOf, waitForNoProcesses } from "../support/processes.ts";
+import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
+import { quietestSecond, until } from "../support/cpu-time.ts";
 
 const model = wireModels.anthropic;
 /** Writes on, also from a process in a session of its own, until the file `end` is there. */
